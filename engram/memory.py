@@ -34,10 +34,14 @@ from engram.maintenance.clock import ClockGuard, FreezeGuard, boottime
 from engram.maintenance.questions import MaintenanceLoop
 from engram.maintenance.run import Maintenance
 from engram.maintenance.schedule import Schedule
+from engram.operations.cases import CaseReader
+from engram.operations.explain import Explainer
 from engram.operations.health import HealthOperations
 from engram.operations.memories import MemoryOperations
+from engram.operations.notes import NoteEditor
 from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
+from engram.operations.statements import StatementOperations
 from engram.operations.table import checked, handlers, named
 from engram.pipeline.commits import CommitLog
 from engram.pipeline.distil import Distiller
@@ -220,16 +224,17 @@ class Memory:
         self.maintenance_loop = MaintenanceLoop(
             order, schedule, self.extractor, settings, self.clock, self.executor
         )
-        self.review_queue = ReviewQueue(
-            self.vault, self.index, self.note_writer, settings, order
-        )
+        cases = CaseReader(self.vault, self.index, settings)
+        self.review_queue = ReviewQueue(self.note_writer, cases, order, self.clock)
+        editor = NoteEditor(self.note_writer, self.clock, self.rescan)
         self.memory_operations = MemoryOperations(
-            self.reconciler,
-            self.review_queue,
-            self.usage_tracker,
-            self.intake,
-            self.clock,
-            self.rescan,
+            editor, self.reconciler.forgetting, self.review_queue, self.usage_tracker
+        )
+        statements = StatementOperations(
+            editor, self.reconciler, self.intake, self.memory_operations
+        )
+        explainer = Explainer(
+            self.note_writer, self.usage_tracker, entity_writer, self.clock
         )
         talks = SessionReader(self.vault, self.index, settings)
         self.retriever = Retriever(
@@ -260,6 +265,10 @@ class Memory:
                 "turns": self.pipeline,
                 "scanner": self,
                 "memories": self.memory_operations,
+                "statements": statements,
+                "explainer": explainer,
+                "cases": cases,
+                "review": self.review_queue,
                 "retriever": self.retriever,
                 "context": self.context_builder,
                 "maintenance": self.maintenance_loop,
@@ -430,7 +439,7 @@ class Memory:
         """
         self.clock_guard.look()
         if self.pipeline.take_filed_again():
-            self._obey(None, self.clock())
+            self._obey(None)
         self.commits.settle()
 
     # -- files -------------------------------------------------------------------------
@@ -483,7 +492,7 @@ class Memory:
         self.note_writer.untie(diff.deleted)
         self.note_writer.conflicts.found(diff.conflicts)
         self.note_writer.conflicts.ask(now)
-        self._obey(paths, now)
+        self._obey(paths)
         self.commits.done("by hand", "follow what a person did by hand")
         return {self.settings.vault / path for path in diff.pending}
 
@@ -504,13 +513,11 @@ class Memory:
         places = ", ".join(shown_path(problem.path) for problem in problems[:LOGGED])
         return f"{found} ({places})" if self.settings.log_content else found
 
-    def _obey(self, paths: Collection[Path] | None, now: datetime) -> None:
+    def _obey(self, paths: Collection[Path] | None) -> None:
         """Carry out what a person ticked in review, everywhere or only below `paths`
         (`X9`).
         """
-        self.health.report(
-            "review", "; ".join(self.review_queue.obey(paths, now).values())
-        )
+        self.health.report("review", "; ".join(self.review_queue.obey(paths).values()))
 
     def reindex(self) -> dict[str, Any]:
         """Throw every derived store away and read the vault again (row X20).

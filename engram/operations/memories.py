@@ -1,398 +1,112 @@
-"""Deeds: what people do with single memories, by a call or by hand in their notes (rows
-A1, A26, C5, D8, X8).
+"""The operations on one stored memory, and the user's own edits of notes.
+
+Pin, restore, promote, settle, confirm, dispute and forget change a note because a user
+asked for it; each is a row of the action log (rows A26, C24, D7, D8, E16, X8).
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from engram.core import actions, classify, decay, dedup, graph, lifecycle, todos, trust
-from engram.core import importance as core_importance
-from engram.core.categories import CATEGORIES, PLAIN, category_of
-from engram.core.forgetting import Spoken
-from engram.core.language.permanent_attributes import REMEMBER_TAG
+from engram.core import dedup, lifecycle, todos
 from engram.core.language.secrets import redact
-from engram.core.records import REMEMBERED, Edit, Fact, FiledTurn, Move
-from engram.core.text import ulid
-from engram.errors import (
-    BadRequestError,
-    ConflictError,
-    EngramError,
-    ForbiddenError,
-    NotFoundError,
-)
-from engram.extraction.rules import engine
-from engram.ingest import intake as ingest_intake
-from engram.pipeline.forgetting import FORGOTTEN
+from engram.core.records import Edit, Fact, FiledTurn
+from engram.errors import BadRequestError, ConflictError, EngramError
+from engram.operations.notes import ACTIVE, USER_DECIDED
 from engram.pipeline.write import KNOWN, deed
-from engram.recall import formatting
-from engram.vault import facts
 from engram.vault.formats import time_text
-from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Mapping, Sequence
 
-    from engram.core.records import Candidate, Change, Turn
     from engram.index.update import EditedFact
+    from engram.operations.notes import Keys, NoteEditor
     from engram.operations.review import ReviewQueue
-    from engram.pipeline.reconcile import Reconciler
+    from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.usage import UsageTracker
 
-
-YOU_ASKED = "the user asked"
-UNDO = "this was forgotten; `engram restore {}` brings it back"
-_ACTIVE: dict[str, object] = {"status": "active", "end_reason": None}
-REWORDED = "the first turn was said before the statement was put in these words"
+USER_ASKED = "the user asked"
+SET_STATUS = "a person set the status"
+LAYERS = {"up": lifecycle.raised, "down": lifecycle.lowered}
+SETTLED = (todos.FULFILLED, todos.EXPIRED)
 
 
 class MemoryOperations:
-    """The operations on single memories. `show` and `why` may be called from any
-    thread, the rest by the writer.
-
-    `look` takes in what changed at some paths.
-    """
+    """The operations that change one stored memory. For the writer thread."""
 
     def __init__(
         self,
-        reconciler: Reconciler,
+        editor: NoteEditor,
+        forgetting: Forgetting,
         review_queue: ReviewQueue,
         usage_tracker: UsageTracker,
-        intake: ingest_intake.Intake,
-        clock: Callable[[], datetime],
-        look: Callable[[Collection[Path]], object],
     ) -> None:
-        self.reconciler = reconciler
+        self.editor = editor
+        self.forgetting = forgetting
         self.review_queue = review_queue
         self.usage_tracker = usage_tracker
-        self.intake = intake
-        self.forgetting = reconciler.forgetting
-        self.note_writer, self.vault, self.index, self.settings = (
-            reconciler.note_writer,
-            reconciler.vault,
-            reconciler.index,
-            reconciler.settings,
-        )
-        self.clock = clock
-        self.look = look
+        self.note_writer = editor.note_writer
+        self.vault = self.note_writer.vault
+        self.index = editor.index
+        self.settings = editor.settings
+        self.clock = editor.clock
 
-    # -- by a call ---------------------------------------------------------------------
-
-    def remember(
-        self,
-        text: str,
-        category: str | None,
-        about: list[str] | None,
-        tags: list[str] | None,
-        importance: float | None,
-        persona: str | None,
-        *,
-        pinned: bool,
-        expires: str | None,
-        standing: str = "chat",
-    ) -> dict[str, Any]:
-        """Keep a statement of the user's: the words as a turn, the statement as a fact
-        (rows A1, A12, C5).
-        """
-        now = self.clock()
-        if category is not None and category not in CATEGORIES:
-            raise BadRequestError(
-                f"there is no category {category!r}",
-                fix=f"Use one of: {', '.join(CATEGORIES)}.",
-            )
-        raw = {"text": text, "session": REMEMBERED, "persona": persona}
-        turn = ingest_intake.turn_from(
-            raw, now, self.settings, self._turn_id(text, now), standing
-        )
-        _allowed(turn, category, pinned=pinned)
-        if trust.source_class(turn) != "user" and self.index.tombstones.forgotten.hides(
-            turn.text, Spoken(now)
-        ):
-            raise ForbiddenError(FORGOTTEN, fix="Let the user say it.")
-        until = (
-            None
-            if expires is None
-            else ingest_intake.moment(expires, self.settings.zone, end=True)
-        )
-        if known := self.note_writer.twin(turn.text, turn.persona, now):
-            keys = self.note_writer.confirmed(known)
-            changes = [Edit(known.path, known.sha, keys, "confirmed")] if keys else []
-            self.note_writer.write(
-                changes, [deed(now, "confirm", known.id, "same statement")]
-            )
-            return self._again(known.id, KNOWN, turn, pinned=pinned)
-        guess = self._guess(turn)
-        category = category or (guess.category if guess else PLAIN)
-        named = _written(about) or (guess.about if guess else ())
-        tags = _written(tags)
-        policy = self.settings.policy.importance
-        with self.intake.place(turn) as place:
-            (evidence,) = self.note_writer.file_turns([place])
-        fact = Fact(
-            id=ulid(now, evidence.key),
-            text=turn.text,
-            category=category,
-            kind=classify.kind_of(turn.text, category, tags)[0],
-            created=turn.occurred_at,
-            importance=classify.importance_of(turn.text, category, tags, policy)[0]
-            if importance is None
-            else importance,
-            about=self.reconciler.entity_writer.linked(
-                redact(name, self.settings.redact).text for name in named
-            ),
-            tags=tuple(redact(tag, self.settings.redact).text for tag in tags),
-            source=evidence.key,
-            origin="user",
-            pinned=pinned,
-            expires=until,
-            persona=turn.persona,
-        )
-        self.forgetting.lift([evidence], now, asked=True)
-        verdict, asked = self.reconciler.keep(
-            fact, turn, deed(now, "store", fact.id, "asked to remember")
-        )
-        if verdict.met:
-            return self._again(verdict.met, verdict.why, turn, pinned=pinned)
-        path = self.index.catalog.find_fact(fact.id).path
-        became = "waits in review" if verdict.action == "review" else "created"
-        told = {
-            "id": fact.id,
-            "path": path,
-            "verdict": became,
-            "why": verdict.why,
-            "category": category,
-        }
-        return told | (
-            {"case": dict(zip(("id", "path"), asked[0], strict=True))} if asked else {}
-        )
-
-    def _again(
-        self, known: str, why: str, turn: Turn, *, pinned: bool
-    ) -> dict[str, Any]:
-        """The answer where a statement is known already; from now on its note says that
-        the user asked to keep it.
-
-        Where the note cannot be changed `why` tells so.
-        """
-        fact = self._found(known)
-        heard = (
-            trust.source_class(turn) == "user" and fact.source and fact.origin != "user"
-        )
-        if heard and REMEMBER_TAG not in fact.tags:
-            refused = self._refused(
-                fact, {"tags": [*fact.tags, REMEMBER_TAG]}, "keep", YOU_ASKED
-            )
-            why = f"{why}; {fact.path} was not changed: {refused}" if refused else why
-        if pinned:
-            self.update(known, pinned=True)
-        return {"id": known, "verdict": "confirmed", "why": why}
-
-    def correct(self, id: str, text: str) -> dict[str, Any]:  # noqa: A002
-        """Replace what a memory says; the old statement does not come back (X8)."""
-        fact, now = self._found(id), self.clock()
-        raw = {"text": text, "session": REMEMBERED, "persona": fact.persona}
-        turn = ingest_intake.turn_from(
-            raw, now, self.settings, self._turn_id(text, now)
-        )
-        with self.intake.place(turn) as place:
-            (evidence,) = self.note_writer.file_turns([place])
-        return self.review_queue.correct(fact, turn.text, now, evidence.key)
+    # -- confirm, dispute, settle ------------------------------------------------------
 
     def confirm(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Say that it is so (A8, C24)."""
-        return self.review_queue.confirm(self._found(id), self.clock())
+        """Record that a memory is true; a speculative one no longer expires (A8, C17)."""
+        fact = self.editor.find(id)
+        keys: Keys = {"verification": "user_confirmed"}
+        return self._verify(fact, "confirm", keys | self.note_writer.confirmed(fact))
 
     def dispute(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Say that it is doubtful (C24)."""
-        return self.review_queue.dispute(self._found(id), self.clock())
+        """Record that a memory is doubtful; it stays and ranks lower (C24)."""
+        fact = self.editor.find(id)
+        return self._verify(fact, "dispute", {"verification": "disputed"})
 
-    def review(self, id: str | None) -> dict[str, Any]:  # noqa: A002
-        """What waits for a person (X9)."""
-        return self.review_queue.listed(id)
-
-    def decide(self, id: str, decision: str) -> dict[str, Any]:  # noqa: A002
-        """Answer a case (X9)."""
-        return self.review_queue.answer(id, decision, self.clock())
-
-    def show(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """One memory with everything known of it."""
-        fact = self.index.catalog.find_fact(id)
-        if fact.status == "forgotten":
-            return {
-                "memory": _wordless(fact),
-                "forgotten": UNDO.format(fact.id),
-                "problems": [],
-            }
-        raw = self.vault.read(fact.path)
-        problems = [
-            asdict(problem) for problem in self.index.catalog.problems(fact.path)
-        ]
-        known = {
-            "memory": formatting.plain(fact),
-            "markdown": raw.decode(errors="replace"),
-            "problems": problems,
-        }
-        came = self._provenance(fact)
-        kept = {"protected": lifecycle.protected(fact, self.note_writer.kept(fact))}
-        standing = self._standing(fact, came["said_by"])
-        return known | {**came, **kept, **standing, "related": self._related(fact.id)}
-
-    def why(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """The turns a memory came from, its stage now, and each decision on it, also
-        what was refused.
-
-        `stage` is computed now and `stage_why` is the rule that gave it; a memory that
-        is neither active nor archived has none (rows C22, C24, X4, X17).
-        """
-        fact = self.index.catalog.find_fact(id)
-        if fact.status == "forgotten":
-            decisions = [
-                actions.told(_unquoted(row)) for row in self.vault.actions_of(fact.id)
-            ]
-            return {
-                "memory": _wordless(fact),
-                "forgotten": UNDO.format(fact.id),
-                "turns": [],
-                "decisions": decisions,
-            }
-        since = {"reworded": REWORDED} if fact.source and facts.reworded(fact) else {}
-        came = self._provenance(fact)
-        worth = self._standing(fact, came["said_by"])["worth"]
-        staged = (
-            {"stage": worth["stage"], "stage_why": worth["why"]}
-            if worth["stage"]
-            else {}
-        )
-        return {
-            "memory": formatting.plain(fact),
-            **staged,
-            "protected": lifecycle.protected(fact, self.note_writer.kept(fact)),
-            **came,
-            **since,
-            "turns": [
-                formatting.plain_turn(turn, self.settings.policy.trust)
-                for turn in self._said(fact)
-            ],
-            "decisions": [
-                actions.told(self._known_row(row))
-                for row in self.vault.actions_of(fact.id)
-            ],
-        }
-
-    def forget(self, id: str, reason: str | None) -> dict[str, Any]:  # noqa: A002
-        """Stop recalling a memory or a turn, and whatever else says the same (rows A26,
-        X8).
-
-        A memory's note stays, marked forgotten, and so do the notes of the other
-        memories that say it or rest on nothing but a forgotten turn. Session files stay
-        as they are: their sentences are hidden when they are handed out. `hides` names
-        what is hidden along; `unchanged` tells by path why a note could not be marked.
-        """
-        now = self.clock()
-        unit = self._any(id)
-        if isinstance(unit, Fact) and unit.status == "forgotten":
-            return {"id": unit.id, "path": unit.path, "status": "forgotten"}
-        why = redact(reason or YOU_ASKED).text
-        ended: dict[str, object] = {"status": "forgotten", "end_reason": why}
-        named, text = (
-            (unit.key, unit.turn.text)
-            if isinstance(unit, FiledTurn)
-            else (unit.id, unit.text)
-        )
-        self.forgetting.entomb([unit], now, why)
-        hidden = self.forgetting.hidden(text, named, now)
-        if isinstance(unit, Fact):
-            try:
-                self._change(unit, ended, "forget", why)
-            except EngramError:  # what the note does not say has not happened
-                with suppress(EngramError):
-                    if self._found(unit.id).status != "forgotten":
-                        self.forgetting.restore(named, now, why)
-                raise
-        along = {fact.id: fact for fact in (*hidden.facts, *self._resting(named))}
-        self.forgetting.entomb(along.values(), now, why, whole=named)
-        same = f"{why}: it says the same"
-        refused = {
-            fact.path: words
-            for fact in along.values()
-            if (words := self._refused(fact, ended, "forget", same))
-        }
-        hides = {"memories": sorted(along), "turns": list(hidden.turns)}
-        self.note_writer.explain([deed(now, "hide", named, why) | hides])
-        self.forgetting.retell([named, *self._sources(unit), *hidden.turns])
-        self.note_writer.seed()
-        path = (
-            unit.path
-            if isinstance(unit, Fact)
-            else (self.index.catalog.places([named]).get(named) or ("",))[0]
-        )
-        told: dict[str, Any] = {
-            "id": named,
-            "path": path,
-            "status": "forgotten",
-            "hides": hides,
-        }
-        return told | ({"unchanged": refused} if refused else {})
-
-    def _any(self, name: str) -> Fact | FiledTurn:
-        """The memory or turn of this name; a change of a memory's note is taken in
-        first.
-        """
-        unit = self.index.find(name)
-        return unit if isinstance(unit, FiledTurn) else self._found(unit.id)
-
-    @staticmethod
-    def _sources(unit: Fact | FiledTurn) -> tuple[str, ...]:
-        return (
-            tuple(filter(None, (unit.source, *unit.also)))
-            if isinstance(unit, Fact)
-            else ()
-        )
-
-    def _resting(self, turn: str) -> list[Fact]:
-        """The memories that rest on this turn alone."""
-        some = self.index.catalog.facts(turn) if "#" in turn else []
-        return [
-            fact
-            for fact in some
-            if {fact.source, *fact.also} - {""} == {turn} and fact.status != "forgotten"
-        ]
-
-    def _lifted(self, fact: Fact, now: datetime) -> Fact | None:
-        """Take back what hides a memory, and what was forgotten along; the memory that
-        says the same by now, if any.
-        """
-        for name in self.forgetting.restore(fact.id, now, YOU_ASKED):
-            self._revive(name)
-        return self.review_queue.joined(fact, now)
-
-    def _restore_turn(self, turn: str, *, only: bool) -> dict[str, Any]:
-        """Show a forgotten turn again, and bring back what was forgotten along with it."""
-        if not only:
-            raise BadRequestError(
-                "a turn can only be restored", where=turn, fix="Name a memory."
+    def _verify(
+        self, fact: Fact, action: str, keys: Mapping[str, object]
+    ) -> dict[str, Any]:
+        if fact.status == "review":
+            raise ConflictError(
+                "the memory waits in review",
+                where=fact.id,
+                fix="Decide it with `engram review`.",
             )
-        now = self.clock()
-        for name in self.forgetting.restore(turn, now, YOU_ASKED):
-            self._revive(name)
-        self.note_writer.explain([deed(now, "restore", turn, YOU_ASKED)])
-        self.note_writer.seed()
-        return {
-            "id": turn,
-            "path": (self.index.catalog.places([turn]).get(turn) or ("",))[0],
-            "changed": ["status"],
-        }
+        row = deed(self.clock(), action, fact.id, USER_DECIDED)
+        self.note_writer.write([Edit(fact.path, fact.sha, keys, action)], [row])
+        return {"id": fact.id, "path": fact.path, "verification": keys["verification"]}
 
-    def _revive(self, name: str) -> None:
-        """Bring a memory back that was forgotten along with another one."""
-        fact = self.index.catalog.fact(name)
-        if fact and fact.status == "forgotten":
-            self._refused(fact, _ACTIVE, "restore", YOU_ASKED, home=True)
+    def settle(self, id: str, stage: str) -> dict[str, Any]:  # noqa: A002
+        """Record that a promise was kept, has expired, or is open again (`E16`)."""
+        fact = self.editor.find(id)
+        if stage not in {*SETTLED, "open"}:
+            raise BadRequestError(
+                f"there is no stage {stage!r}", fix=f"Use: {', '.join(SETTLED)}, open."
+            )
+        if todos.stage(fact) in {"", todos.HABIT} or fact.status != "active":
+            raise BadRequestError(
+                "this is no active promise",
+                where=fact.path,
+                fix="`engram todos --stage all` lists promises.",
+            )
+        now_in = "open" if todos.is_open(fact) else todos.stage(fact)
+        if now_in != stage:
+            self._set_stage(fact, stage)
+        return {"id": fact.id, "path": fact.path, "stage": stage}
+
+    def _set_stage(self, fact: Fact, stage: str) -> None:
+        keys: Keys = {"done": None, "end_reason": None}
+        tags = [tag for tag in fact.tags if tag not in SETTLED]
+        if stage != "open":
+            tags.append(stage)
+            done = time_text(self.clock(), self.settings.zone)
+            keys = {"done": done, "end_reason": USER_ASKED}
+        self.editor.patch(fact, {"tags": tags or None, **keys}, "edit", USER_ASKED)
+
+    # -- update ------------------------------------------------------------------------
 
     def update(
         self,
@@ -401,45 +115,39 @@ class MemoryOperations:
         status: str | None = None,
         layer: str | None = None,
     ) -> dict[str, Any]:
-        """Pin, unpin, restore, promote or demote a memory (rows D7, D8, E4, C23)."""
-        _changeable(pinned, status, layer)
-        unit, now = self._any(id), self.clock()
+        """Pin, unpin, restore, promote or demote a memory; restore a turn.
+
+        (rows D7, D8, E4, C23) Where a memory states the same as a restored one, the
+        update is made to that memory, and the verdict is `confirmed`.
+        """
+        _check_update(pinned, status, layer)
+        unit, now = self._find_unit(id), self.clock()
         if isinstance(unit, FiledTurn):
-            return self._restore_turn(
-                unit.key, only=bool(status) and pinned is None and layer is None
-            )
+            if not status or pinned is not None or layer is not None:
+                raise BadRequestError(
+                    "a turn can only be restored", where=unit.key, fix="Name a memory."
+                )
+            return self._restore_turn(unit.key, now)
+
         fact = unit
-        if status and fact.status != "active" and (known := self._lifted(fact, now)):
-            self.usage_tracker.attested(known.id, now)
-            return {
-                **self.update(known.id, pinned, status, layer),
-                "verdict": "confirmed",
-                "why": KNOWN,
-            }
-        keys: dict[str, object] = {}
+        restores = bool(status) and fact.status != "active"
+        if restores and (equal := self._restore_hidden(fact, now)):
+            self.usage_tracker.attested(equal.id, now)
+            result = self.update(equal.id, pinned, status, layer)
+            return {**result, "verdict": "confirmed", "why": KNOWN}
+
+        keys: Keys = {}
         if pinned is not None and pinned != fact.pinned:
             keys["pinned"] = pinned or None
             self.usage_tracker.anchored(fact, now)
-        turned = (
-            {"up": lifecycle.raised, "down": lifecycle.lowered}[layer](fact)
-            if layer
-            else None
-        )
-        if turned is not None:
-            keys["layer"] = turned or None
-        if status and fact.status != "active":
-            keys |= _ACTIVE
+        new_layer = LAYERS[layer](fact) if layer else None
+        if new_layer is not None:
+            keys["layer"] = new_layer or None
+        if restores:
+            keys |= ACTIVE
         if keys:
-            memory_operations = {
-                "restore": status,
-                "pin": pinned,
-                "unpin": pinned is False,
-                "promote": layer == "up",
-            }
-            action = next(
-                (name for name, done in memory_operations.items() if done), "demote"
-            )
-            self._change(fact, keys, action, YOU_ASKED, home=bool(status))
+            action = _action_name(pinned, status, layer)
+            self.editor.patch(fact, keys, action, USER_ASKED, unarchive=bool(status))
             if status:
                 self.usage_tracker.attested(fact.id, now)
                 self.note_writer.seed()
@@ -449,264 +157,160 @@ class MemoryOperations:
             "changed": sorted(keys),
         }
 
-    def settle(self, id: str, stage: str) -> dict[str, Any]:  # noqa: A002
-        """Say that a promise was kept, has run out, or is open again (`E16`)."""
-        fact, known = self._found(id), (todos.FULFILLED, todos.EXPIRED)
-        if stage not in {*known, "open"}:
-            raise BadRequestError(
-                f"there is no stage {stage!r}", fix=f"Use: {', '.join(known)}, open."
-            )
-        if todos.stage(fact) in {"", todos.HABIT} or fact.status != "active":
-            fix = "`engram todos --stage all` lists promises."
-            raise BadRequestError(
-                "this is no promise that counts", where=fact.path, fix=fix
-            )
-        if (todos.is_open(fact) and stage != "open") or (
-            not todos.is_open(fact) and todos.stage(fact) != stage
-        ):
-            tags = [tag for tag in fact.tags if tag not in known]
-            settled = {
-                "done": time_text(self.clock(), self.settings.zone),
-                "end_reason": YOU_ASKED,
-            }
-            ended = dict.fromkeys(settled) if stage == "open" else settled
-            tags += [stage] if stage in known else []
-            self._change(fact, {"tags": tags or None, **ended}, "edit", YOU_ASKED)
-        return {"id": fact.id, "path": fact.path, "stage": stage}
+    def _restore_hidden(self, fact: Fact, now: datetime) -> Fact | None:
+        """Lift the tombstones of a memory, and restore what was forgotten with it.
 
-    # -- by hand -----------------------------------------------------------------------
+        Return the active memory that states the same and takes its place, if any.
+        """
+        for name in self.forgetting.restore(fact.id, now, USER_ASKED):
+            self._restore_along(name)
+        return self.review_queue.merge_into_equal(fact, now)
+
+    def _restore_turn(self, turn: str, now: datetime) -> dict[str, Any]:
+        """Show a forgotten turn again, and restore what was forgotten with it."""
+        for name in self.forgetting.restore(turn, now, USER_ASKED):
+            self._restore_along(name)
+        self.note_writer.explain([deed(now, "restore", turn, USER_ASKED)])
+        self.note_writer.seed()
+        return {"id": turn, "path": self._turn_path(turn), "changed": ["status"]}
+
+    def _restore_along(self, name: str) -> None:
+        """Restore a memory that was forgotten along with another one."""
+        fact = self.index.catalog.fact(name)
+        if fact and fact.status == "forgotten":
+            self.editor.try_patch(fact, ACTIVE, "restore", USER_ASKED, unarchive=True)
+
+    # -- forget ------------------------------------------------------------------------
+
+    def forget(self, id: str, reason: str | None) -> dict[str, Any]:  # noqa: A002
+        """Stop recalling a memory or a turn, and all that says the same (A26, X8).
+
+        The note of a memory stays, marked forgotten; so do the notes of other memories
+        that say the same, or that have no evidence but a forgotten turn. Session files
+        stay as they are: their forgotten sentences are hidden when they are handed out.
+
+        `hides` names the other memories and turns that are hidden; `unchanged` says, by
+        path, why a note could not be marked.
+        """
+        now, unit = self.clock(), self._find_unit(id)
+        if isinstance(unit, Fact) and unit.status == "forgotten":
+            return {"id": unit.id, "path": unit.path, "status": "forgotten"}
+        why = redact(reason or USER_ASKED).text
+        keys: Keys = {"status": "forgotten", "end_reason": why}
+        if isinstance(unit, Fact):
+            name, text, sources = unit.id, unit.text, [unit.source, *unit.also]
+        else:
+            name, text, sources = unit.key, unit.turn.text, []
+
+        self.forgetting.entomb([unit], now, why)
+        hidden = self.forgetting.hidden(text, name, now)
+        if isinstance(unit, Fact):
+            self._mark_forgotten(unit, keys, why, now)
+
+        along = {fact.id: fact for fact in (*hidden.facts, *self._resting_on(name))}
+        self.forgetting.entomb(along.values(), now, why, whole=name)
+        unchanged = {}
+        for fact in along.values():
+            same = f"{why}: it says the same"
+            if error := self.editor.try_patch(fact, keys, "forget", same):
+                unchanged[fact.path] = error
+
+        hides = {"memories": sorted(along), "turns": list(hidden.turns)}
+        self.note_writer.explain([deed(now, "hide", name, why) | hides])
+        self.forgetting.retell([name, *filter(None, sources), *hidden.turns])
+        self.note_writer.seed()
+        result: dict[str, Any] = {
+            "id": name,
+            "path": unit.path if isinstance(unit, Fact) else self._turn_path(name),
+            "status": "forgotten",
+            "hides": hides,
+        }
+        return result | ({"unchanged": unchanged} if unchanged else {})
+
+    def _mark_forgotten(self, fact: Fact, keys: Keys, why: str, now: datetime) -> None:
+        """Set the status in the note; lift the tombstones again where that fails."""
+        try:
+            self.editor.patch(fact, keys, "forget", why)
+        except EngramError:
+            with suppress(EngramError):
+                if self.editor.find(fact.id).status != "forgotten":
+                    self.forgetting.restore(fact.id, now, why)
+            raise
+
+    def _resting_on(self, turn: str) -> list[Fact]:
+        """The memories whose only evidence is this turn; none for a memory's id."""
+        if "#" not in turn:
+            return []
+        return [
+            fact
+            for fact in self.index.catalog.facts(turn)
+            if {fact.source, *fact.also} - {""} == {turn} and fact.status != "forgotten"
+        ]
+
+    def _find_unit(self, name: str) -> Fact | FiledTurn:
+        """The memory, as its note says now, or the turn with this name."""
+        unit = self.index.find(name)
+        return unit if isinstance(unit, FiledTurn) else self.editor.find(unit.id)
+
+    def _turn_path(self, turn: str) -> str:
+        """The path of the session file that holds a turn, or ''."""
+        place = self.index.catalog.places([turn]).get(turn)
+        return place[0] if place else ""
+
+    # -- the user's own edits ----------------------------------------------------------
 
     def edited(self, edits: Sequence[EditedFact]) -> None:
-        """A person edited these notes: told, like a deletion, before the catalogue
-        believes it.
+        """Record that a user edited these notes, before the index takes the edits in.
 
-        What the process had written when it ended, and the catalogue had not heard of,
-        is no word of theirs.
+        A status that they set or removed sets or lifts tombstones. A change that this
+        program wrote before it ended, and did not index, is not logged as an edit.
         """
         now = self.clock()
         for edit in edits:
-            was, is_now = (
-                edit.before.status == "forgotten",
-                edit.after.status == "forgotten",
-            )
-            if is_now and not was:
-                self.forgetting.entomb([edit.after], now, "a person set the status")
-            elif was and not is_now:
-                self.forgetting.restore(edit.after.id, now, "a person set the status")
+            was_forgotten = edit.before.status == "forgotten"
+            is_forgotten = edit.after.status == "forgotten"
+            if is_forgotten and not was_forgotten:
+                self.forgetting.entomb([edit.after], now, SET_STATUS)
+            elif was_forgotten and not is_forgotten:
+                self.forgetting.restore(edit.after.id, now, SET_STATUS)
             at = self.vault.edited_at(edit.after.path)
-            self.usage_tracker.attested(
-                edit.after.id, now, datetime.fromtimestamp(at, UTC) if at else None
-            )
-        theirs = [
+            edited_at = datetime.fromtimestamp(at, UTC) if at else None
+            self.usage_tracker.attested(edit.after.id, now, edited_at)
+        by_user = [
             edit.after.id
             for edit in edits
             if not dedup.is_own_change(edit.before, edit.after)
         ]
         self.note_writer.explain(
-            [deed(now, "edit", name, "a person edited the note") for name in theirs]
+            [deed(now, "edit", name, "a person edited the note") for name in by_user]
         )
 
     def gone(self, gone: Collection[Fact]) -> None:
-        """Record a deletion by a person before the catalogue forgets the notes."""
+        """Record that a user deleted these notes, before the index removes them."""
         self.forgetting.entomb_deleted(gone, self.clock())
 
-    def _said(self, fact: Fact) -> list[FiledTurn]:
-        """The turns that a fact rests on, as far as they are in the vault, without what
-        was forgotten.
-        """
-        units = self.index.units([key for key in (fact.source, *fact.also) if key])
-        return [
-            unit
-            for unit in map(self.index.visible, units.values())
-            if isinstance(unit, FiledTurn)
-        ]
 
-    def _known_row(self, row: dict[str, object]) -> dict[str, object]:
-        """A row of the action log without a quotation that was forgotten."""
-        quote = str(row.get("quote") or "")
-        return (
-            _unquoted(row)
-            if quote and self.index.tombstones.forgotten.hides(quote, Spoken())
-            else row
-        )
-
-    def _provenance(self, fact: Fact) -> dict[str, Any]:
-        """Who said a fact, as its turns tell (rows D6, X27)."""
-        return formatting.attributed(
-            formatting.provenance(self.index, [fact], self.settings.policy.trust)[
-                fact.id
-            ]
-        )
-
-    def _standing(self, fact: Fact, said_by: str) -> dict[str, Any]:
-        """How a memory was used and what it is worth now; none of it stands in the note
-        (rows B4, C24, C30, D2).
-        """
-        policy, usage, now = (
-            self.settings.policy,
-            self.usage_tracker.of(fact.id),
-            self.clock(),
-        )
-        believed = trust.trust(said_by, policy.trust)
-        feedback = (
-            self.usage_tracker.feedback(self.vault.read(ACTIONS), now)
-            if self.vault.exists(ACTIONS)
-            else {}
-        )
-        felt = feedback.get(fact.category, 0.0)
-        worth = decay.vitals(fact, usage, now, believed, policy, felt)
-        use = core_importance.use_of(
-            fact, usage, believed, lifecycle.layer_of(fact), now
-        )
-        stage, why = lifecycle.stage(
-            fact, usage, worth, policy, trust.bars("core", said_by)
-        )
-        used = {
-            name: value.isoformat(timespec="seconds")
-            if isinstance(value, datetime)
-            else value
-            for name, value in asdict(usage).items()
-            if value is not None
-        }
-        weighed = asdict(worth) | {
-            "feedback": felt,
-            "importance": core_importance.composite(use, policy.ladder),
-        }
-        rounded = {name: round(value, 3) for name, value in weighed.items()}
-        return {"usage": used, "worth": rounded | {"stage": stage, "why": why}}
-
-    def _related(self, fact_id: str) -> list[dict[str, Any]]:
-        """The ties of a memory with their confidence now (`C34`)."""
-        now, policy = self.clock(), self.settings.policy.links
-        return [
-            {
-                "type": edge.type,
-                "id": edge.target if edge.source == fact_id else edge.source,
-                "confidence": round(graph.effective(edge, now, policy), 2),
-            }
-            for edge in self.reconciler.entity_writer.edges.all()
-            if fact_id in {edge.source, edge.target}
-        ]
-
-    # -- common to them ----------------------------------------------------------------
-
-    def _turn_id(self, text: str, now: datetime) -> str:
-        """An id for what somebody asks for now: the same in the same history, and of no
-        turn that is there (`X25`).
-        """
-        names = (ulid(now, f"{number}\n{text}") for number in count())
-        return next(
-            name for name in names if self.index.catalog.turn(REMEMBERED, name) is None
-        )
-
-    def _found(self, name: str) -> Fact:
-        """The fact as its note says now; a change that nobody has looked at yet is
-        taken in first.
-        """
-        fact = self.index.catalog.find_fact(name)
-        if self.index.current(fact, (fact.path, fact.sha), {}) is not fact:
-            self.look([self.settings.vault / fact.path])
-        return self.index.catalog.find_fact(name)
-
-    def _change(
-        self,
-        fact: Fact,
-        keys: dict[str, object],
-        action: str,
-        why: str,
-        *,
-        home: bool = False,
-    ) -> None:
-        """Patch the note, with `home` one in the archive also back to its day; where a
-        person was faster, theirs.
-        """
-        row = deed(self.clock(), action, fact.id, why)
-
-        def change(fact: Fact) -> Change:
-            if home and fact.path.startswith("archive/"):
-                to = self.note_writer.path_of(replace(fact, status="active"), ())
-                return Move(fact.path, fact.sha, to, keys, why)
-            return Edit(fact.path, fact.sha, keys, why)
-
-        try:
-            self.note_writer.write([change(fact)], [row])
-        except ConflictError:
-            self.note_writer.write([change(self._found(fact.id))], [row])
-
-    def _refused(
-        self,
-        fact: Fact,
-        keys: dict[str, object],
-        action: str,
-        why: str,
-        *,
-        home: bool = False,
-    ) -> str:
-        """Change the note of a memory that nobody named; why that failed, '' where it
-        did not.
-
-        A note that a person broke or deleted does not hold up what was asked of another
-        one.
-        """
-        try:
-            self._change(fact, keys, action, why, home=home)
-        except (ConflictError, NotFoundError) as fault:
-            return str(fault)
-        return ""
-
-    def _guess(self, turn: Turn) -> Candidate | None:
-        """What the offline rules would make of the statement."""
-        found = engine.extract([turn], self.settings.policy.extraction).candidates
-        return found[0] if found else None
-
-
-def _changeable(pinned: bool | None, status: str | None, layer: str | None) -> None:  # noqa: FBT001
-    """BadRequestError where this is no change that can be asked for."""
+def _check_update(pinned: bool | None, status: str | None, layer: str | None) -> None:  # noqa: FBT001
+    """Raise BadRequestError where this is no change that `update` makes."""
     if status not in {None, "active"}:
         raise BadRequestError(
             f"a memory cannot be set to {status!r} here",
             fix="Use status active, or forget.",
         )
-    if layer not in {None, "up", "down"}:
-        raise BadRequestError(f"a layer is no {layer!r}", fix="Use up or down.")
+    if layer not in {None, *LAYERS}:
+        raise BadRequestError(f"there is no layer {layer!r}", fix="Use up or down.")
     if pinned is None and status is None and layer is None:
         raise BadRequestError("nothing to change", fix="Give pinned, status or layer.")
 
 
-def _wordless(fact: Fact) -> dict[str, Any]:
-    """A forgotten memory without its words."""
-    told = formatting.plain(fact)
-    return {
-        name: told[name]
-        for name in (
-            "id",
-            "category",
-            "kind",
-            "status",
-            "created",
-            "path",
-            "end_reason",
-        )
-        if name in told
-    }
-
-
-def _unquoted(row: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in row.items() if name != "quote"}
-
-
-def _written(names: list[str] | None) -> list[str]:
-    """Those that are no blanks."""
-    return [name for name in names or () if name.strip()]
-
-
-def _allowed(turn: Turn, category: str | None, *, pinned: bool) -> None:
-    """ForbiddenError where the source of a statement may not make it what was asked for
-    (`X27`).
-    """
-    said_by = trust.source_class(turn)
-    why = trust.bars("pin", said_by) if pinned else None
-    if why is None and category and category_of(category).not_from_outside:
-        why = trust.bars(category, said_by)
-    if why:
-        raise ForbiddenError(why, fix="Let the user say it.")
+def _action_name(
+    pinned: bool | None,  # noqa: FBT001
+    status: str | None,
+    layer: str | None,
+) -> str:
+    """The action in the log for an update: that of the first argument given."""
+    if status:
+        return "restore"
+    if pinned is not None:
+        return "pin" if pinned else "unpin"
+    return "promote" if layer == "up" else "demote"

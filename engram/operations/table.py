@@ -248,7 +248,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "remember",
-        "memories.remember",
+        "statements.remember",
         "POST",
         "/v1/memories",
         "keep a statement",
@@ -268,7 +268,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "show",
-        "memories.show",
+        "explainer.show",
         "GET",
         "/v1/memories/{id}",
         "one memory with everything known of it",
@@ -277,7 +277,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "why",
-        "memories.why",
+        "explainer.why",
         "GET",
         "/v1/memories/{id}/why",
         "the turns a memory came from, its stage and each decision on it",
@@ -315,7 +315,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "correct",
-        "memories.correct",
+        "statements.correct",
         "POST",
         "/v1/memories/{id}/correct",
         "replace what a memory says; the old statement does not come back",
@@ -348,7 +348,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "review",
-        "memories.review",
+        "cases.listed",
         "GET",
         "/v1/review",
         "what waits for you: doubtful memories and conflicts, with their evidence and the answers they take",
@@ -363,7 +363,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "decide",
-        "memories.decide",
+        "review.answer",
         "POST",
         "/v1/review/{id}",
         "answer a case that waits for you",

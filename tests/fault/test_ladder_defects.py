@@ -37,10 +37,11 @@ def words_last(self, plan):
     self._apply(plan, [*plan.marks, *plan.notes], plan.artifacts)
 
 
-def question_first(self, case, decision, now, by, honest=ReviewQueue._choose):
+def question_first(self, case, decision, now, honest=ReviewQueue._decide_conflict):
     """The note that asked goes, then what it asked about is changed."""
-    self.note_writer.write([self._trashed(case, now, "decided")], [])
-    honest(self, case, decision, now, by)
+    trash = self._changes.trash(case.path, case.sha, now, "decided")
+    self.note_writer.write([trash], [])
+    honest(self, case, decision, now)
 
 
 def settled_first(self, now):
@@ -69,7 +70,7 @@ DEFECTS = [
     (JudgeWork, Reconciler, "_write", notes_first),
     (JudgeWork, Reconciler, "_write", words_last),
     (LadderWork, Reconciler, "_write_once", asked_as_heard),
-    (LadderWork, ReviewQueue, "_choose", question_first),
+    (LadderWork, ReviewQueue, "_decide_conflict", question_first),
     (LadderWork, BoxWriter, "_file", settled_first),
     (LadderWork, EntityWriter, "_wishes", edges_first),
     (JudgeWork, edges, "_raw", run_together),

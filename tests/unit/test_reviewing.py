@@ -12,6 +12,7 @@ import pytest
 from engram.core.records import Create, Edit, Fact, Move
 from engram.core.text import content_hash
 from engram.errors import BadRequestError, ConflictError, NotFoundError
+from engram.operations.cases import CaseReader
 from engram.operations.review import ReviewQueue
 from engram.vault import disk, facts, frontmatter, reviews, syscalls
 from engram.vault.store import TOMBSTONES
@@ -19,13 +20,15 @@ from engram.vault.store import TOMBSTONES
 
 @pytest.fixture
 def queue(memory):
-    return ReviewQueue(
-        memory.vault,
-        memory.index,
-        memory.note_writer,
-        memory.settings,
-        memory.maintenance_loop.order,
-    )
+    cases = CaseReader(memory.vault, memory.index, memory.settings)
+    order = memory.maintenance_loop.order
+    return ReviewQueue(memory.note_writer, cases, order, memory.clock)
+
+
+def ticked(queue):
+    """The cases in which a user ticked an answer."""
+    cases = queue.cases.open_cases(ticked=True)
+    return [case for case in cases if case.decision]
 
 
 @pytest.fixture
@@ -122,21 +125,21 @@ def test_a_ticked_doubt_becomes_a_memory(memory, queue, vault, clock):
     and asks nothing more.
     """
     path = doubtful(memory, quote="Anna maybe moved")
-    (case,) = queue.open_cases()
+    (case,) = queue.cases.open_cases()
     assert (case.choices, case.why, case.evidence) == (
         reviews.DOUBT,
         "no evidence in the turn",
         ("Anna maybe moved",),
     )
-    assert queue.ticked() == []
+    assert ticked(queue) == []
     tick(path, "keep")
-    assert queue.obey([path], clock()) == {}
+    assert queue.obey([path]) == {}
     kept = fact_of(memory, "Anna moved to Porto.")
     assert (kept.path, kept.status) == (f"facts/2026-11-20/{path.name}", "active")
     assert (kept.verification, kept.end_reason) == ("user_confirmed", "")
     assert memory.vault.read(kept.path).endswith(b"---\nAnna moved to Porto.\n")
     assert not path.exists()
-    assert queue.open_cases() == []
+    assert queue.cases.open_cases() == []
     assert [
         hit["text"]
         for hit in memory.call("recall", {"query": "Porto", "kinds": ["fact"]})["hits"]
@@ -161,10 +164,10 @@ def test_what_waited_and_was_said_anew_meanwhile_is_one_memory(
     )
     again = memory.call("remember", {"text": new.text})["id"]
     if answer == "keep":
-        queue.answer(new.id, answer, clock())
+        queue.answer(new.id, answer)
     else:
         asked(memory, [old, memory.index.catalog.find_fact(new.id)])
-        queue.answer(reviews.case_id(new.id, old.id), answer, clock())
+        queue.answer(reviews.case_id(new.id, old.id), answer)
     waited, stays = (
         memory.index.catalog.find_fact(new.id),
         memory.index.catalog.find_fact(again),
@@ -178,7 +181,7 @@ def test_what_waited_and_was_said_anew_meanwhile_is_one_memory(
     assert memory.index.catalog.find_fact(old.id).superseded_by == (
         (again,) if answer == "newer" else ()
     )
-    assert queue.open_cases() == []
+    assert queue.cases.open_cases() == []
 
 
 # row: X8
@@ -189,7 +192,7 @@ def test_keeping_what_was_removed_before_lifts_its_tombstone(memory, queue, cloc
     )
     memory.index.tombstones.reload()
     doubtful(memory)
-    queue.answer("01KBH2", "keep", clock())
+    queue.answer("01KBH2", "keep")
     assert memory.index.tombstones.keys == memory.vault.tombstones() == set()
 
 
@@ -201,13 +204,13 @@ def test_a_dropped_doubt_does_not_come_back(memory, queue, vault, clock, quote):
     path = doubtful(memory, quote=quote, source="talk#^t1")
     tick(path, "drop")
     before = path.read_bytes()
-    assert queue.obey(None, clock()) == {}
+    assert queue.obey(None) == {}
     assert trash(vault) == [f".trash/2026-11-20/{path.name}"]
     assert (vault / trash(vault)[0]).read_bytes() == before
     assert memory.vault.tombstones() == {content_hash("Anna moved to Porto.")} | (
         {"talk#^t1"} if quote else set()
     )
-    assert queue.open_cases() == []
+    assert queue.cases.open_cases() == []
 
 
 # row: X9
@@ -215,7 +218,7 @@ def test_the_newer_of_two_supersedes_the_older(memory, queue, vault, told, clock
     """Both ways; the older was true until then, and as of then it is the answer."""
     path = asked(memory, told)
     tick(path, "newer")
-    assert queue.obey([str(path)], clock()) == {}
+    assert queue.obey([str(path)]) == {}
     old, new = (fact_of(memory, fact.text) for fact in told)
     assert (old.status, old.end_reason, old.superseded_by) == (
         "superseded",
@@ -262,7 +265,7 @@ def test_the_older_of_two_stays_and_the_newer_does_not_come_back(
         [],
     )
     asked(memory, told)
-    queue.answer(reviews.case_id(new.id, old.id), "reject", clock())
+    queue.answer(reviews.case_id(new.id, old.id), "reject")
     old, new = (fact_of(memory, fact.text) for fact in told)
     assert (old.status, old.superseded_by, old.supersedes, old.valid_until) == (
         "active",
@@ -286,7 +289,7 @@ def test_a_pair_of_which_both_are_true_is_not_asked_about_again(
     path = asked(memory, told)
     before = tree(vault / "facts")
     tick(path, "both")
-    queue.obey(None, clock())
+    queue.obey(None)
     assert tree(vault / "facts") == before
     (vault / trash(vault)[0]).unlink()
     assert memory.vault.actions_of(reviews.case_id(*(fact.id for fact in told)))
@@ -307,7 +310,7 @@ def test_a_newer_memory_that_waited_leaves_the_queue_with_its_case(
         [Move(new.path, new.sha, to, {"status": "review"}, "waits")], []
     )
     path = asked(memory, [old, fact_of(memory, new.text)])
-    queue.answer(path.relative_to(memory.settings.vault).as_posix(), answer, clock())
+    queue.answer(path.relative_to(memory.settings.vault).as_posix(), answer)
     assert fact_of(memory, new.text).status == status
     assert fact_of(memory, new.text).path == new.path
     assert memory.vault.notes("review") == []
@@ -321,11 +324,11 @@ def test_a_decision_is_carried_out_once_however_often_it_is_given(
     """The second time nothing changes, not a byte."""
     path = doubtful(memory) if answer in reviews.DOUBT else asked(memory, told)
     tick(path, answer)
-    (case,) = queue.ticked()
-    queue.decide(case, answer, clock())
+    (case,) = ticked(queue)
+    queue.decide(case, answer)
     before = tree(vault)
-    queue.decide(case, answer, clock())
-    assert queue.obey(None, clock()) == {}
+    queue.decide(case, answer)
+    assert queue.obey(None) == {}
     assert tree(vault) == before
 
 
@@ -355,9 +358,9 @@ def test_a_decision_cut_short_is_finished_when_the_tick_is_seen_again(
     tick(path, answer)
     with monkeypatch.context() as patch:
         patch.setattr(syscalls, "SYS", Dying(renames))
-        queue.obey(None, clock())
+        queue.obey(None)
     memory.rescan(None)
-    queue.obey(None, clock())
+    queue.obey(None)
     texts = sorted(fact.text for fact in every(memory))
     assert texts == sorted(
         [fact.text for fact in told]
@@ -386,8 +389,8 @@ def test_a_note_that_arrived_without_its_patch_still_waits_and_is_finished(
     there.parent.mkdir(parents=True, exist_ok=True)
     path.rename(there)
     memory.index.scan(None)
-    assert [case.path for case in queue.ticked()] == [f"facts/2026-11-20/{path.name}"]
-    assert queue.obey([there], clock()) == {}
+    assert [case.path for case in ticked(queue)] == [f"facts/2026-11-20/{path.name}"]
+    assert queue.obey([there]) == {}
     assert fact_of(memory, "Anna moved to Porto.").status == "active"
 
 
@@ -399,10 +402,10 @@ def test_a_case_whose_memory_was_deleted_is_closed(memory, queue, told, clock):
     path = asked(memory, told)
     (memory.settings.vault / told[0].path).unlink()
     tick(path, "newer")
-    assert queue.obey(None, clock()) == {}
+    assert queue.obey(None) == {}
     assert path.exists()
     memory.rescan(None, accept_deletions=True)
-    assert queue.obey(None, clock()) == {}
+    assert queue.obey(None) == {}
     assert not path.exists()
     assert fact_of(memory, told[1].text).status == "active"
 
@@ -417,23 +420,23 @@ def test_a_question_about_files_is_listed_and_settled_by_hand(memory, queue, clo
     )
     (memory.settings.vault / "review" / "broken.md").write_bytes(b"---\na: [\n---\nx\n")
     memory.rescan(None)
-    cases = queue.open_cases()
+    cases = queue.cases.open_cases()
     assert all(not case.choices for case in cases)
     assert len(cases) == 3  # and the question about the copy
     for case in cases:
         with pytest.raises(BadRequestError, match="by hand"):
-            queue.decide(case, "keep", clock())
+            queue.decide(case, "keep")
 
 
 def test_a_wrong_name_or_answer_is_told(memory, queue, told, clock):
     """With the answers there are."""
     asked(memory, told)
     with pytest.raises(NotFoundError):
-        queue.answer("nothing", "keep", clock())
+        queue.answer("nothing", "keep")
     with pytest.raises(NotFoundError):
-        queue.find("")
+        queue.cases.find("")
     with pytest.raises(BadRequestError, match="no answer") as fault:
-        queue.answer(reviews.case_id(*(fact.id for fact in told)), "keep", clock())
+        queue.answer(reviews.case_id(*(fact.id for fact in told)), "keep")
     assert "newer, both, older" in fault.value.fix
 
 
@@ -443,14 +446,14 @@ def test_the_queue_is_json_with_statements_evidence_and_answers(memory, queue, t
     path = asked(memory, told)
     tick(path, "newer")
     tick(path, "both")
-    (case,) = json.loads(json.dumps(queue.listed()))["cases"]
+    (case,) = json.loads(json.dumps(queue.cases.listed()))["cases"]
     assert case["choices"] == ["newer", "both", "older"]
     assert (case["ticked"], case["why"]) == (None, "one may be over")
     assert "untick all but one" in case["problem"]
     assert [(one["text"], one["evidence"]) for one in case["statements"]] == [
         (fact.text, fact.text) for fact in reversed(told)
     ]
-    assert queue.listed(case["id"]) == queue.listed()
+    assert queue.cases.listed(case["id"]) == queue.cases.listed()
 
 
 # row: X8
@@ -468,7 +471,10 @@ def test_a_corrected_statement_ends_and_never_comes_back(memory, queue, clock):
     old = fact_of(memory, "Mira settled in Lisbon.")
     memory.note_writer.write([Edit(old.path, old.sha, {"confidence": 0.4}, "x")], [])
     clock.advance(days=1)
-    result = queue.correct(fact_of(memory, old.text), "Mira settled in Porto.", clock())
+    result = memory.call(
+        "correct",
+        {"id": fact_of(memory, old.text).id, "text": "Mira settled in Porto."},
+    )
     old, new = fact_of(memory, old.text), fact_of(memory, "Mira settled in Porto.")
     assert result["id"] == new.id
     assert (old.status, old.end_reason, old.superseded_by) == (
@@ -488,13 +494,13 @@ def test_a_corrected_statement_ends_and_never_comes_back(memory, queue, clock):
         True,
     )
     assert {content_hash(old.text), old.source} <= memory.index.tombstones.keys
-    again = queue.correct(old, "Mira settled in  PORTO", clock())
+    again = memory.call("correct", {"id": old.id, "text": "Mira settled in  PORTO"})
     assert again["id"] == new.id
     assert len(every(memory)) == 2
     with pytest.raises(ConflictError, match="superseded"):
-        queue.correct(old, "Mira settled in Faro.", clock())
+        memory.call("correct", {"id": old.id, "text": "Mira settled in Faro."})
     with pytest.raises(BadRequestError):
-        queue.correct(new, "Mira settled in Porto!", clock())
+        memory.call("correct", {"id": new.id, "text": "Mira settled in Porto!"})
 
 
 # row: X8
@@ -504,11 +510,9 @@ def test_a_correction_back_to_what_was_removed_before_lifts_its_tombstone(
     """Tea, coffee, tea."""
     memory.call("remember", {"text": "Mira drinks tea.", "category": "preference"})
     first = fact_of(memory, "Mira drinks tea.")
-    second = queue.correct(first, "Mira drinks coffee.", clock())
+    second = memory.call("correct", {"id": first.id, "text": "Mira drinks coffee."})
     clock.advance(days=1)
-    third = queue.correct(
-        memory.index.catalog.find_fact(second["id"]), "Mira drinks tea.", clock()
-    )
+    third = memory.call("correct", {"id": second["id"], "text": "Mira drinks tea."})
     active = [fact for fact in every(memory) if fact.status == "active"]
     assert [fact.id for fact in active] == [third["id"]]
     assert content_hash("Mira drinks tea.") not in memory.vault.tombstones()
@@ -523,9 +527,9 @@ def test_a_confirmed_memory_stays_and_a_disputed_one_is_marked(memory, queue, cl
     )
     fact = fact_of(memory, "Anna is moody.")
     memory.note_writer.write([Edit(fact.path, fact.sha, {"confidence": 0.3}, "x")], [])
-    queue.dispute(memory.index.catalog.find_fact(fact.id), clock())
+    memory.call("dispute", {"id": fact.id})
     assert fact_of(memory, fact.text).verification == "disputed"
-    queue.confirm(memory.index.catalog.find_fact(fact.id), clock())
+    memory.call("confirm", {"id": fact.id})
     assert (
         fact_of(memory, fact.text).verification,
         fact_of(memory, fact.text).expires,
@@ -537,16 +541,14 @@ def test_a_confirmed_memory_stays_and_a_disputed_one_is_marked(memory, queue, cl
     ]
     doubtful(memory)
     with pytest.raises(ConflictError, match="review"):
-        queue.confirm(
-            memory.index.catalog.find_fact("01KBH2Q0M6T4W2Y0B7C5D9E1FX"), clock()
-        )
+        memory.call("confirm", {"id": "01KBH2Q0M6T4W2Y0B7C5D9E1FX"})
 
 
 # row: X8
 def test_an_answer_tells_what_it_buried(memory, queue, vault, told, clock):
     """With the time and the reason."""
     asked(memory, told)
-    queue.answer(reviews.case_id(*(fact.id for fact in told)), "older", clock())
+    queue.answer(reviews.case_id(*(fact.id for fact in told)), "older")
     (stone,) = rows(vault, TOMBSTONES)
     assert (stone["memory"], stone["reason"]) == (told[1].id, "you said so")
 

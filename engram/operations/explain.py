@@ -1,0 +1,194 @@
+"""The operations `show` and `why`: one memory, its evidence and its history.
+
+`why` answers why a memory is archived, superseded or in review: each decision on it
+stands in the action log (rows C22, C24, X4, X17).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from engram.core import actions, decay, graph, lifecycle, trust
+from engram.core import importance as core_importance
+from engram.core.forgetting import Spoken
+from engram.core.records import FiledTurn
+from engram.recall import formatting
+from engram.vault import facts
+from engram.vault.store import ACTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from engram.core.records import Fact
+    from engram.pipeline.entities import EntityWriter
+    from engram.pipeline.usage import UsageTracker
+    from engram.pipeline.write import NoteWriter
+
+FORGOTTEN = "this was forgotten; `engram restore {}` brings it back"
+REWORDED = "the first turn was said before the statement was put in these words"
+WITHOUT_TEXT = ("id", "category", "kind", "status", "created", "path", "end_reason")
+"""What is shown of a forgotten memory."""
+
+
+class Explainer:
+    """The operations `show` and `why`. May be called from any thread."""
+
+    def __init__(
+        self,
+        note_writer: NoteWriter,
+        usage_tracker: UsageTracker,
+        entity_writer: EntityWriter,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.note_writer = note_writer
+        self.vault = note_writer.vault
+        self.index = note_writer.index
+        self.settings = note_writer.settings
+        self.usage_tracker = usage_tracker
+        self.entity_writer = entity_writer
+        self.clock = clock
+
+    def show(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """Return one memory with its note, source, use, present weight and relations."""
+        fact = self.index.catalog.find_fact(id)
+        if fact.status == "forgotten":
+            return {
+                "memory": _without_text(fact),
+                "forgotten": FORGOTTEN.format(fact.id),
+                "problems": [],
+            }
+        raw = self.vault.read(fact.path)
+        source = self._source(fact)
+        return {
+            "memory": formatting.plain(fact),
+            "markdown": raw.decode(errors="replace"),
+            "problems": [
+                asdict(problem) for problem in self.index.catalog.problems(fact.path)
+            ],
+            **source,
+            "protected": self._protection(fact),
+            **self._weight(fact, source["said_by"]),
+            "related": self._related(fact.id),
+        }
+
+    def why(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """Return the turns behind a memory, its stage, and each decision on it.
+
+        The decisions include refused ones. `stage_why` is the rule that gave `stage`; a
+        memory that is neither active nor archived has none.
+        """
+        fact = self.index.catalog.find_fact(id)
+        if fact.status == "forgotten":
+            rows = map(_without_quote, self.vault.actions_of(fact.id))
+            return {
+                "memory": _without_text(fact),
+                "forgotten": FORGOTTEN.format(fact.id),
+                "turns": [],
+                "decisions": [actions.told(row) for row in rows],
+            }
+
+        source = self._source(fact)
+        result: dict[str, Any] = {"memory": formatting.plain(fact)}
+        worth = self._weight(fact, source["said_by"])["worth"]
+        if worth["stage"]:
+            result |= {"stage": worth["stage"], "stage_why": worth["why"]}
+        result |= {"protected": self._protection(fact), **source}
+        if fact.source and facts.reworded(fact):
+            result["reworded"] = REWORDED
+        policy = self.settings.policy.trust
+        rows = map(self._without_forgotten_quote, self.vault.actions_of(fact.id))
+        return result | {
+            "turns": [
+                formatting.plain_turn(turn, policy) for turn in self._turns(fact)
+            ],
+            "decisions": [actions.told(row) for row in rows],
+        }
+
+    def _turns(self, fact: Fact) -> list[FiledTurn]:
+        """The turns that are the evidence of a memory, without forgotten words."""
+        units = self.index.units([key for key in (fact.source, *fact.also) if key])
+        shown = map(self.index.visible, units.values())
+        return [unit for unit in shown if isinstance(unit, FiledTurn)]
+
+    def _without_forgotten_quote(self, row: Mapping[str, object]) -> dict[str, object]:
+        """A row of the action log, without its quotation if that was forgotten."""
+        quote = str(row.get("quote") or "")
+        if quote and self.index.tombstones.forgotten.hides(quote, Spoken()):
+            return _without_quote(row)
+        return dict(row)
+
+    def _source(self, fact: Fact) -> dict[str, Any]:
+        """Who said a memory, from its turns (rows D6, X27)."""
+        policy = self.settings.policy.trust
+        sources = formatting.provenance(self.index, [fact], policy)
+        return formatting.attributed(sources[fact.id])
+
+    def _protection(self, fact: Fact) -> str | None:
+        """Why no maintenance run ends or archives a memory, or None."""
+        return lifecycle.protected(fact, self.note_writer.kept(fact))
+
+    def _weight(self, fact: Fact, said_by: str) -> dict[str, Any]:
+        """`usage`, how a memory was used, and `worth`, its weights and stage now.
+
+        All is computed; nothing of it is in the note (rows B4, C24, C30, D2).
+        """
+        policy, now = self.settings.policy, self.clock()
+        usage = self.usage_tracker.of(fact.id)
+        believed = trust.trust(said_by, policy.trust)
+        by_category: dict[str, float] = {}
+        if self.vault.exists(ACTIONS):
+            log = self.vault.read(ACTIONS)
+            by_category = self.usage_tracker.feedback(log, now)
+        feedback = by_category.get(fact.category, 0.0)
+        vitals = decay.vitals(fact, usage, now, believed, policy, feedback)
+        use = core_importance.use_of(
+            fact, usage, believed, lifecycle.layer_of(fact), now
+        )
+        stage, why = lifecycle.stage(
+            fact, usage, vitals, policy, trust.bars("core", said_by)
+        )
+        weights = asdict(vitals) | {
+            "feedback": feedback,
+            "importance": core_importance.composite(use, policy.ladder),
+        }
+        worth = {name: round(value, 3) for name, value in weights.items()}
+        return {
+            "usage": {
+                name: _plain(value)
+                for name, value in asdict(usage).items()
+                if value is not None
+            },
+            "worth": worth | {"stage": stage, "why": why},
+        }
+
+    def _related(self, fact_id: str) -> list[dict[str, Any]]:
+        """The edges of a memory with their present confidence (`C34`)."""
+        now, policy = self.clock(), self.settings.policy.links
+        return [
+            {
+                "type": edge.type,
+                "id": edge.target if edge.source == fact_id else edge.source,
+                "confidence": round(graph.effective(edge, now, policy), 2),
+            }
+            for edge in self.entity_writer.edges.all()
+            if fact_id in {edge.source, edge.target}
+        ]
+
+
+def _without_text(fact: Fact) -> dict[str, Any]:
+    """A forgotten memory, without its statement."""
+    plain = formatting.plain(fact)
+    return {name: plain[name] for name in WITHOUT_TEXT if name in plain}
+
+
+def _without_quote(row: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if name != "quote"}
+
+
+def _plain(value: object) -> object:
+    """A time as ISO 8601 to the second; anything else as it is."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    return value

@@ -1,0 +1,210 @@
+"""Changes of single notes, for operations that a user asked for (row X8).
+
+`NoteChanges` builds the changes that activate, supersede or trash a note, and sets and
+lifts tombstones. `NoteEditor` finds a memory as its note says now, and patches it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from engram.core.records import Edit, Move
+from engram.core.text import content_hash
+from engram.errors import ConflictError, NotFoundError
+from engram.pipeline.write import deed
+from engram.vault import frontmatter, reviews
+from engram.vault.formats import time_text, unused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from engram.core.records import Change, Fact
+    from engram.pipeline.write import NoteWriter
+
+Keys = dict[str, object]
+
+USER_DECIDED = "you said so"
+ACTIVE: Keys = {"status": "active", "end_reason": None}
+"""The front-matter keys of a memory that counts again."""
+
+
+class NoteChanges:
+    """Builds changes of a memory's note, and writes tombstones. For the writer thread."""
+
+    def __init__(self, note_writer: NoteWriter) -> None:
+        self.vault = note_writer.vault
+        self.index = note_writer.index
+        self.settings = note_writer.settings
+
+    def activate(self, fact: Fact, keys: Mapping[str, object], now: datetime) -> Change:
+        """The change that makes a memory active and confirmed, in `facts/`.
+
+        `keys` are further front-matter keys to set.
+        """
+        active: Keys = {**ACTIVE, "verification": "user_confirmed"}
+        if fact.status == "superseded":
+            active["valid_until"] = None
+        return self._patch(
+            fact, {**active, **keys}, self._active_path(fact, now), USER_DECIDED
+        )
+
+    def supersede(
+        self, fact: Fact, winner: Fact, why: str, now: datetime, *, ended: bool = False
+    ) -> Change:
+        """The change that makes `winner` the successor of a memory.
+
+        With `ended` the memory was true until `winner` became true.
+        """
+        keys: Keys = {
+            "status": "superseded",
+            "superseded_by": [*without(fact.superseded_by, winner), winner.id],
+            "supersedes": without(fact.supersedes, winner) or None,
+            "end_reason": why,
+        }
+        until = winner.valid_from or winner.created or now
+        if ended and (fact.valid_until is None or fact.valid_until > until):
+            keys["valid_until"] = time_text(until, self.settings.zone)
+        in_review = fact.path.startswith(f"{reviews.FOLDER}/")
+        path = self._active_path(fact, now) if in_review else fact.path
+        return self._patch(fact, keys, path, why)
+
+    def trash(self, path: str, sha: str, now: datetime, why: str) -> Move:
+        """The move of a note, with every byte, to the folder of today in `.trash/`."""
+        day = f"{now.astimezone(self.settings.zone):%Y-%m-%d}"
+        return Move(path, sha, self._free_path(f".trash/{day}", path), {}, why)
+
+    def bury(
+        self, facts: Sequence[Fact], now: datetime, why: str, *, turns: bool = True
+    ) -> None:
+        """Set tombstones on statements and, with `turns`, on the turns behind them."""
+        rows = [_tombstone(fact, now, why) for fact in facts]
+        if not turns:
+            rows = [{**row, "turn": ""} for row in rows]
+        self.index.tombstones.add(rows)
+
+    def lift(self, facts: Sequence[Fact], now: datetime) -> None:
+        """Lift the tombstones on these statements and their turns, if there are any."""
+        buried = [
+            fact
+            for fact in facts
+            if {content_hash(fact.text), fact.source} & self.index.tombstones.keys
+        ]
+        if buried:
+            rows = [_tombstone(fact, now, USER_DECIDED) for fact in buried]
+            self.index.tombstones.add([{**row, "restored": True} for row in rows])
+
+    def _patch(
+        self, fact: Fact, keys: Mapping[str, object], path: str, why: str
+    ) -> Change:
+        """An edit or a move to `path`; a review question is taken out of the body."""
+        raw = self.vault.read(fact.path)
+        body = frontmatter.read(raw, self.settings.policy.files).body
+        settled = reviews.settled(body) if reviews.asks(body) else None
+        if path == fact.path:
+            return Edit(fact.path, fact.sha, keys, why, settled)
+        return Move(fact.path, fact.sha, path, keys, why, settled)
+
+    def _active_path(self, fact: Fact, now: datetime) -> str:
+        """The path of a note in `facts/`: its own, or in the folder of its day."""
+        if fact.path.startswith("facts/"):
+            return fact.path
+        day = (fact.created or now).astimezone(self.settings.zone)
+        return self._free_path(f"facts/{day:%Y-%m-%d}", fact.path)
+
+    def _free_path(self, folder: str, path: str) -> str:
+        """A path in `folder`, with the name of `path`, that no file has."""
+        stem = f"{folder}/{PurePosixPath(path).stem}"
+        return unused(stem, lambda name: self.vault.exists(f"{name}.md")) + ".md"
+
+
+class NoteEditor:
+    """Finds memories and patches their notes. For the writer thread.
+
+    `rescan` compares the files at the given paths with the index.
+    """
+
+    def __init__(
+        self,
+        note_writer: NoteWriter,
+        clock: Callable[[], datetime],
+        rescan: Callable[[Collection[Path]], object],
+    ) -> None:
+        self.note_writer = note_writer
+        self.index = note_writer.index
+        self.settings = note_writer.settings
+        self.clock = clock
+        self._rescan = rescan
+
+    def find(self, name: str) -> Fact:
+        """The memory as its note says now; an edit that was not indexed yet is indexed.
+
+        `name` is an id, an unambiguous prefix of one, or a path. Raises NotFoundError,
+        ConflictError.
+        """
+        fact = self.index.catalog.find_fact(name)
+        if self.index.current(fact, (fact.path, fact.sha), {}) is not fact:
+            self._rescan([self.settings.vault / fact.path])
+        return self.index.catalog.find_fact(name)
+
+    def patch(
+        self, fact: Fact, keys: Keys, action: str, why: str, *, unarchive: bool = False
+    ) -> None:
+        """Set front-matter keys; with `unarchive` move an archived note back.
+
+        `action` is the name of the row in the action log. Where a user edited the note
+        in the meantime, the patch is applied to their version.
+        """
+        row = deed(self.clock(), action, fact.id, why)
+
+        def change(fact: Fact) -> Change:
+            if unarchive and fact.path.startswith("archive/"):
+                path = self.note_writer.path_of(replace(fact, status="active"), ())
+                return Move(fact.path, fact.sha, path, keys, why)
+            return Edit(fact.path, fact.sha, keys, why)
+
+        try:
+            self.note_writer.write([change(fact)], [row])
+        except ConflictError:
+            self.note_writer.write([change(self.find(fact.id))], [row])
+
+    def try_patch(
+        self, fact: Fact, keys: Keys, action: str, why: str, *, unarchive: bool = False
+    ) -> str:
+        """As `patch`, for a memory that the user did not name; return the error or ''.
+
+        A note that a user broke or deleted does not stop the operation on another one.
+        """
+        try:
+            self.patch(fact, keys, action, why, unarchive=unarchive)
+        except (ConflictError, NotFoundError) as error:
+            return str(error)
+        return ""
+
+
+def without(names: Sequence[str], fact: Fact) -> list[str]:
+    """The ids and links in `names` that do not mean `fact`."""
+    return [
+        name for name in names if name not in {fact.id, PurePosixPath(fact.path).stem}
+    ]
+
+
+def superseding_keys(winner: Fact, loser: Fact) -> Keys:
+    """The front-matter keys by which `winner` supersedes `loser`."""
+    return {
+        "supersedes": [*without(winner.supersedes, loser), loser.id],
+        "superseded_by": without(winner.superseded_by, loser) or None,
+    }
+
+
+def _tombstone(fact: Fact, now: datetime, why: str) -> Keys:
+    return {
+        "at": now.isoformat(timespec="seconds"),
+        "hash": content_hash(fact.text),
+        "turn": fact.source,
+        "memory": fact.id,
+        "reason": why,
+    }

@@ -1,0 +1,319 @@
+"""The operations `remember` and `correct`: the user states something to keep.
+
+The words become a turn of the session `remembered`, which is the evidence of the fact
+(rows A1, A12, C5, X8).
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from engram.core import classify, trust
+from engram.core.categories import CATEGORIES, PLAIN, category_of
+from engram.core.forgetting import Spoken
+from engram.core.language.permanent_attributes import REMEMBER_TAG
+from engram.core.language.secrets import redact
+from engram.core.records import REMEMBERED, Edit, Fact
+from engram.core.text import content_hash, ulid
+from engram.errors import (
+    BadRequestError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+)
+from engram.extraction.rules import engine
+from engram.ingest import intake as ingest_intake
+from engram.operations.cases import current_fact
+from engram.operations.notes import NoteChanges
+from engram.pipeline.forgetting import FORGOTTEN
+from engram.pipeline.write import KNOWN, deed
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.core.records import Candidate, FiledTurn, Turn
+    from engram.operations.memories import MemoryOperations
+    from engram.operations.notes import NoteEditor
+    from engram.pipeline.reconcile import Reconciler
+
+USER_ASKED = "the user asked"
+CORRECTED = "corrected"
+CORRECTABLE = frozenset(("active", "archived", "review"))
+"""The status of memories that can be corrected."""
+
+
+class StatementOperations:
+    """The operations `remember` and `correct`. For the writer thread."""
+
+    def __init__(
+        self,
+        editor: NoteEditor,
+        reconciler: Reconciler,
+        intake: ingest_intake.Intake,
+        memories: MemoryOperations,
+    ) -> None:
+        self.editor = editor
+        self.reconciler = reconciler
+        self.intake = intake
+        self.memories = memories
+        self.note_writer = editor.note_writer
+        self.index = editor.index
+        self.settings = editor.settings
+        self.clock = editor.clock
+        self._changes = NoteChanges(self.note_writer)
+
+    # -- remember ----------------------------------------------------------------------
+
+    def remember(
+        self,
+        text: str,
+        category: str | None,
+        about: list[str] | None,
+        tags: list[str] | None,
+        importance: float | None,
+        persona: str | None,
+        *,
+        pinned: bool,
+        expires: str | None,
+        standing: str = "chat",
+    ) -> dict[str, Any]:
+        """Store a statement and return its id, path and `verdict`.
+
+        The verdict is `created`, `confirmed` (a memory states the same already) or
+        `waits in review`; `why` gives the reason. `category`, `about`, `tags` and
+        `importance` (0 to 1) are guessed where they are absent. A conflict that waits
+        for the user is named in `case`.
+
+        Raises BadRequestError for an argument that cannot be used, ForbiddenError where
+        `standing` (chat, import or tool) does not allow it.
+        """
+        now = self.clock()
+        if category is not None and category not in CATEGORIES:
+            raise BadRequestError(
+                f"there is no category {category!r}",
+                fix=f"Use one of: {', '.join(CATEGORIES)}.",
+            )
+        turn = self._turn(text, persona, now, standing)
+        self._check_source(turn, category, now, pinned=pinned)
+        until = None
+        if expires is not None:
+            until = ingest_intake.moment(expires, self.settings.zone, end=True)
+
+        if equal := self.note_writer.twin(turn.text, turn.persona, now):
+            keys = self.note_writer.confirmed(equal)
+            changes = [Edit(equal.path, equal.sha, keys, "confirmed")] if keys else []
+            row = deed(now, "confirm", equal.id, "same statement")
+            self.note_writer.write(changes, [row])
+            return self._confirmed(equal.id, KNOWN, turn, pinned=pinned)
+
+        guess = self._guess(turn)
+        evidence = self._file(turn)
+        fact = self._fact(
+            turn,
+            evidence,
+            now,
+            category=category or (guess.category if guess else PLAIN),
+            about=_not_blank(about) or (list(guess.about) if guess else []),
+            tags=_not_blank(tags),
+            importance=importance,
+            pinned=pinned,
+            expires=until,
+        )
+        self.reconciler.forgetting.lift([evidence], now, asked=True)
+        row = deed(now, "store", fact.id, "asked to remember")
+        verdict, cases = self.reconciler.keep(fact, turn, row)
+        if verdict.met:
+            return self._confirmed(verdict.met, verdict.why, turn, pinned=pinned)
+
+        in_review = verdict.action == "review"
+        result: dict[str, Any] = {
+            "id": fact.id,
+            "path": self.index.catalog.find_fact(fact.id).path,
+            "verdict": "waits in review" if in_review else "created",
+            "why": verdict.why,
+            "category": fact.category,
+        }
+        if cases:
+            case_id, path = cases[0]
+            result["case"] = {"id": case_id, "path": path}
+        return result
+
+    def _check_source(
+        self, turn: Turn, category: str | None, now: datetime, *, pinned: bool
+    ) -> None:
+        """Raise ForbiddenError where the source of a statement may not store it (`X27`).
+
+        An import or a tool may neither pin, nor set some categories, nor bring back
+        what the user forgot.
+        """
+        source = trust.source_class(turn)
+        why = trust.bars("pin", source) if pinned else None
+        if why is None and category and category_of(category).not_from_outside:
+            why = trust.bars(category, source)
+        if why is None and source != "user":
+            hidden = self.index.tombstones.forgotten.hides(turn.text, Spoken(now))
+            why = FORGOTTEN if hidden else None
+        if why:
+            raise ForbiddenError(why, fix="Let the user say it.")
+
+    def _fact(
+        self,
+        turn: Turn,
+        evidence: FiledTurn,
+        now: datetime,
+        *,
+        category: str,
+        about: list[str],
+        tags: list[str],
+        importance: float | None,
+        pinned: bool,
+        expires: datetime | None,
+    ) -> Fact:
+        """The fact for a new statement, with its names linked and secrets redacted."""
+        policy, secrets = self.settings.policy.importance, self.settings.redact
+        if importance is None:
+            importance = classify.importance_of(turn.text, category, tags, policy)[0]
+        return Fact(
+            id=ulid(now, evidence.key),
+            text=turn.text,
+            category=category,
+            kind=classify.kind_of(turn.text, category, tags)[0],
+            created=turn.occurred_at,
+            importance=importance,
+            about=self.reconciler.entity_writer.linked(
+                redact(name, secrets).text for name in about
+            ),
+            tags=tuple(redact(tag, secrets).text for tag in tags),
+            source=evidence.key,
+            origin="user",
+            pinned=pinned,
+            expires=expires,
+            persona=turn.persona,
+        )
+
+    def _confirmed(
+        self, name: str, why: str, turn: Turn, *, pinned: bool
+    ) -> dict[str, Any]:
+        """The result where a memory states the same already.
+
+        The tag `remember` records in its note that the user asked to keep it. Where the
+        note cannot be changed, `why` says so.
+        """
+        fact = self.editor.find(name)
+        was_extracted = bool(fact.source) and fact.origin != "user"
+        asked = trust.source_class(turn) == "user" and was_extracted
+        if asked and REMEMBER_TAG not in fact.tags:
+            tags = [*fact.tags, REMEMBER_TAG]
+            error = self.editor.try_patch(fact, {"tags": tags}, "keep", USER_ASKED)
+            if error:
+                why = f"{why}; {fact.path} was not changed: {error}"
+        if pinned:
+            self.memories.update(name, pinned=True)
+        return {"id": name, "verdict": "confirmed", "why": why}
+
+    def _guess(self, turn: Turn) -> Candidate | None:
+        """The first fact that the offline rules extract from the statement, if any."""
+        found = engine.extract([turn], self.settings.policy.extraction).candidates
+        return found[0] if found else None
+
+    # -- correct -----------------------------------------------------------------------
+
+    def correct(self, id: str, text: str) -> dict[str, Any]:  # noqa: A002
+        """Replace what a memory says; the old statement does not come back (X8)."""
+        fact, now = self.editor.find(id), self.clock()
+        turn = self._turn(text, fact.persona, now)
+        evidence = self._file(turn)
+        return self._replace(fact, turn.text, evidence.key, now)
+
+    def _replace(
+        self, fact: Fact, text: str, source: str, now: datetime
+    ) -> dict[str, Any]:
+        """End the old statement with a tombstone, and store `text` as its successor.
+
+        `source` is the key of the turn in which the user said so. The successor keeps
+        category, names, tags, importance, pin and persona.
+        """
+        text = redact(text.strip(), self.settings.redact).text
+        digest = content_hash(text)
+        if not text or digest == content_hash(fact.text):
+            raise BadRequestError(
+                "the text corrects nothing",
+                where=fact.id,
+                fix="Say what is true instead.",
+            )
+        equal = self.index.catalog.duplicate(digest, fact.persona, now)
+        corrected_before = equal is not None and equal.id in fact.superseded_by
+        if fact.status not in CORRECTABLE and not corrected_before:
+            raise ConflictError(
+                f"the memory is {fact.status}",
+                where=fact.id,
+                fix="Restore it first, or remember anew.",
+            )
+
+        self._changes.bury([fact], now, CORRECTED)
+        successor = self._successor(fact, text, source, now)
+        if equal is None:
+            self._changes.lift([successor], now)
+            row = deed(now, "store", successor.id, f"corrects {fact.id}")
+            self.note_writer.keep(successor, row)
+        new_id = equal.id if equal else successor.id
+        if fact.status in CORRECTABLE:
+            winner = self._winner(new_id) or successor
+            change = self._changes.supersede(fact, winner, CORRECTED, now)
+            row = deed(now, "correct", fact.id, CORRECTED) | {"met": new_id}
+            self.note_writer.write([change], [row])
+        self.note_writer.seed()
+        return {"id": new_id, "corrects": fact.id, "text": text}
+
+    def _winner(self, name: str) -> Fact | None:
+        """The memory as its note says now, or as it was indexed where a user moved it."""
+        try:
+            return current_fact(name, self.index, self.note_writer.vault, self.settings)
+        except NotFoundError:  # links name the memory, not its path
+            return self.index.catalog.fact(name)
+
+    def _successor(self, fact: Fact, text: str, source: str, now: datetime) -> Fact:
+        least = self.settings.policy.review.corrected
+        return Fact(
+            id=ulid(now, f"correct\n{fact.id}\n{content_hash(text)}"),
+            text=text,
+            category=fact.category,
+            kind=classify.kind_of(text, fact.category, fact.tags)[0],
+            created=now,
+            confidence=max(fact.confidence, least),
+            importance=fact.importance,
+            about=fact.about,
+            tags=fact.tags,
+            source=source,
+            origin="user",
+            pinned=fact.pinned,
+            supersedes=(fact.id,),
+            persona=fact.persona,
+            verification="user_confirmed",
+        )
+
+    # -- the turn that states it -------------------------------------------------------
+
+    def _turn(
+        self, text: str, persona: str | None, now: datetime, standing: str = "chat"
+    ) -> Turn:
+        """The turn for a statement; its id is new, and the same in the same history
+        (`X25`).
+        """
+        raw = {"text": text, "session": REMEMBERED, "persona": persona}
+        ids = (ulid(now, f"{number}\n{text}") for number in count())
+        free = next(
+            name for name in ids if self.index.catalog.turn(REMEMBERED, name) is None
+        )
+        return ingest_intake.turn_from(raw, now, self.settings, free, standing)
+
+    def _file(self, turn: Turn) -> FiledTurn:
+        """Write the turn into its session file."""
+        with self.intake.place(turn) as place:
+            (filed,) = self.note_writer.file_turns([place])
+        return filed
+
+
+def _not_blank(names: list[str] | None) -> list[str]:
+    return [name for name in names or () if name.strip()]
