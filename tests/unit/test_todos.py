@@ -259,7 +259,7 @@ def test_promises_are_listed_and_settled_by_hand(memory):
     assert stages(memory) == {name: "open"}
     with pytest.raises(BadRequestError, match="fulfilled, expired, open"):
         memory.call("settle", {"id": name, "stage": "gone"})
-    with pytest.raises(BadRequestError, match="no promise"):
+    with pytest.raises(BadRequestError, match="no active promise"):
         memory.call(
             "settle", {"id": memory.call("remember", {"text": "I like tea."})["id"]}
         )
