@@ -1,8 +1,8 @@
-"""Upkeep: the vault put in order when it is due or asked for, taken back, looked ahead
+"""The operations on the vault as a whole: runs that are due or asked for, undo, forecast
 (rows X6, X10, X24).
 
-What reads or writes the vault is done by the writer; models are asked in between, by
-whoever called, so that nothing else waits for them.
+The writer reads and writes the vault; a model is asked between two jobs of the writer,
+in the thread of the caller, so that nothing else waits for it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ if TYPE_CHECKING:
     from engram.maintenance.schedule import Cadence, Schedule
     from engram.pipeline.executor import Executor
 
-UNREAD = "some answers could not be read"
+UNREADABLE = "some answers could not be read"
+UNANSWERED = "some questions were not answered"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-POINTS = 31
+CURVE_POINTS = 31
 """Points of a curve, as many as fit beside each other on a terminal."""
 
 
 class MaintenanceLoop:
-    """The verbs about the vault as a whole. `consolidate` and `tend` may be called from
-    any thread, not the writer's.
+    """The operations on the vault as a whole, and the runs that are due.
 
-    `executor` has a job done by the one writer.
+    `consolidate` and `tend` may be called from any thread but the writer's; `executor`
+    has their jobs done by the one writer.
     """
 
     def __init__(
@@ -58,179 +59,175 @@ class MaintenanceLoop:
         self.settings = settings
         self.clock = clock
         self.as_writer = executor.run_as_writer
-        self._one = threading.Lock()
-        self._talks_after = LONG_AGO
+        self._one_run = threading.Lock()
+        self._sessions_after = LONG_AGO
+
+    # -- runs --------------------------------------------------------------------------
 
     def consolidate(
         self, cadence: str, *, dry_run: bool, only: str | None
     ) -> dict[str, Any]:
-        """Make a run, or one pass of it; with `dry_run` say what it would do. A whole
-        one counts as the one due.
+        """Make a run, or its pass `only`; with `dry_run` return what it would do.
+
+        A whole run counts as the one that is due. Raises BadRequestError.
         """
         known = next((one for one in CADENCES if one == cadence), None)
         if known is None:
-            raise BadRequestError(
-                f"there is no cadence {cadence!r}", fix=f"Use: {', '.join(CADENCES)}."
-            )
-        report = self._made(known, dry_run=dry_run, only=only)
+            names = ", ".join(CADENCES)
+            message = f"there is no cadence {cadence!r}"
+            raise BadRequestError(message, fix=f"Use: {names}.")
+        report = self._run(known, dry_run=dry_run, only=only)
         if not dry_run and only is None:
-            self._ran(known, report)
+            self._record_run(known, report)
         return report.as_json()
 
     def tend(self, *, busy: bool) -> list[Report]:
-        """Make the runs that are due; a light one waits while there are turns to
-        distil. What failed is in `health`.
+        """Make the runs that are due; what fails is reported to `health`.
 
-        Talks wait a while after a model could not tell of them.
+        While it is `busy` with turns to distil, a light run waits. Session summaries
+        wait a while after a model failed on them.
         """
         reports = []
         for cadence, _why in self.as_writer(self._due):
             if busy and cadence == "light":
                 continue
-            report = self._made(cadence)
+            report = self._run(cadence)
             reports.append(report)
-            self._ran(cadence, report)
+            self._record_run(cadence, report)
         return reports
 
-    def _ran(self, cadence: Cadence, report: Report) -> None:
-        """What was frozen is still due."""
-        if not report.frozen:
-            self.as_writer(partial(self.schedule.ran, cadence, self.clock()))
-
     def next_due(self) -> datetime:
-        """When a run may become due next by time alone: now, if one is due that was not
-        made.
+        """Return when a run may become due by time alone; now, if one is due already.
 
-        The daemon need not know, it looks every minute; a simulation skips the minutes
-        in between.
+        The daemon looks every minute and does not need it; a simulation skips the
+        minutes in between.
         """
         now = self.clock()
         if self._due():
             return now
         times = [
             self.schedule.next(now),
-            self.schedule.rested(now),
+            self.schedule.light_after(now),
             self.order.snapshot.talks.next_over(now),
+            self._sessions_after if self._sessions_after > now else None,
         ]
-        times += [self._talks_after] if self._talks_after > now else []
-        return min(filter(None, times))
+        return min(when for when in times if when)
 
     def _due(self) -> list[tuple[Cadence, str]]:
+        """Return the cadences that are due, each with the reason."""
         now = self.clock()
         ready = (
-            now >= self._talks_after
+            now >= self._sessions_after
             and self.order.index.scanner.generation
             and not self.order.freeze.reason()
         )
-        self.schedule.events["talk"] = (
-            len(self.order.snapshot.talks.due(now)) if ready else 0
-        )
-        return self.schedule.due(now)
+        sessions = len(self.order.snapshot.talks.due(now)) if ready else 0
+        return self.schedule.due(now, sessions)
 
-    def _made(
+    def _record_run(self, cadence: Cadence, report: Report) -> None:
+        """Record that a run was made; one that was frozen is still due."""
+        if not report.frozen:
+            self.as_writer(partial(self.schedule.record_run, cadence, self.clock()))
+
+    def _run(
         self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None
     ) -> Report:
-        """A run, one at a time. Its questions are answered first, as far as there is a
-        model and a budget.
-
-        Each is asked once: what no answer could be read to is told, and left to the
-        next run.
-        """
-        with self._one:
-            fault, asked, policy = "", set[str](), self.settings.policy.consolidation
-            for _ in range(policy.rounds if self.settings.model else 0):
-                open_asks: Sequence[ModelQuestion] = self.as_writer(
-                    lambda: self.order.questions(cadence, only)
-                )
-                asks = [ask for ask in open_asks if ask.key not in asked][
-                    : policy.questions
-                ]
-                if not asks or fault not in {"", UNREAD}:
-                    break
-                asked |= {ask.key for ask in asks}
-                fault = self._barred() or self._answered(asks) or fault
+        """Make one run at a time, after a model answered its questions."""
+        with self._one_run:
+            fault = self._ask_model(cadence, only) if self.settings.model else ""
             report: Report = self.as_writer(
                 lambda: self.order.run(cadence, dry_run=dry_run, only=only)
             )
-            if fault not in {"", UNREAD} and cadence == "talk":
-                rest = timedelta(seconds=self.settings.policy.model.retry_most_seconds)
-                self._talks_after = self.clock() + rest
-            self._told(report, fault)
+            if cadence == "talk" and fault not in {"", UNREADABLE}:
+                seconds = self.settings.policy.model.retry_most_seconds
+                self._sessions_after = self.clock() + timedelta(seconds=seconds)
+            self._report_health(report, fault)
             return report
 
-    def _barred(self) -> str:
-        """Why a model is not asked now, or '' (rows C22, X24)."""
-        policy = self.settings.policy
-        left = max(
-            0,
-            policy.model.tokens_per_day
-            - self.extractor.spend.today(self.clock()).tokens,
-        )
-        return actions.ruling(
-            "summarize_node", Eligibility(), policy.actions, tokens=left
-        )[1]
-
-    def _answered(self, asks: Sequence[ModelQuestion]) -> str:
-        """Have the questions answered; why it ended before the last one, or ''."""
-        from engram.llm import merges, portraits, summaries  # noqa: F401
-        from engram.llm.answers import answer, is_small
-
-        failed, unread, policy = 0, False, self.settings.policy.model
-        for ask in asks:
-            try:
-                model = self.extractor.model(
-                    small=is_small(ask.task, ask.material, policy)
-                )
-                said = answer(model, ask.task, ask.material, policy)
-            except ModelError as fault:
-                if not fault.retryable:  # it will never have the form
-                    self.as_writer(
-                        partial(
-                            self.order.snapshot.failed.__setitem__, ask.key, fault.what
-                        )
-                    )
-                    unread = True
-                    continue
-                failed += 1
-                if isinstance(fault, BudgetSpentError) or failed >= policy.attempts:
-                    return str(fault)
-                continue
-            self.as_writer(partial(self.order.snapshot.answers.keep, ask.key, said))
-        return (
-            "some questions were not answered" if failed else UNREAD if unread else ""
-        )
-
-    def _told(self, report: Report, fault: str) -> None:
+    def _report_health(self, report: Report, fault: str) -> None:
         """Report what failed in a run until a run succeeds."""
-        words = "; ".join(
-            [
-                *(f"{name}: {what}" for name, what in report.failures.items()),
-                *filter(None, [fault]),
-            ]
-        )
+        problems = [f"{name}: {why}" for name, why in report.failures.items()]
+        problems += [fault] if fault else []
         part = "talks" if report.cadence == "talk" else "consolidation"
-        self.order.note_writer.health.report(part, words)
+        self.order.note_writer.health.report(part, "; ".join(problems))
 
     def retell(self) -> None:
-        """What is told of a memory that a person took back goes with it, and not only
-        in the night (`B13`).
+        """Remove generated text about what a person took back, without a wait (`B13`).
 
-        Never raises EngramError: what they asked for is done, and the next run tries
-        this again.
+        Never raises EngramError: the next run tries it again.
         """
         try:
             failures = self.order.run("light", only="cleanup").failures
         except EngramError as fault:
             failures = {"cleanup": str(fault)}
         if failures:
-            self.order.note_writer.health.report(
-                "consolidation", "; ".join(failures.values())
+            problem = "; ".join(failures.values())
+            self.order.note_writer.health.report("consolidation", problem)
+
+    # -- questions ---------------------------------------------------------------------
+
+    def _ask_model(self, cadence: Cadence, only: str | None) -> str:
+        """Have the questions of a run answered, as far as model and budget allow.
+
+        Answers lead to further questions, so it asks in rounds; each question is asked
+        once. Returns why questions are left, or ''.
+        """
+        policy = self.settings.policy.consolidation
+        asked: set[str] = set()
+        fault = ""
+        for _ in range(policy.rounds):
+            questions: Sequence[ModelQuestion] = self.as_writer(
+                lambda: self.order.questions(cadence, only)
             )
+            fresh = [one for one in questions if one.key not in asked]
+            fresh = fresh[: policy.questions]
+            if not fresh or fault not in {"", UNREADABLE}:
+                break
+            asked |= {one.key for one in fresh}
+            fault = self._budget_refusal() or self._answer(fresh) or fault
+        return fault
+
+    def _budget_refusal(self) -> str:
+        """Return why no model may be asked now, or '' (rows C22, X24)."""
+        policy = self.settings.policy
+        used = self.extractor.spend.today(self.clock()).tokens
+        tokens = max(0, policy.model.tokens_per_day - used)
+        known = Eligibility()
+        return actions.ruling("summarize_node", known, policy.actions, tokens=tokens)[1]
+
+    def _answer(self, questions: Sequence[ModelQuestion]) -> str:
+        """Have each question answered; return why some are not, or ''."""
+        from engram.llm import merges, portraits, summaries  # noqa: F401
+        from engram.llm.answers import answer, is_small
+
+        policy = self.settings.policy.model
+        failed, unreadable = 0, False
+        for one in questions:
+            try:
+                small = is_small(one.task, one.material, policy)
+                model = self.extractor.model(small=small)
+                reply = answer(model, one.task, one.material, policy)
+            except ModelError as fault:
+                if not fault.retryable:  # the reply will never have the form
+                    self.as_writer(partial(self._fail, one.key, fault.what))
+                    unreadable = True
+                    continue
+                failed += 1
+                if isinstance(fault, BudgetSpentError) or failed >= policy.attempts:
+                    return str(fault)
+                continue
+            self.as_writer(partial(self.order.snapshot.answers.keep, one.key, reply))
+        if failed:
+            return UNANSWERED
+        return UNREADABLE if unreadable else ""
+
+    def _fail(self, key: str, why: str) -> None:
+        self.order.snapshot.failed[key] = why
+
+    # -- other operations --------------------------------------------------------------
 
     def runs(self, last: int) -> dict[str, Any]:
-        """The latest runs, the last one first: what each did, and whether it can be
-        taken back.
-        """
+        """Return the latest runs, newest first, and whether each can be undone."""
         kept = set(self.order.history.runs())
         rows = []
         for row in jsonl.rows(self.order.snapshot.read(RUNS), newest_first=True):
@@ -240,23 +237,19 @@ class MaintenanceLoop:
         return {"runs": rows}
 
     def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
-        """Take a run back (X6)."""
+        """Undo a run (`X6`)."""
         return self.order.undo(id, dry_run=dry_run).as_json()
 
     def prune(self, threshold: float | None, *, dry_run: bool) -> dict[str, Any]:
-        """Give up what nobody can rely on any more: a person asks for it, and can take
-        it back (`A24`).
-        """
-        least = (
-            self.settings.policy.lifecycle.prune_confidence
-            if threshold is None
-            else threshold
-        )
-        return self.order.prune(least, dry_run=dry_run).as_json()
+        """Prune unprotected memories below an effective confidence (`A24`)."""
+        if threshold is None:
+            threshold = self.settings.policy.lifecycle.prune_confidence
+        return self.order.prune(threshold, dry_run=dry_run).as_json()
 
     def purge(self, *, trash: bool, dry_run: bool) -> dict[str, Any]:
-        """Remove for good what was put aside in `.trash/`, or with `dry_run` list it;
-        nothing else does (C16, X8).
+        """Delete the notes in `.trash/` for good, or with `dry_run` list them.
+
+        Nothing else deletes them (rows C16, X8). Raises BadRequestError.
         """
         if not trash:
             raise BadRequestError(
@@ -266,10 +259,9 @@ class MaintenanceLoop:
         return purged(self.order.note_writer, self.clock(), dry_run=dry_run)
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
-        """What will become of memories that nobody touches, with `curve` how they fade
-        until then (X10).
+        """Return what happens to unused memories within `days` days (`X10`).
+
+        With `curve` each row has the values of the memory until then.
         """
-        return {
-            "days": days,
-            "coming": self.order.forecast(days, POINTS if curve else 0),
-        }
+        coming = self.order.forecast(days, CURVE_POINTS if curve else 0)
+        return {"days": days, "coming": coming}

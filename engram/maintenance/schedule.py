@@ -1,8 +1,7 @@
-"""When the vault is put in order: by the clock or by what happened, also after a sleep
-(design of the model §5).
+"""The schedule of maintenance: by the clock or by what happened, also after a sleep.
 
 Dates are local, instants are compared: a clock change neither skips a night nor doubles
-it, and nights that were slept through are made up for by one run.
+it, and one run makes up for nights during which the machine slept.
 """
 
 from __future__ import annotations
@@ -35,64 +34,62 @@ def due(
     events: int,
     policy: ConsolidationPolicy,
 ) -> str | None:
-    """Why a run is due at `now`, or None; `events` are batches filed (light) or new
-    memories since the last one.
+    """Return why a run is due at `now`, or None.
 
-    Talk: a conversation got 4 turns or fell silent, `events` of them (rows E9, E10).
-    Light: 3 batches, and 10 minutes since the last (`C12`). Nightly: 25 memories, or
-    03:00 has passed since the last. Weekly: Sunday 02:00 has. A last run from after
-    `now` was dated by a wrong clock and does not count.
+    talk: `events` conversations got 4 turns or fell silent (rows E9, E10). light: 3
+    batches since the last run, and 10 minutes (`C12`). nightly: 25 new memories, or
+    03:00 has passed since the last. weekly: Sunday 02:00 has. A last run after `now`
+    was dated by a wrong clock and does not count.
     """
     if cadence == "talk":
         return f"{events} conversations have more to tell" if events else None
-    enough = {"light": policy.light_extractions, "nightly": policy.nightly_facts}.get(
-        cadence
-    )
-    early = (
-        cadence == "light"
-        and last
-        and timedelta() <= now - last < timedelta(minutes=policy.light_minutes)
-    )
-    if enough is not None and events >= enough and not early:
-        return (
-            f"{events} {'batches' if cadence == 'light' else 'memories'} since the last"
-        )
     if cadence == "light":
-        return None
-    turn = _turn(now, cadence, zone, policy)
+        enough = events >= policy.light_extractions
+        if not enough or _is_too_early(last, now, policy):
+            return None
+        return f"{events} batches since the last"
+    if cadence == "nightly" and events >= policy.nightly_facts:
+        return f"{events} memories since the last"
     if last is None or last > now:
         return "it has never run"
-    return (
-        f"it was to run at {turn.astimezone(zone):%Y-%m-%d %H:%M}"
-        if last < turn
-        else None
-    )
+    latest = _moment(now, cadence, zone, policy)
+    if last >= latest:
+        return None
+    return f"it was to run at {latest.astimezone(zone):%Y-%m-%d %H:%M}"
+
+
+def _is_too_early(
+    last: datetime | None, now: datetime, policy: ConsolidationPolicy
+) -> bool:
+    """Return whether a light run has to wait after the last one."""
+    rest = timedelta(minutes=policy.light_minutes)
+    return last is not None and timedelta() <= now - last < rest
 
 
 def following(
     now: datetime, cadence: Cadence, zone: tzinfo, policy: ConsolidationPolicy
 ) -> datetime | None:
-    """The next moment after `now` at which a run is due by the clock, in UTC; None for
-    others.
+    """Return the next moment, in UTC, at which a run is due by the clock.
+
+    None for a cadence that the clock does not start.
     """
     if cadence not in TIMED:
         return None
     step = timedelta(days=1 if cadence == "nightly" else _WEEK)
-    return _turn(now, cadence, zone, policy, step)
+    return _moment(now, cadence, zone, policy, step)
 
 
-def _turn(
+def _moment(
     now: datetime,
     cadence: Cadence,
     zone: tzinfo,
     policy: ConsolidationPolicy,
     ahead: timedelta = timedelta(),
 ) -> datetime:
-    """The last moment of this cadence up to `now`, or so many days `ahead` of it, in
-    UTC.
+    """Return the last moment of a cadence up to `now`, plus `ahead` days, in UTC.
 
-    An hour that a clock change leaves out is the one that takes its place; of one that
-    comes twice it is the first.
+    An hour that a clock change leaves out is replaced by the next one; of an hour that
+    comes twice the first counts.
     """
     hour = policy.nightly_hour if cadence == "nightly" else policy.weekly_hour
     day = now.astimezone(zone).date()
@@ -106,7 +103,10 @@ def _turn(
 
 
 class Schedule:
-    """What is due, kept in the file `path` across restarts. Belongs to the one writer."""
+    """The last run of each cadence and the events since, in the file `path`.
+
+    Belongs to the one writer; the file may be lost, which costs one run too many.
+    """
 
     def __init__(self, path: Path, zone: tzinfo, policy: ConsolidationPolicy) -> None:
         self.path = path
@@ -117,65 +117,54 @@ class Schedule:
         self._load()
 
     def filed(self, memories: int) -> None:
-        """A batch was filed that brought so many new memories."""
+        """Count a batch with this number of new memories."""
         self.events["light"] += 1
         self.events["nightly"] += memories
 
-    def due(self, now: datetime) -> list[tuple[Cadence, str]]:
-        """The cadences that are due, in the order in which to run them, and why."""
-        asked = (
-            (
-                cadence,
-                due(
-                    self.last.get(cadence),
-                    now,
-                    cadence,
-                    self.zone,
-                    self.events[cadence],
-                    self.policy,
-                ),
-            )
-            for cadence in CADENCES
-        )
-        return [(cadence, why) for cadence, why in asked if why]
+    def due(self, now: datetime, sessions: int = 0) -> list[tuple[Cadence, str]]:
+        """Return the cadences that are due, in the order to run them, with reasons.
+
+        `sessions` conversations have turns that no summary covers.
+        """
+        events = {**self.events, "talk": sessions}
+        found: list[tuple[Cadence, str]] = []
+        for cadence in CADENCES:
+            last = self.last.get(cadence)
+            why = due(last, now, cadence, self.zone, events[cadence], self.policy)
+            if why:
+                found.append((cadence, why))
+        return found
 
     def next(self, now: datetime) -> datetime:
-        """When something is due by the clock next."""
-        return min(
-            filter(
-                None,
-                (
-                    following(now, cadence, self.zone, self.policy)
-                    for cadence in CADENCES
-                ),
-            )
-        )
+        """Return when the clock makes the next run due."""
+        times = (following(now, one, self.zone, self.policy) for one in CADENCES)
+        return min(when for when in times if when)
 
-    def rested(self, now: datetime) -> datetime | None:
-        """When a light run that has enough batches may be made, if it is too early
+    def light_after(self, now: datetime) -> datetime | None:
+        """Return when a light run with enough batches may be made, if it is too early
         `now`; None otherwise (`C12`).
         """
         last = self.last.get("light")
         if last is None or self.events["light"] < self.policy.light_extractions:
             return None
-        rested = last + timedelta(minutes=self.policy.light_minutes)
-        return rested if last <= now < rested else None
+        if not _is_too_early(last, now, self.policy):
+            return None
+        return last + timedelta(minutes=self.policy.light_minutes)
 
-    def ran(self, cadence: Cadence, now: datetime) -> None:
-        """A run of this cadence was made; written down. Raises StorageError."""
+    def record_run(self, cadence: Cadence, now: datetime) -> None:
+        """Record a run of this cadence in the file. Raises StorageError."""
         self.last[cadence] = now
         self.events[cadence] = 0
         self.save()
 
     def save(self) -> None:
-        """Write down what is known; lost, it costs a run too many. Raises StorageError."""
+        """Write the file. Raises StorageError."""
         last = {
             name: when.astimezone(UTC).isoformat() for name, when in self.last.items()
         }
+        state = {"last": last, "events": self.events}
         disk.make_folders(self.path.parent)
-        disk.write_derived(
-            self.path, json.dumps({"last": last, "events": self.events}).encode()
-        )
+        disk.write_derived(self.path, json.dumps(state).encode())
 
     def _load(self) -> None:
         try:

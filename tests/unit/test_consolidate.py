@@ -718,7 +718,7 @@ def test_what_is_due_is_known_after_a_restart(tmp_path):
     schedule = Schedule(path, BERLIN, POLICY)
     assert [cadence for cadence, _ in schedule.due(now)] == ["nightly", "weekly"]
     for cadence in ("nightly", "weekly"):
-        schedule.ran(cadence, now)
+        schedule.record_run(cadence, now)
     for _ in range(3):
         schedule.filed(2)
     schedule.save()

@@ -249,8 +249,8 @@ def test_each_night_comes_once_at_its_local_hour_also_where_the_clocks_change(be
     """
     sim, ran = begin(datetime(2026, 3, 27, 12, tzinfo=UTC)), []
     schedule = sim._memory.maintenance_loop.schedule
-    known = schedule.ran
-    schedule.ran = lambda cadence, now: (
+    known = schedule.record_run
+    schedule.record_run = lambda cadence, now: (
         ran.append(f"{cadence} {now:%d %H:%M}"),
         known(cadence, now),
     )

@@ -91,41 +91,47 @@ def _fragments(view: PassView) -> list[tuple[Entity, Entity]]:
 
 
 def _paired(entities: Mapping[str, Entity]) -> Iterator[tuple[Entity, Entity]]:
-    named, aliased = defaultdict(set), defaultdict(set)
+    """Yield pairs of an entity that stays and one that is united with it."""
+    groups, aliases = _alike(entities)
+
+    def rank(one: Entity) -> tuple[bool, bool, str, str]:
+        return not one.theirs, key(one.name) in aliases, one.id, one.path
+
+    for group in groups:
+        some = [entities[path] for path in group]
+        types = {one.type for one in some} - {"concept"}
+        # with two types nothing says which of them a concept is
+        for kind in [""] if len(types) < 2 else sorted(types):
+            same = [one for one in some if kind in {"", one.type}]
+            stays, *rest = sorted(same, key=rank)
+            yield from ((stays, goes) for goes in rest if not goes.theirs)
+
+
+def _alike(entities: Mapping[str, Entity]) -> tuple[list[list[str]], set[str]]:
+    """Group the paths of entities of one name; return also the aliases that unite them.
+
+    An alias unites only if all entities that have it are one already.
+    """
+    named: defaultdict[str, set[str]] = defaultdict(set)
+    aliased: defaultdict[str, set[str]] = defaultdict(set)
     for path, one in entities.items():
         named[key(one.name)].add(path)
         for alias in {key(alias) for alias in one.aliases} - {key(one.name)}:
             aliased[alias].add(path)
-    alike, called = _joined_groups(named.values()), set[str]()
+
+    uniting: set[str] = set()
     while True:
-        place = {path: number for number, group in enumerate(alike) for path in group}
-        meant = {
+        by_alias = [named[name] | aliased[name] for name in uniting]
+        groups = _joined_groups([*named.values(), *by_alias])
+        place = {path: number for number, group in enumerate(groups) for path in group}
+        further = {
             name
             for name in aliased.keys() & named.keys()
             if len({place[path] for path in aliased[name]}) == 1
         }
-        if meant == called:
-            break
-        called = meant  # what an alias unites may be all that share the next one
-        alike = _joined_groups(
-            [*named.values(), *(named[name] | aliased[name] for name in called)]
-        )
-    for group in alike:
-        some = [entities[path] for path in group]
-        types = {one.type for one in some} - {"concept"}
-        # then nobody can say which of them a concept is
-        for kind in [""] if len(types) < 2 else sorted(types):
-            same = [one for one in some if kind in {"", one.type}]
-            stays, *rest = sorted(
-                same,
-                key=lambda one: (
-                    not one.theirs,
-                    key(one.name) in called,
-                    one.id,
-                    one.path,
-                ),
-            )
-            yield from ((stays, goes) for goes in rest if not goes.theirs)
+        if further == uniting:
+            return groups, uniting
+        uniting = further
 
 
 def _joined_groups(groups: Iterable[set[str]]) -> list[list[str]]:
@@ -394,43 +400,40 @@ def _within(
 
 
 def cleanup(view: PassView, now: datetime) -> list[Step]:
-    """Lines that rest on what is over or gone are taken out of all that is told
-    (`B13`).
-    """
-    paths = [path for path, one in view.entities.items() if one.blocks]
-    paths += [
-        path
-        for folder in ("", "macros", "traces")
-        for path in view.pages(folder)
-        if _is_told(path)
-    ]
-    facts = [one.fact for one in view.memories.values()]
+    """Remove generated lines that rest on memories which are over or gone (`B13`)."""
     alive = {
-        stem(fact) for fact in facts if not lifecycle.hidden(fact, now, archive=True)
+        stem(one.fact)
+        for one in view.memories.values()
+        if not lifecycle.hidden(one.fact, now, archive=True)
     }
     alive |= {
         path.rpartition("/")[2].removesuffix(".md") for path in view.pages("traces")
     }
     found: list[Step] = []
-    for path in paths:
+    for path in _generated_pages(view):
         page = view.page(path)
-        changed = {
-            name: left
-            for name, lines in (page.blocks.items() if page else ())
-            if (left := tuple(one for one in lines if alive.issuperset(one.sources)))
-            != lines
-        }
+        changed: dict[str, tuple[Line, ...]] = {}
+        for name, lines in page.blocks.items() if page else ():
+            left = tuple(one for one in lines if alive.issuperset(one.sources))
+            if left != lines:
+                changed[name] = left
         if changed:
             found.append(BlockEdit(path, "it rested on what is over", blocks=changed))
     return found
 
 
-def _is_told(path: str) -> bool:
-    return (
-        path in {"profile.md", "IDENTITY.md"}
-        or path.startswith("macros/")
-        or path.endswith("-story.md")
-    )
+def _generated_pages(view: PassView) -> list[str]:
+    """Return the paths of the notes with generated lines."""
+    paths = [path for path, one in view.entities.items() if one.blocks]
+    for folder in ("", "macros", "traces"):
+        paths += [path for path in view.pages(folder) if _is_generated(path)]
+    return paths
+
+
+def _is_generated(path: str) -> bool:
+    if path in {"profile.md", "IDENTITY.md"}:
+        return True
+    return path.startswith("macros/") or path.endswith("-story.md")
 
 
 # -- whom a memory is about ------------------------------------------------------------
@@ -603,43 +606,43 @@ def _bridge(
 def _strangers(
     view: PassView, known: Mapping[str, Sequence[MemoryState]]
 ) -> list[tuple[str, str]]:
-    """Pairs without a relation whose memories have telling words in common; the most
-    alike first.
-    """
+    """Return unrelated pairs whose memories share telling words, most similar first."""
     policy = view.policy.portraits
-    said = view.look.terms.of(
-        {one.fact.id: one.fact for told in known.values() for one in told}.values()
-    )
+    memories = {one.fact.id: one.fact for told in known.values() for one in told}
+    said = view.look.terms.of(memories.values())
     terms = {
         path: _terms(told, view.entities[path], said) for path, told in known.items()
     }
     ids = {path: {one.fact.id for one in told} for path, told in known.items()}
-    spread: defaultdict[int, list[str]] = defaultdict(list)
-    for path in sorted(terms):
-        for term in terms[path]:
-            spread[term].append(path)
-    common = Counter(
-        pair
-        for paths in spread.values()
-        if len(paths) <= policy.bridge_spread
-        for pair in combinations(paths, 2)
-    )
     related = {
         frozenset((edge.source, edge.target))
         for edge in view.edges
         if edge.type == "relation"
     }
     refs = {path: _ref(view, path) for path in known}
-    scores = {}
-    for (one, other), words_in_common in common.items():
-        if words_in_common < policy.bridge_words or not ids[one].isdisjoint(ids[other]):
+    scores: dict[tuple[str, str], float] = {}
+    for (one, other), shared in _shared_terms(terms, policy.bridge_spread).items():
+        if shared < policy.bridge_words or not ids[one].isdisjoint(ids[other]):
             continue
-        if frozenset((refs[one], refs[other])) not in related and not _told_related(
-            view, one, other
-        ):
-            every = len(terms[one]) + len(terms[other]) - len(terms[one] & terms[other])
-            scores[one, other] = words_in_common / every
+        if frozenset((refs[one], refs[other])) in related:
+            continue
+        if not _told_related(view, one, other):
+            scores[one, other] = shared / len(terms[one] | terms[other])
     return sorted(scores, key=lambda pair: (-scores[pair], pair))
+
+
+def _shared_terms(terms: Mapping[str, set[int]], most: int) -> Counter[tuple[str, str]]:
+    """Count by pair of entities the terms that both, and at most `most`, have."""
+    spread: defaultdict[int, list[str]] = defaultdict(list)
+    for path in sorted(terms):
+        for term in terms[path]:
+            spread[term].append(path)
+    return Counter(
+        pair
+        for paths in spread.values()
+        if len(paths) <= most
+        for pair in combinations(paths, 2)
+    )
 
 
 def _told_related(view: PassView, one: str, other: str) -> bool:

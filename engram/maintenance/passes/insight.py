@@ -132,44 +132,51 @@ def principles(view: PassView, now: datetime) -> list[Step]:
 
 
 def integrate(view: PassView, now: datetime) -> list[Step]:
-    """What episodes teach that are old and faded, or many about one entity; they are
-    archived (`B15`).
+    """Turn old and faded episodes, or many about one entity, into lasting insights.
+
+    The episodes are archived (`B15`).
     """
     policy = view.policy.insight
-
-    def old(one: MemoryState) -> bool:
-        begun = lifecycle.begun(one.fact, one.usage) or now
-        return (now - begun).total_seconds() > policy.ripe_days * 86400
-
-    def ripe(one: MemoryState) -> bool:
-        faded = view.vitals(one, now).salience < policy.ripe_salience
-        return faded and (old(one) or one.usage.access >= policy.ripe_access)
-
-    episodes = [
-        one
-        for one in seeds(view)
-        if lifecycle.layer_of(one.fact) == "episodic" and _may_go(one)
-    ]
-    groups: list[list[MemoryState]] = []
-    for every in _about(one for one in episodes if old(one) or ripe(one)):
-        faded = [one for one in every if ripe(one)]
-        group = every if len(every) >= policy.overlapping else faded
-        groups += [group[: policy.shown]] if len(group) >= policy.fold else []
     found: list[Step] = []
-    for group in _few(view, "integrate", groups):
+    for group in _few(view, "integrate", _ripe_groups(view, now)):
         steps, said = _answered(view, "insights", group)
         found += steps
         used: set[str] = set()
         for insight in said.get("insights", ())[: policy.insights]:
             chosen = [one for one in _chosen(group, insight) if one.fact.id not in used]
             used |= {one.fact.id for one in chosen}
-            shape = {
-                "confidence": min((one.fact.confidence for one in chosen), default=0.0)
-            }
-            found += _made(
-                view, now, "integrate", insight["text"], chosen, chosen, shape
-            )
+            confidences = (one.fact.confidence for one in chosen)
+            shape = {"confidence": min(confidences, default=0.0)}
+            text = insight["text"]
+            found += _made(view, now, "integrate", text, chosen, chosen, shape)
     return found
+
+
+def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
+    """Return groups of episodes about one entity that are ready for an insight."""
+    policy = view.policy.insight
+    old: set[str] = set()
+    ripe: set[str] = set()
+    episodes: list[MemoryState] = []
+    for one in seeds(view):
+        if lifecycle.layer_of(one.fact) != "episodic" or not _may_go(one):
+            continue
+        begun = lifecycle.begun(one.fact, one.usage) or now
+        if (now - begun).total_seconds() > policy.ripe_days * 86400:
+            old.add(one.fact.id)
+        used_enough = one.fact.id in old or one.usage.access >= policy.ripe_access
+        if used_enough and view.vitals(one, now).salience < policy.ripe_salience:
+            ripe.add(one.fact.id)
+        if one.fact.id in old | ripe:
+            episodes.append(one)
+
+    groups: list[list[MemoryState]] = []
+    for every in _about(episodes):
+        faded = [one for one in every if one.fact.id in ripe]
+        group = every if len(every) >= policy.overlapping else faded
+        if len(group) >= policy.fold:
+            groups.append(group[: policy.shown])
+    return groups
 
 
 def _folded(
@@ -234,55 +241,17 @@ def _made(
     shape: Mapping[str, object],
     usage: Usage | None = None,
 ) -> list[Step]:
-    """A new memory on the word of `sources`, of which those that are `gone` are
-    archived with a link to it (`X22`).
+    """Return a new memory from `sources`, and the archiving of those in `gone` (`X22`).
 
     Nothing where a person removed this statement before (`X8`), where it is known, or
-    without anything to archive.
+    where nothing would be archived.
     """
-    digest = content_hash(text)
-    removed = digest in view.buried or view.forgotten.hides(
-        text, Spoken(now, fact=True)
-    )
-    if (
-        not gone
-        or removed
-        or any(content_hash(one.fact.text) == digest for one in view.active())
-    ):
+    if not gone or _is_unwanted(view, now, text):
         return []
     facts = [one.fact for one in sources]
-    weakest = min(facts, key=lambda fact: fact.confidence)
-    known = Eligibility(
-        weakest.confidence, "candidate", weakest.importance, "consolidation"
-    )
-    asked_for = actions.proposed("summarize_node", known, view.policy.actions)
-    if asked_for.ruling != "allow":
-        return [
-            Finding(
-                weakest.id,
-                weakest.path,
-                f"nothing is concluded from it: {asked_for.why}",
-                asked_for,
-            )
-        ]
-    turns = list(
-        dict.fromkeys(key for fact in facts for key in (fact.source, *fact.also) if key)
-    )
-    names = tuple(fact.id for fact in facts)
-    fact = Fact(
-        ulid(now, "\n".join((by, *names, digest))),
-        text,
-        created=now,
-        about=tuple(dict.fromkeys(name for one in facts for name in one.about)),
-        tags=tuple(dict.fromkeys(tag for one in facts for tag in one.tags)),
-        source=turns[0] if turns else "",
-        also=tuple(turns[1:]),
-        origin=trust.SYNTHESIZED,
-        persona=facts[0].persona,
-        supersedes=tuple(one.fact.id for one in gone),
-        derived_from=names,
-    )
-    fact = replace(fact, **shape)  # type: ignore[arg-type]
+    if refusal := _refusal(view, facts):
+        return [refusal]
+    fact = replace(_concluded(now, by, text, facts, gone), **shape)  # type: ignore[arg-type]
     reason = f"concluded from {len(facts)} memories"
     ends = [
         archived(
@@ -295,6 +264,56 @@ def _made(
         for one in gone
     ]
     return [ChangeGroup((NewMemory(fact, reason, by, usage or Usage()), *ends))]
+
+
+def _is_unwanted(view: PassView, now: datetime, text: str) -> bool:
+    """Return whether a statement was removed by a person, or is known already."""
+    digest = content_hash(text)
+    if digest in view.buried or view.forgotten.hides(text, Spoken(now, fact=True)):
+        return True
+    return any(content_hash(one.fact.text) == digest for one in view.active())
+
+
+def _refusal(view: PassView, facts: Sequence[Fact]) -> Finding | None:
+    """Return why nothing may be concluded from these memories, if so (`C22`)."""
+    weakest = min(facts, key=lambda fact: fact.confidence)
+    known = Eligibility(
+        weakest.confidence, "candidate", weakest.importance, "consolidation"
+    )
+    proposal = actions.proposed("summarize_node", known, view.policy.actions)
+    if proposal.ruling == "allow":
+        return None
+    why = f"nothing is concluded from it: {proposal.why}"
+    return Finding(weakest.id, weakest.path, why, proposal)
+
+
+def _concluded(
+    now: datetime,
+    by: str,
+    text: str,
+    facts: Sequence[Fact],
+    gone: Sequence[MemoryState],
+) -> Fact:
+    """Return the new memory with the turns, entities and tags of its sources."""
+    turns = _distinct(key for fact in facts for key in (fact.source, *fact.also) if key)
+    names = tuple(fact.id for fact in facts)
+    return Fact(
+        ulid(now, "\n".join((by, *names, content_hash(text)))),
+        text,
+        created=now,
+        about=_distinct(name for fact in facts for name in fact.about),
+        tags=_distinct(tag for fact in facts for tag in fact.tags),
+        source=turns[0] if turns else "",
+        also=turns[1:],
+        origin=trust.SYNTHESIZED,
+        persona=facts[0].persona,
+        supersedes=tuple(one.fact.id for one in gone),
+        derived_from=names,
+    )
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def _may_go(one: MemoryState) -> bool:
@@ -331,35 +350,17 @@ def _about(some: Iterable[MemoryState]) -> Iterator[list[MemoryState]]:
 
 
 def probe(view: PassView, now: datetime) -> list[Step]:
-    """Some lasting memories that nobody touched are looked through; what no longer
-    holds loses importance (`D9`).
+    """Ask a model about lasting memories that were not used for long (`D9`).
 
-    Which ones, the day decides. A day that was looked through is not looked through
-    again, nor is a memory beside which everything stands as it did then: the answer
-    would be the same.
+    Those that no longer hold lose importance. The date chooses the memories; each day
+    is done once, and a memory is not shown again while it and its neighbours are
+    unchanged, because the answer would be the same.
     """
     policy, day = view.policy.insight, f"{now.astimezone(view.zone):%Y-%m-%d}"
-    looked, known = _probed(view)
-
-    def chance(one: MemoryState) -> str:
-        return hashlib.sha256(f"{day}\n{one.fact.id}".encode()).hexdigest()
-
-    lasting = [
-        one
-        for one in seeds(view)
-        if lifecycle.layer_of(one.fact) in {"semantic", "procedural"}
-        and rested(one, now) >= policy.probe_days
-        and not is_theirs(one)
-    ]
-    near = {
-        one.fact.id: [
-            other.fact.text
-            for other, _ in islice(beside(view, one, 0.0), policy.beside)
-        ]
-        for one in (
-            sorted(lasting, key=chance)[: policy.probes] if looked != day else ()
-        )
-    }
+    last_day, known = _probed(view)
+    if last_day == day:
+        return []
+    near = _probe_neighbours(view, now, day)
     prints = {
         name: print_of(view.memories[name].fact.text, *texts)
         for name, texts in near.items()
@@ -371,37 +372,47 @@ def probe(view: PassView, now: datetime) -> list[Step]:
         item | {"beside": near[one.fact.id]}
         for one, item in zip(some, listed(view, some), strict=True)
     ]
-    ask, said = asked(
-        view,
-        "probe",
-        {"memories": shown},
-        f"{len(some)} rested for {policy.probe_days:g} days",
-    )
+    why = f"{len(some)} rested for {policy.probe_days:g} days"
+    question, said = asked(view, "probe", {"memories": shown}, why)
     if said is None:
-        return [ask]
+        return [question]
+
     found: list[Step] = [*refused("probe", said)]
     for number in said.get("invalid", ()):
         fact = some[number - 1].fact
         left = max(policy.probe_least, round(fact.importance * policy.probe_loss, 2))
         if left < fact.importance:
-            found.append(
-                Edit(
-                    fact.path,
-                    fact.sha,
-                    {"importance": left},
-                    "a model finds that it no longer holds",
-                )
-            )
+            why = "a model finds that it no longer holds"
+            found.append(Edit(fact.path, fact.sha, {"importance": left}, why))
     seen = {
-        name: mark
-        for name, mark in sorted({**known, **prints}.items())
+        name: digest
+        for name, digest in sorted({**known, **prints}.items())
         if name in view.memories
     }
     text = json.dumps({"day": day, "seen": seen}, indent=1)
-    return [
-        *found,
-        FileWrite(PROBED, f"{text}\n".encode(), f"{len(some)} looked through"),
+    found.append(FileWrite(PROBED, f"{text}\n".encode(), f"{len(some)} looked through"))
+    return found
+
+
+def _probe_neighbours(view: PassView, now: datetime, day: str) -> dict[str, list[str]]:
+    """Return by id the memories to probe on a day, each with the texts beside it."""
+    policy = view.policy.insight
+
+    def chance(one: MemoryState) -> str:
+        return hashlib.sha256(f"{day}\n{one.fact.id}".encode()).hexdigest()
+
+    lasting = [
+        one
+        for one in seeds(view)
+        if lifecycle.layer_of(one.fact) in {"semantic", "procedural"}
+        and rested(one, now) >= policy.probe_days
+        and not is_theirs(one)
     ]
+    found: dict[str, list[str]] = {}
+    for one in sorted(lasting, key=chance)[: policy.probes]:
+        near = islice(beside(view, one, 0.0), policy.beside)
+        found[one.fact.id] = [other.fact.text for other, _ in near]
+    return found
 
 
 def _probed(view: PassView) -> tuple[str, dict[str, str]]:

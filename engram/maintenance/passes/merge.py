@@ -34,7 +34,7 @@ from engram.maintenance.passes.groups import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from engram.core.dedup import Effect
@@ -93,60 +93,78 @@ def reflect(view: PassView, now: datetime) -> list[Step]:
 def _doubles(
     view: PassView, now: datetime
 ) -> Iterator[tuple[MemoryState, list[MemoryState]]]:
-    """Each memory with those that say the same and may give way to it; a person's
-    first, then the surest.
+    """Yield each memory with those that say the same and may give way to it.
 
-    A note that engram did not write may give way only to an equal statement, and only
-    with a person's approval.
+    Memories of a person come first, then the most confident. A note that engram did not
+    write may give way only to an equal statement, and only with a person's approval.
     """
-    groups: dict[tuple[str | None, str], list[MemoryState]] = defaultdict(list)
-    some, known = seeds(view), view.look.statements()
-
-    def says(one: MemoryState) -> tuple[str | None, str]:
-        return one.fact.persona, known.get(one.fact.id) or content_hash(one.fact.text)
-
-    for one in some:
-        groups[says(one)].append(one)
-    twins = [group for group in groups.values() if len(group) > 1]
+    memories = seeds(view)
+    groups = _by_statement(view, memories)
     compared = (
         view.policy.insight.reflected if view.whole else view.policy.insight.newest
     )
-    near = {one.fact.id: one for one in some[:compared]}
-    chosen = {one.fact.id: one for group in twins for one in group} | near
-
-    def rank(one: MemoryState) -> tuple[bool, float, float, str]:
-        worth = decay.effective_confidence(one.fact, one.usage, now, view.policy)
-        born = one.fact.created.timestamp() if one.fact.created else 0.0
-        gives_way = not is_theirs(one) or (
-            one.proposable and one.fact.id in (view.approved or ())
-        )
-        return (gives_way, -worth, born, one.fact.id)
-
+    near = {one.fact.id: one for one in memories[:compared]}
+    chosen = near | {
+        one.fact.id: one for group in groups.values() if len(group) > 1 for one in group
+    }
+    statement = {one.fact.id: key for key, group in groups.items() for one in group}
     used = set(view.closed.get("merge", ()))
-    for winner in sorted(chosen.values(), key=rank):
+    for winner in sorted(chosen.values(), key=lambda one: _merge_rank(view, one, now)):
         if winner.fact.id in used:
             continue
-        alike = {one.fact.id: one for one in groups[says(winner)]}
+        own = statement[winner.fact.id]
+        similar = {one.fact.id: one for one in groups[own]}
         if winner.fact.id in near:
-            alike |= {
-                other.fact.id: other
-                for other, one in beside(view, winner, view.policy.similarity.same)
-                if one.similarity > view.policy.similarity.same
-                and not (one.apart or one.conflict)
-            }
+            similar |= _near_doubles(view, winner)
         losers = [
             one
-            for name, one in sorted(alike.items())
-            if name not in used | {winner.fact.id}
-            and (
-                not is_theirs(one)
-                or (_is_open(winner, one) and says(one) == says(winner))
-            )
-            and not _another_time(winner.fact, one.fact)
+            for name, one in sorted(similar.items())
+            if name not in used
+            and name != winner.fact.id
+            and _gives_way(winner, one, equal=statement.get(name) == own)
         ]
         if losers:
             used |= {winner.fact.id, *(one.fact.id for one in losers)}
             yield winner, losers
+
+
+def _by_statement(
+    view: PassView, memories: Iterable[MemoryState]
+) -> dict[tuple[str | None, str], list[MemoryState]]:
+    """Group memories by persona and content hash."""
+    hashes = view.look.statements()
+    groups: dict[tuple[str | None, str], list[MemoryState]] = defaultdict(list)
+    for one in memories:
+        digest = hashes.get(one.fact.id) or content_hash(one.fact.text)
+        groups[one.fact.persona, digest].append(one)
+    return groups
+
+
+def _merge_rank(
+    view: PassView, one: MemoryState, now: datetime
+) -> tuple[bool, float, float, str]:
+    """Return the sort key of winners: the first of equal statements stays."""
+    confidence = decay.effective_confidence(one.fact, one.usage, now, view.policy)
+    approved = one.proposable and one.fact.id in (view.approved or ())
+    may_end = not is_theirs(one) or approved
+    return (may_end, -confidence, _created(one), one.fact.id)
+
+
+def _near_doubles(view: PassView, winner: MemoryState) -> dict[str, MemoryState]:
+    """Return by id the memories so similar to one that they say the same."""
+    limit = view.policy.similarity.same
+    return {
+        other.fact.id: other
+        for other, near in beside(view, winner, limit)
+        if near.similarity > limit and not near.apart and not near.conflict
+    }
+
+
+def _gives_way(winner: MemoryState, loser: MemoryState, *, equal: bool) -> bool:
+    """Return whether a memory may be superseded by one that says the same."""
+    if _another_time(winner.fact, loser.fact):
+        return False
+    return not is_theirs(loser) or (equal and _is_open(winner, loser))
 
 
 def _is_open(winner: MemoryState, loser: MemoryState) -> bool:
@@ -248,7 +266,9 @@ def compare(view: PassView, now: datetime) -> list[Step]:
     some = seeds(view)
     if len(some) < policy.least_memories:
         return []
-    newest = sorted(some, key=lambda one: (-_born(one), one.fact.id))[: policy.newest]
+    newest = sorted(some, key=lambda one: (-_created(one), one.fact.id))[
+        : policy.newest
+    ]
     return _judged(
         view,
         pairs(view, newest, view.policy.similarity.link, 1.0, policy.compared),
@@ -270,39 +290,18 @@ def contradict(view: PassView, now: datetime) -> list[Step]:
     )
 
 
-def _born(one: MemoryState) -> float:
+def _created(one: MemoryState) -> float:
     return one.fact.created.timestamp() if one.fact.created else 0.0
 
 
 def _judged(view: PassView, some: Sequence[Pair], now: datetime) -> list[Step]:
-    """One question about the pairs that nobody judged yet, and what follows from all
-    that is known of them.
+    """Ask one question about the pairs without a verdict, and act on all verdicts.
 
-    What a model said of a pair holds while both say what they said. A memory is in one
-    step at most.
+    A verdict holds while both memories say what they said. A memory is in one step at
+    most.
     """
     known = _verdicts(view)
-    new = [pair for pair in some if _verdict(known, pair) is None]
-    found: list[Step] = []
-    if new:
-        material = {
-            "pairs": [_shown(view, number, pair) for number, pair in enumerate(new, 1)]
-        }
-        ask, said = asked(view, "compare", material, f"{len(new)} pairs are alike")
-        if said is None:
-            found.append(ask)
-        else:
-            told = said.get("verdicts", {})
-            judged = {
-                _named(pair): (_says(pair), *told[str(n)])
-                for n, pair in enumerate(new, 1)
-                if str(n) in told
-            }
-            known |= judged
-            found += [
-                *refused("compare", said),
-                *([_remembered(view, known, len(judged))] if judged else []),
-            ]
+    found = _ask_verdicts(view, some, known)
     used: set[str] = set()
     left = view.policy.insight.contradictions - view.ended.get("invalidated", 0)
     for newer, older in some:
@@ -310,17 +309,40 @@ def _judged(view: PassView, some: Sequence[Pair], now: datetime) -> list[Step]:
         names = {newer.fact.id, older.fact.id}
         if relation == "independent" or names & used:
             continue
-        steps = (
-            _agreed(view, newer, older, sure, now)
-            if relation == "same"
-            else _contradicted(view, newer, older, sure, left, now)
-        )
-        left -= sum(
-            isinstance(step, ChangeGroup) for step in steps if relation == "contradicts"
-        )
-        used |= names if steps else set()
+        if relation == "same":
+            steps = _agreed(view, newer, older, sure, now)
+        else:
+            steps = _contradicted(view, newer, older, sure, left, now)
+            left -= sum(isinstance(step, ChangeGroup) for step in steps)
+        if steps:
+            used |= names
         found += steps
     return found
+
+
+def _ask_verdicts(
+    view: PassView, some: Sequence[Pair], known: dict[str, tuple[str, str, float]]
+) -> list[Step]:
+    """Ask about the pairs without a verdict; an answer is added to `known`."""
+    new = [pair for pair in some if _verdict(known, pair) is None]
+    if not new:
+        return []
+    pairs_shown = [_shown(view, number, pair) for number, pair in enumerate(new, 1)]
+    material = {"pairs": pairs_shown}
+    question, answer = asked(view, "compare", material, f"{len(new)} pairs are alike")
+    if answer is None:
+        return [question]
+    verdicts = answer.get("verdicts", {})
+    judged = {
+        _named(pair): (_says(pair), *verdicts[str(n)])
+        for n, pair in enumerate(new, 1)
+        if str(n) in verdicts
+    }
+    known |= judged
+    steps: list[Step] = [*refused("compare", answer)]
+    if judged:
+        steps.append(_remembered(view, known, len(judged)))
+    return steps
 
 
 def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:

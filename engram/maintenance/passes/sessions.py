@@ -212,8 +212,9 @@ def episodes(view: PassView, _now: datetime) -> list[Step]:
 
 
 def spine(view: PassView, now: datetime) -> list[Step]:
-    """The page on who somebody is, every 20 turns (`E12`): turns are counted where they
-    are kept, never beside them.
+    """Rewrite the persona summary every 20 turns (`E12`).
+
+    Turns are counted from the session files, so that no counter can be wrong.
     """
     policy, state = view.policy.talks, _SessionState(view)
     raw = view.read(SPINE).decode(errors="replace")
@@ -221,64 +222,63 @@ def spine(view: PassView, now: datetime) -> list[Step]:
     messages = sum(view.messages.values())
     if messages - before < policy.spine_turns:
         return []
+
     lists = _known(view, policy, now)
     facts = {name: [_plain(fact) for fact in some] for name, some in lists.items()}
+    material = _spine_material(view, raw, facts)
+    reply = summarise(view, "spine", material, f"{messages - before} turns")
+    if reply.ask and view.model:
+        return [reply.ask]
+
+    text = raw or _blank_spine()
+    for name in SECTIONS:
+        if reply.answer:
+            items = list(reply.answer[name])
+        else:
+            items = [inert(cut(line, policy.spine_chars)) for line in facts[name]]
+        section = _spine_section(name, items, lists["open_loops"])
+        if state.ours("spine", name, inside(text, name)):
+            text = between(text, name, section)
+            state.wrote("spine", name, section)
+    updated = now.astimezone(view.zone).strftime("%Y-%m-%dT%H:%M:%S")
+    for name, value in (
+        ("version", version + 1),
+        ("messages", messages),
+        ("updated", updated),
+    ):
+        line = re.compile(rf"^{name}: .*$", re.MULTILINE)
+        text = line.sub(f"{name}: {value}", text, count=1)
+    why = f"{messages - before} turns since version {version}"
+    return [FileWrite(SPINE, text.encode(), why), *state.marks()]
+
+
+def _spine_material(
+    view: PassView, raw: str, facts: Mapping[str, Sequence[str]]
+) -> str:
+    """Return the question about the persona summary: its last text, facts, sessions."""
+    shown_text = partial(view.forgotten.shown, said=Spoken())
     earlier = {
         name: _kept(view, _plain_lines(inside(raw, name) or "")) for name in SECTIONS
     }
-    told = partial(view.forgotten.shown, said=Spoken())
-    talks = [
+    sessions = [
         {
-            name: _fewer(keys[name], told)
+            name: _fewer(keys[name], shown_text)
             for name in ("one_liner", *LISTS)
             if keys.get(name)
         }
         for keys in view.summaries
     ]
-    material = json.dumps(
-        {"before": earlier, "facts": facts, "talks": talks},
-        ensure_ascii=False,
-        sort_keys=True,
-    )
-    said = summarise(view, "spine", material, f"{messages - before} turns")
-    if said.ask and view.model:
-        return [said.ask]
-    open_loops = "\n".join(_task(fact) for fact in lists["open_loops"])
-    text = raw or _blank_spine()
-    for name in SECTIONS:
-        items = (
-            said.answer[name]
-            if said.answer
-            else [inert(cut(line, policy.spine_chars)) for line in facts[name]]
-        )
-        lines = "\n".join(
-            f"- {item}"
-            for item in items
-            if name != "open_loops" or not _among(item, facts[name])
-        )
-        whole = (
-            "\n".join(filter(None, [open_loops, lines]))
-            if name == "open_loops"
-            else lines
-        )
-        if state.ours("spine", name, inside(text, name)):
-            text = between(text, name, whole)
-            state.wrote("spine", name, whole)
-    head = {
-        "version": version + 1,
-        "messages": messages,
-        "updated": now.astimezone(view.zone).strftime("%Y-%m-%dT%H:%M:%S"),
-    }
-    for name, value in head.items():
-        text = re.sub(
-            rf"^{name}: .*$", f"{name}: {value}", text, count=1, flags=re.MULTILINE
-        )
-    return [
-        FileWrite(
-            SPINE, text.encode(), f"{messages - before} turns since version {version}"
-        ),
-        *state.marks(),
-    ]
+    material = {"before": earlier, "facts": facts, "talks": sessions}
+    return json.dumps(material, ensure_ascii=False, sort_keys=True)
+
+
+def _spine_section(name: str, items: Sequence[str], promises: Sequence[Fact]) -> str:
+    """Return the lines of a section; that of open loops begins with the promises."""
+    if name != "open_loops":
+        return "\n".join(f"- {item}" for item in items)
+    texts = [_plain(fact) for fact in promises]
+    others = [f"- {item}" for item in items if not _among(item, texts)]
+    return "\n".join([*map(_task, promises), *others])
 
 
 # -- what was ours ---------------------------------------------------------------------
@@ -342,10 +342,8 @@ class _SessionState:
         kept = dict(list(self.files.items())[-self.view.policy.talks.kept :])
         if (rows(self.before, "personas"), rows(self.before)) == (self.people, kept):
             return []
-        text = json.dumps(
-            {"personas": self.people, "talks": kept}, ensure_ascii=False, indent=1
-        )
-        return [FileWrite(STATE, f"{text}\n".encode(), "what conversations were told")]
+        raw = _state_bytes(self.people, kept)
+        return [FileWrite(STATE, raw, "what conversations were told")]
 
 
 def _print(text: str, more: object) -> str:
@@ -397,11 +395,11 @@ def without(
     told: bytes,
     cut: Callable[[str], str],
 ) -> tuple[dict[str, object], str, bytes]:
-    """What changes where a talk's own summaries are cut (`X8`): keys, the body, and
-    `state/sessions.json`.
+    """Return a session file without forgotten text in its own summaries (`X8`).
 
-    `cut` gives a text without what may not be told. What a person wrote in a summary is
-    theirs and stays.
+    That is the keys that change, the body, and `state/sessions.json`, which was `told`.
+    `cut` returns a text without what was forgotten. What a person wrote in a summary
+    stays.
     """
     people, files = rows(told, "personas"), rows(told)
     row, changed = files.get(stem, {}), dict[str, object]()
@@ -412,26 +410,32 @@ def without(
             continue
         fewer = {name: _fewer(value, cut) for name, value in more.items()}
         changed |= {name: value for name, value in fewer.items() if value != more[name]}
-        lines = [line if not line.strip() else cut(line) for line in text.split("\n")]
-        new = "\n".join(
-            one
-            for one, had in zip(lines, text.split("\n"), strict=True)
-            if one or not had
-        )
-        body = between(body, block, new) if new != text else body
-        row[block] = _print(
-            new, {name: value for name, value in fewer.items() if value}
-        )
+        new = _cut_lines(text, cut)
+        if new != text:
+            body = between(body, block, new)
+        left = {name: value for name, value in fewer.items() if value}
+        row[block] = _print(new, left)
     for person in people.values():
-        person |= {
-            name: cut(str(person[name]))
-            for name in ("rollingSummary", "lastUserMessage")
-            if person.get(name)
-        }
-    text = json.dumps(
-        {"personas": people, "talks": files}, ensure_ascii=False, indent=1
-    )
-    return changed, body, f"{text}\n".encode()
+        for name in ("rollingSummary", "lastUserMessage"):
+            if person.get(name):
+                person[name] = cut(str(person[name]))
+    return changed, body, _state_bytes(people, files)
+
+
+def _cut_lines(text: str, cut: Callable[[str], str]) -> str:
+    """Return a text with each line cut; a line of which nothing is left goes."""
+    found: list[str] = []
+    for line in text.split("\n"):
+        left = cut(line) if line.strip() else line
+        if left or not line:
+            found.append(left)
+    return "\n".join(found)
+
+
+def _state_bytes(people: Mapping[str, object], files: Mapping[str, object]) -> bytes:
+    """Return the bytes of `state/sessions.json`."""
+    state = {"personas": people, "talks": files}
+    return f"{json.dumps(state, ensure_ascii=False, indent=1)}\n".encode()
 
 
 def _fewer(value: object, cut: Callable[[str], str]) -> object:

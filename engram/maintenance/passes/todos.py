@@ -17,7 +17,7 @@ from engram.core.sessions import SPINE
 from engram.maintenance.passes.generated_text import stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from engram.core.records import Fact, FiledTurn
@@ -41,12 +41,11 @@ def ticked(view: PassView, now: datetime) -> list[Step]:
 
 
 def promises(view: PassView, now: datetime) -> list[Step]:
-    """What the user says of promises: kept, or done again and again; what has an end
-    that is past is given up.
+    """Settle promises by what the user says: kept, a habit, or past their end.
 
-    Only the words of a user in a chat count, and only for what was promised before them
-    in a conversation that the persona knows. What they may mean is what was open when
-    they were said, so that hearing them again changes nothing.
+    Only words of the user in a chat count, for a promise made before them in a
+    conversation that the persona knows. They are compared with what was open when they
+    were said, so that a second run changes nothing.
     """
     held = {one.fact.id: one.fact for one in view.active() if _counts(one.fact)}
     found: dict[str, Step] = {
@@ -56,28 +55,31 @@ def promises(view: PassView, now: datetime) -> list[Step]:
     }
     for talk, filed in _heard(view):
         known = [fact for fact in held.values() if fact.persona in {None, talk.persona}]
-        promised = (
-            fact
-            for fact in known
-            if category_of(fact.category).promise and todos.is_open(fact)
-        )
-        habit = next((fact for fact in promised if _habitual(fact, filed, view)), None)
+        habit = _habit(known, filed, view)
         if habit and habit.id not in found:
             keys = {"category": PLAIN, "tags": [*habit.tags, todos.HABIT]}
             why = f"done again and again, as said in {filed.key}"
             found[habit.id] = Edit(habit.path, habit.sha, keys, why)
             continue
         when = filed.turn.occurred_at
-        then = [
+        open_then = [
             fact for fact in known if _was_open(fact, filed) and fact.id not in found
         ]
-        kept = todos.kept(filed.turn.text, then, view.policy.todos.overlap)
+        kept = todos.kept(filed.turn.text, open_then, view.policy.todos.overlap)
         if kept and todos.is_open(kept):
-            found[kept.id] = _settled(
-                kept, todos.FULFILLED, when, f"kept, as said in {filed.key}", view
-            )
+            why = f"kept, as said in {filed.key}"
+            found[kept.id] = _settled(kept, todos.FULFILLED, when, why, view)
             held[kept.id] = replace(kept, done=when, tags=(*kept.tags, todos.FULFILLED))
     return list(found.values())
+
+
+def _habit(known: Iterable[Fact], filed: FiledTurn, view: PassView) -> Fact | None:
+    """Return the first open promise that a turn says is done again and again."""
+    for fact in known:
+        promise = category_of(fact.category).promise and todos.is_open(fact)
+        if promise and _habitual(fact, filed, view):
+            return fact
+    return None
 
 
 def _counts(fact: Fact) -> bool:
