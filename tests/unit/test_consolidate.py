@@ -725,7 +725,7 @@ def test_what_is_due_is_known_after_a_restart(tmp_path):
     again = Schedule(path, BERLIN, POLICY)
     assert again.due(now) == [("light", "3 batches since the last")]
     assert again.next(now) == at("2026-11-21T03:00")
-    again.ran("light", now)
+    again.record_run("light", now)
     assert [cadence for cadence, _ in again.due(now + timedelta(days=20))] == [
         "nightly",
         "weekly",
