@@ -399,22 +399,29 @@ def _season_named(reading: DateMatch) -> DateRange | None:
     """`last summer` has ended, `next summer` has not begun; `this summer` is clear
     inside it or by lean.
     """
-    around = [
-        _season(reading.today.year + step, reading.number("s"), reading.when)
+    seasons = [
+        season
         for step in (-2, -1, 0, 1, 2)
+        if (season := _season_of(reading, reading.today.year + step))
     ]
-    known = [one for one in around if one]
-    ended = [one for one in known if one.end <= reading.when]
-    begun = [one for one in known if one.start > reading.when]
-    if reading.offset() < 0:
+    ended = [one for one in seasons if one.end <= reading.when]
+    current = [one for one in seasons if one.start <= reading.when < one.end]
+    ahead = [one for one in seasons if one.start > reading.when]
+
+    direction = reading.offset()
+    if not direction:
+        if current:
+            return current[0]
+        direction = reading.lean
+    if direction < 0:
         return ended[-1] if ended else None
-    if reading.offset() > 0:
-        return begun[0] if begun else None
-    now = [one for one in known if one.start <= reading.when < one.end]
-    if now:
-        return now[0]
-    near = ended[-1:] if reading.lean < 0 else begun[:1] if reading.lean > 0 else []
-    return near[0] if near else None
+    if direction > 0:
+        return ahead[0] if ahead else None
+    return None
+
+
+def _season_of(reading: DateMatch, year: int) -> DateRange | None:
+    return _season(year, reading.number("s"), reading.when)
 
 
 def _weekend(reading: DateMatch) -> DateRange | None:

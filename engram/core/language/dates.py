@@ -270,16 +270,7 @@ def _scan(
         if rule == "skip":
             yield row[first].start, row[last - 1].end, None
             continue
-        if rule in {"year", "yearless", "date"} and _is_amount(row, last):
-            continue
-        if rule in {"month", "month_by_lean", "yearless"} and _is_no_year(row, last):
-            continue
-        if (
-            rule == "weekday_by_lean"
-            and letters[first] == "k"
-            and not _opens(row, first)
-            and not lexicon.bare_weekdays
-        ):
+        if _is_refused(rule, row, first, last, lexicon):
             continue
         stretch = MAKERS[rule](_reading(row, first, last, when, lexicon))
         if stretch is None:
@@ -298,6 +289,19 @@ def _scan(
             end,
             Interval(stretch.start, stretch.end, stretch.granularity, text[start:end]),
         )
+
+
+def _is_refused(
+    rule: str, row: Sequence[Token], first: int, last: int, lexicon: Lexicon
+) -> bool:
+    """Whether the tokens around a match of `rule` show that it is no date."""
+    if rule in {"year", "yearless", "date"} and _is_amount(row, last):
+        return True
+    if rule in {"month", "month_by_lean", "yearless"} and _is_no_year(row, last):
+        return True
+    if rule != "weekday_by_lean" or row[first].letter != "k":
+        return False
+    return not lexicon.bare_weekdays and not _opens(row, first)
 
 
 def _is_amount(row: Sequence[Token], after: int) -> bool:

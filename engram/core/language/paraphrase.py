@@ -300,42 +300,56 @@ def fingerprint(sentence: str, code: str = "") -> Fingerprint | None:
     `weight: 82 kg` all give `@weight`, `82`.
     """
     pieces = _pieces(sentence)
-    meaningful = _meaningful(pieces, sentence, code)
-    strong = [one for one in meaningful if one.word not in _WEAK and one.token != _NAME]
-    if len({one.token for one in strong}) >= FEW:
-        meaningful = strong
-    framed = any(one.token in _FRAMED for one in meaningful)
-    units = (
-        {one.token for one in meaningful if one.token in _UNITED}
-        if framed
-        else set[str]()
-    )
-    german = _is_german(pieces)
-    names = {
-        one.word
-        for one in meaningful
-        if one.word[-1].isdigit()
-        or (one.capital and not german and not one.token.startswith("@"))
-    }
+    meaningful = _strong(_meaningful(pieces, sentence, code))
+    units = _units(meaningful)
+    has_names = not _is_german(pieces)
+    names = {one.word for one in meaningful if _is_name(one, has_names=has_names)}
     words = {one.token for one in meaningful if one.word not in names} - units
     if not names and not words:
         return None
-    own = bool(_USER_SIGN.search(sentence)) or not _USER.isdisjoint(
-        one.word for one in pieces if not one.capital
-    )
-    own = (
-        own
-        and not _OTHER_SIGN.search(sentence)
-        and not any(one.word in _OTHER_PEOPLE for one in meaningful)
-    )
+
     return Fingerprint(
         frozenset(map(hashed, names)),
         frozenset(map(hashed, words)),
         frozenset(map(hashed, units)),
-        own,
+        _is_about_user(sentence, pieces, meaningful),
         sum(one.pair for one in meaningful) * 2 > len(meaningful),
         is_denied(sentence),
     )
+
+
+def _strong(pieces: list[_SentencePart]) -> list[_SentencePart]:
+    """The pieces without weak words, if enough of them are left."""
+    strong = [one for one in pieces if one.word not in _WEAK and one.token != _NAME]
+    return strong if len({one.token for one in strong}) >= FEW else pieces
+
+
+def _units(pieces: Collection[_SentencePart]) -> set[str]:
+    """The units of a sentence whose frame implies them."""
+    if not any(one.token in _FRAMED for one in pieces):
+        return set()
+    return {one.token for one in pieces if one.token in _UNITED}
+
+
+def _is_name(piece: _SentencePart, *, has_names: bool) -> bool:
+    """Whether a piece is a number, or a name where a capital is the sign of one."""
+    if piece.word[-1].isdigit():
+        return True
+    return has_names and piece.capital and not piece.token.startswith("@")
+
+
+def _is_about_user(
+    sentence: str,
+    pieces: Collection[_SentencePart],
+    meaningful: Collection[_SentencePart],
+) -> bool:
+    """Whether a sentence is about the user and about nobody else."""
+    small = (one.word for one in pieces if not one.capital)
+    if not _USER_SIGN.search(sentence) and _USER.isdisjoint(small):
+        return False
+    if _OTHER_SIGN.search(sentence):
+        return False
+    return _OTHER_PEOPLE.isdisjoint(one.word for one in meaningful)
 
 
 _FRAMED = frozenset(_FRAME.values()) - {_NAME}

@@ -201,43 +201,61 @@ def of_oneself(folded: str) -> bool:
 def named(
     text: str, found: Sequence[str], known: Callable[[str], object], *, alone: bool
 ) -> frozenset[str]:
-    """The words of a question that are stop words in some language and name somebody in
-    it.
+    """The stop words of a question that are used as names in it.
 
     They are capitalised inside a sentence: "Who is Will?", "Was macht Else?". At its
-    beginning the name must be `known`, and what follows must be no question of the verb
-    ("Will Anna come?"). Where stop words stand `alone`, so do names that are known and
-    written small.
+    beginning the name must be `known`, and the next word must show that it is no verb
+    ("Will Anna come?"). With `alone`, when a question has stop words only, known names
+    count in lower case too.
     """
-    ours = ANY_STOP.intersection(found) - _NO_NAMES
-    if not ours:
+    candidates = ANY_STOP.intersection(found) - _NO_NAMES
+    if not candidates:
         return frozenset()
-    raw = [
-        (one, one[0].split("'")[0].split("’")[0]) for one in _RAW_WORD.finditer(text)
-    ]
+
+    runs = list(_RAW_WORD.finditer(text))
+    names = _capitalised_inside(text, runs) | _known_at_start(runs, known)
+    if alone:
+        names |= {word for word in candidates if known(word)}
+    return frozenset(names & candidates)
+
+
+def _without_suffix(run: re.Match[str]) -> str:
+    """A word without what follows its apostrophe: `Will's` → `Will`."""
+    return run[0].split("'")[0].split("’")[0]
+
+
+def _capitalised_inside(text: str, runs: Sequence[re.Match[str]]) -> set[str]:
+    """The capitalised words inside sentences; none of a title, where all words are."""
     inside = [
-        word
-        for one, word in raw
-        if not _STARTS.search(text[max(one.start() - _BEFORE, 0) : one.start()])
+        _without_suffix(run)
+        for run in runs
+        if not _STARTS.search(text[max(run.start() - _BEFORE, 0) : run.start()])
     ]
-    titled = text.isupper() or (
-        len(inside) >= PHRASE and all(word[0].isupper() for word in inside)
-    )
-    given = set() if titled else {fold(word) for word in inside if word[0].isupper()}
-    given |= {word for word in ours if alone and known(word)}
-    for (one, word), (_, following) in pairwise(raw):
-        owns, tells = (
-            one[0] != word,
-            following[0].islower() and fold(following) not in ANY_STOP,
-        )
-        if word[0].isupper() and (owns or tells) and known(word):
-            given.add(fold(word))
-    return frozenset(given & ours)
+    capitalised_words = [word for word in inside if word[0].isupper()]
+    is_title = len(inside) >= PHRASE and len(capitalised_words) == len(inside)
+    if text.isupper() or is_title:
+        return set()
+    return {fold(word) for word in capitalised_words}
+
+
+def _known_at_start(
+    runs: Sequence[re.Match[str]], known: Callable[[str], object]
+) -> set[str]:
+    """The capitalised, known words that own something or precede a verb."""
+    names = set()
+    for run, after in pairwise(runs):
+        word, following = _without_suffix(run), _without_suffix(after)
+        owns = run[0] != word
+        precedes_verb = following[0].islower() and fold(following) not in ANY_STOP
+        if word[0].isupper() and (owns or precedes_verb) and known(word):
+            names.add(fold(word))
+    return names
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:
-    """The words that carry meaning in the language `code` ('': English); irregular
-    English brought home.
+    """The words that carry meaning in the language `code` ('' is English).
+
+    Irregular English forms become their base form.
     """
     stop = STOP.get(code, STOP["en"])
     if code not in {"", "en"}:

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ExtractionPolicy
     from engram.core.records import Interval, Turn
+    from engram.extraction.rules.languages import LanguageRules
 
 EXTRACTOR = "rules/1"
 
@@ -275,46 +276,49 @@ def _from_turn(
 
 
 def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
-    """The statements of one clause: of the speaker, of a person they name, as asked to
-    keep, in another language.
-    """
-    asked = (
-        REMEMBER.match(clause.text, clause.start, clause.end)
-        if clause.speaker.to_bot
-        else None
-    )
-    if asked:
-        clause = replace(clause, start=asked.end())
+    """The statements of one clause."""
+    request = None
+    if clause.speaker.to_bot:
+        request = REMEMBER.match(clause.text, clause.start, clause.end)
+    if request:
+        clause = replace(clause, start=request.end())
     if MASK in clause.words or is_doubtful(clause.words):
         return
+
+    found = _of_speaker(clause, policy) or _of_named(clause, policy)
+    if not found:
+        rest = _asked_to_keep if request else _foreign
+        found = list(rest(clause, policy))
+    yield from found
+
+    if not clause.is_task:
+        for person in mentioned(clause.text, clause.start, clause.end):
+            yield _kinship(clause, person, policy)
+
+
+def _of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[_Said]:
+    """What the speaker says of themselves, also without another `I` after `and`."""
     found = list(_first(clause, speaker_rules(), clause.start, policy))
     if not found and clause.text.endswith("and ", 0, clause.start):
         found = list(_first(clause, continued_rules(), clause.start, policy))
-    person = (
-        None
-        if found
-        else other(clause.text, clause.start, clause.end) or _meant(clause)
-    )
-    if (
-        person
-        and _SPEAKS_OF_SELF.search(clause.text + clause.earlier)
-        and not clause.is_task
-    ):
+    return found
+
+
+def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[_Said]:
+    """What is said of a person with a name, or the name given to the one before."""
+    found: list[_Said] = []
+    person = other(clause.text, clause.start, clause.end) or _meant(clause)
+    has_speaker = _SPEAKS_OF_SELF.search(clause.text + clause.earlier)
+    if person and has_speaker and not clause.is_task:
         found = list(_of_other(clause, person, policy))
-    if not found and (
-        whose := name_told(clause.text, clause.before, clause.start, clause.end)
-    ):
-        found = [_built(clause, _NAMED, f"{clause.speaker.possessive} {whose}", policy)]
-    if not found:
-        found = list(
-            _asked_to_keep(clause, policy) if asked else _foreign(clause, policy)
-        )
-    yield from found
-    if not clause.is_task:
-        yield from (
-            _kinship(clause, one, policy)
-            for one in mentioned(clause.text, clause.start, clause.end)
-        )
+    if found:
+        return found
+
+    whose = name_told(clause.text, clause.before, clause.start, clause.end)
+    if whose:
+        text = f"{clause.speaker.possessive} {whose}"
+        return [_built(clause, _NAMED, text, policy)]
+    return []
 
 
 _SPEAKS_OF_SELF = compiled("speaks_of_self")
@@ -413,58 +417,73 @@ def _candidate(
     policy: ExtractionPolicy,
     other_name: str,
 ) -> _Said | None:
-    place = found.end()
-    raw, when = (
-        shortened(rule.object_kind, bare(clause.text, place, clause.end)),
-        clause.when(),
-    )
-    is_annual = _ANNUAL.search(clause.words) is not None
+    place, when = found.end(), clause.when()
+    raw = shortened(rule.object_kind, bare(clause.text, place, clause.end))
     if not is_whole(raw) or not _fits(rule, raw, when, clause):
         return None
+    is_annual = _ANNUAL.search(clause.words) is not None
     if is_untied(raw, place, clause.dates, is_annual=is_annual):
         return None
-    meant = bindings(
-        raw,
-        clause.text[clause.start : place],
-        clause.text[clause.before : clause.start],
-    )
-    if meant is None or (other_name and _SPEAKS_OF_SELF.search(raw)):
+    if other_name and _SPEAKS_OF_SELF.search(raw):
         return None
-    said = reworded(raw, place, clause.dates, clause.turn.occurred_at)
-    for pronoun, name in meant.items():
-        said = re.sub(rf"\b{pronoun}\b", name, said)
-    if clause.lead and not clause.dates:
-        said = (
-            f"{said} ({clause.lead.words})"
-            if is_apart(said)
-            else f"{said} {clause.lead.words}"
-        )
+    object_ = _object(clause, raw, place)
+    if object_ is None:
+        return None
+
     words = {name: found.groupdict().get(name) or "" for name in "vwx"}
-    text = rule.template.format(
-        s=other_name or clause.speaker.name or "the user",
-        p=clause.speaker.possessive,
-        v=conjugated(words["v"]) if words["v"] else "",
-        w=third_person(lowered(words["w"])),
-        x=third_person(
-            lowered(words["x"])
-            if words["x"].casefold().startswith("my ")
-            else words["x"]
-        ),
-        o=said,
-    )
+    text = _filled(rule, clause, words, object_, other_name)
     if rule.as_of and when is None:
         text += f" (as of {day_in_words(clause.turn.occurred_at)})"
-    tied = relation_hint(
+    if len(text) >= _LONGEST:
+        return None
+
+    hint = relation_hint(
         rule,
         other_name or clause.speaker.name,
         clause.speaker.name,
         words["w"] or words["x"],
         raw,
     )
+    return _built(clause, rule, text, policy, other_name, hint)
+
+
+def _object(clause: Clause, raw: str, place: int) -> str | None:
+    """The object in the third person with its dates and pronouns resolved.
+
+    None if a pronoun in it refers to nobody that was named.
+    """
+    referents = bindings(
+        raw,
+        clause.text[clause.start : place],
+        clause.text[clause.before : clause.start],
+    )
+    if referents is None:
+        return None
+
+    text = reworded(raw, place, clause.dates, clause.turn.occurred_at)
+    for pronoun, name in referents.items():
+        text = re.sub(rf"\b{pronoun}\b", name, text)
+    if clause.lead is None or clause.dates:
+        return text
     return (
-        _built(clause, rule, text, policy, other_name, tied)
-        if len(text) < _LONGEST
-        else None
+        f"{text} ({clause.lead.words})"
+        if is_apart(text)
+        else f"{text} {clause.lead.words}"
+    )
+
+
+def _filled(
+    rule: Rule, clause: Clause, words: Mapping[str, str], object_: str, other_name: str
+) -> str:
+    """The template of a rule with the subject, the matched words and the object."""
+    x = words["x"]
+    return rule.template.format(
+        s=other_name or clause.speaker.name or "the user",
+        p=clause.speaker.possessive,
+        v=conjugated(words["v"]) if words["v"] else "",
+        w=third_person(lowered(words["w"])),
+        x=third_person(lowered(x) if x.casefold().startswith("my ") else x),
+        o=object_,
     )
 
 
@@ -593,49 +612,47 @@ _KINSHIP = Rule(
 
 
 def _foreign(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
-    """German, French, Spanish: the few patterns that need little rewriting of what
-    follows.
-    """
-    when = clause.when()
-    for language in (
-        one
-        for one in other_languages()
-        if one.clause_start.match(clause.text, clause.start, clause.end)
-    ):
+    """The statement of the first rule of another language that matches the clause."""
+    for language in other_languages():
+        if not language.clause_start.match(clause.text, clause.start, clause.end):
+            continue
         for rule in language.rules:
             found = rule.pattern.match(clause.text, clause.start, clause.end)
-            if not found or (rule.to_bot and not clause.speaker.to_bot):
-                continue
-            raw = language.third_person(
-                shortened(rule.object_kind, bare(clause.text, found.end(), clause.end)),
-                rule.object_kind,
-            )
-            raw = "" if rule.object_kind == "none" else raw
-            if not _fits_foreign(rule, raw, when, clause) or language.refused.search(
-                raw
-            ):
+            if found and (clause.speaker.to_bot or not rule.to_bot):
+                yield from _in_language(clause, language, rule, found, policy)
                 return
-            verb, words = (
-                found.groupdict().get("v") or "",
-                found.groupdict().get("w") or "",
-            )
-            text = rule.template.format(
-                s=clause.speaker.name or language.subject,
-                p=language.possessive(clause.speaker.name),
-                v=language.verbs.get(verb.casefold(), verb),
-                w=words,
-                o=raw,
-            )
-            if when and rule.object_kind in AHEAD:
-                text = f"{text} ({_in_figures(when)})"
-            yield _built(
-                clause,
-                rule,
-                text,
-                policy,
-                tied=relation_hint(rule, clause.speaker.name, "", words, raw),
-            )
-            return
+
+
+def _in_language(
+    clause: Clause,
+    language: LanguageRules,
+    rule: Rule,
+    found: re.Match[str],
+    policy: ExtractionPolicy,
+) -> Iterator[_Said]:
+    """The statement of a rule that matched, unless its object is refused."""
+    when = clause.when()
+    raw = ""
+    if rule.object_kind != "none":
+        rest = bare(clause.text, found.end(), clause.end)
+        short = shortened(rule.object_kind, rest)
+        raw = language.third_person(short, rule.object_kind)
+    if not _fits_foreign(rule, raw, when, clause) or language.refused.search(raw):
+        return
+
+    groups = found.groupdict()
+    verb, words = groups.get("v") or "", groups.get("w") or ""
+    text = rule.template.format(
+        s=clause.speaker.name or language.subject,
+        p=language.possessive(clause.speaker.name),
+        v=language.verbs.get(verb.casefold(), verb),
+        w=words,
+        o=raw,
+    )
+    if when and rule.object_kind in AHEAD:
+        text = f"{text} ({_in_figures(when)})"
+    hint = relation_hint(rule, clause.speaker.name, "", words, raw)
+    yield _built(clause, rule, text, policy, tied=hint)
 
 
 def _fits_foreign(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
