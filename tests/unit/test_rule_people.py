@@ -13,7 +13,13 @@ from engram.core.entities import OWNER
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
-from engram.extraction.rules.people import bindings, meant_by, mentioned, names, other
+from engram.extraction.rules.people import (
+    leading_person,
+    names,
+    people_mentioned,
+    person_meant,
+    referents,
+)
 
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
 
@@ -102,7 +108,7 @@ def test_fillers_at_the_end_go(filler):
 
 def test_a_statement_begins_with_a_person_or_not():
     """Months, languages and words that merely open a sentence are nobody's name."""
-    anna = other("My sister Anna sings.", 0, 21)
+    anna = leading_person("My sister Anna sings.", 0, 21)
     assert (anna.name, anna.kin) == ("Anna", "sister")
     for text in (
         "Monday is fine.",
@@ -110,7 +116,7 @@ def test_a_statement_begins_with_a_person_or_not():
         "German is hard.",
         "the cat sat.",
     ):
-        assert other(text, 0, len(text)) is None
+        assert leading_person(text, 0, len(text)) is None
 
 
 @pytest.mark.parametrize(
@@ -127,7 +133,7 @@ def test_a_statement_begins_with_a_person_or_not():
 )
 def test_a_pronoun_stands_for_the_one_that_fits(raw, before, meant):
     """Named inside: kept; one fits: put in its place; else the statement is refused."""
-    assert bindings(raw, "I", before) == meant
+    assert referents(raw, "I", before) == meant
 
 
 def test_names_of_people_and_animals_are_found():
@@ -287,7 +293,7 @@ def test_at_most_five_relations_are_taken():
 )
 def test_he_or_she_is_the_one_person_just_named(pronoun, before, earlier, name):
     """Two people, nobody, or one of the other gender: then nobody is meant."""
-    assert meant_by(pronoun, before, earlier) == name
+    assert person_meant(pronoun, before, earlier) == name
 
 
 def test_he_is_read_in_the_next_turn_if_the_reply_names_nobody_else():
@@ -325,7 +331,9 @@ def test_who_somebody_is_may_stand_anywhere_in_a_clause(text, found):
     """A relative, friend or animal by name; no present for them, no longer name, no
     several.
     """
-    assert [(one.name, one.kin) for one in mentioned(text, 0, len(text))] == found
+    assert [
+        (one.name, one.kin) for one in people_mentioned(text, 0, len(text))
+    ] == found
 
 
 @pytest.mark.parametrize(

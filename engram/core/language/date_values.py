@@ -1,7 +1,6 @@
-"""What a matched expression of time means: local calendar arithmetic, one maker for
-each rule (row X14).
+"""The interval of a matched expression of time: local calendar arithmetic (row X14).
 
-The conventions stand in `dates`.
+One function for each rule of the grammar; the conventions are described in `dates`.
 """
 
 from __future__ import annotations
@@ -29,9 +28,7 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the text with its class letter and value (`date_words`);
-    `text[start:end]`.
-    """
+    """A word of the text, `text[start:end]`, with its class letter and value."""
 
     letter: str
     value: Value
@@ -51,8 +48,10 @@ class DateRange:
 
 @dataclass(frozen=True, slots=True)
 class DateMatch:
-    """One matched expression: its tokens, the moment of speaking and the way the
-    sentence leans.
+    """One matched expression: its tokens, the moment of speaking, the direction.
+
+    `lean` is -1 if the sentence looks back, 1 if ahead, 0 if unclear; `annual` tells
+    that it is about a birthday or the like.
     """
 
     tokens: Sequence[Token]
@@ -82,7 +81,7 @@ class DateMatch:
         return int(str(found[0].value)) if found else 0
 
 
-# Stretches of the local calendar.
+# Ranges of the local calendar.
 
 
 def _at(day: date, tz: tzinfo | None, hour: int = 0) -> datetime:
@@ -120,8 +119,9 @@ def _year(year: int, when: datetime) -> DateRange | None:
 
 
 def _season(year: int, season: int, when: datetime) -> DateRange | None:
-    """The season that begins in `year`: winter 0 in December, spring 1 in March, and so
-    on; turned in the south.
+    """The season that begins in `year`: winter 0 in December, spring 1 in March.
+
+    Seasons are turned in southern zones.
     """
     if _zone(when).startswith(SOUTH):
         season = (season + 2) % 4
@@ -148,61 +148,55 @@ def _calendar_day(year: int, month: int, day: int) -> date | None:
 # One maker for each rule of the grammar.
 
 
-def _full_date(reading: DateMatch) -> DateRange | None:
+def _full_date(match: DateMatch) -> DateRange | None:
     """`20 November 2026`, `November 20th, 2026`, `2026年11月20日`."""
-    numbers = [int(str(value)) for value in reading.all("nb")]
-    if reading.all("b"):
-        month, day = reading.number("b"), reading.number("n")
-    elif reading.all("u") == ["year", "month", "day"]:
+    numbers = [int(str(value)) for value in match.all("nb")]
+    if match.all("b"):
+        month, day = match.number("b"), match.number("n")
+    elif match.all("u") == ["year", "month", "day"]:
         month, day = numbers
     else:
         return None
-    return _agreed(reading, _calendar_day(reading.number("y"), month, day))
+    return _agreed(match, _calendar_day(match.number("y"), month, day))
 
 
-def _agreed(reading: DateMatch, day: date | None) -> DateRange | None:
+def _agreed(match: DateMatch, day: date | None) -> DateRange | None:
     """The day, unless a weekday named beside it is another: `Friday, 20 November 2026`
     is one.
     """
-    named = reading.all("k")
+    named = match.all("k")
     return (
-        _day(day, reading.when)
+        _day(day, match.when)
         if day and (not named or day.weekday() == named[0])
         else None
     )
 
 
-def _month_of_year(reading: DateMatch) -> DateRange | None:
-    if not reading.all("b") and (
-        reading.all("u") != ["year", "month"] or not 1 <= reading.number("n") <= 12
+def _month_of_year(match: DateMatch) -> DateRange | None:
+    if not match.all("b") and (
+        match.all("u") != ["year", "month"] or not 1 <= match.number("n") <= 12
     ):
         return None
-    return _month(reading.number("y"), reading.number("bn"), reading.when)
+    return _month(match.number("y"), match.number("bn"), match.when)
 
 
-def _season_of_year(reading: DateMatch) -> DateRange | None:
+def _season_of_year(match: DateMatch) -> DateRange | None:
     """`summer 2024`; a season that spans two years is nobody's."""
-    found = _season(reading.number("y"), reading.number("s"), reading.when)
+    found = _season(match.number("y"), match.number("s"), match.when)
     return found if found and (found.end - DAY).year == found.start.year else None
 
 
-def _yearless(reading: DateMatch) -> DateRange | None:
+def _yearless(match: DateMatch) -> DateRange | None:
     """`Nov 20` in a sentence that looks back or ahead; not an anniversary."""
-    values = [int(str(value)) for value in reading.all("nb")]
-    if (
-        reading.all("u") not in ([], ["month", "day"])
-        or reading.annual
-        or not reading.lean
-    ):
+    values = [int(str(value)) for value in match.all("nb")]
+    if match.all("u") not in ([], ["month", "day"]) or match.annual or not match.lean:
         return None
-    month, day = (
-        (reading.number("b"), reading.number("n")) if reading.all("b") else values
-    )
+    month, day = (match.number("b"), match.number("n")) if match.all("b") else values
     for step in range(9):
-        found = _calendar_day(reading.today.year + step * reading.lean, month, day)
-        away = (found - reading.today).days * reading.lean if found else -1
+        found = _calendar_day(match.today.year + step * match.lean, month, day)
+        away = (found - match.today).days * match.lean if found else -1
         if away >= 0:
-            return _agreed(reading, found) if away <= _CLEAR_DAYS else None
+            return _agreed(match, found) if away <= _CLEAR_DAYS else None
     return None
 
 
@@ -212,55 +206,55 @@ other side of today.
 """
 
 
-def _month_by_lean(reading: DateMatch) -> DateRange | None:
+def _month_by_lean(match: DateMatch) -> DateRange | None:
     """`in May` in a sentence that looks back or ahead; the current month is either."""
-    if reading.annual or not reading.lean:
+    if match.annual or not match.lean:
         return None
-    return _nearest_month(reading, reading.lean)
+    return _nearest_month(match, match.lean)
 
 
-def _nearest_month(reading: DateMatch, lean: int) -> DateRange | None:
-    month = reading.number("b")
-    passed = (month - reading.today.month) * lean < 0
-    return _month(reading.today.year + lean * passed, month, reading.when)
+def _nearest_month(match: DateMatch, lean: int) -> DateRange | None:
+    month = match.number("b")
+    passed = (month - match.today.month) * lean < 0
+    return _month(match.today.year + lean * passed, month, match.when)
 
 
-def _end(reading: DateMatch) -> DateRange | None:
+def _end(match: DateMatch) -> DateRange | None:
     """`by the end of the month`, `by the end of January`: the last day of it; none of a
     week, a season or the past.
     """
     whole: DateRange | None = None
-    if reading.lean < 0:
+    if match.lean < 0:
         return None
-    if reading.all("b"):
+    if match.all("b"):
         named = (
             _month_of_year
-            if reading.all("y")
+            if match.all("y")
             else _month_named
-            if reading.all("jmz")
+            if match.all("jmz")
             else _month_ahead
         )
-        whole = named(reading)
-    elif reading.all("u") in (["day"], ["month"], ["year"]):
-        whole = _unit_at(str(reading.all("u")[0]), reading.offset(), reading.when)
-    elif reading.all("y"):
-        whole = _year_named(reading)
-    return _day((whole.end - DAY).date(), reading.when) if whole else None
+        whole = named(match)
+    elif match.all("u") in (["day"], ["month"], ["year"]):
+        whole = _unit_at(str(match.all("u")[0]), match.offset(), match.when)
+    elif match.all("y"):
+        whole = _year_named(match)
+    return _day((whole.end - DAY).date(), match.when) if whole else None
 
 
-def _month_ahead(reading: DateMatch) -> DateRange | None:
-    return _nearest_month(reading, 1)
+def _month_ahead(match: DateMatch) -> DateRange | None:
+    return _nearest_month(match, 1)
 
 
-def _counted(reading: DateMatch, sign: int) -> DateRange | None:
+def _counted(match: DateMatch, sign: int) -> DateRange | None:
     """`three weeks ago`: the day, calendar week, month or year that lies so far away."""
-    count, unit, when = sign * reading.number("nw"), reading.all("u")[0], reading.when
+    count, unit, when = sign * match.number("nw"), match.all("u")[0], match.when
     if unit == "hour":
         moment = (when.astimezone(UTC) + timedelta(hours=count)).astimezone(when.tzinfo)
         start = moment.replace(minute=0, second=0, microsecond=0)
         return DateRange(start, start + timedelta(hours=1), "hour")
     if unit == "day":
-        return _day(reading.today + count * DAY, when)
+        return _day(match.today + count * DAY, when)
     return _unit_at(str(unit), count, when)
 
 
@@ -276,29 +270,27 @@ def _unit_at(unit: str, offset: int, when: datetime) -> DateRange | None:
     return _year(today.year + offset, when) if unit == "year" else None
 
 
-def _ago(reading: DateMatch) -> DateRange | None:
-    return _counted(reading, -1)
+def _ago(match: DateMatch) -> DateRange | None:
+    return _counted(match, -1)
 
 
-def _ahead(reading: DateMatch) -> DateRange | None:
+def _ahead(match: DateMatch) -> DateRange | None:
     """`in three days`, unless the sentence looks back: then it is how long something
     took.
     """
-    return None if reading.lean < 0 else _counted(reading, 1)
+    return None if match.lean < 0 else _counted(match, 1)
 
 
-def _unit(reading: DateMatch) -> DateRange | None:
+def _unit(match: DateMatch) -> DateRange | None:
     """`last week`, `先週`; `this past week` is a rolling window in English."""
-    if reading.all("W"):
-        unit, offset = _named(reading.all("W")[0])
-        return _unit_at(unit, offset, reading.when)
-    if reading.all("z") and reading.lexicon.rolling_nearest:
+    if match.all("W"):
+        unit, offset = _named(match.all("W")[0])
+        return _unit_at(unit, offset, match.when)
+    if match.all("z") and match.lexicon.rolling_nearest:
         return None
-    unit = str(reading.all("u")[0])
+    unit = str(match.all("u")[0])
     return (
-        None
-        if unit in {"hour", "day"}
-        else _unit_at(unit, reading.offset(), reading.when)
+        None if unit in {"hour", "day"} else _unit_at(unit, match.offset(), match.when)
     )
 
 
@@ -307,112 +299,108 @@ def _named(value: Value) -> tuple[str, int]:
     return str(value[0]), int(value[1])
 
 
-def _weekday_of_week(reading: DateMatch) -> DateRange | None:
+def _weekday_of_week(match: DateMatch) -> DateRange | None:
     """`Friday of next week`, `上周五`."""
-    named = reading.all("W")
-    unit, offset = (
-        _named(named[0]) if named else (reading.all("u")[0], reading.offset())
-    )
-    if unit != "week" or (named and reading.all("u") not in ([], ["day"])):
+    named = match.all("W")
+    unit, offset = _named(named[0]) if named else (match.all("u")[0], match.offset())
+    if unit != "week" or (named and match.all("u") not in ([], ["day"])):
         return None
     weekday = (
-        reading.number("k")
-        if reading.all("k")
-        else reading.number("w") - 1
-        if reading.all("w")
+        match.number("k")
+        if match.all("k")
+        else match.number("w") - 1
+        if match.all("w")
         else 6
     )
     return (
-        _day(
-            _monday(reading.today) + timedelta(days=7 * offset + weekday), reading.when
-        )
+        _day(_monday(match.today) + timedelta(days=7 * offset + weekday), match.when)
         if weekday < 7
         else None
     )
 
 
-def _of_named(reading: DateMatch) -> DateRange | None:
+def _of_named(match: DateMatch) -> DateRange | None:
     """`去年3月`, `去年3月5日`, `上个月5号`."""
-    unit, offset = _named(reading.all("W")[0])
-    around = _unit_at(unit, offset, reading.when)
-    numbers = [int(str(value)) for value in reading.all("nw")]
-    if around is None or [unit, *reading.all("u")] not in _NAMED_ORDERS:
+    unit, offset = _named(match.all("W")[0])
+    around = _unit_at(unit, offset, match.when)
+    numbers = [int(str(value)) for value in match.all("nw")]
+    if around is None or [unit, *match.all("u")] not in _NAMED_ORDERS:
         return None
     month = around.start.month if unit == "month" else numbers.pop(0)
     if not numbers:
         return (
-            _month(around.start.year, month, reading.when) if 1 <= month <= 12 else None
+            _month(around.start.year, month, match.when) if 1 <= month <= 12 else None
         )
     found = _calendar_day(around.start.year, month, numbers[0])
-    return _day(found, reading.when) if found else None
+    return _day(found, match.when) if found else None
 
 
 _NAMED_ORDERS = (["year", "month"], ["year", "month", "day"], ["month", "day"])
 
 
-def _weekday(reading: DateMatch) -> DateRange | None:
+def _weekday(match: DateMatch) -> DateRange | None:
     """`last Friday`, `this Friday`, `next Friday`; see the conventions above."""
-    weekday, today = reading.number("k"), reading.today
+    weekday, today = match.number("k"), match.today
     in_week = _monday(today) + timedelta(days=weekday)
     before = today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
     coming = today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
-    if reading.offset() < 0:
-        return _day(before, reading.when)
-    if reading.all("z"):
-        return _day(coming, reading.when)
-    if reading.offset() > 0:
+    if match.offset() < 0:
+        return _day(before, match.when)
+    if match.all("z"):
+        return _day(coming, match.when)
+    if match.offset() > 0:
         is_next_week = coming == in_week + 7 * DAY
-        agreed = reading.lexicon.next_weekday_is_next_week or is_next_week
-        return _day(in_week + 7 * DAY, reading.when) if agreed else None
-    if in_week < today and reading.lean >= 0:
-        return _day(coming, reading.when) if reading.lean else None
-    return None if in_week > today and reading.lean < 0 else _day(in_week, reading.when)
+        agreed = match.lexicon.next_weekday_is_next_week or is_next_week
+        return _day(in_week + 7 * DAY, match.when) if agreed else None
+    if in_week < today and match.lean >= 0:
+        return _day(coming, match.when) if match.lean else None
+    return None if in_week > today and match.lean < 0 else _day(in_week, match.when)
 
 
-def _weekday_by_lean(reading: DateMatch) -> DateRange | None:
+def _weekday_by_lean(match: DateMatch) -> DateRange | None:
     """`on Friday` in a sentence that looks back or ahead; today only for neither."""
-    ahead = (reading.number("k") - reading.today.weekday()) % 7
-    if not reading.lean or not ahead:
+    ahead = (match.number("k") - match.today.weekday()) % 7
+    if not match.lean or not ahead:
         return None
     return _day(
-        reading.today + timedelta(days=ahead if reading.lean > 0 else ahead - 7),
-        reading.when,
+        match.today + timedelta(days=ahead if match.lean > 0 else ahead - 7),
+        match.when,
     )
 
 
-def _month_named(reading: DateMatch) -> DateRange | None:
+def _month_named(match: DateMatch) -> DateRange | None:
     """`last May` is the latest that has ended, `next May` the first to begin, `this
     May` the one of this year.
     """
-    month, today, offset = reading.number("b"), reading.today, reading.offset()
+    month, today, offset = match.number("b"), match.today, match.offset()
     past_or_now = month >= today.month if offset < 0 else month > today.month
     if not offset:
-        return _month(today.year, month, reading.when)
+        return _month(today.year, month, match.when)
     return _month(
         today.year - past_or_now if offset < 0 else today.year + (not past_or_now),
         month,
-        reading.when,
+        match.when,
     )
 
 
-def _season_named(reading: DateMatch) -> DateRange | None:
+def _season_named(match: DateMatch) -> DateRange | None:
     """`last summer` has ended, `next summer` has not begun; `this summer` is clear
     inside it or by lean.
     """
     seasons = [
         season
         for step in (-2, -1, 0, 1, 2)
-        if (season := _season_of(reading, reading.today.year + step))
+        if (season := _season_of(match, match.today.year + step))
     ]
-    ended = [one for one in seasons if one.end <= reading.when]
-    current = [one for one in seasons if one.start <= reading.when < one.end]
-    ahead = [one for one in seasons if one.start > reading.when]
+    ended = [one for one in seasons if one.end <= match.when]
+    current = [one for one in seasons if one.start <= match.when < one.end]
+    ahead = [one for one in seasons if one.start > match.when]
 
-    direction = reading.offset()
+    direction = match.offset()
     if not direction:
         if current:
             return current[0]
-        direction = reading.lean
+        direction = match.lean
     if direction < 0:
         return ended[-1] if ended else None
     if direction > 0:
@@ -420,63 +408,63 @@ def _season_named(reading: DateMatch) -> DateRange | None:
     return None
 
 
-def _season_of(reading: DateMatch, year: int) -> DateRange | None:
-    return _season(year, reading.number("s"), reading.when)
+def _season_of(match: DateMatch, year: int) -> DateRange | None:
+    return _season(year, match.number("s"), match.when)
 
 
-def _weekend(reading: DateMatch) -> DateRange | None:
+def _weekend(match: DateMatch) -> DateRange | None:
     """Saturday and Sunday of last, this or next week; `this weekend` looking back on a
     weekday is left open.
     """
-    offset = reading.offset()
-    if not offset and reading.lean < 0 and reading.today.weekday() < 5:
+    offset = match.offset()
+    if not offset and match.lean < 0 and match.today.weekday() < 5:
         return None
-    if reading.all("z") and offset > 0:
-        offset = 0 if reading.today.weekday() < 5 else 1
-    saturday = _monday(reading.today) + timedelta(days=5 + 7 * offset)
-    return _days(saturday, saturday + 2 * DAY, reading.when, "day")
+    if match.all("z") and offset > 0:
+        offset = 0 if match.today.weekday() < 5 else 1
+    saturday = _monday(match.today) + timedelta(days=5 + 7 * offset)
+    return _days(saturday, saturday + 2 * DAY, match.when, "day")
 
 
-def _named_day(reading: DateMatch) -> DateRange | None:
-    return _day(reading.today + reading.number("d") * DAY, reading.when)
+def _named_day(match: DateMatch) -> DateRange | None:
+    return _day(match.today + match.number("d") * DAY, match.when)
 
 
-def _part(reading: DateMatch) -> DateRange | None:
+def _part(match: DateMatch) -> DateRange | None:
     """`this morning`, `last night`: hours counted from the midnight of a day near by."""
-    value = reading.all("P")[0]
+    value = match.all("P")[0]
     assert isinstance(value, tuple)
-    day = reading.today + int(value[0]) * DAY
+    day = match.today + int(value[0]) * DAY
     begin, until = _numbers(value)
     return DateRange(
-        _at(day, reading.when.tzinfo, begin),
-        _at(day, reading.when.tzinfo, until),
+        _at(day, match.when.tzinfo, begin),
+        _at(day, match.when.tzinfo, until),
         "hour",
     )
 
 
-def _numeric(reading: DateMatch) -> DateRange | None:
+def _numeric(match: DateMatch) -> DateRange | None:
     """`2026-11-20`, `20.11.2026`; `03/04/2026` only where the zone decides which is the
     month.
     """
-    text = str(reading.all("D")[0])
+    text = str(match.all("D")[0])
     first, second, third = (int(part) for part in re.split(r"[-/.]", text))
     if len(re.split(r"[-/.]", text)[0]) == 4:
         found = _calendar_day(first, second, third)
-    elif "." in text or _zone(reading.when).startswith(DAY_FIRST) or first > 12:
+    elif "." in text or _zone(match.when).startswith(DAY_FIRST) or first > 12:
         found = _calendar_day(third, second, first)
-    elif _zone(reading.when).startswith(MONTH_FIRST) or second > 12 or first == second:
+    elif _zone(match.when).startswith(MONTH_FIRST) or second > 12 or first == second:
         found = _calendar_day(third, first, second)
     else:
         found = None
     return (
-        _day(found, reading.when)
+        _day(found, match.when)
         if found and _FIRST_YEAR <= found.year <= _LAST_YEAR
         else None
     )
 
 
-def _year_named(reading: DateMatch) -> DateRange | None:
-    return _year(reading.number("y"), reading.when)
+def _year_named(match: DateMatch) -> DateRange | None:
+    return _year(match.number("y"), match.when)
 
 
 def within(day: DateRange, token: Token) -> DateRange | None:

@@ -1,8 +1,8 @@
 """Words for time become intervals, against the moment they were spoken (rows X13, X14).
 
-A closed grammar over the tables of `date_words`: every token gets a class letter, and
-the rules are patterns over the string of letters, so the cost is linear in the text.
-What the words leave open stays open: an ambiguous expression gives no interval.
+A closed grammar over the lexicons of `date_words`: every token has a class letter, and
+the rules are patterns over the string of letters, so the cost is linear in the text. An
+ambiguous expression gives no interval.
 
 Conventions. Weeks start on Monday; days, weeks, months and years are those of the local
 calendar, so a day of a clock change has 23 or 25 hours. `last Friday` is the most
@@ -79,7 +79,7 @@ def spans(text: str, when: datetime) -> tuple[Span, ...]:
         raise ValueError(message)
     found = [
         span
-        for lexicon in _speaking(set(tokens(text)))
+        for lexicon in _lexicons_for(set(tokens(text)))
         for span in _scan(text, when, lexicon)
     ]
     taken = bytearray(len(text))
@@ -106,11 +106,13 @@ def has_time_expression(text: str) -> bool:
         if word in ANCHORS:
             return True
         seen.add(word)
-    return not (text.isascii() and _DIGITS.isdisjoint(text)) and bool(_speaking(seen))
+    return not (text.isascii() and _DIGITS.isdisjoint(text)) and bool(
+        _lexicons_for(seen)
+    )
 
 
-def _speaking(seen: set[str]) -> list[Lexicon]:
-    """The languages of which `seen` holds a word that an expression needs."""
+def _lexicons_for(seen: set[str]) -> list[Lexicon]:
+    """The lexicons of which `seen` holds a word that an expression needs."""
     numbers = [word for word in seen if word[0].isdigit()]
     if not numbers and ANCHORS.isdisjoint(seen):
         return []
@@ -148,7 +150,7 @@ def _read(text: str, lexicon: Lexicon) -> list[Token]:
 
 
 def _in_date(raw: Sequence[tuple[re.Match[str], str]], place: int) -> bool:
-    """Whether a small-lettered `may` is a month by its neighbours."""
+    """Whether `may` in lower case is a month, by its neighbours."""
     before = raw[place - 1][1] if place else ""
     after = raw[place + 1][1] if place + 1 < len(raw) else ""
     return before in BEFORE_MONTH_OR_VERB or (after.isdigit() and len(after) == 4)
@@ -166,9 +168,7 @@ def _phrase(
 
 
 def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
-    """Class and value of a token that is no phrase: a date, a time, a number or
-    nothing.
-    """
+    """Class and value of a token that is no phrase: date, time, number or nothing."""
     if found.group("D"):
         return "D", found.group("D")
     if found.group("t"):
@@ -258,8 +258,9 @@ _GRAMMAR = {
 def _scan(
     text: str, when: datetime, lexicon: Lexicon
 ) -> Iterator[tuple[int, int, Interval | None]]:
-    """The expressions of one language; None marks words that must not be read as time,
-    in any language.
+    """The expressions of one language as start, end and interval.
+
+    The interval is None for words that must not be read as time in any language.
     """
     row = _read(text, lexicon)
     letters = "".join(token.letter for token in row)
@@ -272,12 +273,12 @@ def _scan(
             continue
         if _is_refused(rule, row, first, last, lexicon):
             continue
-        stretch = MAKERS[rule](_reading(row, first, last, when, lexicon))
-        if stretch is None:
+        interval = MAKERS[rule](_match(row, first, last, when, lexicon))
+        if interval is None:
             if rule == "date":
                 yield row[first].start, row[last - 1].end, None
             continue
-        first, last, stretch = _narrowed(row, letters, first, last, stretch)
+        first, last, interval = _narrowed(row, letters, first, last, interval)
         while row[first].letter in "qr":
             first += 1
         start, end = row[first].start, row[last - 1].end
@@ -287,7 +288,9 @@ def _scan(
         yield (
             start,
             end,
-            Interval(stretch.start, stretch.end, stretch.granularity, text[start:end]),
+            Interval(
+                interval.start, interval.end, interval.granularity, text[start:end]
+            ),
         )
 
 
@@ -305,8 +308,9 @@ def _is_refused(
 
 
 def _is_amount(row: Sequence[Token], after: int) -> bool:
-    """Whether the digits before `after` count things (`in 2000 words`) or begin a range
-    (`May 26-27`).
+    """Whether the digits before `after` count things or begin a range.
+
+    `in 2000 words`, `May 26-27`.
     """
     if after >= len(row):
         return False
@@ -319,7 +323,8 @@ def _is_amount(row: Sequence[Token], after: int) -> bool:
 
 
 def _is_no_year(row: Sequence[Token], after: int) -> bool:
-    """Whether a number stands at `after` that is neither a day nor a plausible year:
+    """Whether the number at `after` is neither a day nor a plausible year.
+
     `in January 1200`.
     """
     ahead = [token.word for token in row[after : after + 2] if token.letter != ","]
@@ -327,18 +332,14 @@ def _is_no_year(row: Sequence[Token], after: int) -> bool:
 
 
 def _opens(row: Sequence[Token], place: int) -> bool:
-    """Whether a bare weekday stands at the head of its clause; elsewhere (`a lazy
-    Sunday`) it may be a kind of day.
-
-    Not in French, where a weekday without an article is always a certain one.
-    """
+    """Whether a bare weekday begins its clause; elsewhere it may be a kind of day."""
     return place == 0 or row[place - 1].word in _STOPS or row[place - 1].letter == ","
 
 
-def _reading(
+def _match(
     row: Sequence[Token], first: int, last: int, when: datetime, lexicon: Lexicon
 ) -> DateMatch:
-    """The tokens `first:last` with what the sentence around them says."""
+    """The tokens `first:last` with the direction of the sentence around them."""
     left, right = first, last
     while left and first - left < _WINDOW and row[left - 1].word not in _STOPS:
         left -= 1
@@ -355,9 +356,7 @@ def _reading(
 
 
 def _lean(words: Sequence[str], lexicon: Lexicon) -> int:
-    """-1 if the words look back, 1 if ahead, 0 if that is not clear; the present tense
-    looks ahead.
-    """
+    """-1 if the words look back, 1 if ahead (as the present does), 0 if unclear."""
     back = any(word in lexicon.past or _is_past_form(word, lexicon) for word in words)
     ahead = not lexicon.future.isdisjoint(words)
     if back or ahead:
@@ -385,24 +384,24 @@ _CLOCK_BEFORE = re.compile(r"@?t[cg]?$")
 
 
 def _narrowed(
-    row: Sequence[Token], letters: str, first: int, last: int, stretch: DateRange
+    row: Sequence[Token], letters: str, first: int, last: int, interval: DateRange
 ) -> tuple[int, int, DateRange]:
     """A day with a part of the day or a clock time beside it is narrowed to that."""
-    if stretch.granularity != "day" or stretch.end - stretch.start > DAY:
-        return first, last, stretch
+    if interval.granularity != "day" or interval.end - interval.start > DAY:
+        return first, last, interval
     if after := _CLOCK_AFTER.match(letters, last):
-        narrow = within(stretch, row[after.end() - 1])
-        return (first, after.end(), narrow) if narrow else (first, last, stretch)
+        narrow = within(interval, row[after.end() - 1])
+        return (first, after.end(), narrow) if narrow else (first, last, interval)
     if before := _CLOCK_BEFORE.search(letters[max(0, first - 3) : first]):
         narrow = within(
-            stretch, row[first - len(before.group()) + before.group().index("t")]
+            interval, row[first - len(before.group()) + before.group().index("t")]
         )
         return (
             (first - len(before.group()), last, narrow)
             if narrow
-            else (first, last, stretch)
+            else (first, last, interval)
         )
-    return first, last, stretch
+    return first, last, interval
 
 
 MONTHS = (

@@ -186,7 +186,7 @@ def language(text_words: Sequence[str]) -> str:
 
 
 def of_oneself(folded: str) -> bool:
-    """Whether who says this speaks of themselves, not of somebody of theirs alone.
+    """Whether the speaker is a subject of the text, not only a relative of theirs.
 
     `of_oneself("my car is old")`, not `of_oneself("my sister lives in porto")`
     """

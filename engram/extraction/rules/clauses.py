@@ -1,6 +1,4 @@
-"""From a turn to the clauses that a rule may read, each with its surroundings (rows X2,
-X14).
-"""
+"""The clauses of a turn that a rule may read, each with its context (rows X2, X14)."""
 
 from __future__ import annotations
 
@@ -20,8 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClauseSpeaker:
-    """The subject of a turn's statements; `to_bot` where an assistant listens, `known`
-    the names of relatives.
+    """The speaker of a turn, whom its statements are about.
+
+    `to_bot` tells that an assistant listens; `known` are the names of relatives.
     """
 
     name: str
@@ -38,9 +37,7 @@ class ClauseSpeaker:
 
 @dataclass(frozen=True, slots=True)
 class TimePrefix:
-    """A time named before a clause, in words with their preposition (`in May 2026`,
-    `from May 2026`).
-    """
+    """A time named before a clause, with its preposition (`in May 2026`)."""
 
     interval: Interval
     words: str
@@ -48,12 +45,11 @@ class TimePrefix:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause with its surroundings: `text[start:end]` of the masked turn, and the
-    sentence `before` it begins at.
+    """A clause: `text[start:end]` of the masked turn, with its context.
 
-    `earlier` is the turn before with the names in the reply to it: a pronoun may still
-    mean somebody there. `is_task` where the turn asks for a text, so that the people in
-    it may be invented.
+    `before` is the start of the sentence before its own. `earlier` is the turn before
+    with the names in the reply to it, to which a pronoun may refer. `is_task` tells
+    that the turn asks for a text, so that its people may be invented.
     """
 
     turn: Turn
@@ -88,7 +84,7 @@ _DAY = re.compile(r"\b\d{1,2}\b")
 
 
 def clauses_of(sentence: Clause) -> Iterator[Clause]:
-    """The clauses of a sentence, given as one, without what stands before them."""
+    """The clauses of a sentence, without fillers and dates before them."""
     dates, lead = sentence.dates, sentence.lead
     corrects = _CORRECTS.match(sentence.text, sentence.start, sentence.end) is not None
     for start, end in clauses(sentence.text, sentence.start, sentence.end):
@@ -104,9 +100,7 @@ def clauses_of(sentence: Clause) -> Iterator[Clause]:
 
 
 def _begun(clause: Clause) -> Clause:
-    """The clause without fillers and a date before it (`Well, last week I …`), which is
-    kept as its `lead`.
-    """
+    """The clause without fillers and a date before it, which becomes its `lead`."""
     start, lead = clause.start, clause.lead
     for _ in range(6):
         if dated := _dated(clause, start):
@@ -122,8 +116,9 @@ def _begun(clause: Clause) -> Clause:
 
 
 def _dated(clause: Clause, start: int) -> tuple[int, TimePrefix] | None:
-    """Where the time that stands at `start` ends, and the time; `from December` looks
-    ahead.
+    """The end of the time that stands at `start`, and the time; None if there is none.
+
+    `from December` looks ahead.
     """
     found = _FROM.match(clause.text, start, clause.end)
     place = (

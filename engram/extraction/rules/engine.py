@@ -1,17 +1,16 @@
-"""The offline extractor: memories from a conversation without a model (rows X2, C3,
+"""The offline extractor: candidates from a conversation without a model (rows X2, C3,
 X17).
 
-Precision before recall. A turn is read sentence by sentence and clause by clause; a
-clause that begins with a known assertion of the speaker about themselves, or about
-somebody they name, becomes a statement in the third person, with the dates it names put
-into words and the clause kept as the quote. Questions, hedges, conditions, mockery,
-quotations, other people's words, role-play and pasted text give nothing; the turns
-themselves stay searchable, so a fact that is missed here is not lost.
+Precision before recall. A turn is read sentence by sentence and clause by clause. A
+clause that begins with a known assertion of speakers about themselves, or about a named
+person, becomes a statement in the third person, with its dates resolved and the clause
+as the quote. Questions, hedges, conditions, mockery, quotations, role-play and pasted
+text give nothing; the turns themselves stay searchable.
 
-Who is asked: turns of the user, and of an assistant whose speaker is a person's name
-(an imported conversation between two people), the latter with less confidence. What an
-assistant says about the user is no evidence. `about` names the subject first; where the
-speaker is unnamed the owner is meant and left out, so an empty `about` means the owner.
+Turns of the user are read, and those of an assistant whose speaker label is a person's
+name (an imported conversation between two people), the latter with less confidence.
+What an assistant says about the user is no evidence. `about` names the subject first;
+empty means the owner of the vault.
 """
 
 from __future__ import annotations
@@ -56,14 +55,14 @@ from engram.extraction.rules.people import (
     NamedSubject,
     RelationHint,
     amid,
-    bindings,
-    meant_by,
-    mentioned,
-    name_told,
+    leading_person,
+    name_given,
     names,
-    other,
+    people_mentioned,
+    person_meant,
     relation_hint,
     relatives,
+    resolved_pronouns,
 )
 from engram.extraction.rules.table import (
     REMEMBER,
@@ -88,25 +87,23 @@ EXTRACTOR = "rules/1"
 def extract(
     turns: Sequence[Turn], policy: ExtractionPolicy, before: Sequence[Turn] = ()
 ) -> Extraction:
-    """What the rules read from `turns`, in the order of the turns (`X2`, `C3`).
+    """The candidates that the rules find in `turns`, in their order (`X2`, `C3`).
 
-    `before` are the turns of the conversation just before them: they tell whether a
-    game is going on and whom a name or a pronoun means, and nothing is taken from them.
-
-    At most `policy.max_facts`, the surest first when there are more; the same statement
-    once; confidence at most `policy.rules_confidence`. `dropped` counts what was
-    refused and why. With them what the statements tie together, at most
-    `policy.max_relations`, and the types that tells of (`B1`).
+    `before` are the turns just before them: they tell whether a role is played and whom
+    a name or a pronoun means, and give no candidates. Returns at most
+    `policy.max_facts`, the surest ones, each statement once, with a confidence of at
+    most `policy.rules_confidence`; at most `policy.max_relations` relations; the types
+    of the entities named (`B1`); and in `dropped` the count of each reason of refusal.
     """
     dropped: dict[str, int] = {}
     found: list[Candidate] = []
     ties: dict[tuple[str, str, str, bool], Relation] = {}
     types: dict[str, str] = {}
     seen: set[str] = set()
-    told = [*before, *turns]
-    to_bot = not any(turn.role == "assistant" and _is_somebody(turn) for turn in told)
-    known = relatives(turn.text for turn in told if turn.role == "user")
-    for turn, in_play, earlier in tuple(_in_order(told))[len(before) :]:
+    heard = [*before, *turns]
+    to_bot = not any(turn.role == "assistant" and _is_somebody(turn) for turn in heard)
+    known = relatives(turn.text for turn in heard if turn.role == "user")
+    for turn, in_play, earlier in tuple(_in_order(heard))[len(before) :]:
         if in_play:
             _count(dropped, "played")
             continue
@@ -115,11 +112,11 @@ def extract(
             continue
         if speaker.name:
             types[speaker.name] = "person"
-        for said in _from_turn(turn, policy, dropped, speaker, earlier):
-            one = said.candidate
-            types = {**said.types, **types}
-            if said.relation:
-                tie = said.relation
+        for statement in _from_turn(turn, policy, dropped, speaker, earlier):
+            one = statement.candidate
+            types = {**statement.types, **types}
+            if statement.relation:
+                tie = statement.relation
                 ties.setdefault(
                     (key(tie.subject), tie.type, key(tie.object), tie.ended), tie
                 )
@@ -144,7 +141,7 @@ def extract(
 
 
 def united(found: Sequence[Extraction]) -> Extraction:
-    """What was read of neighbouring turns as one; a type that was told earlier counts."""
+    """The extractions of neighbouring turns as one; an earlier type of an entity wins."""
     dropped: Counter[str] = Counter()
     types: dict[str, str] = {}
     for one in found:
@@ -155,12 +152,13 @@ def united(found: Sequence[Extraction]) -> Extraction:
     return Extraction(candidates, EXTRACTOR, dropped, relations, types)
 
 
-def _in_order(told: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:
-    """Each turn, whether a role is played in it, and what was said just before it of
-    whom it can mean.
+def _in_order(heard: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:
+    """Each turn, whether a role is played in it, and the text before it.
+
+    A name or a pronoun of the turn may refer to that text.
     """
     earlier = ""
-    for turn, in_play in zip(told, played(told), strict=True):
+    for turn, in_play in zip(heard, played(heard), strict=True):
         yield turn, in_play, earlier
         if in_play:
             earlier = ""
@@ -174,7 +172,7 @@ def _count(dropped: dict[str, int], reason: str) -> None:
     dropped[reason] = dropped.get(reason, 0) + 1
 
 
-# Who speaks.
+# Speakers.
 
 _NO_PERSON = compiled("no_person")
 
@@ -217,8 +215,8 @@ def _speaker(
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """A statement, and what it ties together."""
+class _Statement:
+    """A candidate with the relation it gives and the types of its entities."""
 
     candidate: Candidate
     relation: Relation | None = None
@@ -231,9 +229,11 @@ def _from_turn(
     dropped: dict[str, int],
     speaker: ClauseSpeaker,
     earlier: str,
-) -> Iterator[_Said]:
-    """The statements of a turn; what the next sentence takes back is none, nor is a
-    taste told in mockery.
+) -> Iterator[_Statement]:
+    """The statements of a turn.
+
+    A statement that the next sentence takes back is left out, and so are preferences
+    after mockery.
     """
     if len(turn.text) > policy.rules_turn or is_game(turn.text):
         _count(
@@ -246,15 +246,15 @@ def _from_turn(
     whole = Clause(
         turn, speaker, text, dates=dates, earlier=earlier, is_task=is_task(text)
     )
-    said: list[_Said] = []
+    pending: list[_Statement] = []
     begun, is_mocking = 0, False
     for first, last in sentences(text):
         before, begun = begun, first
-        if said and is_taken_back(text[first:last]):
+        if pending and is_taken_back(text[first:last]):
             _count(dropped, "taken back")
-            said = []
-        yield from said
-        said = []
+            pending = []
+        yield from pending
+        pending = []
         start, end = asserted(text, first, last)
         reason = (
             "too long"
@@ -266,16 +266,16 @@ def _from_turn(
             _count(dropped, reason)
             continue
         sentence = replace(whole, start=start, end=end, before=before)
-        said = [
+        pending = [
             one
             for clause in clauses_of(sentence)
             for one in _from_clause(clause, policy)
             if not (is_mocking and category_of(one.candidate.category).taste)
         ]
-    yield from said
+    yield from pending
 
 
-def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
+def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
     """The statements of one clause."""
     request = None
     if clause.speaker.to_bot:
@@ -287,34 +287,36 @@ def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
 
     found = _of_speaker(clause, policy) or _of_named(clause, policy)
     if not found:
-        rest = _asked_to_keep if request else _foreign
+        rest = _asked_to_keep if request else _in_other_language
         found = list(rest(clause, policy))
     yield from found
 
     if not clause.is_task:
-        for person in mentioned(clause.text, clause.start, clause.end):
+        for person in people_mentioned(clause.text, clause.start, clause.end):
             yield _kinship(clause, person, policy)
 
 
-def _of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[_Said]:
+def _of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[_Statement]:
     """What the speaker says of themselves, also without another `I` after `and`."""
-    found = list(_first(clause, speaker_rules(), clause.start, policy))
+    found = list(_by_first_rule(clause, speaker_rules(), clause.start, policy))
     if not found and clause.text.endswith("and ", 0, clause.start):
-        found = list(_first(clause, continued_rules(), clause.start, policy))
+        found = list(_by_first_rule(clause, continued_rules(), clause.start, policy))
     return found
 
 
-def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[_Said]:
+def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[_Statement]:
     """What is said of a person with a name, or the name given to the one before."""
-    found: list[_Said] = []
-    person = other(clause.text, clause.start, clause.end) or _meant(clause)
+    found: list[_Statement] = []
+    person = leading_person(clause.text, clause.start, clause.end) or _pronoun_subject(
+        clause
+    )
     has_speaker = _SPEAKS_OF_SELF.search(clause.text + clause.earlier)
     if person and has_speaker and not clause.is_task:
-        found = list(_of_other(clause, person, policy))
+        found = list(_about_person(clause, person, policy))
     if found:
         return found
 
-    whose = name_told(clause.text, clause.before, clause.start, clause.end)
+    whose = name_given(clause.text, clause.before, clause.start, clause.end)
     if whose:
         text = f"{clause.speaker.possessive} {whose}"
         return [_built(clause, _NAMED, text, policy)]
@@ -324,10 +326,10 @@ def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[_Said]:
 _SPEAKS_OF_SELF = compiled("speaks_of_self")
 
 
-def _meant(clause: Clause) -> NamedSubject | None:
-    """Whom `he` or `she` at the beginning of the clause means, if that is plain."""
+def _pronoun_subject(clause: Clause) -> NamedSubject | None:
+    """The person meant by `he` or `she` at the beginning of the clause, if certain."""
     found = _HE_OR_SHE.match(clause.text, clause.start, clause.end)
-    name = found and meant_by(
+    name = found and person_meant(
         found.group(), clause.text[clause.before : clause.start], clause.earlier
     )
     return (
@@ -338,34 +340,35 @@ def _meant(clause: Clause) -> NamedSubject | None:
 _HE_OR_SHE = compiled("he_or_she")
 
 
-def _first(
+def _by_first_rule(
     clause: Clause,
     rules: Sequence[Rule],
     place: int,
     policy: ExtractionPolicy,
     subject: str = "",
-) -> Iterator[_Said]:
+) -> Iterator[_Statement]:
     """The statement of the first rule that reads the clause from `place` on."""
     for rule in rules:
         found = rule.pattern.match(clause.text, place, clause.end)
         if not found or (rule.to_bot and not clause.speaker.to_bot):
             continue
-        if said := _candidate(clause, rule, found, policy, subject) or _cut(
+        if statement := _candidate(
             clause, rule, found, policy, subject
-        ):
-            yield said
+        ) or _up_to_aside(clause, rule, found, policy, subject):
+            yield statement
             return
 
 
-def _cut(
+def _up_to_aside(
     clause: Clause,
     rule: Rule,
     found: re.Match[str],
     policy: ExtractionPolicy,
     subject: str,
-) -> _Said | None:
-    """The statement up to an aside that cannot be read: `My favourite band is Muse, saw
-    them live twice`.
+) -> _Statement | None:
+    """The statement up to an aside that cannot be read.
+
+    `My favourite band is Muse, saw them live twice`.
     """
     aside = _ASIDE.search(clause.text, found.end(), clause.end)
     if aside is None:
@@ -377,14 +380,15 @@ def _cut(
 
 
 _ASIDE = compiled("aside")
-"""What is added after a comma and begins no list; a number may be another date."""
+"""An aside after a comma that begins no list; a number may be another date."""
 
 
-def _of_other(
+def _about_person(
     clause: Clause, person: NamedSubject, policy: ExtractionPolicy
-) -> Iterator[_Said]:
-    """What is said of somebody with a name; of a name alone, which may be a brand, only
-    what is sure.
+) -> Iterator[_Statement]:
+    """What is said of a named person.
+
+    A name alone may be a brand, so without kinship only sure rules apply.
     """
     if person.kin:
         yield _kinship(clause, person, policy)
@@ -395,16 +399,16 @@ def _of_other(
         person.is_known or bool(person.kin) or person.name in clause.speaker.known
     )
     rules = [rule for rule in other_rules() if is_known or rule.strength == "sure"]
-    yield from _first(clause, rules, place, policy, person.name)
+    yield from _by_first_rule(clause, rules, place, policy, person.name)
 
 
-def _kinship(clause: Clause, person: NamedSubject, policy: ExtractionPolicy) -> _Said:
-    """What somebody is to the speaker: `my sister Anna`, wherever in a clause it
-    stands.
-    """
+def _kinship(
+    clause: Clause, person: NamedSubject, policy: ExtractionPolicy
+) -> _Statement:
+    """The statement of a person's relation to the speaker: `my sister Anna`."""
     text = f"{person.name} is {clause.speaker.possessive} {person.kin.lower()}"
-    tied = relation_hint(_KINSHIP, person.name, clause.speaker.name, person.kin, "")
-    return _built(clause, _KINSHIP, text, policy, person.name, tied)
+    hint = relation_hint(_KINSHIP, person.name, clause.speaker.name, person.kin, "")
+    return _built(clause, _KINSHIP, text, policy, person.name, hint)
 
 
 # From a clause to a statement.
@@ -416,7 +420,7 @@ def _candidate(
     found: re.Match[str],
     policy: ExtractionPolicy,
     other_name: str,
-) -> _Said | None:
+) -> _Statement | None:
     place, when = found.end(), clause.when()
     raw = shortened(rule.object_kind, bare(clause.text, place, clause.end))
     if not is_whole(raw) or not _fits(rule, raw, when, clause):
@@ -452,16 +456,16 @@ def _object(clause: Clause, raw: str, place: int) -> str | None:
 
     None if a pronoun in it refers to nobody that was named.
     """
-    referents = bindings(
+    names_meant = resolved_pronouns(
         raw,
         clause.text[clause.start : place],
         clause.text[clause.before : clause.start],
     )
-    if referents is None:
+    if names_meant is None:
         return None
 
     text = reworded(raw, place, clause.dates, clause.turn.occurred_at)
-    for pronoun, name in referents.items():
+    for pronoun, name in names_meant.items():
         text = re.sub(rf"\b{pronoun}\b", name, text)
     if clause.lead is None or clause.dates:
         return text
@@ -498,8 +502,8 @@ def _built(
     text: str,
     policy: ExtractionPolicy,
     other_name: str = "",
-    tied: RelationHint | None = None,
-) -> _Said:
+    hint: RelationHint | None = None,
+) -> _Statement:
     share = {"sure": 1.0, "probable": policy.rules_probable, "weak": policy.rules_weak}[
         rule.strength
     ]
@@ -527,19 +531,17 @@ def _built(
         tags=rule.tags,
         when=None if rule.object_kind == "none" else clause.when(),
     )
-    if tied is None:
-        return _Said(one)
-    ends = (tied.subject or OWNER, label(tied.type), tied.object)
+    if hint is None:
+        return _Statement(one)
+    ends = (hint.subject or OWNER, label(hint.type), hint.object)
     relation = Relation(
-        *ends, one.turn_id, one.quote, confidence=one.confidence, ended=tied.ended
+        *ends, one.turn_id, one.quote, confidence=one.confidence, ended=hint.ended
     )
-    return _Said(one, relation, dict(tied.kinds))
+    return _Statement(one, relation, dict(hint.kinds))
 
 
 def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
-    """Whether the object passes the test that its rule wants, some of which look at the
-    clause around it.
-    """
+    """Whether the object, in its clause, is of the kind that the rule needs."""
     if rule.object_kind == "then-i":
         return _THEN_I.match(clause.text, clause.end) is not None
     if rule.object_kind == "correction":
@@ -563,39 +565,38 @@ _THEN_I = compiled("then_i")
 _GREETED = compiled("greeting")
 
 
-def _asked_to_keep(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
-    """`Remember that …` with a clause no other rule reads: kept as it was said, or as a
-    wish where `I` do something.
+def _asked_to_keep(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
+    """`Remember that …` with a clause that no rule reads.
+
+    It is kept as it is, or as a wish if its subject is `I`.
     """
     raw = bare(clause.text, clause.start, clause.end)
     if (
         clause.is_task
         or is_pointing(raw)
         or not is_whole(raw)
-        or len(raw.split()) < _FEWEST
+        or len(raw.split()) < _FEWEST_WORDS
     ):
         return
-    if bindings(raw, "", "") is None:
+    if resolved_pronouns(raw, "", "") is None:
         return
-    mine = _MINE.match(raw)
+    mine = _FIRST_PERSON_START.match(raw)
     place = mine.end() if mine and mine["of"] else 0
-    said = reworded(
+    statement = reworded(
         raw[place:], clause.start + place, clause.dates, clause.turn.occurred_at
     )
     if place:
-        said = f"{clause.speaker.possessive} {said}"
+        statement = f"{clause.speaker.possessive} {statement}"
     elif mine:
-        said = (
-            f"{clause.speaker.name or 'the user'} asks to remember that {lowered(said)}"
-        )
-    yield _built(clause, _KEEP, said, policy)
+        statement = f"{clause.speaker.name or 'the user'} asks to remember that {lowered(statement)}"
+    yield _built(clause, _KEEP, statement, policy)
 
 
-_MINE = compiled("mine")
+_FIRST_PERSON_START = compiled("mine")
 
 
-_FEWEST = 3
-"""Words worth keeping as they are."""
+_FEWEST_WORDS = 3
+"""The fewest words that are kept as they are."""
 _KEEP = Rule("remember", "fact", "probable", "open", REMEMBER, "")
 _NAMED = Rule(
     "named", "relationship", "probable", "none", REMEMBER, "", ("relationship",)
@@ -611,7 +612,9 @@ _KINSHIP = Rule(
 )
 
 
-def _foreign(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
+def _in_other_language(
+    clause: Clause, policy: ExtractionPolicy
+) -> Iterator[_Statement]:
     """The statement of the first rule of another language that matches the clause."""
     for language in other_languages():
         if not language.clause_start.match(clause.text, clause.start, clause.end):
@@ -619,17 +622,17 @@ def _foreign(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Said]:
         for rule in language.rules:
             found = rule.pattern.match(clause.text, clause.start, clause.end)
             if found and (clause.speaker.to_bot or not rule.to_bot):
-                yield from _in_language(clause, language, rule, found, policy)
+                yield from _from_language_rule(clause, language, rule, found, policy)
                 return
 
 
-def _in_language(
+def _from_language_rule(
     clause: Clause,
     language: LanguageRules,
     rule: Rule,
     found: re.Match[str],
     policy: ExtractionPolicy,
-) -> Iterator[_Said]:
+) -> Iterator[_Statement]:
     """The statement of a rule that matched, unless its object is refused."""
     when = clause.when()
     raw = ""
@@ -652,7 +655,7 @@ def _in_language(
     if when and rule.object_kind in AHEAD:
         text = f"{text} ({_in_figures(when)})"
     hint = relation_hint(rule, clause.speaker.name, "", words, raw)
-    yield _built(clause, rule, text, policy, tied=hint)
+    yield _built(clause, rule, text, policy, hint=hint)
 
 
 def _fits_foreign(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
@@ -671,9 +674,7 @@ def _fits_foreign(rule: Rule, raw: str, when: Interval | None, clause: Clause) -
 
 
 def _in_figures(when: Interval) -> str:
-    """A time in the figures of ISO 8601, which need no language: `2026-11-27`,
-    `2026-11-30/2026-12-06`.
-    """
+    """A time as in ISO 8601: `2026-11-27`, `2026-11-30/2026-12-06`."""
     first, last = when.start.date(), (when.end - timedelta(microseconds=1)).date()
     return f"{first}" if last <= first else f"{first}/{last}"
 

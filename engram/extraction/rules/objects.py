@@ -1,9 +1,8 @@
-"""What the words after a rule's head must be before the offline extractor believes them
-(rows X2, C3).
+"""Tests of the object: the words after the part that a rule matched (rows X2, C3).
 
-An object is refused where it speaks to somebody, ends in mid-air, points at what only
-the listener sees, or holds a date of another clause; each kind of object has a test of
-its own, which a rule names.
+An object is refused if it addresses the listener, ends in the middle, points at
+something outside it, or holds a date of another clause. Each kind of object, which a
+rule names, has a test of its own.
 """
 
 from __future__ import annotations
@@ -33,9 +32,7 @@ _TRAIL = re.compile(
 
 
 def bare(text: str, start: int, end: int) -> str:
-    """`text[start:end]` without closing signs and fillers (`by the way`, `please`,
-    `lol`).
-    """
+    """`text[start:end]` without closing signs and fillers (`by the way`, `lol`)."""
     return _TRAIL.sub("", text[start:end])
 
 
@@ -43,13 +40,18 @@ _AND_DOES = compiled("and_does")
 _AFTER_NAME = compiled_with_case("after_name")
 
 
-def shortened(wants: str, raw: str) -> str:
-    """`raw` without what a place or a name is joined to: `Gothenburg and laughs at me`
-    is `Gothenburg`.
+def shortened(object_kind: str, raw: str) -> str:
+    """`raw` without what follows a place or a name.
+
+    `Gothenburg and laughs at me` becomes `Gothenburg`.
     """
-    if wants == "place":
+    if object_kind == "place":
         return _AND_DOES.split(raw, maxsplit=1)[0]
-    return _AFTER_NAME.split(raw, maxsplit=1)[0] if wants in {"name", "person"} else raw
+    return (
+        _AFTER_NAME.split(raw, maxsplit=1)[0]
+        if object_kind in {"name", "person"}
+        else raw
+    )
 
 
 _YOU = compiled("second_person")
@@ -65,17 +67,14 @@ _UNREAD = compiled_with_case("unresolved_date")
 
 
 def is_apart(words: str) -> bool:
-    """Whether `words` hold a clause of their own, to which a date behind them would
-    seem to belong.
-    """
+    """Whether `words` hold a clause to which a date after them would seem to belong."""
     return _APART.search(words) is not None
 
 
 def is_untied(raw: str, start: int, dates: Sequence[Span], *, is_annual: bool) -> bool:
-    """Whether `raw`, at `start`, means something outside it, or a date of another
-    clause or of no known year.
+    """Whether `raw`, at `start`, refers outside itself or has a date of another clause.
 
-    `it` after `and` may be inside; a birthday, which `is_annual`, needs no year.
+    `it` after `and` may refer inside; a birthday, which `is_annual`, needs no year.
     """
     for date in dates:
         first, last = max(0, date.start - start), max(0, date.end - start)
@@ -91,9 +90,7 @@ def is_untied(raw: str, start: int, dates: Sequence[Span], *, is_annual: bool) -
 
 
 def is_whole(raw: str) -> bool:
-    """Whether `raw` is of a fitting length, speaks to nobody and does not end in
-    mid-air.
-    """
+    """Whether `raw` is short enough, addresses nobody and is complete."""
     return (
         not _YOU.search(raw)
         and not _DANGLING.search(raw)
@@ -102,7 +99,7 @@ def is_whole(raw: str) -> bool:
 
 
 def is_pointing(words: str) -> bool:
-    """Whether `words` begin by pointing at something else."""
+    """Whether `words` begin by pointing at something outside them."""
     return _POINTING.match(words) is not None
 
 
@@ -110,7 +107,7 @@ _LONGEST = 26
 _TAIL = compiled_with_case("trait_tail")
 _HOLLOW = compiled("hollow")
 _REMINDER = compiled("reminder")
-"""What somebody wants to be reminded to do, or about where they name a time; a question
+"""What somebody object_kind to be reminded to do, or about where they name a time; a question
 for what is known is none.
 """
 _JOINED = compiled_with_case("joined")
@@ -127,47 +124,45 @@ _FORMS = {
 }
 
 
-def fits(wants: str, raw: str, when: Interval | None, spoken: datetime) -> bool:
-    """Whether the object `raw` of a clause that names the time `when` passes the test
-    `wants`.
-    """
-    if wants == "order":
+def fits(object_kind: str, raw: str, when: Interval | None, spoken: datetime) -> bool:
+    """Whether the object `raw` is of the kind `object_kind`; `when` is its clause's time."""
+    if object_kind == "order":
         return bool(raw)
-    if wants == "trait":
+    if object_kind == "trait":
         return not raw or _TAIL.match(raw) is not None
-    if wants == "reminder":
+    if object_kind == "reminder":
         found = _REMINDER.match(raw)
         return found is not None and (
             when.end > spoken if when else found["do"] is not None
         )
-    if wants in _FORMS:
-        return _FORMS[wants].match(raw) is not None
+    if object_kind in _FORMS:
+        return _FORMS[object_kind].match(raw) is not None
     if not raw:
-        return wants == "any"
+        return object_kind == "any"
     return (
         not _JOINED.match(raw)
         and not is_pointing(raw)
-        and _fits_open(wants, raw, when, spoken)
+        and _fits_open(object_kind, raw, when, spoken)
     )
 
 
-def _fits_open(wants: str, raw: str, when: Interval | None, spoken: datetime) -> bool:
-    """Whether open words name a thing to like, a title, what has happened by now or
-    what is ahead.
-    """
+def _fits_open(
+    object_kind: str, raw: str, when: Interval | None, spoken: datetime
+) -> bool:
+    """Whether open words are a thing to like, a title, a past event or a future one."""
     long_enough = len(raw.split()) >= 2
-    if wants == "thing":
+    if object_kind == "thing":
         return not _SHOWN.match(raw) and len(raw.split()) <= 16
-    if wants == "title":
+    if object_kind == "title":
         return not _EVAL.match(raw)
-    if wants == "event":
+    if object_kind == "event":
         return (
             when is not None
             and when.start <= spoken
             and long_enough
             and not _HOLLOW.match(raw)
         )
-    if wants == "ahead":
+    if object_kind == "ahead":
         return (
             when is not None
             and when.end > spoken

@@ -1,9 +1,7 @@
-"""Of whom a clause speaks: the names in it, what they are to each other, whom a pronoun
-can stand for (rows X2, B1).
+"""The people in a clause: names, relations to the speaker, pronouns (rows X2, B1).
 
-A pronoun is kept where the statement itself says whom it means, replaced where the
-words just before name exactly one fitting person or place, and otherwise refuses the
-statement.
+A pronoun is kept if the statement itself names its person, replaced if the words just
+before name exactly one fitting person or place, and otherwise refuses the statement.
 """
 
 from __future__ import annotations
@@ -43,8 +41,9 @@ _POSSESSED = re.compile(r"'s$")
 
 @dataclass(frozen=True, slots=True)
 class NamedSubject:
-    """A named person or animal that a clause is about, up to `end`; `kin` says what it
-    is to the speaker, or ''.
+    """A named person or animal that a clause is about, up to `end`.
+
+    `kin` is their relation to the speaker (`sister`), or ''.
     """
 
     name: str
@@ -60,8 +59,8 @@ _OPENING = compiled_with_case("opening_name")
 _ONE_OF = compiled("one_of")
 
 
-def other(text: str, start: int, end: int) -> NamedSubject | None:
-    """The person whom `text[start:end]` begins with: `My sister Anna …`, `Anna …`."""
+def leading_person(text: str, start: int, end: int) -> NamedSubject | None:
+    """The person that `text[start:end]` begins with: `My sister Anna …`, `Anna …`."""
     found = _KIN_NAMED.match(text, start, end)
     kin = found["kin"] if found else ""
     found = found or _ONE_OF.match(text, start, end) or _OPENING.match(text, start, end)
@@ -73,15 +72,16 @@ def other(text: str, start: int, end: int) -> NamedSubject | None:
     return NamedSubject(name, kin, found.start("name") + len(name))
 
 
-_GIVEN = compiled("giving")
+_GIVING = compiled("giving")
 """A verb after which a capital may begin a thing: `I bought my mother Swiss chocolate`.
 """
 _FURTHER = re.compile(r" (?!I\b)[^\W\d_a-z]")
 
 
-def mentioned(text: str, start: int, end: int) -> Iterator[NamedSubject]:
-    """The relatives, friends and animals whom `text[start:end]` names further on: `I
-    went with my sister Anna`.
+def people_mentioned(text: str, start: int, end: int) -> Iterator[NamedSubject]:
+    """The relatives, friends and animals named after the beginning of `text[start:end]`.
+
+    `I went with my sister Anna`.
     """
     for found in _KIN_NAMED.finditer(text, start + 1, end):
         name = _POSSESSED.sub("", found["name"])
@@ -89,13 +89,14 @@ def mentioned(text: str, start: int, end: int) -> Iterator[NamedSubject]:
             _NO_NAME.match(word) for word in name.split()
         )
         is_longer = _FURTHER.match(text, found.end()) is not None
-        if is_name and not is_longer and not _GIVEN.search(text, start, found.start()):
+        if is_name and not is_longer and not _GIVING.search(text, start, found.start()):
             yield NamedSubject(name, found["kin"], found.end())
 
 
 def relatives(texts: Iterable[str]) -> frozenset[str]:
-    """The names that `texts` introduce as somebody of the speaker's: `my sister Anna`,
-    `Anna is my sister`.
+    """The names that `texts` introduce as relatives or friends of the speaker.
+
+    `my sister Anna`, `Anna is my sister`.
     """
     found = (
         one
@@ -112,18 +113,19 @@ def _is_many(kin: str) -> bool:
     )
 
 
-_TOLD = compiled("called_later")
-_HAD = compiled("introduced")
+_CALLED_LATER = compiled("called_later")
+_INTRODUCED = compiled("introduced")
 
 _KIN_OR_PET = compiled("kin_or_pet")
 
 
-def name_told(text: str, before: int, start: int, end: int) -> str:
-    """`dog is called Rex` of `We got a dog. He's called Rex.`, where one animal or
-    relative is spoken of; else ''.
+def name_given(text: str, before: int, start: int, end: int) -> str:
+    """The name a sentence gives to the one animal or relative before it, or ''.
+
+    `We got a dog. He's called Rex.` gives `dog is called Rex`.
     """
-    told = _TOLD.match(text[start:end])
-    had = _HAD.search(text, before, start) if told else None
+    told = _CALLED_LATER.match(text[start:end])
+    had = _INTRODUCED.search(text, before, start) if told else None
     if (
         told is None
         or had is None
@@ -135,15 +137,14 @@ def name_told(text: str, before: int, start: int, end: int) -> str:
     return "" if several else f"{had['kin'].lower()} is called {told['name']}"
 
 
-# What they are to each other.
+# Relations.
 
 
 @dataclass(frozen=True, slots=True)
 class RelationHint:
-    """What a statement ties together: the `subject`'s `type` is `object`; `kinds` are
-    the types of named entities.
+    """A relation that a statement gives: the `subject`'s `type` is `object`.
 
-    It is `ended` where the statement says that it holds no longer.
+    `kinds` are the types of the named entities; `ended` tells that it no longer holds.
     """
 
     subject: str
@@ -156,7 +157,7 @@ class RelationHint:
 _LED = re.compile(rf"{NAME}(?: {NAME})?(?!\w)")
 _ANOTHER = compiled("names_joined")
 _KIN_OF = compiled("kin_of")
-_AGE = compiled("age_of_kin")
+_AGE_OF_KIN = compiled("age_of_kin")
 
 
 def relation_hint(
@@ -193,14 +194,12 @@ def relation_hint(
 
 
 def _kin(speaker: str, words: str, name: str) -> RelationHint | None:
-    """A relative or another person of the speaker's; no animal, and nobody where there
-    are several.
-    """
+    """A relative or friend of the speaker's; None for animals and for several people."""
     found = _KIN_OF.fullmatch(words)
     if found is None or _is_many(found["kin"]) or not _is_name(name):
         return None
     return RelationHint(
-        speaker, _AGE.sub("", found["kin"].casefold()), name, ((name, "person"),)
+        speaker, _AGE_OF_KIN.sub("", found["kin"].casefold()), name, ((name, "person"),)
     )
 
 
@@ -210,7 +209,7 @@ def _is_name(name: str) -> bool:
     )
 
 
-# Whom a pronoun means.
+# Pronouns.
 
 _PRONOUN = compiled("pronoun")
 _ANYBODY = compiled("anybody")
@@ -223,9 +222,8 @@ _HE = compiled("male_kin")
 _GOING = compiled_with_case("going")
 
 
-def bindings(raw: str, head: str, before: str) -> dict[str, str] | None:
-    """What the pronouns of `raw` stand for, as replacements; None where one means
-    nobody that was named.
+def resolved_pronouns(raw: str, head: str, before: str) -> dict[str, str] | None:
+    """The names that the pronouns of `raw` stand for; None if one has no referent.
 
     `head` is the clause up to `raw`; `before` the sentence and clauses just before it.
     `I will visit her` after `Anna lives in Porto.` gives `{"her": "Anna"}`.
@@ -239,14 +237,14 @@ def bindings(raw: str, head: str, before: str) -> dict[str, str] | None:
             continue
         if found["thing"] and found.start() > 0:
             continue
-        meant = _meant(raw, found, before)
+        meant = _referent(raw, found, before)
         if not meant:
             return None
         out[found.group()] = meant
     return out
 
 
-def _meant(raw: str, found: re.Match[str], before: str) -> str:
+def _referent(raw: str, found: re.Match[str], before: str) -> str:
     """The one person or place named in `before` that the pronoun can mean, or ''."""
     if found["place"]:
         sites = set(_SITE.findall(before))
@@ -268,17 +266,14 @@ _OF_KIN = compiled("is_kin_of")
 
 
 def amid(text: str) -> str:
-    """`text` without the words that its sentences begin with, whose capitals tell
-    nothing.
-    """
+    """`text` without the first words of its sentences, whose capitals are no sign."""
     return _SENTENCE.sub(" ", text)
 
 
-def meant_by(pronoun: str, before: str, earlier: str) -> str:
-    """The name of the one person that `he` or `she` can mean: of those in `before`, or
-    in `earlier` if none is there.
+def person_meant(pronoun: str, before: str, earlier: str) -> str:
+    """The one person in `before`, else in `earlier`, that `he` or `she` can mean, or ''.
 
-    `meant_by("She", "My boss is called Ingrid.", "") == "Ingrid"`.
+    `person_meant("She", "My boss is called Ingrid.", "") == "Ingrid"`.
     """
     people = _people(before)
     if not people and not _A_NAME.search(amid(before)):
@@ -293,8 +288,9 @@ def meant_by(pronoun: str, before: str, earlier: str) -> str:
 
 
 def _people(before: str) -> dict[str, str]:
-    """The people named in `before`, each with what they are to the speaker; none where
-    a name may be a further one.
+    """The people named in `before` with their relation to the speaker.
+
+    None if a further name may be one of a person.
     """
     out: dict[str, str] = {}
     read = 0

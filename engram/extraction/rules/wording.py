@@ -1,6 +1,4 @@
-"""Words of a speaker as words about them: third person, dates in full, a sentence's
-closing sign (rows X2, X14).
-"""
+"""A speaker's words as a statement about them: third person, full dates (rows X2, X14)."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ _VAGUE = compiled("vague_past")
 
 
 def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> str:
-    """`raw`, which stands at `start`, in the third person with its relative dates
-    resolved (`X14`).
-    """
+    """`raw`, at `start`, in the third person with its relative dates resolved (`X14`)."""
     out, place = [], 0
     for date in dates:
         first, last = date.start - start, min(date.end - start, len(raw))
@@ -53,9 +49,7 @@ def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> s
 
 
 def _dated(before: str, words: str, after: str, interval: Interval) -> str:
-    """A date as it stands in a sentence: after its own preposition, or behind the words
-    where they are an adjective.
-    """
+    """A date in a sentence: after its preposition, or in brackets after an adjective."""
     preposition, date = in_words(interval)
     if (
         after == "'s"
@@ -70,12 +64,12 @@ def _dated(before: str, words: str, after: str, interval: Interval) -> str:
 
 
 def lowered(words: str) -> str:
-    """`words` as they stand within a sentence: `My brother` → `my brother`."""
+    """`words` as within a sentence: `My brother` becomes `my brother`."""
     return words[:1].lower() + words[1:] if words[:2].istitle() else words
 
 
 def tidy(text: str) -> str:
-    """`text` as a sentence of its own."""
+    """`text` as a complete sentence."""
     text = re.sub(r"\s+([,.])", r"\1", re.sub(r"\s+", " ", text)).strip()
     return (
         text[:1].upper()
