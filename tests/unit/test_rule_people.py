@@ -18,7 +18,7 @@ from engram.extraction.rules.people import (
     names,
     people_mentioned,
     person_meant,
-    referents,
+    resolved_pronouns,
 )
 
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
@@ -133,7 +133,7 @@ def test_a_statement_begins_with_a_person_or_not():
 )
 def test_a_pronoun_stands_for_the_one_that_fits(raw, before, meant):
     """Named inside: kept; one fits: put in its place; else the statement is refused."""
-    assert referents(raw, "I", before) == meant
+    assert resolved_pronouns(raw, "I", before) == meant
 
 
 def test_names_of_people_and_animals_are_found():
