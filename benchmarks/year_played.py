@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram import config
 from engram.maintenance.snapshot import RUNS
-from engram.vault.template import plant, template_folder
+from engram.vault.template import create_vault, template_folder
 from tests.fakes.answers import ID
 from tests.fakes.openai_server import FakeServer
 from tests.fakes.stepped import SteppedDaemon
@@ -293,7 +293,7 @@ class Year:
 
 def _settings(folder: Path, url: str, zone: str) -> Settings:
     vault = folder / "vault"
-    plant(vault, ID, template_folder())
+    create_vault(vault, ID, template_folder())
     (vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "{zone}"\n')
     env = {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}
     env |= {

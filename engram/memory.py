@@ -55,7 +55,7 @@ from engram.pipeline.write import NoteWriter
 from engram.recall.context import ContextBuilder
 from engram.vault import disk, location, locks, template
 from engram.vault.journal import Journal
-from engram.vault.paths import shown as shown_path
+from engram.vault.paths import printable as shown_path
 from engram.vault.store import Vault
 from engram.vault.usage import UsageLog, device_of
 
@@ -123,7 +123,7 @@ class Memory:
         its state), StorageError.
         """
         settings = self.settings
-        template.check(settings.vault)
+        template.check_vault(settings.vault)
         for folder in (settings.state, settings.cache):
             disk.make_folders(folder)
         self._lock = locks.lock(settings.state / "lock", settings.vault)
@@ -153,7 +153,7 @@ class Memory:
         # a state folder of the caller's choice
         if place is None or str(settings.state) != place.state:
             return
-        now = location.chosen_again(place, str(settings.vault), settings.vault_id)
+        now = location.choose_again(place, str(settings.vault), settings.vault_id)
         if now.leaf != place.leaf:
             fix = "Try again: it gets a state of its own."
             raise LockedError(
@@ -307,7 +307,7 @@ class Memory:
 
         A crash may have taken the log row of a note that engram wrote.
         """
-        births, met = self.note_writer.births(), self.usage_tracker.usage_log.met
+        births, met = self.note_writer.births(), self.usage_tracker.usage_log.first_met
         unknown = [
             name
             for name in self.index.catalog.fact_ids()

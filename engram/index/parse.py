@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from engram.core.records import WHOSE_IS_UNKNOWN, Fact, Problem
 from engram.core.sessions import EPISODES
 from engram.index.database import OwnNote, SessionFile
-from engram.vault.facts import fact_from, text_of
-from engram.vault.formats import outside
+from engram.vault.facts import fact_from, statement_of
+from engram.vault.formats import without_blocks
 from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS, read
-from engram.vault.paths import UNKNOWN, Stat, is_conflict_copy, kind_at, stat_of
+from engram.vault.paths import UNKNOWN, Stat, is_conflict_copy, kind_of_indexed, stat_of
 from engram.vault.sessions import conversation_from
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def entry_of(
     """What the file at `path` with the bytes `raw` says; faults in it are problems,
     never exceptions.
     """
-    kind, sha = kind_at(path), sha256(raw).hexdigest()
+    kind, sha = kind_of_indexed(path), sha256(raw).hexdigest()
     if is_conflict_copy(path):
         problem = Problem(
             "sync-conflict",
@@ -154,7 +154,7 @@ def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
     """
     note = entry.broken
     assert note is not None
-    text = text_of(note.body)
+    text = statement_of(note.body)
     if not text:
         return entry
     known = last.units[0] if last.units else None
@@ -217,11 +217,11 @@ def _keys_of(session: SessionFile) -> dict[str, object]:
 def _broken(note: Note, path: str, sha: str, stat: Stat) -> Entry:
     """A file of ours whose keys cannot be believed."""
     problems = tuple(replace(problem, path=path) for problem in note.problems)
-    merging = problems[0].code == "conflict" and kind_at(path) != "note"
+    merging = problems[0].code == "conflict" and kind_of_indexed(path) != "note"
     conflict = "merge-markers" if merging else ""
     return Entry(
         path,
-        kind_at(path),
+        kind_of_indexed(path),
         stat,
         sha,
         problems=problems,
@@ -232,7 +232,9 @@ def _broken(note: Note, path: str, sha: str, stat: Stat) -> Entry:
 
 def refused(path: str, stat: Stat, code: str, message: str) -> Entry:
     """A file that is not read, with its problem."""
-    return Entry(path, kind_at(path), stat, problems=(Problem(code, message, path),))
+    return Entry(
+        path, kind_of_indexed(path), stat, problems=(Problem(code, message, path),)
+    )
 
 
 def _session(
@@ -275,7 +277,7 @@ def _own(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:
     if problems and not note.body:
         return Entry(path, "note", stat, sha, problems=problems)
     # what engram tells in it rests on memories, which are found themselves
-    text = outside(note.body)
+    text = without_blocks(note.body)
     if text != note.body and not text.strip():
         return Entry(path, "note", stat, sha, problems=problems)
     persona = (

@@ -20,13 +20,13 @@ from engram.index.parse import LastGood, entry_of, read_file, refused, with_last
 from engram.index.update import Diff, DiffBuilder, EditedFact, drop, store, store_new
 from engram.vault import disk
 from engram.vault.paths import (
-    READ_AGAIN,
+    NO_INODE,
     Stat,
     Walk,
-    above,
     is_text,
     kind_of,
-    shown,
+    parent_folders,
+    printable,
     stat_of,
     walk,
 )
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from engram.index.catalog import Catalog
     from engram.index.parse import Entry, FileReading
     from engram.vault.git import Git
-    from engram.vault.paths import Seen
+    from engram.vault.paths import StatRow
 
 _BULK = 8
 """A batch with more files is checked for collisions at once, a smaller one by file."""
@@ -186,7 +186,7 @@ class Scanner:
         diff = DiffBuilder()
         generation = self.database.generation
         was_complete = self._is_complete()
-        if not was_complete or (self.git and self.git.moved()):
+        if not was_complete or (self.git and self.git.changed_stamp()):
             paths = None
 
         places = self._places(paths)
@@ -198,7 +198,7 @@ class Scanner:
             if path not in seen.files and not _is_below(path, seen.unseen)
         ]
         # asked after the walk: the stamp covers what git did until then
-        stamp = self.git.moved() if self.git else ""
+        stamp = self.git.changed_stamp() if self.git else ""
         if stamp and was_complete:
             lost = self._follow_git(seen, lost, diff)
             diff.checked_out = True
@@ -211,7 +211,7 @@ class Scanner:
                 if not was_complete and not self._is_complete():
                     self.database.set_setting("complete", "yes")
                 if self.git and stamp:
-                    self.git.saw(stamp)
+                    self.git.mark_known(stamp)
         return diff.diff(*self._user_changes())
 
     def _is_complete(self) -> bool:
@@ -261,7 +261,7 @@ class Scanner:
         self._take_in(sorted(written), quiet, seen.known)
         for path in written:
             del seen.files[path]
-        absent = set() if self.git.at_work else by_git.intersection(lost)
+        absent = set() if self.git.is_locked else by_git.intersection(lost)
         removed = sorted(path for path in absent if self._is_known(path))
         with self.database.transaction() as db:
             for path in removed:
@@ -270,7 +270,7 @@ class Scanner:
                 self._missing.pop(path, None)
         self._take_in(quiet.reread, quiet)
         diff.pending |= quiet.pending
-        if self.git.at_work:
+        if self.git.is_locked:
             diff.pending |= by_git
         return [path for path in lost if path not in by_git]
 
@@ -288,7 +288,9 @@ class Scanner:
                 return [""]
             if text.startswith(f"{self.root}/"):
                 inside.add(text[len(self.root) + 1 :])
-        return sorted(path for path in inside if inside.isdisjoint(above(path)))
+        return sorted(
+            path for path in inside if inside.isdisjoint(parent_folders(path))
+        )
 
     def _walk(self, places: Sequence[str]) -> Walk:
         """Walk over the files at and below `places`.
@@ -333,7 +335,7 @@ class Scanner:
             "SELECT code, message, path, line FROM problem "
             "WHERE path NOT IN (SELECT path FROM file)"
         )
-        folders = [shown(place) for place in places]
+        folders = [printable(place) for place in places]
         old = {Problem(*row) for row in rows if _is_below(row[2], folders)}
         new = dict.fromkeys(found)
         outdated = old.difference(new)
@@ -358,7 +360,7 @@ class Scanner:
         self,
         paths: list[str],
         diff: DiffBuilder,
-        known: Mapping[str, Seen] = MappingProxyType({}),
+        known: Mapping[str, StatRow] = MappingProxyType({}),
     ) -> None:
         """Read and store the files at `paths`, then those that inherit a claim."""
         queue = list(paths)
@@ -378,7 +380,7 @@ class Scanner:
         with self.database.transaction() as db:
             settled: list[tuple[Entry, Stat]] = []
             for entry in entries:
-                reread = entry.stat.inode == READ_AGAIN
+                reread = entry.stat.inode == NO_INODE
                 if reread or self._stat(entry.path) == entry.stat:
                     settled.append((entry, self._trusted(entry.stat)))
                 else:
@@ -388,7 +390,9 @@ class Scanner:
             for entry, stat in settled:
                 store(db, entry, stat, self.exists, diff)
 
-    def _read(self, path: str, diff: DiffBuilder, known: Seen | None) -> Entry | None:
+    def _read(
+        self, path: str, diff: DiffBuilder, known: StatRow | None
+    ) -> Entry | None:
         """Read and parse a file; None if it is pending or its bytes are known."""
         reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
         match reading.fault:
@@ -452,7 +456,7 @@ class Scanner:
         """
         if _age(stat) >= self.policy.racy_seconds:
             return stat
-        return stat._replace(inode=READ_AGAIN)
+        return stat._replace(inode=NO_INODE)
 
     def _stat(self, path: str) -> Stat | None:
         try:

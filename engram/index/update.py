@@ -16,7 +16,7 @@ from engram.core.graph import strands
 from engram.core.records import Fact, FiledTurn, Problem
 from engram.core.text import content_hash
 from engram.index.database import key_of, pack, unpack
-from engram.vault.paths import READ_AGAIN
+from engram.vault.paths import NO_INODE
 
 if TYPE_CHECKING:
     import sqlite3
@@ -368,7 +368,7 @@ def _release(db: sqlite3.Connection, claim: str, diff: DiffBuilder) -> bool:
     waiting = [path for (path,) in found]
     db.executemany(
         "UPDATE file SET sha = '', inode = ? WHERE path = ?",
-        [(READ_AGAIN, path) for path in waiting],
+        [(NO_INODE, path) for path in waiting],
     )
     diff.reread += waiting
     return bool(waiting)

@@ -555,7 +555,7 @@ class Intake:
 
     def buried(self, batch: Batch, reason: str) -> None:
         """The batch is a dead letter: nobody tries it again until somebody asks for it."""
-        self.journal.bury(batch.seqs, batch.attempts, reason)
+        self.journal.give_up(batch.seqs, batch.attempts, reason)
         self._in_the_vault(batch)
         self.queue.put(batch, "dead", reason=reason)
 

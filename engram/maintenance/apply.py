@@ -75,7 +75,7 @@ class RunWriter:
         if writes:
             replaced = {write.step.was: write.raw for write in writes}
             try:
-                self.history.keep(run, [write.step for write in writes], replaced)
+                self.history.record(run, [write.step for write in writes], replaced)
             except EngramError as fault:
                 return {"history": str(fault)}
             failed = self._write(run, now, writes, actions)
@@ -86,7 +86,7 @@ class RunWriter:
             applied = [one for one in actions if one.path not in failed]
             failed |= self.record(run, cadence, now, applied, {**failures, **failed})
         if writes:
-            self.history.finished(run)
+            self.history.mark_finished(run)
             done = [f"{name} {number}" for name, number in counts(actions).items()]
             failed |= self.commit(run, f"{cadence}, {', '.join(done)}", writes)
         return failed
@@ -123,7 +123,7 @@ class RunWriter:
     def _write_alone(self, write: PlannedWrite, rows: LogRows) -> str:
         """Write one note unless it stands already; return why it failed, or ''."""
         try:
-            held = vault_undo.settled(self.vault, [write.step])
+            held = vault_undo.settle_steps(self.vault, [write.step])
             if held:
                 self.index.wrote(held)
                 self.note_writer.explain(list(rows.get(write.key, ())))
@@ -147,10 +147,12 @@ class RunWriter:
         pending = disk.DeferredSyncs()
         for write in batch:
             try:
-                written |= vault_undo.put(self.vault, write.step, write.new, pending)
+                written |= vault_undo.apply_step(
+                    self.vault, write.step, write.new, pending
+                )
             except EngramError as fault:
                 failed[write.place] = str(fault)
-                standing = vault_undo.settled(self.vault, [write.step])
+                standing = vault_undo.settle_steps(self.vault, [write.step])
                 written |= standing
                 # a person's edit is for a rescan to find
                 if not isinstance(fault, ConflictError):
@@ -238,11 +240,11 @@ class RunWriter:
             return
         try:
             steps = self.history.load(run).steps
-            self.index.wrote(vault_undo.settled(self.vault, steps))
+            self.index.wrote(vault_undo.settle_steps(self.vault, steps))
         except EngramError as fault:
             self.note_writer.health.report("history", str(fault))
         self.record(run, "", self.clock(), (), {"run": "it was cut short"})
-        self.history.finished(run)
+        self.history.mark_finished(run)
 
 
 def _log_rows(

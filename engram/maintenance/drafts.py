@@ -47,5 +47,5 @@ class NoteDrafts:
         zone = self.note_writer.settings.zone
         if self.note_writer.told("decide", reviews.case_id(case.new.id, case.old.id)):
             return None
-        asked = reviews.conflict(case.new, case.old, case.why, now, zone)
+        asked = reviews.conflict_note(case.new, case.old, case.why, now, zone)
         return None if self.note_writer.index.scanner.exists(asked.path) else asked

@@ -197,7 +197,7 @@ class Holds:
             return Create(path, keys, _body(name, why, lines), why)
         raw = self.vault.read(path)
         body = frontmatter.read(raw).body
-        if reviews.ticked(body):
+        if reviews.ticked_answers(body):
             return None
         before = [line for line in body.splitlines() if line.startswith("- [[")]
         lines = list(dict.fromkeys([*before, *lines]))

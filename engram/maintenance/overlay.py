@@ -14,7 +14,7 @@ from engram.errors import ConflictError
 from engram.maintenance.passes import FileWrite
 from engram.vault import blocks, disk, entities, facts, frontmatter
 from engram.vault.edges import EDGES, edge_id
-from engram.vault.undo import FileStep, cost
+from engram.vault.undo import FileStep, recorded_size
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -112,7 +112,7 @@ class Overlay:
             raw, new = self._pages[edit.path]
         else:
             raw = new = self._on_disk(edit.path)
-        self._pages[edit.path] = raw, blocks.amended(new, edit, self.policy)
+        self._pages[edit.path] = raw, blocks.apply_block_edit(new, edit, self.policy)
 
     def write(self, write: FileWrite) -> None:
         """Plan the content of a file that is not a note."""
@@ -148,7 +148,7 @@ class Overlay:
         """Yield the files that are not notes, and change. Raises EngramError."""
         files = dict(self._files)
         if self._edges:
-            files[EDGES] = FileWrite(EDGES, edges.anew(self._edges.values()), "")
+            files[EDGES] = FileWrite(EDGES, edges.with_edges(self._edges.values()), "")
         for path, file in files.items():
             exists = self.vault.exists(path)
             raw, new = self._on_disk(path), file.content or b""
@@ -194,7 +194,7 @@ def within(
     fitting: list[PlannedWrite] = []
     others: list[PlannedWrite] = []
     for write in writes:
-        size = cost(write.step, write.raw)
+        size = recorded_size(write.step, write.raw)
         if size <= limit:
             fitting.append(write)
             limit -= size

@@ -279,7 +279,7 @@ class Maintenance:
             name: usage for name, usage in first if self.index.catalog.fact(name)
         }
         try:
-            self.usage_tracker.usage_log.note(written)
+            self.usage_tracker.usage_log.record(written)
             for fact in plan.reweighed.values():
                 self.usage_tracker.anchored(fact, now)
             self.usage_tracker.flush()
@@ -319,7 +319,7 @@ class Maintenance:
         person from now on. Raises NotFoundError, ConflictError.
         """
         now, recorded = self.clock(), self._recorded_run(name)
-        plan = vault_undo.back(self.vault, recorded)
+        plan = vault_undo.plan_undo(self.vault, recorded)
         run = self._new_id(now, "undo")
         writes = [
             PlannedWrite(_id_in(new or raw), step, raw, new)
@@ -333,12 +333,12 @@ class Maintenance:
         ]
         failures: dict[str, str] = {}
         if writes and not dry_run:
-            self.history.keep(run, [write.step for write in writes], plan.replaced)
+            self.history.record(run, [write.step for write in writes], plan.replaced)
             failures |= self.run_writer.put(writes)
             self._log_undo(run, now, writes, actions, failures)
             self.note_writer.seed()
             failures |= self.run_writer.record(run, "undo", now, actions, failures)
-            self.history.finished(run)
+            self.history.mark_finished(run)
             failures |= self.run_writer.commit(run, f"undo {recorded.run}", writes)
         return Report(
             run=run if writes else "",
@@ -375,7 +375,7 @@ class Maintenance:
         except NotFoundError:
             if self.run_writer.git is None:
                 raise
-            return self.run_writer.git.run_kept(name.upper())
+            return self.run_writer.git.run_from_commit(name.upper())
 
     # -- forecast ----------------------------------------------------------------------
 

@@ -142,7 +142,7 @@ class CaseReader:
 
     def _doubt(self, case: ReviewCase, fact: Fact, note: Note) -> ReviewCase:
         """The case of a doubtful memory, or of a copy of another note."""
-        asks = reviews.asks(note.body)
+        asks = reviews.has_question(note.body)
         if not self._is_memory(fact, asks=asks):
             why = fact.end_reason or "a copy of another note"
             return replace(case, why=why, problem="", text=fact.text)

@@ -95,7 +95,7 @@ class Explainer:
         if worth["stage"]:
             result |= {"stage": worth["stage"], "stage_why": worth["why"]}
         result |= {"protected": self._protection(fact), **source}
-        if fact.source and facts.reworded(fact):
+        if fact.source and facts.was_reworded(fact):
             result["reworded"] = REWORDED
         policy = self.settings.policy.trust
         rows = map(self._without_forgotten_quote, self.vault.actions_of(fact.id))

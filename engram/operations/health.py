@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core.records import Problem
 from engram.pipeline.embed import calibrate as calibration
 from engram.vault import sessions
-from engram.vault.paths import shown, walk
+from engram.vault.paths import printable, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -151,7 +151,7 @@ def findings(
         {
             "level": "warning",
             "code": problem.code,
-            "where": shown(problem.path),
+            "where": printable(problem.path),
             "line": problem.line,
             "what": problem.message,
             "fix": FIXES.get(problem.code, MEND),

@@ -15,7 +15,7 @@ from engram.core.text import content_hash
 from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.write import deed
 from engram.vault import frontmatter, reviews
-from engram.vault.formats import time_text, unused
+from engram.vault.formats import time_text, unused_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -103,7 +103,7 @@ class NoteChanges:
         """An edit or a move to `path`; a review question is taken out of the body."""
         raw = self.vault.read(fact.path)
         body = frontmatter.read(raw, self.settings.policy.files).body
-        settled = reviews.settled(body) if reviews.asks(body) else None
+        settled = reviews.without_question(body) if reviews.has_question(body) else None
         if path == fact.path:
             return Edit(fact.path, fact.sha, keys, why, settled)
         return Move(fact.path, fact.sha, path, keys, why, settled)
@@ -118,7 +118,7 @@ class NoteChanges:
     def _free_path(self, folder: str, path: str) -> str:
         """A path in `folder`, with the name of `path`, that no file has."""
         stem = f"{folder}/{PurePosixPath(path).stem}"
-        return unused(stem, lambda name: self.vault.exists(f"{name}.md")) + ".md"
+        return unused_name(stem, lambda name: self.vault.exists(f"{name}.md")) + ".md"
 
 
 class NoteEditor:

@@ -239,12 +239,12 @@ class BoxWriter:
             (
                 places[0],
                 forms.box_note(box, stems, trace, zone),
-                lambda raw: forms.box_again(raw, box, stems, trace),
+                lambda raw: forms.updated_box_note(raw, box, stems, trace),
             ),
             (
                 places[1],
                 forms.trace_note(trace, zone, self.policy),
-                lambda raw: forms.trace_again(raw, trace, zone, self.policy),
+                lambda raw: forms.updated_trace_note(raw, trace, zone, self.policy),
             ),
         ):
             if self.vault.exists(path):
@@ -271,10 +271,11 @@ class BoxWriter:
         )
         if stays and self.vault.exists(OPEN):
             self.vault.append(
-                OPEN, forms.held_text(one for one in held if one not in self._stored)
+                OPEN,
+                forms.open_boxes_text(one for one in held if one not in self._stored),
             )
         else:
-            self._put(OPEN, forms.held_text(held))
+            self._put(OPEN, forms.open_boxes_text(held))
         self._held = self._stored = held
 
     def _put(self, path: str, raw: bytes) -> None:
@@ -290,7 +291,7 @@ class BoxWriter:
         there is not lost.
         """
         try:
-            held, sound = forms.held_from(self.vault.read(OPEN))
+            held, sound = forms.open_boxes_from(self.vault.read(OPEN))
         except NotFoundError:
             held, sound = (), False
         else:
@@ -314,7 +315,7 @@ class BoxWriter:
             except (NotFoundError, StorageError):
                 traces = None
             if traces is None:
-                traces = forms.rebuilt(self.vault, self.settings.zone)
+                traces = forms.traces_from_notes(self.vault, self.settings.zone)
             # a copy of the file may be older than they are
             for held in filter(_is_sealed, self._held):
                 traces[held.trace] = self._threaded(

@@ -46,7 +46,9 @@ class CommitLog:
         executor: Executor,
     ) -> None:
         self.policy = settings.policy.files
-        self.repository = Git.of(settings.vault, settings.state / WAITING, self.policy)
+        self.repository = Git.open(
+            settings.vault, settings.state / WAITING, self.policy
+        )
         self.git = self.repository if settings.git else None
         self.health = health
         self.executor = executor
@@ -60,7 +62,7 @@ class CommitLog:
         """Why the files may be those of another time, as in a rebase or at an older
         commit, or ''.
         """
-        why = self.repository.away() if self.repository else ""
+        why = self.repository.other_checkout() if self.repository else ""
         return (
             f"the vault's repository is in the middle of something: {why}"
             if why
@@ -73,7 +75,7 @@ class CommitLog:
             return
         self._touched = True
         try:
-            self.git.note([path])
+            self.git.add_pending([path])
         except EngramError as fault:
             self._unnoted.add(path)
             self.health.report("git", str(fault))
@@ -130,10 +132,10 @@ class CommitLog:
             )
             self._waits = True
             return
-        while self.git.taken:
-            log.warning("a stale lock of git: %s", self.git.taken.pop())
+        while self.git.removed_locks:
+            log.warning("a stale lock of git: %s", self.git.removed_locks.pop())
         self._again = now + self.policy.git_rest_seconds
-        self._waits = self.git.waits()
+        self._waits = self.git.has_pending()
         if self._waits and (why := self.git.busy()):
             self.health.report(
                 "git",

@@ -14,7 +14,7 @@ from engram.core.text import content_hash, slug, ulid
 from engram.errors import EngramError
 from engram.vault import frontmatter, reviews
 from engram.vault.formats import inert, plain_text, time_text
-from engram.vault.paths import shown
+from engram.vault.paths import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +79,7 @@ class ConflictNotes:
         """What a person needs to see to choose between two files; nothing of it runs
         when the note is opened.
         """
-        words = f"`{shown(conflict.path)}` was not taken in: {conflict.why}."
+        words = f"`{printable(conflict.path)}` was not taken in: {conflict.why}."
         held = (
             self._lines(other)
             if (other := conflict.other or self._original(conflict.path))
@@ -90,8 +90,8 @@ class ConflictNotes:
         diff = unified_diff(
             held,
             self._lines(conflict.path),
-            shown(other),
-            shown(conflict.path),
+            printable(other),
+            printable(conflict.path),
             lineterm="",
         )
         lines = "\n".join(islice(diff, DIFF_LINES))

@@ -30,8 +30,8 @@ from engram.core.entities import (
 from engram.core.records import Create, Edge, Edit, Move, Problem
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import disk, entities, frontmatter
-from engram.vault.edges import EdgeRow, EdgeStore, edge_id, kin
-from engram.vault.paths import NOT_TEXT, UNKNOWN, is_text, shown, stat_of
+from engram.vault.edges import EdgeRow, EdgeStore, edge_id, relation_key
+from engram.vault.paths import NOT_TEXT, UNKNOWN, is_text, printable, stat_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -83,10 +83,10 @@ class EntityWriter:
         self._looked = float("-inf")  # a look that is refused half-way is no look
         self._elsewhere = None
         self.edges.refresh()
-        every = entities.listing(self.settings.vault)
+        every = entities.entity_files(self.settings.vault)
         found = {path: stat for path, stat in every.items() if is_text(path)}
         self._unnamed_files = [
-            Problem("name", NOT_TEXT, shown(path))
+            Problem("name", NOT_TEXT, printable(path))
             for path in sorted(every.keys() - found.keys())
         ]
         for path in self._stats.keys() - found.keys():
@@ -135,21 +135,21 @@ class EntityWriter:
     def _link(self, name: str) -> str:
         entity = self.names.one(name)
         if entity is None and key(name) not in self._promised:
-            self._promised[key(name)] = entities.free_stem(name, self._others())
+            self._promised[key(name)] = entities.unambiguous_stem(name, self._others())
         return entity.name if entity else self._promised[key(name)]
 
     def _leads(self, link: str) -> bool:
         """Whether a link leads somewhere: to an entity, or to a note of the person's
         own, which is left to them.
         """
-        name = entities.folded(link)
+        name = entities.link_key(link)
         return name in self._others() or any(
-            entities.folded(one.name) == name for one in self.names.called(link)
+            entities.link_key(one.name) == name for one in self.names.called(link)
         )
 
     def _others(self) -> dict[str, str]:
         if self._elsewhere is None:
-            self._elsewhere = entities.elsewhere(self.settings.vault)
+            self._elsewhere = entities.other_files(self.settings.vault)
         return self._elsewhere
 
     def _look(self) -> None:
@@ -443,8 +443,10 @@ class EntityWriter:
         """The lines of the same type and label from the same source, as this batch has
         left them.
         """
-        return self.edges.like(edge) | {
-            name: line for name, line in changed.items() if kin(line.edge) == kin(edge)
+        return self.edges.same_relation(edge) | {
+            name: line
+            for name, line in changed.items()
+            if relation_key(line.edge) == relation_key(edge)
         }
 
     def _edge(self, one: Relation) -> Edge:

@@ -228,7 +228,7 @@ class WritePlan:
             return None
         body = self._bodies.get(old.id) or self.note_writer.body(old.path)
         said = (new.created or self.now).astimezone(self.settings.zone)
-        return facts.rewritten(body, old.text, new.text, f"{said:%Y-%m-%d}")
+        return facts.with_statement(body, old.text, new.text, f"{said:%Y-%m-%d}")
 
     def _contradict(self, effect: Effect, old: Fact, new: Fact) -> Fact:
         """The known fact is weakened, or ends where the new one begins; both are linked
@@ -268,7 +268,9 @@ class WritePlan:
         """A note that asks the person, once for a pair (`X9`)."""
         if self.note_writer.told("decide", reviews.case_id(new.id, old.id)):
             return
-        case = reviews.conflict(new, old, why, self.now, self.settings.zone, quotes)
+        case = reviews.conflict_note(
+            new, old, why, self.now, self.settings.zone, quotes
+        )
         # else it was written before the process ended
         if not self.note_writer.index.scanner.exists(case.path):
             self._cases.setdefault(case.path, case)

@@ -79,7 +79,7 @@ class UsageTracker:
     def confirmed(self, memory: str, now: datetime) -> None:
         """The same statement was heard again (`C17`)."""
         with self._lock:
-            self.usage_log.note(
+            self.usage_log.record(
                 {memory: decay.confirmed(self.usage_log.of(memory), now)}
             )
 
@@ -89,7 +89,7 @@ class UsageTracker:
         """
         when = min(at or now, now)  # a file may come with a date from the future
         with self._lock:
-            self.usage_log.note(
+            self.usage_log.record(
                 {memory: decay.attested(self.usage_log.of(memory), when)}
             )
 
@@ -98,7 +98,7 @@ class UsageTracker:
         goes (`D8`).
         """
         with self._lock:
-            self.usage_log.note(
+            self.usage_log.record(
                 {
                     fact.id: decay.anchored(
                         fact, self.usage_log.of(fact.id), now, self.policy
@@ -123,7 +123,7 @@ class UsageTracker:
         """Count what was recalled so far, in the order in which it was; nothing before
         the log was read.
         """
-        if not self._waiting or not self.usage_log.known:
+        if not self._waiting or not self.usage_log.loaded:
             return
         with self._lock:
             answers = [self._waiting.popleft() for _ in range(len(self._waiting))]
@@ -142,7 +142,7 @@ class UsageTracker:
                         # it begins anew, and comes back with the next night (`B3`)
                         if fact.status == "archived":
                             after[memory] = decay.attested(after[memory], now)
-            self.usage_log.note(after)
+            self.usage_log.record(after)
 
     def flush(self) -> int:
         """Write down what was seen, durably; how many lines. Raises EngramError, after
@@ -158,8 +158,8 @@ class UsageTracker:
         Raises EngramError.
         """
         self.usage_log.refresh(now, restore=restore)
-        if self.usage_log.met(ALL) is None:
-            self.usage_log.meet({ALL: now})
+        if self.usage_log.first_met(ALL) is None:
+            self.usage_log.record_met({ALL: now})
 
     def meet(
         self,
@@ -185,7 +185,7 @@ class UsageTracker:
             dict[str, datetime](),
         )
         for fact in facts:
-            if fact.status == "review" or self.usage_log.met(fact.id) is not None:
+            if fact.status == "review" or self.usage_log.first_met(fact.id) is not None:
                 continue
             if born := births.get(fact.id):
                 when = _time(born)
@@ -198,11 +198,11 @@ class UsageTracker:
                 if is_derived_id(fact, zone)
                 else ""
             )
-            found[fact.id] = (words and self.usage_log.met(words)) or now
+            found[fact.id] = (words and self.usage_log.first_met(words)) or now
             if words:
                 found[words] = found[fact.id]
-        self.usage_log.meet(found)
-        self.usage_log.meet(told, written=not filed)
+        self.usage_log.record_met(found)
+        self.usage_log.record_met(told, written=not filed)
 
     def compact(self, now: datetime) -> int:
         """Write our own file anew if it holds mostly superseded lines; the bytes that

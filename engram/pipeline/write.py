@@ -153,7 +153,7 @@ class NoteWriter:
             raise
         self.index.wrote(held)
         new = [
-            content_hash(facts.text_of(change.body))
+            content_hash(facts.statement_of(change.body))
             for change in changes
             if _is_new_fact(change)
         ]
@@ -363,7 +363,7 @@ def _paths(change: Change) -> tuple[str, ...]:
 
 def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -> bytes:
     for name in names:
-        raw = blocks.amended(
+        raw = blocks.apply_block_edit(
             raw, BlockEdit(path, "its note is gone", unlink=name), policy
         )
     return raw

@@ -57,7 +57,7 @@ def as_hit(
             quote=own_words(turn.text)[:QUOTE] if turn else "",
             about=unit.about,
             standing=firm,
-            reworded=turn is not None and facts.reworded(unit),
+            reworded=turn is not None and facts.was_reworded(unit),
             fault=fault,
             **who,
         )

@@ -534,7 +534,7 @@ def status(given: CliContext) -> None:
         )
     except socket_client.AbsentError as fault:
         settings = given.settings()
-        template.check(settings.vault)
+        template.check_vault(settings.vault)
         if settings.place and (told := settings.place.told()):
             fault.fix = f"{told[:1].upper()}{told[1:]}. {fault.fix}"
         raise

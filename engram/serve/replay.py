@@ -42,8 +42,8 @@ def reprocess(
     NotFoundError (no vault at hand), BadRequestError where `into` is a file,
     ConflictError where it holds something.
     """
-    template.check(settings.vault)
-    template.check_room(into)
+    template.check_vault(settings.vault)
+    template.check_creatable(into)
     if into.exists() and any(into.iterdir()):
         raise ConflictError(
             "the folder is not empty",
@@ -58,9 +58,9 @@ def reprocess(
         f"reprocess\n{settings.vault_id}",
     )
     disk.make_folders(into)
-    own = template.named(disk.read(settings.vault / template.SETTINGS), name)
+    own = template.with_id(disk.read(settings.vault / template.SETTINGS), name)
     disk.write_new(into / template.SETTINGS, own)
-    template.plant(into, name, template.template_folder())
+    template.create_vault(into, name, template.template_folder())
     with TemporaryDirectory() as home:
         waiting = _told(_beside(settings, into, name, Path(home)), said, tell)
     return {

@@ -40,16 +40,16 @@ def init_vault(
     if dry_run:
         return {
             "vault": str(vault),
-            "would_write": list(template.missing(vault, vault_id, source)),
+            "would_write": list(template.missing_files(vault, vault_id, source)),
         }
-    written = template.plant(vault, vault_id, source)
+    written = template.create_vault(vault, vault_id, source)
     result: dict[str, Any] = {"vault": str(vault), "written": list(written)}
     if git and not (vault / ".git").exists():
         _git(vault)
         result["git"] = "a repository was made"
     settings = load()
     if settings.git and (
-        repository := Git.of(vault, settings.state / WAITING, settings.policy.files)
+        repository := Git.open(vault, settings.state / WAITING, settings.policy.files)
     ):
         repository.commit(written, "make a vault", "init")
     return result
@@ -105,7 +105,7 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
     path = str(settings.socket)
     if socket_client.answers(path):
         return {"running": "it ran already", "socket": path}
-    template.check(settings.vault)
+    template.check_vault(settings.vault)
     log = settings.state / "daemon.log"
     disk.make_folders(log.parent)
     disk.append(log, b"")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from engram.errors import StorageError, UnavailableError
 from engram.serve import setup, socket_client
 from engram.vault import disk
-from engram.vault.template import PACKAGE, check
+from engram.vault.template import PACKAGE, check_vault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,7 +118,7 @@ def up(
     Raises NotFoundError (no vault there), UnavailableError where systemd has no session
     for this user.
     """
-    check(settings.vault)
+    check_vault(settings.vault)
     if not has_session():
         raise UnavailableError(
             "systemd has no session for this user; nothing was written",

@@ -14,7 +14,14 @@ from engram.core.records import Line, Page
 from engram.core.text import is_ulid
 from engram.vault import frontmatter as notes
 from engram.vault.entities import with_relations
-from engram.vault.formats import between, blocks, inert, original, outside, plain_text
+from engram.vault.formats import (
+    between,
+    blocks,
+    inert,
+    original,
+    plain_text,
+    without_blocks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +40,11 @@ _TITLE = re.compile(r"\A\s*# [^\n]*\n")
 def page_from(note: notes.Note) -> Page:
     """The page in a note."""
     held = {
-        name: lines_of(text)
+        name: block_lines(text)
         for name, text in blocks(note.body).items()
         if name != "relations"
     }
-    return Page(note.keys, held, outside(note.body))
+    return Page(note.keys, held, without_blocks(note.body))
 
 
 def is_foreign(page: Page) -> bool:
@@ -53,8 +60,8 @@ def is_foreign(page: Page) -> bool:
     return said and not page.blocks and not ours
 
 
-def lines_of(text: str) -> tuple[Line, ...]:
-    """The lines of a block, as `text_of` wrote them or a person changed them."""
+def block_lines(text: str) -> tuple[Line, ...]:
+    """The lines of a block, as `block_text` wrote them or a person changed them."""
     found = (
         _LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()
     )
@@ -65,7 +72,7 @@ def lines_of(text: str) -> tuple[Line, ...]:
     )
 
 
-def text_of(lines: Sequence[Line], name: str) -> str:
+def block_text(lines: Sequence[Line], name: str) -> str:
     """The lines as they stand in the block `name`; each source keeps its number,
     nothing in the words is markup.
     """
@@ -81,7 +88,7 @@ def text_of(lines: Sequence[Line], name: str) -> str:
     return "\n".join(told)
 
 
-def amended(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes:
+def apply_block_edit(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes:
     """The note `raw`, b'' for none, with what `change` tells in it. Raises
     ConflictError where it cannot be patched.
     """
@@ -97,7 +104,7 @@ def amended(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes:
     for name, text in blocks(body).items() if change.unlink else ():
         body = between(body, name, _link(change.unlink).sub(change.unlink, text))
     for name, lines in change.blocks.items():
-        body = _placed(body, name, text_of(lines, name))
+        body = _placed(body, name, block_text(lines, name))
     return front + body.encode()
 
 
@@ -120,7 +127,7 @@ def _placed(body: str, name: str, text: str) -> str:
     """
     held = name in blocks(body)
     if not text:
-        return outside(body, name)
+        return without_blocks(body, name)
     title = _TITLE.match(body) if not held and name in PROSE else None
     if title is None:
         return between(body, name, text)

@@ -109,7 +109,7 @@ def box_note(box: Box, stems: Sequence[str], trace: Trace, zone: tzinfo) -> byte
     return notes.emit(keys, between(head, "memories", _memories(stems)))
 
 
-def box_again(raw: bytes, box: Box, stems: Sequence[str], trace: Trace) -> bytes:
+def updated_box_note(raw: bytes, box: Box, stems: Sequence[str], trace: Trace) -> bytes:
     """The box's note `raw` with the list of its memories and the link to its trace as
     they should be.
     """
@@ -131,7 +131,9 @@ def trace_note(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
     )
 
 
-def trace_again(raw: bytes, trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
+def updated_trace_note(
+    raw: bytes, trace: Trace, zone: tzinfo, policy: BoxPolicy
+) -> bytes:
     """The trace's note `raw` with its boxes, topics and date as they are now."""
     return _patched(
         raw, trace.id, _trace_keys(trace, zone, policy), "boxes", _boxes(trace)
@@ -183,7 +185,7 @@ def span(start: datetime, end: datetime, zone: tzinfo) -> str:
     )
 
 
-def rebuilt(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
+def traces_from_notes(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
     """The traces as the box notes tell them, for a vault whose `state/traces.json` is
     lost.
     """
@@ -247,16 +249,16 @@ def traces_from(raw: bytes) -> dict[str, Trace]:
         ) from fault
 
 
-def held_text(held: Iterable[OpenBox]) -> bytes:
+def open_boxes_text(held: Iterable[OpenBox]) -> bytes:
     """Lines of `state/open-boxes.jsonl`, one for each box, in the order given; the last
     one of a box holds.
     """
     return jsonl.encode(map(_row, held))
 
 
-def held_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
+def open_boxes_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
     """The boxes in `state/open-boxes.jsonl`, and whether each whole line is what
-    `held_text` wrote.
+    `open_boxes_text` wrote.
 
     A last line without its end was cut short behind others, and never decided anything.
     """

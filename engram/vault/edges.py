@@ -82,13 +82,13 @@ class EdgeStore:
         names = dict.fromkeys(name for end in ends for name in by_end.get(end, ()))
         return tuple(line.edge for name in names if (line := lines.get(name)))
 
-    def like(self, edge: Edge) -> dict[str, EdgeRow]:
+    def same_relation(self, edge: Edge) -> dict[str, EdgeRow]:
         """The lines of the same type and label from the same source, whatever type of
         entity that has by now.
         """
         return {
             name: self.lines[name]
-            for name in sorted(self._by_source.get(kin(edge), ()))
+            for name in sorted(self._by_source.get(relation_key(edge), ()))
         }
 
     def owed(self) -> dict[str, EdgeRow]:
@@ -110,7 +110,7 @@ class EdgeStore:
         self._take_in(fresh)
         self._stat = self._stat_now()
 
-    def anew(self, edges: Iterable[Edge]) -> bytes:
+    def with_edges(self, edges: Iterable[Edge]) -> bytes:
         """What the file holds once these edges are written down, anew where it knows
         them.
         """
@@ -134,7 +134,7 @@ class EdgeStore:
     def _take_in(self, lines: Mapping[str, EdgeRow]) -> None:
         self.lines |= lines
         for name, line in lines.items():
-            self._by_source[kin(line.edge)].add(name)
+            self._by_source[relation_key(line.edge)].add(name)
             for end in (line.edge.source, line.edge.target):
                 if name not in (known := self._by_end.get(end, ())):
                     self._by_end[end] = (*known, name)
@@ -146,7 +146,7 @@ class EdgeStore:
             return None
 
 
-def kin(edge: Edge) -> tuple[str, str, str]:
+def relation_key(edge: Edge) -> tuple[str, str, str]:
     """What edges have in common that may exclude each other: type, label, and the
     source by its name alone.
     """

@@ -18,7 +18,7 @@ from engram.core.entities import label
 from engram.core.records import ENTITY_TYPES, Entity, Problem
 from engram.core.text import ulid
 from engram.vault.facts import link
-from engram.vault.formats import between, blocks, outside, time_text, time_value
+from engram.vault.formats import between, blocks, time_text, time_value, without_blocks
 from engram.vault.paths import is_conflict_copy, stat_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ FOLDERS = {
 
 STEM_BYTES = 120
 
-OURS = frozenset(
+OWN_FOLDERS = frozenset(
     {
         "archive",
         "artifacts",
@@ -58,7 +58,7 @@ OURS = frozenset(
 )
 """The folders whose notes have names of a form of their own, or are entities."""
 
-FURNITURE = ("Home.md", "templates/", "views/")
+TEMPLATE_FILES = ("Home.md", "templates/", "views/")
 """What stands in every vault and is about nobody."""
 
 _KEYS = frozenset(
@@ -92,11 +92,11 @@ def stem(name: str) -> str:
     return f"{short}{_NAMELIKE}" if _DEVICE.match(short) else short or "unnamed"
 
 
-def free_stem(name: str, elsewhere: Mapping[str, str]) -> str:
+def unambiguous_stem(name: str, other_files: Mapping[str, str]) -> str:
     """`stem(name)`, told apart where a link by it would lead to a file that stands in
     every vault.
 
-    `elsewhere` is what the function of that name found. A person's own note keeps the
+    `other_files` is what the function of that name found. A person's own note keeps the
     name: a link may lead there.
 
     >>> free_stem("Home", {"home": "Home.md"}), free_stem("Anna", {"anna": "notes/Anna.md"})
@@ -105,20 +105,20 @@ def free_stem(name: str, elsewhere: Mapping[str, str]) -> str:
     plain = stem(name)
     return (
         f"{plain}{_NAMELIKE}"
-        if elsewhere.get(folded(plain), "").startswith(FURNITURE)
+        if other_files.get(link_key(plain), "").startswith(TEMPLATE_FILES)
         else plain
     )
 
 
-def folded(name: str) -> str:
+def link_key(name: str) -> str:
     """The form in which Obsidian compares names of files: two that are equal in it are
     one link.
     """
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def elsewhere(root: Path) -> dict[str, str]:
-    """The files outside of `OURS` to which a link may lead: their names as a link has
+def other_files(root: Path) -> dict[str, str]:
+    """The files outside of `OWN_FOLDERS` to which a link may lead: their names as a link has
     them, folded, and their paths.
     """
     found: dict[str, str] = {}
@@ -127,12 +127,12 @@ def elsewhere(root: Path) -> dict[str, str]:
         folders[:] = [
             one
             for one in folders
-            if not one.startswith(".") and (below != "." or one not in OURS)
+            if not one.startswith(".") and (below != "." or one not in OWN_FOLDERS)
         ]
         for name in names:
             path = name if below == "." else f"{below}/{name}"
-            found.setdefault(folded(name.removesuffix(".md")), path)
-            found.setdefault(folded(name), path)
+            found.setdefault(link_key(name.removesuffix(".md")), path)
+            found.setdefault(link_key(name), path)
     return found
 
 
@@ -250,7 +250,7 @@ def with_relations(
     return between(body, "relations", "\n".join(lines))
 
 
-def listing(root: Path) -> dict[str, Stat]:
+def entity_files(root: Path) -> dict[str, Stat]:
     """Every entity note below `root` with what tells two states of it apart; links and
     hidden files are passed over.
     """
@@ -285,7 +285,7 @@ def _says(line: str, gone: set[tuple[str, str]]) -> bool:
 def _is_theirs(note: Note, path: str) -> bool:
     """Whether a person wrote something into the note that engram does not write."""
     heading = f"# {path.rpartition('/')[2].removesuffix('.md')}"
-    lines = {line.strip() for line in outside(note.body).splitlines()}
+    lines = {line.strip() for line in without_blocks(note.body).splitlines()}
     return bool(note.keys.keys() - _KEYS or lines - {"", heading, "![[about.base]]"})
 
 

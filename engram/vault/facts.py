@@ -19,7 +19,7 @@ from engram.vault.formats import (
     plain_text,
     time_text,
     time_value,
-    unused,
+    unused_name,
 )
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def fact_from(
     nothing.
     """
     reader = _Reader(note, path, zone)
-    text = text_of(note.body)
+    text = statement_of(note.body)
     if note.problems:
         return None, tuple(replace(problem, path=path) for problem in note.problems)
     if not text:
@@ -207,7 +207,7 @@ def fact_body(text: str, source: str = "", asking: str = "") -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def rewritten(body: str, old: str, new: str, day: str) -> str | None:
+def with_statement(body: str, old: str, new: str, day: str) -> str | None:
     """`body` saying `new` where it said `old`, which moves under `## History`; None
     where a person put it otherwise.
     """
@@ -249,7 +249,7 @@ def _derived_id(path: str, zone: tzinfo) -> str:
     return ulid(_folder_date(path, zone) or datetime(1970, 1, 1, tzinfo=UTC), path)
 
 
-def reworded(fact: Fact) -> bool:
+def was_reworded(fact: Fact) -> bool:
     """Whether a note says something else than when it was made, of which its name has
     the hash (`C7`).
     """
@@ -257,7 +257,7 @@ def reworded(fact: Fact) -> bool:
     return named is not None and not content_hash(fact.text).startswith(named[1])
 
 
-def text_of(body: str) -> str:
+def statement_of(body: str) -> str:
     """The statement in a note's body: without embeds and what stands under `## History`
     or `## Review`.
     """
@@ -291,7 +291,9 @@ def fact_path(
     ):
         stem = stem.replace(name, value)
     day = "" if folder == "review" else f"{fact.created.astimezone(zone):%Y-%m-%d}/"
-    return unused(f"{folder}/{day}{stem}", lambda free: taken(f"{free}.md")) + ".md"
+    return (
+        unused_name(f"{folder}/{day}{stem}", lambda free: taken(f"{free}.md")) + ".md"
+    )
 
 
 def link(name: str) -> str:

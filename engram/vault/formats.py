@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 __all__ = [
     "between",
     "inert",
+    "is_repeated",
     "original",
     "plain_text",
-    "repeated",
     "time_text",
     "time_value",
     "title",
-    "untitled",
-    "unused",
+    "unescaped_title",
+    "unused_name",
 ]
 
 _BLOCK = re.compile(
@@ -41,7 +41,7 @@ def time_text(when: datetime, zone: tzinfo) -> str:
     change repeats.
     """
     local = when.astimezone(zone).replace(microsecond=0)
-    return (local if repeated(local) else local.replace(tzinfo=None)).isoformat()
+    return (local if is_repeated(local) else local.replace(tzinfo=None)).isoformat()
 
 
 def time_value(value: object, zone: tzinfo, *, end: bool = False) -> datetime | None:
@@ -74,12 +74,12 @@ def _day(text: str, *, end: bool) -> datetime | None:
         return None
 
 
-def repeated(local: datetime) -> bool:
+def is_repeated(local: datetime) -> bool:
     """Whether the wall clock shows this aware local time twice."""
     return local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
 
 
-def unused(name: str, taken: Callable[[str], bool]) -> str:
+def unused_name(name: str, taken: Callable[[str], bool]) -> str:
     """`name`, or the first of `name-2`, `name-3` … that is not taken."""
     return next(
         free for n in count(1) if not taken(free := name if n == 1 else f"{name}-{n}")
@@ -102,7 +102,7 @@ def title(text: str) -> str:
     )
 
 
-def untitled(shown: str) -> str:
+def unescaped_title(shown: str) -> str:
     """The text that `title` was given; a reference to no character stays as it is."""
     return _TITLE_ESCAPE.sub(_sign, shown) if "\\" in shown or "&" in shown else shown
 
@@ -114,7 +114,7 @@ def blocks(body: str) -> dict[str, str]:
     }
 
 
-def outside(body: str, name: str = "") -> str:
+def without_blocks(body: str, name: str = "") -> str:
     """`body` without its blocks and their markers, or without those of one name."""
     return _BLOCK.sub(
         lambda found: "" if name in {"", found["name"]} else found[0], body

@@ -18,7 +18,7 @@ from engram.core.policy import FilePolicy
 from engram.core.records import Problem
 from engram.errors import ConflictError
 from engram.vault.formats import plain_text
-from engram.vault.scalars import key_lines, quoted, resolved, scalar
+from engram.vault.scalars import format_scalar, key_lines, parse_scalar, quote_scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -241,7 +241,7 @@ def emit(keys: Mapping[str, object], body: str) -> bytes:
         line
         for key, value in keys.items()
         if value is not None
-        for line in key_lines(quoted(key), value)
+        for line in key_lines(quote_scalar(key), value)
     ]
     text = "\n".join(["---", *lines, "---", plain_text(body).rstrip("\n")]).rstrip("\n")
     return f"{text}\n".encode("utf-8", "replace")
@@ -342,7 +342,7 @@ def _plain_keys(fm: str, policy: FilePolicy) -> dict[str, Any] | None:
     keys: dict[str, Any] = {}
     key = ""
     for name, word, phrase in lines:
-        value = resolved(word) if word else phrase[1:-1] if phrase else None
+        value = parse_scalar(word) if word else phrase[1:-1] if phrase else None
         # a null that is written, an item that is not
         if value is None and (word or not name):
             return None
@@ -441,7 +441,7 @@ def _mapping(fm: str, node: yaml.MappingNode) -> dict[str, Any]:
 
 def _value(fm: str, node: yaml.Node) -> Any:
     if isinstance(node, yaml.ScalarNode):
-        return node.value if node.style else resolved(node.value)
+        return node.value if node.style else parse_scalar(node.value)
     if isinstance(node, yaml.SequenceNode):
         return [_value(fm, item) for item in node.value]
     assert isinstance(node, yaml.MappingNode)
@@ -507,7 +507,9 @@ def _patched(front: str, changed: Mapping[str, object], newline: str) -> str:
         if key not in known and value is not None
     }
     lines = [
-        line for key, value in fresh.items() for line in key_lines(quoted(key), value)
+        line
+        for key, value in fresh.items()
+        for line in key_lines(quote_scalar(key), value)
     ]
     return "".join([*chunks, *(line + newline for line in lines)])
 
@@ -579,7 +581,7 @@ def _rewritten(chunk: _Chunk, value: object, newline: str) -> str:
     if isinstance(value, list | tuple) and value and (kept := _kept_items(chunk, end)):
         head, indent, items = kept
         lines = [
-            _taken(items, item) or f"{indent}- {scalar(item)}{newline}"
+            _taken(items, item) or f"{indent}- {format_scalar(item)}{newline}"
             for item in value
         ]
         return head + "".join(lines) + tail
@@ -617,8 +619,10 @@ def _kept_items(
         upto = min(
             end, chunk.line_end(len(chunk.text[: _last(item) - chunk.start].rstrip()))
         )
-        value = item.value if item.style else resolved(item.value)
-        items.append((scalar("" if value is None else value), chunk.text[at:upto]))
+        value = item.value if item.style else parse_scalar(item.value)
+        items.append(
+            (format_scalar("" if value is None else value), chunk.text[at:upto])
+        )
         at = upto
     first = chunk.text[: node.value[0].start_mark.index - chunk.start]
     return head, first[first.rfind("\n") + 1 :].partition("-")[0], items
@@ -626,7 +630,7 @@ def _kept_items(
 
 def _taken(items: list[tuple[str, str]], value: object) -> str:
     """Take the source lines of the item that says `value`; '' if none is left."""
-    wanted = scalar(value)
+    wanted = format_scalar(value)
     for n, (form, source) in enumerate(items):
         if form == wanted:
             del items[n]

@@ -72,7 +72,7 @@ class Git:
     """The repository of one vault; `waiting` remembers, beside the vault, what is to be
     committed later.
 
-    `filtered` says of which notes no commit is made, or is ''; `taken` tells of stale
+    `filtered` says of which notes no commit is made, or is ''; `removed_locks` tells of stale
     locks that were removed.
     """
 
@@ -82,7 +82,7 @@ class Git:
         self.policy = policy
         self.seconds = policy.git_seconds
         self.filtered = ""
-        self.taken: list[str] = []
+        self.removed_locks: list[str] = []
         self._seen_file = waiting.with_name(SEEN)
         self._folder = Path()
         self._until = 0.0
@@ -90,7 +90,7 @@ class Git:
         self._configured: list[tuple[str, str]] = []
 
     @classmethod
-    def of(
+    def open(
         cls, root: Path, waiting: Path, policy: FilePolicy | None = None
     ) -> Git | None:
         """The vault's own repository; None where the vault is none, as inside a larger
@@ -121,7 +121,7 @@ class Git:
                 return "detached HEAD"
         return None
 
-    def away(self) -> str:
+    def other_checkout(self) -> str:
         """Why the files may be those of another time, so that nothing may be concluded
         from them; or ''.
         """
@@ -134,7 +134,7 @@ class Git:
             minutes = (time.time() - (self._folder / INDEX_LOCK).lstat().st_mtime) / 60
         except OSError:
             return "a git process is at work"
-        owner = git_process.held_open(self._folder / INDEX_LOCK, self.root)
+        owner = git_process.lock_owner(self._folder / INDEX_LOCK, self.root)
         if owner:
             return f"which {owner} may hold"
         return (
@@ -153,10 +153,10 @@ class Git:
                 age = time.time() - lock.lstat().st_mtime
                 if (
                     age >= self.policy.git_lock_minutes * 60
-                    and not git_process.held_open(lock, self.root)
+                    and not git_process.lock_owner(lock, self.root)
                 ):
                     disk.remove(lock)
-                    self.taken.append(
+                    self.removed_locks.append(
                         f"removed {lock}, {age / 60:.0f} minutes old, which no process held"
                     )
 
@@ -181,21 +181,22 @@ class Git:
         return f"{head} {index.st_ino} {index.st_size} {index.st_mtime_ns}"
 
     @property
-    def at_work(self) -> bool:
+    def is_locked(self) -> bool:
         """Whether a git holds the index just now, or left its lock behind."""
         return os.path.lexists(self._folder / INDEX_LOCK)
 
-    def moved(self) -> str:
-        """The stamp, if git was at work since `saw`, or is now; else ''."""
-        locked = self.at_work  # first: where the lock is gone, the index is the new one
+    def changed_stamp(self) -> str:
+        """The stamp, if git was at work since `mark_known`, or is now; else ''."""
+        # the lock first: once it is gone, the index is the new one
+        locked = self.is_locked
         stamp = self.stamp()
         return stamp if stamp and (locked or stamp != self._seen()) else ""
 
-    def saw(self, stamp: str, commit: str = "") -> None:
+    def mark_known(self, stamp: str, commit: str = "") -> None:
         """The files of this stamp are known, unless git is at work again; `commit` is
         HEAD's, asked for if absent.
         """
-        if not self.at_work and stamp == self.stamp():
+        if not self.is_locked and stamp == self.stamp():
             with suppress(EngramError):
                 commit = commit or self._head()
             disk.make_folders(self._seen_file.parent)
@@ -226,7 +227,7 @@ class Git:
 
         While git is at work, or does not answer, that is all of them.
         """
-        if self.at_work:
+        if self.is_locked:
             return set(paths)
         try:
             self._begin()
@@ -236,7 +237,7 @@ class Git:
         return {path for path in paths if states.get(path, "  ")[1] == " "}
 
     def deleted(self, paths: Collection[str]) -> set[str]:
-        """Those of the absent `paths` that a person deleted through git since `saw`:
+        """Those of the absent `paths` that a person deleted through git since `mark_known`:
         with `git rm`, or in a commit.
 
         Only where HEAD is on the same branch and moved forward along its history, or
@@ -247,8 +248,8 @@ class Git:
         if (
             not paths
             or not last
-            or self.at_work
-            or self.away()
+            or self.is_locked
+            or self.other_checkout()
             or not stamp.startswith("ref: ")
         ):
             return set()
@@ -276,11 +277,11 @@ class Git:
 
     # -- commits -----------------------------------------------------------------------
 
-    def waits(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether something is still to be committed."""
         return self.waiting.exists()
 
-    def note(self, paths: Iterable[str], kind: str = DUE) -> None:
+    def add_pending(self, paths: Iterable[str], kind: str = DUE) -> None:
         """Remember that these paths are to be committed. Raises StorageError."""
         disk.make_folders(self.waiting.parent)
         disk.append(self.waiting, _notes(kind, paths), set())
@@ -312,7 +313,7 @@ class Git:
                 return ""
             raise
         if found and before == self._seen():
-            self.saw(self.stamp(), found)
+            self.mark_known(self.stamp(), found)
         self._leave((noted - due).union(left), added - due)
         return found
 
@@ -335,7 +336,7 @@ class Git:
             return "", left
         from_list = ("--pathspec-from-file=-", "--pathspec-file-nul")
         if new := [path for path in changed if states[path] == "??"]:
-            self.note(new, ADDED)
+            self.add_pending(new, ADDED)
             self._run("add", *from_list, given=_listed(new))
         self._run(
             "commit",
@@ -401,7 +402,7 @@ class Git:
         }
         return {path: entries[path] for path in sorted(entries.keys() & set(paths))}
 
-    def run_kept(self, run: str) -> RecordedRun:
+    def run_from_commit(self, run: str) -> RecordedRun:
         """What a run did, from its commit: for undoing what the history does not hold
         any more (`X6`).
 

@@ -225,7 +225,7 @@ def _heard(
         ) from None
 
 
-def held_open(lock: Path, root: Path) -> str:
+def lock_owner(lock: Path, root: Path) -> str:
     """Which process may own a lock file of the repository in `root`, as far as this
     user may look; '' if none.
 

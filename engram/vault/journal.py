@@ -156,7 +156,7 @@ class Journal:
         self._newest = max(self._newest, *self._segments, 0)
         return self._backlog(problems)
 
-    def queue(self) -> UnfiledTurns:
+    def unfiled(self) -> UnfiledTurns:
         """What is not settled now."""
         with self._turnstile:
             return self._backlog(())
@@ -219,7 +219,7 @@ class Journal:
         }
         self._commit([{"kind": "park", "seqs": list(seqs), **state}])
 
-    def bury(self, seqs: Sequence[int], attempts: int, reason: str) -> None:
+    def give_up(self, seqs: Sequence[int], attempts: int, reason: str) -> None:
         """These turns are a dead letter; `park` brings them back."""
         self._commit(
             [

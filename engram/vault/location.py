@@ -163,7 +163,7 @@ def choose(
     return place(_fresh(vault, vault_id, known))
 
 
-def chosen_again(place: Place, vault: str, vault_id: str) -> Place:
+def choose_again(place: Place, vault: str, vault_id: str) -> Place:
     """What `choose` says of the vault now, by whatever vaults are recorded since."""
     return choose(vault, vault_id, place.home, place.id_at)
 

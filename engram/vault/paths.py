@@ -7,7 +7,7 @@ no link is followed.
 A file system allows any bytes in a name but `/` and NUL. Python holds those that are
 not UTF-8 as lone surrogates, which neither SQLite nor JSON nor a note can hold. Such a
 name never leaves this module as it is: `is_text` tells it, the file is a problem of
-code `name`, and `shown` writes it for a person.
+code `name`, and `printable` writes it for a person.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ IGNORED = (
 them.
 """
 
-READ_AGAIN = -1
+NO_INODE = -1
 """No file has this inode: a stat that holds it differs from every other."""
 
 _UNSHOWN = re.compile(
@@ -84,10 +84,10 @@ class Stat(NamedTuple):
 
 NOT_TEXT = "the name of the file, or of its folder, is not UTF-8; rename it"
 
-UNKNOWN = Stat(READ_AGAIN, 0, 0)
+UNKNOWN = Stat(NO_INODE, 0, 0)
 """Of a file of which only the name is known; it is read again with every look."""
 
-Seen = tuple[int, int, int]
+StatRow = tuple[int, int, int]
 """A `Stat` as a bare row: a start compares one for each file."""
 
 
@@ -101,7 +101,7 @@ class Walk:
     """
 
     files: dict[str, Stat] = field(default_factory=dict)
-    known: dict[str, Seen] = field(default_factory=dict)
+    known: dict[str, StatRow] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     unseen: set[str] = field(default_factory=set)
 
@@ -115,22 +115,22 @@ def kind_of(path: str) -> Kind | None:
         or any(map(_IGNORED.fullmatch, parts))
     ):
         return None
-    return kind_at(path)
+    return kind_of_indexed(path)
 
 
-def kind_at(path: str) -> Kind:
+def kind_of_indexed(path: str) -> Kind:
     """What the file at `path` is, where it is known that it is not passed over."""
     folder, _, below = path.partition("/")
     return FOLDERS.get(folder, "note") if below else "note"
 
 
-def above(path: str) -> list[str]:
+def parent_folders(path: str) -> list[str]:
     """The folders that hold `path`."""
     parts = path.split("/")
     return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
-def passed_over(path: str) -> bool:
+def is_ignored(path: str) -> bool:
     """Whether nothing at or below the folder `path` is of interest."""
     parts = path.split("/")
     return parts[0] in NOT_INDEXED or any(map(_IGNORED.fullmatch, parts))
@@ -154,7 +154,7 @@ def is_text(path: str) -> bool:
     return True
 
 
-def shown(path: str) -> str:
+def printable(path: str) -> str:
     r"""`path` as a person or a program is told it: on one line, printable, always UTF-8.
 
     A byte that is not UTF-8 becomes `\xe9`, a control character `\n` or `\x1b`, a sign that turns the direction of
@@ -180,7 +180,7 @@ def stat_of(result: os.stat_result) -> Stat:
     return Stat(result.st_ino & _INT64, result.st_size, result.st_mtime_ns)
 
 
-def walk(root: str, path: str = "", known: dict[str, Seen] | None = None) -> Walk:
+def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> Walk:
     """Every indexable file at or below `path` with its stat; `root` is absolute and
     free of symbolic links.
 
@@ -189,7 +189,7 @@ def walk(root: str, path: str = "", known: dict[str, Seen] | None = None) -> Wal
     found = Walk(known={} if known is None else known)
     start = f"{root}/{path}" if path else root
     try:
-        if any(os.path.islink(f"{root}/{folder}") for folder in above(path)):  # noqa: PTH114
+        if any(os.path.islink(f"{root}/{folder}") for folder in parent_folders(path)):  # noqa: PTH114
             return found
         what = os.lstat(start)
     except (FileNotFoundError, NotADirectoryError):
@@ -200,7 +200,7 @@ def walk(root: str, path: str = "", known: dict[str, Seen] | None = None) -> Wal
         _not_seen(found, path, fault)
         return found
     if stat.S_ISDIR(what.st_mode):
-        if not path or not passed_over(path):
+        if not path or not is_ignored(path):
             _walk_folders(root, path, found)
     elif kind_of(path):
         if stat.S_ISREG(what.st_mode) and _name_is_text(path, found):
@@ -252,7 +252,7 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
 def _not_seen(found: Walk, path: str, fault: OSError) -> None:
     found.unseen.add(path)
     why = f"it cannot be read ({fault.strerror}), so what is in it is not known"
-    found.problems.append(Problem("unreadable", why, shown(path) or "."))
+    found.problems.append(Problem("unreadable", why, printable(path) or "."))
 
 
 def _look_at(
@@ -289,13 +289,13 @@ def _look_at_link(root: str, path: str, found: Walk) -> None:
             Problem(
                 "symlink-out",
                 "this link leads out of the vault and is not followed",
-                shown(path),
+                printable(path),
             )
         )
 
 
 def _name_is_text(path: str, found: Walk) -> bool:
     if not is_text(path):
-        found.problems.append(Problem("name", NOT_TEXT, shown(path)))
+        found.problems.append(Problem("name", NOT_TEXT, printable(path)))
         return False
     return True

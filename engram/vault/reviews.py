@@ -86,7 +86,7 @@ def section(why: str, quote: str = "", answers: tuple[str, ...] = DOUBT) -> str:
     )
 
 
-def conflict(
+def conflict_note(
     new: Fact,
     old: Fact,
     why: str,
@@ -128,7 +128,7 @@ def case_id(first: str, second: str) -> str:
     )
 
 
-def ticked(body: str) -> list[str]:
+def ticked_answers(body: str) -> list[str]:
     """The answers whose boxes are ticked, in order, each once."""
     section_of = _section(body)
     boxes = _BOX.finditer(body, *section_of) if section_of else ()
@@ -143,11 +143,11 @@ def decision(body: str) -> str | None:
     >>> decision("Words.\n\n## Review\n\n  * [X] keep it\n  * [ ] Drop it\n")
     'keep'
     """
-    answers = ticked(body)
+    answers = ticked_answers(body)
     return answers[0] if len(answers) == 1 else None
 
 
-def asks(body: str) -> bool:
+def has_question(body: str) -> bool:
     """Whether the note has a part with boxes."""
     return _section(body) is not None
 
@@ -156,7 +156,7 @@ def problems(body: str, path: str, first: int) -> Iterator[Problem]:
     """What keeps ticks from being carried out; `first` is the number of the body's
     first line in the file.
     """
-    answers = ticked(body)
+    answers = ticked_answers(body)
     if len(answers) > 1:
         heading = _HEADING.search(body)
         assert heading is not None
@@ -185,7 +185,7 @@ def quoted(body: str) -> str:
     return original("\n".join(lines))
 
 
-def settled(body: str) -> str:
+def without_question(body: str) -> str:
     """`body` without what `section` wrote; a person's own lines among it stay, under
     their heading.
     """

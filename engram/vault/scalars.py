@@ -26,7 +26,7 @@ _MISREAD = re.compile(
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
-def resolved(text: str) -> str | float | bool | None:
+def parse_scalar(text: str) -> str | float | bool | None:
     """What a plain scalar stands for in the 1.2 core schema; over-long numbers stay
     text.
     """
@@ -47,14 +47,14 @@ def key_lines(name: str, value: object) -> list[str]:
     """The lines of one key; TypeError for a nested value."""
     if isinstance(value, list | tuple):
         return (
-            [f"{name}:", *(f"  - {scalar(item)}" for item in value)]
+            [f"{name}:", *(f"  - {format_scalar(item)}" for item in value)]
             if value
             else [f"{name}: []"]
         )
-    return [f"{name}: {scalar(value)}"]
+    return [f"{name}: {format_scalar(value)}"]
 
 
-def scalar(value: object) -> str:
+def format_scalar(value: object) -> str:
     """One value on one line, numbers with at most two decimals; TypeError for anything
     but text, number, bool.
     """
@@ -66,12 +66,12 @@ def scalar(value: object) -> str:
         case float():
             return f"{value:.2f}".rstrip("0").rstrip(".")
         case str():
-            return quoted(value)
+            return quote_scalar(value)
     message = f"a note cannot hold {type(value).__name__} here"
     raise TypeError(message)
 
 
-def quoted(text: str) -> str:
+def quote_scalar(text: str) -> str:
     """`text` as a scalar: plain where every YAML reader agrees that it is text, else in
     double quotes.
     """
@@ -80,7 +80,7 @@ def quoted(text: str) -> str:
         plain
         and ": " not in text
         and " #" not in text
-        and resolved(text) is text
+        and parse_scalar(text) is text
         and not _MISREAD.fullmatch(text)
     ):
         return text

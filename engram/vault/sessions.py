@@ -18,14 +18,14 @@ from engram.errors import BadRequestError, ConflictError
 from engram.vault import frontmatter as notes
 from engram.vault.formats import (
     inert,
+    is_repeated,
     original,
     plain_text,
-    repeated,
     time_text,
     time_value,
     title,
-    untitled,
-    unused,
+    unescaped_title,
+    unused_name,
 )
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def stem(session: str, day: datetime, taken: Callable[[str], bool]) -> str:
 
     `taken` says whether a stem is in use; such a name gets `-2`, `-3` …
     """
-    return unused(f"{day:%Y-%m-%d}-{slug(session)}", taken)
+    return unused_name(f"{day:%Y-%m-%d}-{slug(session)}", taken)
 
 
 def path(stem: str) -> str:
@@ -243,7 +243,7 @@ def _clock(when: datetime, day: date, zone: tzinfo) -> str:
     return (
         date_part
         + text[11 : 19 if local.second else 16]
-        + (text[19:] if repeated(local) else "")
+        + (text[19:] if is_repeated(local) else "")
     )
 
 
@@ -308,14 +308,14 @@ def _section(lines: Sequence[str]) -> tuple[int, int]:
 def _turn(block: _TurnBlock, session: str, persona: str | None, when: datetime) -> Turn:
     name, _, origin = block.fields.partition("|")
     return Turn(
-        id=untitled(name) or f"t{block.number}",
+        id=unescaped_title(name) or f"t{block.number}",
         session=session,
         role=block.head["role"].casefold(),
         text=block.text,
         occurred_at=when,
-        speaker=untitled(block.speaker),
+        speaker=unescaped_title(block.speaker),
         persona=persona,
-        origin=untitled(origin) or "chat",
+        origin=unescaped_title(origin) or "chat",
     )
 
 

@@ -19,7 +19,7 @@ from engram.core.records import Create, Move
 from engram.core.text import HASH_VERSION
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.vault import disk, facts, frontmatter
-from engram.vault.paths import shown, walk
+from engram.vault.paths import printable, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -277,8 +277,8 @@ class Vault:
             try:
                 saved += self._settle(hidden, now, grace)
             except EngramError as fault:
-                self.unsettled[shown(hidden.relative_to(self.root).as_posix())] = shown(
-                    str(fault)
+                self.unsettled[printable(hidden.relative_to(self.root).as_posix())] = (
+                    printable(str(fault))
                 )
         return saved
 

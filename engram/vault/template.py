@@ -33,7 +33,7 @@ def template_folder() -> Path:
     )
 
 
-def check(vault: Path) -> None:
+def check_vault(vault: Path) -> None:
     """Raise NotFoundError where `vault` is no vault: what stands there instead, and how
     to make one.
     """
@@ -49,42 +49,42 @@ def check(vault: Path) -> None:
         raise NotFoundError("this folder is no vault", where=str(vault), fix=fix)
 
 
-def check_room(vault: Path) -> None:
+def check_creatable(vault: Path) -> None:
     """Raise BadRequestError where no vault can be made, since a file stands in its way."""
     if file := _in_the_way(vault):
         raise BadRequestError(_A_FILE, where=str(file), fix=_NAME_ANOTHER)
 
 
-def missing(vault: Path, vault_id: str, template: Path) -> dict[str, bytes]:
+def missing_files(vault: Path, vault_id: str, template: Path) -> dict[str, bytes]:
     """The template's files that `vault` lacks, by relative path; `vault_id` goes into a
     new engram.toml.
 
     Raises BadRequestError where a file stands in the way of the folder.
     """
-    check_room(vault)
+    check_creatable(vault)
     lacking = {}
     for source in sorted(template.rglob("*")):
         path = source.relative_to(template).as_posix()
         if source.is_file() and not _stands(vault, path):
             lacking[path] = source.read_bytes()
     if SETTINGS in lacking or not _stands(vault, SETTINGS):
-        lacking[SETTINGS] = named(lacking.get(SETTINGS, b""), vault_id)
+        lacking[SETTINGS] = with_id(lacking.get(SETTINGS, b""), vault_id)
     return lacking
 
 
-def named(settings: bytes, vault_id: str) -> bytes:
+def with_id(settings: bytes, vault_id: str) -> bytes:
     """The text of an engram.toml with this id instead of its own."""
     return f'id = "{vault_id}"\n'.encode() + _ID_LINE.sub(b"", settings, count=1)
 
 
-def plant(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
+def create_vault(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
     """Make `vault` a vault and return the paths of the new files; what stands already
     stays as it is.
 
     New folders are 0700 and new files 0600. Raises ForbiddenError where a link leads
     out of the folder, BadRequestError where a file stands in its way.
     """
-    lacking = missing(vault, vault_id, template)
+    lacking = missing_files(vault, vault_id, template)
     disk.make_folders(vault)
     with disk.DeferredSyncs() as pending:
         for folder in FOLDERS:

@@ -86,7 +86,7 @@ class UndoHistory:
             )
         return found[0]
 
-    def keep(
+    def record(
         self, run: str, steps: Iterable[FileStep], contents: Mapping[str, bytes]
     ) -> None:
         """Write down a run, durably, before it begins; ConflictError where one of this
@@ -121,7 +121,7 @@ class UndoHistory:
             raise self._damaged(run)
         return RecordedRun(run, steps, contents)
 
-    def finished(self, run: str) -> None:
+    def mark_finished(self, run: str) -> None:
         """All that the run planned is done, or was refused."""
         disk.write_derived(self.folder / DONE, run.encode())
 
@@ -154,7 +154,7 @@ class UndoHistory:
         )
 
 
-def cost(step: FileStep, raw: bytes) -> int:
+def recorded_size(step: FileStep, raw: bytes) -> int:
     """About how many bytes it takes to keep a step that replaces `raw`."""
     return (
         0
@@ -166,7 +166,7 @@ def cost(step: FileStep, raw: bytes) -> int:
 # -- carrying out ----------------------------------------------------------------------
 
 
-def put(
+def apply_step(
     vault: Vault, step: FileStep, content: bytes, pending: set[Path] | None = None
 ) -> dict[str, bytes]:
     """Do one step: `content` is what the file is to hold; what each path holds
@@ -227,7 +227,7 @@ class UndoPlan:
     replaced: Mapping[str, bytes]
 
 
-def back(vault: Vault, kept: RecordedRun) -> UndoPlan:
+def plan_undo(vault: Vault, kept: RecordedRun) -> UndoPlan:
     """The way back from where the files stand now; nothing for what stands as before
     the run already (`X6`).
     """
@@ -319,7 +319,7 @@ def _grew(step: FileStep, here: str, raw: bytes) -> bool:
     return log and disk.sha256(raw[: step.size]) == step.now
 
 
-def settled(vault: Vault, steps: Iterable[FileStep]) -> dict[str, bytes]:
+def settle_steps(vault: Vault, steps: Iterable[FileStep]) -> dict[str, bytes]:
     """After a run that was cut short: what paths hold, b'' for nothing, as far as that
     is the run's doing.
 
@@ -337,7 +337,7 @@ def settled(vault: Vault, steps: Iterable[FileStep]) -> dict[str, bytes]:
             )
             if gone and step.after and disk.sha256(raw) == step.was != step.now:
                 try:
-                    put(
+                    apply_step(
                         vault,
                         FileStep(step.after, step.before, step.was, step.was),
                         raw,

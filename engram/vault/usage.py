@@ -99,16 +99,16 @@ def merged(seen: Sequence[Usage], most_stability: float) -> Usage:
 class UsageLog:
     """What all devices saw of each memory.
 
-    `of` and `note` may be called from any thread; `refresh`, `flush` and `compact`
+    `of` and `record` may be called from any thread; `refresh`, `flush` and `compact`
     belong to the one writer. What was noted since the last `flush` is lost in a crash;
-    `known` is False until the files were read.
+    `loaded` is False until the files were read.
     """
 
     def __init__(self, vault: Vault, device: str, policy: UsagePolicy) -> None:
         self.vault = vault
         self.device = device
         self.policy = policy
-        self.known = False
+        self.loaded = False
         self.path = f"{USAGE}/{device}.jsonl"
         self._held: dict[str, dict[str, Usage]] = {device: {}}
         self._met: dict[str, dict[str, datetime]] = {device: {}}
@@ -132,13 +132,13 @@ class UsageLog:
         used = merged(seen, self.policy.most_stability) if len(seen) > 1 else seen[0]
         return replace(used, met=met or self._unused.met)
 
-    def met(self, key: str) -> datetime | None:
+    def first_met(self, key: str) -> datetime | None:
         """When the note of this key was first met, on any device; None where no line
         names it.
         """
         return self._first.get(key)
 
-    def meet(self, met: Mapping[str, datetime], *, written: bool = False) -> None:
+    def record_met(self, met: Mapping[str, datetime], *, written: bool = False) -> None:
         """These notes were first met then, unless they were met before; saved by the
         next `flush`.
 
@@ -159,7 +159,7 @@ class UsageLog:
             self._first |= fresh
             self._unused = Usage(met=self._first.get(ALL))
 
-    def note(self, updates: Mapping[str, Usage]) -> None:
+    def record(self, updates: Mapping[str, Usage]) -> None:
         """From now on these memories stand so: `of` them, bumped. Counts never fall;
         saved by the next `flush`.
         """
@@ -237,7 +237,7 @@ class UsageLog:
             self._refresh_met(read, stats)
             self._lines = self._lines if self.device in stats else 0
             self._stats = stats
-            self.known = True
+            self.loaded = True
 
     def _refresh_met(self, read: Mapping[str, _Log], stats: Mapping[str, Stat]) -> None:
         if (

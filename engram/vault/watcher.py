@@ -31,7 +31,7 @@ from watchdog.events import (
 from watchdog.observers.polling import PollingObserver
 
 from engram.vault.inotify import EventQueue, observer
-from engram.vault.paths import kind_of, passed_over
+from engram.vault.paths import is_ignored, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -264,7 +264,7 @@ class Watcher:
 
     def _is_skipped(self, folder: str) -> bool:
         relative = self._relative(folder)
-        return relative not in {"", _GIT} and passed_over(relative)
+        return relative not in {"", _GIT} and is_ignored(relative)
 
 
 class _Handler(FileSystemEventHandler):
@@ -280,7 +280,7 @@ class _Handler(FileSystemEventHandler):
 
 
 def _is_watched(path: str, *, folder: bool) -> bool:
-    return not passed_over(path) if folder else kind_of(path) is not None
+    return not is_ignored(path) if folder else kind_of(path) is not None
 
 
 def _identity(root: Path) -> tuple[int, int] | None:

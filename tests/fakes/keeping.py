@@ -49,7 +49,7 @@ class Keeping:
         begun = {ALL: datetime(2000, 1, 1, tzinfo=UTC)}
         usage_log = UsageLog(memory.vault, DEVICE, policy.usage)
         usage_log.refresh(self.clock())
-        usage_log.meet(begun)  # the log is as old as any memory here
+        usage_log.record_met(begun)  # the log is as old as any memory here
         usage_log.flush()
         memory.usage_tracker.flush()
         self.usage_tracker = UsageTracker(
@@ -129,7 +129,7 @@ class Keeping:
     def used(self, name, *, days=0.0, access=1, **changes):
         """The memory was last recalled so many days ago."""
         usage = Usage(access=access, last_access=self.clock() - timedelta(days=days))
-        self.usage_tracker.usage_log.note({name: replace(usage, **changes)})
+        self.usage_tracker.usage_log.record({name: replace(usage, **changes)})
 
     def seen(self, name):
         """The memory as its note says now."""

@@ -176,7 +176,7 @@ def each_memory_has_its_box(root: Path, kept: Kept) -> None:
     tell the same.
     """
     held = (
-        boxes.held_from((root / "vault" / boxes.OPEN).read_bytes())[0]
+        boxes.open_boxes_from((root / "vault" / boxes.OPEN).read_bytes())[0]
         if kept.boxes
         else ()
     )

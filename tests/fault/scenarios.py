@@ -288,7 +288,7 @@ class JournalWork:
             if seq := stored.get(f"id-{first + 2}"):
                 journal.park([seq], 2, WHEN, "model is away")
                 if first == 1:
-                    journal.bury([seq], 3, "given up")
+                    journal.give_up([seq], 3, "given up")
                     ack(f"buried {first + 2}")
 
         yield lambda: store(first)

@@ -227,7 +227,7 @@ def lived(tmp_path_factory):
     ]
     keeping.plant(*wishes)
     for name in used:
-        keeping.usage_tracker.usage_log.note(
+        keeping.usage_tracker.usage_log.record(
             {name: Usage(access=3, last_access=NOW - timedelta(days=20))}
         )
     keeping.usage_tracker.flush()

@@ -456,7 +456,7 @@ class Machine(RuleBasedStateMachine):
         self.git("checkout", "-q", commit)
         waiting = {
             filed.turn.id: filed.turn.text
-            for _, filed in self.memory.journal.queue().turns
+            for _, filed in self.memory.journal.unfiled().turns
         }
         self.account = deepcopy(account)
         there = turns_filed(self.vault)
@@ -525,7 +525,7 @@ class Machine(RuleBasedStateMachine):
         )
         try:
             cold.scan(None)
-            cold.add_turns([filed for _, filed in self.memory.journal.queue().turns])
+            cold.add_turns([filed for _, filed in self.memory.journal.unfiled().turns])
             warm = self.memory.index
             assert warm.tombstones.keys == cold.tombstones.keys
             assert warm.counts() == cold.counts()
@@ -553,7 +553,9 @@ class Machine(RuleBasedStateMachine):
         assert not missing, f"a person's lines are gone: {missing}"
         filed = turns_filed(self.vault)
         if self.memory:
-            waiting = {filed.turn.id for _, filed in self.memory.journal.queue().turns}
+            waiting = {
+                filed.turn.id for _, filed in self.memory.journal.unfiled().turns
+            }
             places = {
                 name: filed[name] or int(name in waiting) for name in self.account.turns
             }

@@ -295,7 +295,7 @@ def test_a_title_is_one_line_and_is_taken_back_exactly(text):
     shown = formats.title(text)
     assert "\n" not in shown
     assert "%" not in shown
-    assert formats.untitled(shown) == text
+    assert formats.unescaped_title(shown) == text
 
 
 instants = st.datetimes(

@@ -88,12 +88,12 @@ class World:
                 gap_days=days,
                 gradient=usage.gradient + (0.1 if days > usage.gap_days else -0.05),
             )
-            usage_log.note(
+            usage_log.record(
                 {memory: replace(bumped, gradient=max(0.1, bumped.gradient))}
             )
             self.heard[memory] += 1
         elif what == "confirm":
-            usage_log.note(
+            usage_log.record(
                 {
                     memory: replace(
                         usage,

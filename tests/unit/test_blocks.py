@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engram.core.policy import FilePolicy
 from engram.core.records import BlockEdit, Line
 from engram.vault import frontmatter
-from engram.vault.blocks import amended, lines_of, page_from, text_of
+from engram.vault.blocks import apply_block_edit, block_lines, block_text, page_from
 
 LIMITS = FilePolicy()
 WORDS = (
@@ -34,10 +34,12 @@ LINES = st.lists(
 def test_lines_read_back_as_they_were_written(lines, name):
     """Whatever the words are; a second writing changes nothing."""
     change = BlockEdit("n.md", "", blocks={name: tuple(lines)}, title="Anna")
-    raw = amended(b"", change, LIMITS)
+    raw = apply_block_edit(b"", change, LIMITS)
     held = page_from(frontmatter.read(raw)).blocks.get(name, ())
     assert [one.sources for one in held] == [one.sources for one in lines]
-    assert amended(raw, BlockEdit("n.md", "", blocks={name: held}), LIMITS) == raw
+    assert (
+        apply_block_edit(raw, BlockEdit("n.md", "", blocks={name: held}), LIMITS) == raw
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,8 +47,8 @@ def test_lines_read_back_as_they_were_written(lines, name):
     ["a [[x|1]]", "- a", "%% engram:end card %%", "![[x]] <b>", "`= x`", "a ^b"],
 )
 def test_no_words_are_markup(words):
-    text = text_of([Line(words, ("n",))], "card")
-    assert lines_of(text) == (Line(words, ("n",)),)
+    text = block_text([Line(words, ("n",))], "card")
+    assert block_lines(text) == (Line(words, ("n",)),)
     assert text.count("[[") == 1
 
 
@@ -57,7 +59,7 @@ def test_what_a_person_wrote_keeps_every_byte(sign):
     and goes.
     """
     own = f"\ufeff---{sign}type:  person # mine{sign}---{sign}# Anna{sign}{sign}\tMine.  {sign}{sign}last".encode()
-    told = amended(
+    told = apply_block_edit(
         own,
         BlockEdit("n.md", "", {"seen": "x"}, {"description": (Line("So.", ("a",)),)}),
         LIMITS,
@@ -68,7 +70,7 @@ def test_what_a_person_wrote_keeps_every_byte(sign):
     )
     assert told.startswith(own[: own.index(b"mine") + 4])
     assert told.endswith(f"\tMine.  {sign}{sign}last".encode())
-    gone = amended(
+    gone = apply_block_edit(
         told, BlockEdit("n.md", "", {"seen": None}, {"description": ()}), LIMITS
     )
     assert gone.replace(sign.encode(), b"") == own.replace(sign.encode(), b"")
@@ -79,7 +81,7 @@ def test_a_link_to_what_goes_becomes_its_name_where_we_wrote_it():
     """In keys and between the markers, with and without words of its own; a person's
     words keep every byte.
     """
-    raw = amended(
+    raw = apply_block_edit(
         b"",
         BlockEdit(
             "n.md",
@@ -91,7 +93,7 @@ def test_a_link_to_what_goes_becomes_its_name_where_we_wrote_it():
         LIMITS,
     )
     raw += b"Mine: [[a b]]\n"
-    done = amended(raw, BlockEdit("n.md", "", unlink="a b"), LIMITS).decode()
+    done = apply_block_edit(raw, BlockEdit("n.md", "", unlink="a b"), LIMITS).decode()
     assert done.count("[[") == 1
     assert "memory: a b\n" in done
     assert "- So. a b\n" in done

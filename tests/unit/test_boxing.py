@@ -98,7 +98,7 @@ class Bench:
 
     def held(self):
         """The boxes as `state/open-boxes.jsonl` has them."""
-        return forms.held_from((self.settings.vault / forms.OPEN).read_bytes())[0]
+        return forms.open_boxes_from((self.settings.vault / forms.OPEN).read_bytes())[0]
 
     def traces(self):
         """The traces of `state/traces.json`."""
@@ -297,7 +297,7 @@ def test_the_traces_are_made_again_from_the_box_notes(bench, spoil):
     (bench.settings.vault / "boxes" / "mine.md").write_text("A note of my own.")
     (bench.settings.vault / "boxes" / "link.md").symlink_to("/etc/hostname")
     assert (
-        forms.traces_text(forms.rebuilt(bench.vault, bench.settings.zone))
+        forms.traces_text(forms.traces_from_notes(bench.vault, bench.settings.zone))
         == path.read_bytes()
     )
 
@@ -651,6 +651,6 @@ def test_a_private_box_and_another_ones_are_on_two_traces(bench):
     bench.box_writer.save()
     held = bench.settings.vault / "state" / "traces.json"
     assert (
-        forms.traces_text(forms.rebuilt(bench.vault, bench.settings.zone))
+        forms.traces_text(forms.traces_from_notes(bench.vault, bench.settings.zone))
         == held.read_bytes()
     )

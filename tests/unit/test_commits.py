@@ -280,10 +280,10 @@ def test_a_process_that_ends_between_add_and_commit_is_finished_by_the_next(
     repository, tmp_path
 ):
     """What we had put into the index is ours, though it is staged."""
-    git = Git.of(repository.root, tmp_path / "waiting")
+    git = Git.open(repository.root, tmp_path / "waiting")
     repository.write("facts/a.md", "1\n")
-    git.note(["facts/a.md"])
-    git.note(["facts/a.md"], ADDED)
+    git.add_pending(["facts/a.md"])
+    git.add_pending(["facts/a.md"], ADDED)
     repository("add", "facts/a.md")
     repository.write("facts/a.md", "2\n")
     assert git.commit((), "late", "extract")
@@ -298,14 +298,14 @@ def test_a_process_that_ends_between_add_and_commit_is_finished_by_the_next(
 
 
 def test_a_waiting_list_of_any_content_is_understood(repository, tmp_path):
-    git = Git.of(repository.root, tmp_path / "waiting")
+    git = Git.open(repository.root, tmp_path / "waiting")
     repository.write("facts/a.md", "1\n")
     git.waiting.write_text(
         '[]\n{}\n["due"]\n["due", 1]\n\0\n["due", "facts/a.md"]\n["due", "fac'
     )
     assert git.commit((), "late", "extract")
     assert repository.status() == []
-    assert not git.waits()
+    assert not git.has_pending()
 
 
 def test_a_disk_that_refuses_the_note_refuses_no_operation(repository, kept):

@@ -160,9 +160,9 @@ def test_edges_like_another_are_those_of_its_source_and_label(vault):
             EdgeRow(SIMILAR),
         ]
     )
-    assert len(kept.like(replace(SISTER, source="concept:anna"))) == 2
-    assert kept.like(replace(SISTER, label="boss")) == {}
-    assert kept.like(replace(SIMILAR, target="x")) == {
+    assert len(kept.same_relation(replace(SISTER, source="concept:anna"))) == 2
+    assert kept.same_relation(replace(SISTER, label="boss")) == {}
+    assert kept.same_relation(replace(SIMILAR, target="x")) == {
         edge_id(SIMILAR): EdgeRow(SIMILAR)
     }
 

@@ -231,7 +231,7 @@ def test_a_statement_that_looks_like_markup_reads_back():
         body
         == "&lt;% x %> &#33;&#91;[y]]\n&#35;# History\n&#96;``dataviewjs\n&lt;script>\n\n![[s#^t1]]\n"
     )
-    assert facts.text_of(body) == text
+    assert facts.statement_of(body) == text
     assert facts.fact_body("plain ") == "plain\n"
 
 
@@ -378,6 +378,8 @@ def test_what_asks_a_person_is_no_part_of_the_statement():
         == "Anna drinks coffee."
     )
     assert fact("id: x", "A.\n\n## Review \n\nx\n\n## History\n\n- B\n").text == "A."
-    assert facts.text_of(facts.fact_body("A.\n## Review\nB.")) == "A.\n## Review\nB."
+    assert (
+        facts.statement_of(facts.fact_body("A.\n## Review\nB.")) == "A.\n## Review\nB."
+    )
     assert fact("kind: review\nstatus: review").kind == "review"
     assert fact("kind: review\nttl_policy: ephemeral\ncreated: 2026-11-01").expires

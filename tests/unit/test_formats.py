@@ -57,12 +57,12 @@ def test_what_a_plugin_could_run_is_shown_as_text(text, shown):
 def test_a_title_shows_its_text_and_nothing_else(text, shown):
     """No link, no HTML, no comment end."""
     assert formats.title(text) == shown
-    assert formats.untitled(shown) == text
+    assert formats.unescaped_title(shown) == text
 
 
 def test_a_reference_to_no_character_stays_as_it_is():
     """A person may type anything into a title."""
-    assert formats.untitled("&#9999999; &#55296; \\") == "&#9999999; &#55296; \\"
+    assert formats.unescaped_title("&#9999999; &#55296; \\") == "&#9999999; &#55296; \\"
 
 
 def test_text_that_markdown_cannot_hold_is_replaced():
@@ -119,8 +119,8 @@ def test_the_offset_is_written_only_in_the_hour_that_repeats():
 def test_a_taken_name_gets_the_first_free_number():
     """Counting from two."""
     taken = {"a", "a-2"}
-    assert formats.unused("a", taken.__contains__) == "a-3"
-    assert formats.unused("b", taken.__contains__) == "b"
+    assert formats.unused_name("a", taken.__contains__) == "a-3"
+    assert formats.unused_name("b", taken.__contains__) == "b"
 
 
 BEGIN, END = "%% engram:begin list %%", "%% engram:end list %%"

@@ -252,7 +252,7 @@ def test_an_edit_that_would_not_read_back_is_refused():
 )
 def test_a_value_is_quoted_where_a_yaml_reader_could_mistake_it(value, written):
     """And only there."""
-    assert scalars.scalar(value) == written
+    assert scalars.format_scalar(value) == written
 
 
 def test_a_nested_value_is_not_written():

@@ -28,16 +28,16 @@ def repository(settings):
 
 @pytest.fixture
 def git(repository, tmp_path):
-    return Git.of(repository.root, tmp_path / "state" / "waiting.json")
+    return Git.open(repository.root, tmp_path / "state" / "waiting.json")
 
 
 def test_a_folder_that_is_no_repository_has_no_git(tmp_path, repository):
     """Nor has one inside a larger repository: that is somebody else's."""
     below = repository.root / "below"
     below.mkdir()
-    assert Git.of(below, tmp_path / "waiting") is None
+    assert Git.open(below, tmp_path / "waiting") is None
     (below / ".git").mkdir()
-    assert Git.of(below, tmp_path / "waiting") is None
+    assert Git.open(below, tmp_path / "waiting") is None
 
 
 def test_one_operation_is_one_commit_of_its_own_paths(repository, git):
@@ -92,20 +92,20 @@ def test_the_first_commit_of_a_repository_may_be_ours(tmp_path):
     root.mkdir()
     subprocess.run(["git", "init", "--quiet", str(root)], check=True)
     (root / "a.md").write_text("a\n")
-    assert Git.of(root, tmp_path / "waiting").commit(["a.md"], "first", "extract")
+    assert Git.open(root, tmp_path / "waiting").commit(["a.md"], "first", "extract")
 
 
 def test_a_run_is_committed_alone_for_it_is_taken_back_alone(repository, git):
     """What else waits goes along with the next operation."""
     repository.write("sessions/a.md", "words\n")
     repository.write("facts/a.md", "a\n")
-    git.note(["sessions/a.md"])
+    git.add_pending(["sessions/a.md"])
     git.commit(["facts/a.md"], "nightly", "consolidate", "01RUN")
-    assert [step.after for step in git.run_kept("01RUN").steps] == ["facts/a.md"]
-    assert git.waits()
+    assert [step.after for step in git.run_from_commit("01RUN").steps] == ["facts/a.md"]
+    assert git.has_pending()
     git.commit((), "late", "extract")
     assert repository.status() == []
-    assert not git.waits()
+    assert not git.has_pending()
 
 
 def test_a_merge_in_progress_is_not_touched(repository, git):
@@ -132,7 +132,7 @@ def test_what_waits_is_remembered_across_a_restart(repository, git, tmp_path):
     repository.write("facts/a.md", "a\n")
     git.commit(["facts/a.md"], "one", "extract")
     repository("merge", "--abort")
-    again = Git.of(repository.root, tmp_path / "state" / "waiting.json")
+    again = Git.open(repository.root, tmp_path / "state" / "waiting.json")
     assert again.commit([], "late", "extract")
     assert not (tmp_path / "state" / "waiting.json").exists()
     assert repository.status() == []

@@ -45,7 +45,7 @@ def repository(settings):
 
 @pytest.fixture
 def git(repository, tmp_path):
-    return Git.of(repository.root, tmp_path / "state" / "waiting.json")
+    return Git.open(repository.root, tmp_path / "state" / "waiting.json")
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_no_program_that_the_configuration_names_is_run(hostile, git):
         assert git.checked_out(paths) == set(paths)
     repository.write(paths[0], "three\n")
     assert git.checked_out(paths) == set(paths[1:])
-    assert len(git.run_kept("01RUN").steps) == len(paths)
+    assert len(git.run_from_commit("01RUN").steps) == len(paths)
     assert git.busy() is None
     assert sorted(path.name for path in canaries.iterdir()) == []
 
@@ -164,7 +164,7 @@ def test_what_a_required_filter_hides_is_not_committed_in_plain_words(repository
     ]
     assert "git-crypt" in git.filtered
     assert "facts/secret.md" in git.filtered
-    assert not git.waits()
+    assert not git.has_pending()
 
 
 def test_a_commit_is_synced_to_the_disk(repository):
@@ -192,7 +192,7 @@ def test_objects_index_and_references_are_synced(repository, tmp_path):
     repository.write("facts/a.md", "a\n")
     code = (
         "import sys; from pathlib import Path; from engram.vault.git import Git;"
-        "assert Git.of(Path(sys.argv[1]), Path(sys.argv[2])).commit(['facts/a.md'], 'one', 'extract')"
+        "assert Git.open(Path(sys.argv[1]), Path(sys.argv[2])).commit(['facts/a.md'], 'one', 'extract')"
     )
     command = [
         "strace",
@@ -257,7 +257,7 @@ def test_a_lock_that_no_process_holds_is_removed_once_it_is_old(repository, git,
     repository.write("facts/a.md", "a\n")
     assert git.commit(["facts/a.md"], "one", "extract")
     assert not lock.exists()
-    assert str(lock) in git.taken[0]
+    assert str(lock) in git.removed_locks[0]
 
 
 def test_a_young_lock_is_left_and_what_to_do_is_said(repository, git):

@@ -378,7 +378,7 @@ RULE = "Anna likes to spend her days outdoors around Bergen."
 def test_a_principle_rests_on_all_and_the_weakest_makes_room(keeping, fake):
     """Category, confidence and stability as the seed has them; never one memory more."""
     names = told(keeping, *TRIPS, days=5, source=keeping.said())
-    keeping.memory.usage_tracker.usage_log.note(
+    keeping.memory.usage_tracker.usage_log.record(
         {names[1]: keeping.memory.usage_tracker.of(names[1])}
     )
     judging(fake, principle=all_of(RULE))

@@ -113,7 +113,7 @@ def test_batches_settle_in_any_order(opened):
     one, two, three = journal.append([turn(1), turn(2), turn(3)])
     journal.settle([three, one], "2 facts")
     journal, queue = opened()
-    assert queue.turns == ((two, turn(2)),) == journal.queue().turns
+    assert queue.turns == ((two, turn(2)),) == journal.unfiled().turns
 
 
 def test_parked_batches_and_dead_letters_are_kept(opened):
@@ -124,7 +124,7 @@ def test_parked_batches_and_dead_letters_are_kept(opened):
     one, two, three, four = journal.append([turn(number) for number in range(1, 5)])
     journal.park([one, two], 1, WHEN, "no answer")
     journal.park([one, two], 2, WHEN + timedelta(hours=1), "no answer again")
-    journal.bury([three], 6, "poison")
+    journal.give_up([three], 6, "poison")
     for _ in range(2):
         journal, queue = opened()
         assert queue.parked == (
@@ -166,7 +166,7 @@ def test_a_dead_letter_does_not_keep_every_segment(opened, tmp_path):
     """
     journal, _ = opened(segment_bytes=400)
     (dead,) = journal.append([turn(0)])
-    journal.bury([dead], 6, "poison")
+    journal.give_up([dead], 6, "poison")
     for number in range(1, 60):
         journal.settle(journal.append([turn(number)]))
         assert len(segments(tmp_path)) <= 6
@@ -247,7 +247,7 @@ def test_a_failed_sync_acknowledges_nothing_and_the_next_try_has_a_new_segment(
         with pytest.raises(StorageError):
             journal.append([turn(2)])
         assert "disk failed" in journal.degraded
-    assert [filed for _, filed in journal.queue().turns] == [turn(1)]
+    assert [filed for _, filed in journal.unfiled().turns] == [turn(1)]
     disk.broken = False
     journal.append([turn(2)])
     assert (journal.degraded, len(segments(tmp_path))) == ("", 3)
@@ -261,7 +261,7 @@ def test_a_failed_checkpoint_leaves_the_turns(opened, disk):
     disk.broken = True
     with pytest.raises(StorageError):
         journal.settle(seqs)
-    assert len(journal.queue().turns) == 1
+    assert len(journal.unfiled().turns) == 1
     disk.broken = False
     journal.settle(seqs)
     assert opened()[1].turns == ()
@@ -308,7 +308,7 @@ def test_settling_by_one_thread_while_others_store_loses_nothing(opened):
         each.start()
     for each in clients:
         each.join()
-    held = sorted(filed.turn.id for _, filed in journal.queue().turns)
+    held = sorted(filed.turn.id for _, filed in journal.unfiled().turns)
     assert (
         held == sorted(kept) == sorted(filed.turn.id for _, filed in opened()[1].turns)
     )

@@ -248,7 +248,7 @@ def test_the_earliest_meeting_on_any_device_holds_in_whatever_order_lines_come(
     one, two = devices(memory.vault)
     for usage_log, days in ((one, 3), (two, 5)):
         usage_log.refresh(clock())
-        usage_log.meet({"A": clock() - days * DAY, ALL: clock() - 9 * DAY})
+        usage_log.record_met({"A": clock() - days * DAY, ALL: clock() - 9 * DAY})
         usage_log.flush()
     one.refresh(clock())
     assert (one.of("A").met, one.of("B").met) == (clock() - 5 * DAY, clock() - 9 * DAY)
@@ -264,12 +264,12 @@ def test_the_earliest_meeting_on_any_device_holds_in_whatever_order_lines_come(
 def test_a_meeting_is_written_once_and_survives_compaction(memory, clock):
     usage_log = devices(memory.vault)[0]
     usage_log.refresh(clock())
-    usage_log.meet({f"M{n:04}": clock() - DAY for n in range(2500)})
+    usage_log.record_met({f"M{n:04}": clock() - DAY for n in range(2500)})
     assert usage_log.flush() == 3
-    usage_log.meet({"M0000": clock(), "M0001": clock() - 2 * DAY})
+    usage_log.record_met({"M0000": clock(), "M0001": clock() - 2 * DAY})
     assert usage_log.flush() == 1, "the earlier one alone"
     for n in range(20):
-        usage_log.note({"M0000": replace(usage_log.of("M0000"), access=n + 1)})
+        usage_log.record({"M0000": replace(usage_log.of("M0000"), access=n + 1)})
         usage_log.flush()
     before = [usage_log.of(name) for name in ("M0000", "M0001", "M2499")]
     assert usage_log.compact(clock()) > 0
@@ -293,7 +293,7 @@ def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(
     path.write_text("\n".join(lines) + "\n")
     usage_log.refresh(clock())
     assert usage_log.of("A").met == clock()
-    usage_log.meet({"A": clock()})
+    usage_log.record_met({"A": clock()})
     assert usage_log.flush() == 0
 
 
@@ -526,8 +526,8 @@ def test_a_hold_says_in_its_state_what_it_is_about(doubles):
 
 
 def test_times_of_meeting_have_a_zone(memory):
-    memory.usage_tracker.usage_log.meet({"A": datetime(2026, 1, 1, tzinfo=UTC)})
-    assert memory.usage_tracker.usage_log.met("A").tzinfo is not None
+    memory.usage_tracker.usage_log.record_met({"A": datetime(2026, 1, 1, tzinfo=UTC)})
+    assert memory.usage_tracker.usage_log.first_met("A").tzinfo is not None
 
 
 # -- what a run would end of notes that engram did not write ---------------------------
@@ -609,7 +609,7 @@ def test_the_note_that_stays_is_the_one_that_the_proposal_named(twins, clock):
     memory, paths, before = twins
     memory.call("consolidate", {})
     clock.advance(days=90)
-    memory.usage_tracker.usage_log.note(
+    memory.usage_tracker.usage_log.record(
         {
             "fact-00000": replace(
                 memory.usage_tracker.of("fact-00000"), evidence_at=clock()

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from engram.vault.paths import is_text, kind_of, shown
+from engram.vault.paths import is_text, kind_of, printable
 
 ODD = (
     "two\nlines",
@@ -57,9 +57,9 @@ def facts_of(settings, names, more=""):
 )
 def test_every_name_has_a_form_that_can_be_printed(path, form):
     """On one line, UTF-8, and the same again when it is written twice."""
-    assert shown(path) == form
-    assert shown(form) == form
-    assert json.loads(json.dumps(shown(path), ensure_ascii=False).encode()) == form
+    assert printable(path) == form
+    assert printable(form) == form
+    assert json.loads(json.dumps(printable(path), ensure_ascii=False).encode()) == form
     assert is_text(form)
 
 

@@ -86,7 +86,7 @@ def used(keeping, *names):
     """These memories were recalled now."""
     for name in names:
         usage = Usage(access=1, last_access=keeping.clock())
-        keeping.memory.usage_tracker.usage_log.note({name: usage})
+        keeping.memory.usage_tracker.usage_log.record({name: usage})
 
 
 def whole(keeping, **more):

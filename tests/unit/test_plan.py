@@ -345,7 +345,7 @@ def test_older_words_are_listed_under_history_and_nothing_else_moves():
     """Behind those of before, in front of what a person wrote below; a person's own
     wording is left alone.
     """
-    first = facts.rewritten(
+    first = facts.with_statement(
         "Anna likes tea.\n\n![[talk#^t1]]\n",
         "Anna likes tea.",
         "Anna loves tea.",
@@ -356,14 +356,16 @@ def test_older_words_are_listed_under_history_and_nothing_else_moves():
         == "Anna loves tea.\n\n![[talk#^t1]]\n\n## History\n\n- until 2026-11-20: Anna likes tea.\n"
     )
     mine = f"{first}\n## My notes\n\nShe told me so.\n"
-    second = facts.rewritten(mine, "Anna loves tea.", "Anna adores tea.", "2026-11-21")
+    second = facts.with_statement(
+        mine, "Anna loves tea.", "Anna adores tea.", "2026-11-21"
+    )
     older = "- until 2026-11-20: Anna likes tea.\n- until 2026-11-21: Anna loves tea.\n"
     assert second == (
         f"Anna adores tea.\n\n![[talk#^t1]]\n\n## History\n\n{older}\n## My notes\n\nShe told me so.\n"
     )
-    assert facts.text_of(second) == "Anna adores tea."
+    assert facts.statement_of(second) == "Anna adores tea."
     assert (
-        facts.rewritten(
+        facts.with_statement(
             "Anna, I think, likes tea.\n",
             "Anna likes tea.",
             "Anna loves tea.",
@@ -377,7 +379,7 @@ def test_older_words_are_listed_under_history_and_nothing_else_moves():
 def test_old_words_that_look_like_markup_stay_words():
     """A statement of several lines becomes one line of the list, and none of it acts."""
     old = "First\n## Review\n- [x] Keep it\n![[secret]] ^t9"
-    body = facts.rewritten(facts.fact_body(old), old, "Second", "2026-11-20")
+    body = facts.with_statement(facts.fact_body(old), old, "Second", "2026-11-20")
     assert body.count("\n- ") == 1
     assert "![[" not in body
-    assert facts.text_of(body) == "Second"
+    assert facts.statement_of(body) == "Second"

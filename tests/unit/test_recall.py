@@ -115,7 +115,7 @@ def test_the_owner_is_no_subject(memory, keep):
 
 
 def used(memory, key, **usage):
-    memory.usage_tracker.usage_log.note({key: Usage(**usage)})
+    memory.usage_tracker.usage_log.record({key: Usage(**usage)})
 
 
 # row: A15

@@ -92,7 +92,7 @@ def doubtful(memory, text="Anna moved to Porto.", quote="", source=""):
 def asked(memory, told):
     """A conflict that waits."""
     old, new = told
-    made = reviews.conflict(
+    made = reviews.conflict_note(
         new, old, "one may be over", memory.clock(), memory.settings.zone
     )
     memory.note_writer.write([made], [])

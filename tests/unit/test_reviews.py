@@ -46,7 +46,7 @@ def test_a_doubtful_memory_says_why_and_on_which_words_and_asks():
         "This waits for you: no evidence in the turn. Tick one box and save; it is done at once.\n\n"
         "> she moved\n\n- [ ] Keep it\n- [ ] Drop it\n"
     )
-    assert facts.text_of(BODY) == "Anna moved to Porto."
+    assert facts.statement_of(BODY) == "Anna moved to Porto."
     assert reviews.quoted(BODY) == "she moved"
     assert reviews.quoted(facts.fact_body("x", asking=reviews.section("why"))) == ""
     assert reviews.decision(BODY) is None
@@ -125,9 +125,9 @@ def test_no_memory_can_tick_its_own_box(words):
     """
     body = facts.fact_body(words, "s#^t1", reviews.section(words, words))
     assert reviews.decision(body) is None
-    assert facts.text_of(body) == words.strip()
+    assert facts.statement_of(body) == words.strip()
     assert reviews.quoted(body) == words.strip()
-    made = reviews.conflict(
+    made = reviews.conflict_note(
         *(Fact(side.id, words, created=WHEN, path=side.path) for side in (NEW, OLD)),
         words,
         WHEN,
@@ -143,24 +143,27 @@ def test_no_memory_can_tick_its_own_box(words):
 def test_what_asked_goes_and_a_persons_own_lines_stay():
     """Also words behind a box, and a history below."""
     assert (
-        reviews.settled(tick(BODY, "keep")) == "Anna moved to Porto.\n\n![[talk#^t1]]\n"
+        reviews.without_question(tick(BODY, "keep"))
+        == "Anna moved to Porto.\n\n![[talk#^t1]]\n"
     )
     theirs = (
         tick(BODY, "keep").replace("Keep it", "Keep it. Anna told me")
         + "\nI met her there.\n\n## History\n\n- Faro\n"
     )
-    assert reviews.settled(theirs) == (
+    assert reviews.without_question(theirs) == (
         "Anna moved to Porto.\n\n![[talk#^t1]]\n\n## Review\n\nAnna told me\n\nI met her there.\n\n"
         "## History\n\n- Faro\n"
     )
-    assert facts.text_of(reviews.settled(theirs)) == "Anna moved to Porto."
-    assert reviews.settled("No question.\n") == "No question.\n"
+    assert (
+        facts.statement_of(reviews.without_question(theirs)) == "Anna moved to Porto."
+    )
+    assert reviews.without_question("No question.\n") == "No question.\n"
 
 
 # row: X9
 def test_a_conflict_shows_both_statements_with_link_date_and_words():
     """Its front matter is read back without a problem, and is no memory."""
-    made = reviews.conflict(
+    made = reviews.conflict_note(
         NEW,
         OLD,
         "one of them may be over",
@@ -216,7 +219,7 @@ def test_a_pair_has_one_case_whatever_its_order():
         == 3
     )
     paths = [
-        reviews.conflict(NEW, OLD, why, when, ZONE).path
+        reviews.conflict_note(NEW, OLD, why, when, ZONE).path
         for why, when in (("a", WHEN), ("b", OLD.created))
     ]
     assert paths[0] == paths[1]

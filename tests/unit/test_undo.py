@@ -13,7 +13,7 @@ import pytest
 
 from engram.errors import ConflictError, NotFoundError, StorageError
 from engram.vault import disk, syscalls
-from engram.vault.undo import FileStep, RecordedRun, UndoHistory, back, put
+from engram.vault.undo import FileStep, RecordedRun, UndoHistory, apply_step, plan_undo
 
 FADING = {"importance": 0.2, "confidence": 0.9}
 LOG = "state/memory-actions.jsonl"
@@ -178,7 +178,7 @@ def test_what_is_kept_has_a_limit_and_the_oldest_goes_first(tmp_path):
     history = UndoHistory(tmp_path / "history", 3000)
     for run in "ABC":
         raw = run.encode() * 1000
-        history.keep(
+        history.record(
             run,
             [FileStep("a.md", "a.md", disk.sha256(raw), "0" * 64)],
             {disk.sha256(raw): raw},
@@ -190,7 +190,7 @@ def test_what_is_kept_has_a_limit_and_the_oldest_goes_first(tmp_path):
 def test_equal_contents_are_kept_once(tmp_path):
     history, raw = UndoHistory(tmp_path / "history", 1_000_000), b"x" * 10_000
     steps = [FileStep(f"{n}.md", "", disk.sha256(raw)) for n in range(9)]
-    history.keep("A", steps, {disk.sha256(raw): raw})
+    history.record("A", steps, {disk.sha256(raw): raw})
     assert (tmp_path / "history" / "A.run").stat().st_size < 20_000
     assert history.load("A") == RecordedRun("A", tuple(steps), {disk.sha256(raw): raw})
 
@@ -202,7 +202,9 @@ def test_equal_contents_are_kept_once(tmp_path):
 def test_a_damaged_run_is_not_taken_back(tmp_path, damage):
     """It says so, and touches nothing."""
     history, raw = UndoHistory(tmp_path / "history", 1_000_000), b"words"
-    history.keep("A", [FileStep("a.md", "", disk.sha256(raw))], {disk.sha256(raw): raw})
+    history.record(
+        "A", [FileStep("a.md", "", disk.sha256(raw))], {disk.sha256(raw): raw}
+    )
     path = tmp_path / "history" / "A.run"
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(StorageError, match="cannot be read"):
@@ -218,10 +220,10 @@ def test_lines_that_a_log_got_since_stay(memory):
     step = FileStep(
         "state/x.jsonl", "state/x.jsonl", disk.sha256(was), disk.sha256(now), len(now)
     )
-    ((reverse, wanted),) = back(
+    ((reverse, wanted),) = plan_undo(
         vault, RecordedRun("A", (step,), {disk.sha256(was): was})
     ).steps
-    put(vault, reverse, wanted)
+    apply_step(vault, reverse, wanted)
     assert vault.read("state/x.jsonl") == b'{"a": 1}\n{"b": 2}\n{"c": 3}\n'
 
 
@@ -236,7 +238,7 @@ def test_a_step_is_not_done_on_other_bytes(memory):
         FileStep("", "notes/a.md", "", other),
     ):
         with pytest.raises(ConflictError):
-            put(memory.vault, step, b"ours")
+            apply_step(memory.vault, step, b"ours")
     assert memory.vault.read("notes/a.md") == b"Mine."
     assert not memory.vault.exists("notes/b.md")
 

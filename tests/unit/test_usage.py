@@ -51,7 +51,7 @@ def seen(usage, now, times=1):
 
 
 def recall(usage_log, memory, now, times=1):
-    usage_log.note({memory: seen(usage_log.of(memory), now, times)})
+    usage_log.record({memory: seen(usage_log.of(memory), now, times)})
 
 
 def text(vault, device=LAPTOP):
@@ -79,7 +79,7 @@ def test_every_field_is_read_back_as_it_was_noted(vault):
     """A file and its folder appear with the first line, which has its own id and time."""
     usage_log = fresh(vault)
     whole = Usage(3, NOW, 2, NOW + HOUR, 1.3, 0.61, NOW, 2.25, 0.95)
-    usage_log.note({ANNA: whole, BEN: Usage(confirmations=1, evidence_at=NOW)})
+    usage_log.record({ANNA: whole, BEN: Usage(confirmations=1, evidence_at=NOW)})
     assert usage_log.flush() == 2
     assert fresh(vault).of(ANNA) == usage_log.of(ANNA) == whole
     assert json.loads(text(vault).splitlines()[1]) == {
@@ -126,7 +126,7 @@ def test_counts_of_two_devices_add_up_and_the_latest_anchor_holds(vault):
     laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
     recall(laptop, ANNA, NOW, 3)
     recall(desktop, ANNA, NOW + HOUR)
-    desktop.note(
+    desktop.record(
         {ANNA: replace(desktop.of(ANNA), confirmations=1, evidence_at=NOW - HOUR)}
     )
     laptop.flush()
@@ -171,7 +171,7 @@ def test_gains_of_stability_add_up_to_the_most_there_is(vault):
     assert merged([strong, strong], 5.0).stability == 5.0
     laptop, desktop = fresh(vault), fresh(vault, DESKTOP)
     for usage_log in (laptop, desktop):
-        usage_log.note({ANNA: strong})
+        usage_log.record({ANNA: strong})
         usage_log.flush()
     desktop.refresh(NOW)
     recall(desktop, ANNA, NOW)
@@ -185,7 +185,7 @@ def test_counts_never_fall(vault):
     usage_log = fresh(vault)
     old = usage_log.of(ANNA)
     recall(usage_log, ANNA, NOW, 5)
-    usage_log.note({ANNA: seen(old, NOW + HOUR)})
+    usage_log.record({ANNA: seen(old, NOW + HOUR)})
     assert (usage_log.of(ANNA).access, usage_log.of(ANNA).salience) == (5, 0.55)
 
 
@@ -348,9 +348,9 @@ def test_a_clock_set_back_takes_back_no_count(vault):
     time is the highest of all.
     """
     usage_log = fresh(vault)
-    usage_log.note({ANNA: Usage(2, NOW + HOUR, 1, NOW, 1.2, 0.6, NOW + HOUR)})
+    usage_log.record({ANNA: Usage(2, NOW + HOUR, 1, NOW, 1.2, 0.6, NOW + HOUR)})
     usage_log.flush()
-    usage_log.note({ANNA: Usage(3, NOW, 2, NOW - HOUR, 1.3, 0.65, NOW)})
+    usage_log.record({ANNA: Usage(3, NOW, 2, NOW - HOUR, 1.3, 0.65, NOW)})
     usage_log.flush()
     assert fresh(vault).of(ANNA) == Usage(3, NOW + HOUR, 2, NOW, 1.3, 0.6, NOW + HOUR)
 

@@ -16,7 +16,7 @@ from engram.core.records import Box, Trace
 from engram.errors import ConflictError, StorageError
 from engram.vault import boxes as forms
 from engram.vault import frontmatter
-from engram.vault.paths import kind_of, passed_over
+from engram.vault.paths import is_ignored, kind_of
 
 POLICY = BoxPolicy()
 ZONE = ZoneInfo("Europe/Berlin")
@@ -27,7 +27,7 @@ BOX = Box(
 )  # fmt: skip
 NAME = "2026-11-20/box-porto-c5d9e1fx"
 TRACE = Trace("trace-1a2b3c4d", "porto", BOX.sealed, ((NAME, BOX.topics),))
-NO_TIMES = forms.held_text([forms.OpenBox(BOX, START)]).replace(
+NO_TIMES = forms.open_boxes_text([forms.OpenBox(BOX, START)]).replace(
     b'"2026-11-20T20:14:00+00:00"', b"null"
 )
 STEMS = ["fact-anna-lives-in-porto-12345678", "plan-visit-anna-87654321"]
@@ -95,12 +95,12 @@ def test_what_a_person_writes_around_the_lists_keeps_every_byte(sign):
         + b"last\r"
     )
     other = replace(TRACE, id="trace-ffffffff")
-    new = forms.box_again(raw, BOX, STEMS, other)
+    new = forms.updated_box_note(raw, BOX, STEMS, other)
     line = f"- [[{STEMS[0]}]]{sign}"
     assert new == raw.replace(
         line.encode(), f"{line}- [[{STEMS[1]}]]{sign}".encode()
     ).replace(b"1a2b3c4d", b"ffffffff")
-    assert forms.box_again(new, BOX, STEMS, other) == new
+    assert forms.updated_box_note(new, BOX, STEMS, other) == new
     raw = (
         forms.trace_note(TRACE, ZONE, POLICY).replace(b"\n", sign.encode())
         + b"my words\n\r\n"
@@ -108,7 +108,7 @@ def test_what_a_person_writes_around_the_lists_keeps_every_byte(sign):
     grown = boxes.threaded(
         TRACE, TRACE.id, "2026-11-21/box-sea-1", replace(BOX, topics=("sea",))
     )
-    new = forms.trace_again(raw, grown, ZONE, POLICY).decode()
+    new = forms.updated_trace_note(raw, grown, ZONE, POLICY).decode()
     assert new.endswith(
         f"- [[box-sea-1]], 2026-11-21{sign}%% engram:end boxes %%{sign}my words\n\r\n"
     )
@@ -124,7 +124,7 @@ def test_a_note_that_is_not_ours_is_not_written():
         raw.replace(b"kind:", b"kind: ["),
     ):
         with pytest.raises(ConflictError):
-            forms.box_again(other, BOX, STEMS, TRACE)
+            forms.updated_box_note(other, BOX, STEMS, TRACE)
 
 
 # row: C31
@@ -175,13 +175,13 @@ def test_the_state_is_read_back():
         ),
         forms.OpenBox(BOX, START, TRACE.id, filed=True),
     )
-    assert forms.held_from(forms.held_text(held)) == (held, True)
-    assert forms.held_from(forms.held_text(())) == ((), True)
+    assert forms.open_boxes_from(forms.open_boxes_text(held)) == (held, True)
+    assert forms.open_boxes_from(forms.open_boxes_text(())) == ((), True)
     assert forms.traces_from(forms.traces_text({TRACE.id: TRACE})) == {TRACE.id: TRACE}
     private = {TRACE.id: replace(TRACE, persona="Kapitän")}
     assert forms.traces_from(forms.traces_text(private)) == private
     assert forms.traces_from(forms.traces_text({})) == {}
-    assert len(forms.held_text(held).splitlines()) == len(held)
+    assert len(forms.open_boxes_text(held).splitlines()) == len(held)
 
 
 # row: C31
@@ -189,9 +189,12 @@ def test_the_last_line_of_a_box_says_how_it_stands():
     """It is then the latest of all; a line that was cut short was never decided."""
     other = forms.OpenBox(replace(BOX, id="other"), START)
     filed = forms.OpenBox(BOX, START, TRACE.id, filed=True)
-    lines = forms.held_text([forms.OpenBox(BOX, START), other, filed])
-    assert forms.held_from(lines) == ((other, filed), True)
-    assert forms.held_from(lines[:-1]) == ((forms.OpenBox(BOX, START), other), True)
+    lines = forms.open_boxes_text([forms.OpenBox(BOX, START), other, filed])
+    assert forms.open_boxes_from(lines) == ((other, filed), True)
+    assert forms.open_boxes_from(lines[:-1]) == (
+        (forms.OpenBox(BOX, START), other),
+        True,
+    )
 
 
 # row: C31
@@ -201,8 +204,11 @@ def test_the_last_line_of_a_box_says_how_it_stands():
 def test_a_damaged_line_of_the_open_boxes_is_passed_over_and_said(raw):
     """The others hold."""
     kept = forms.OpenBox(BOX, START)
-    assert forms.held_from(raw + b"\n" + forms.held_text([kept])) == ((kept,), False)
-    assert forms.held_from(raw) == ((), False)
+    assert forms.open_boxes_from(raw + b"\n" + forms.open_boxes_text([kept])) == (
+        (kept,),
+        False,
+    )
+    assert forms.open_boxes_from(raw) == ((), False)
 
 
 @pytest.mark.parametrize(
@@ -219,4 +225,4 @@ def test_boxes_and_traces_are_no_notes_of_the_users():
     """They repeat what the facts say, and would be found besides them."""
     assert kind_of(f"boxes/{NAME}.md") is None
     assert kind_of("traces/porto-1a2b3c4d.md") is None
-    assert passed_over("boxes")
+    assert is_ignored("boxes")

@@ -15,9 +15,9 @@ from engram.vault import frontmatter
 from engram.vault.entities import (
     FOLDERS,
     entity_body,
+    entity_files,
     entity_from,
     entity_keys,
-    listing,
     new_entity,
     path_of,
     relations_of,
@@ -171,7 +171,7 @@ def test_the_listing_sees_notes_and_nothing_else(tmp_path):
     """Subfolders too; no links, hidden files or conflict copies; entity notes are not
     the index's business.
     """
-    assert listing(tmp_path) == {}
+    assert entity_files(tmp_path) == {}
     for path in (
         "people/Anna.md",
         "people/deep/Ben.md",
@@ -184,7 +184,7 @@ def test_the_listing_sees_notes_and_nothing_else(tmp_path):
         (tmp_path / "entities" / path).write_text("")
     (tmp_path / "entities/Anna.sync-conflict-20260101-120000-ABC.md").write_text("")
     (tmp_path / "entities/loop").symlink_to(tmp_path)
-    found = listing(tmp_path)
+    found = entity_files(tmp_path)
     assert sorted(found) == [
         "entities/Top.md",
         "entities/people/Anna.md",
