@@ -302,7 +302,7 @@ def test_what_cannot_be_kept_is_not_done(keeping, monkeypatch):
         raise StorageError("the disk is full")
 
     before = keeping.tree()
-    monkeypatch.setattr(keeping.order.history, "keep", refuse)
+    monkeypatch.setattr(keeping.order.history, "record", refuse)
     assert list(keeping.run().failures) == ["history"]
     assert keeping.tree() == before
 
