@@ -1,4 +1,7 @@
-"""How results and faults are shown to a person. Light: the command line's short way
+"""Results and errors as text for a terminal.
+
+`RENDERERS` holds one function for each command whose result is not shown as a plain
+tree of keys and values. The module imports little: the fast path of the command line
 loads it.
 """
 
@@ -12,7 +15,7 @@ from engram.errors import EngramError, StorageError
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
 
@@ -20,15 +23,16 @@ INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
 
 HIT_CHARACTERS = 400
-"""How much of a hit a person is shown; programs get all of it."""
+"""Characters of a hit that are printed; JSON holds all of it."""
 
 
-_NO_LETTERS = dict.fromkeys(
+_CONTROL_CHARACTERS = dict.fromkeys(
     [*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}"
 )
-"""Signs by which somebody's words could steer a terminal."""
+"""Characters in a stored text that could send commands to the terminal."""
 
-_SIDES = ((), ("",), ("newer: ", "older: "))
+_LABELS = ((), ("",), ("newer: ", "older: "))
+"""What stands before the statements of a case, by their number."""
 
 
 def shown(
@@ -38,20 +42,21 @@ def shown(
     as_json: bool = False,
     explain: bool = False,
 ) -> str:
-    """The result of operation `name` as text, or as one JSON object."""
+    """Return the result of the command `name` as text, or as one JSON object.
+
+    With `explain` the hits of `recall` show how they were scored.
+    """
     if as_json:
         return json.dumps(result, ensure_ascii=False, indent=2)
     if name == "recall":
         lines = _recalled(result, explain=explain)
-    elif name in {"review", "diff"}:
-        lines = _waiting(result, whole=name == "diff")
     else:
-        lines = _LISTED.get(name, _tree)(result)
-    return "\n".join(lines).translate(_NO_LETTERS)
+        lines = RENDERERS.get(name, _tree)(result)
+    return "\n".join(lines).translate(_CONTROL_CHARACTERS)
 
 
 def surprise(kind: type[BaseException], fault: BaseException, _trace: object) -> None:
-    """A fault of the program in words, as Python's `excepthook`."""
+    """Print an unexpected exception; for `sys.excepthook`."""
     words = EngramError(
         f"an unexpected {kind.__name__}: {fault}",
         fix="Run it again with --debug and report what it prints.",
@@ -60,25 +65,25 @@ def surprise(kind: type[BaseException], fault: BaseException, _trace: object) ->
 
 
 def put(text: str) -> None:
-    """Print a result; who stopped reading does not want the rest.
+    """Print a result; stop silently where the reader closed the pipe.
 
-    Raises StorageError where it cannot be printed, as on a full disk.
+    Raises StorageError where it cannot be written, as on a full disk.
     """
     try:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
     except OSError as fault:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())  # else Python tries again at its end
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, sys.stdout.fileno())  # Python flushes again when it exits
         if not isinstance(fault, BrokenPipeError):
-            fix = "What was asked for is done, only its result is not shown."
+            fix = "The command was carried out; only its result was not printed."
             raise StorageError(
                 "the output cannot be written", where=fault.strerror or "", fix=fix
             ) from fault
 
 
 def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:
-    """A fault in words: what happened, where, what to do, and a code for programs."""
+    """Return an error as text: what happened, where, what to do, and its code."""
     if as_json:
         return json.dumps({"error": fault_fields(fault)}, ensure_ascii=False)
     lines = [f"engram: {fault.what}"]
@@ -86,11 +91,11 @@ def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:
         lines.append(f"  where: {fault.where}")
     if fault.fix:
         lines.append(f"  to do: {fault.fix}")
-    return "\n".join([*lines, f"  code:  {fault.code}"]).translate(_NO_LETTERS)
+    return "\n".join([*lines, f"  code:  {fault.code}"]).translate(_CONTROL_CHARACTERS)
 
 
 def fault_fields(fault: EngramError) -> dict[str, str]:
-    """The parts of a fault, as every surface hands them out."""
+    """Return an error as the fields that the command line and HTTP both send."""
     return {
         "code": fault.code,
         "what": fault.what,
@@ -100,7 +105,7 @@ def fault_fields(fault: EngramError) -> dict[str, str]:
 
 
 def _recalled(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
-    """Hits with their evidence; for an empty answer the reason."""
+    """The hits with their evidence, or the reason why there are none."""
     hits = result.get("hits", [])
     for place, hit in enumerate(hits, 1):
         yield from _hit(place, hit, explain=explain)
@@ -117,151 +122,176 @@ def _recalled(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
 
 
 def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
+    """One hit: its text, a line of marks, the quoted turn, and how it was scored."""
     text = str(hit.get("text", ""))
     cut = len(text) > HIT_CHARACTERS
-    first, *rest = (
-        text[:HIT_CHARACTERS].rstrip() + " …" if cut else text
-    ).splitlines() or [""]
+    if cut:
+        text = text[:HIT_CHARACTERS].rstrip() + " …"
+    first, *rest = text.splitlines() or [""]
     yield f"{place:>2}. {first}"
     yield from (f"    {line}" for line in rest)
-    marks = (
+
+    marks = [
         hit.get("category") or hit.get("kind"),
         hit.get("provenance") or hit.get("speaker"),
         str(hit.get("when") or "")[:16],
         hit.get("key"),
-        cut and f"all of it: {hit.get('path', '')}",
-    )
-    yield "    " + " · ".join(str(mark) for mark in marks if mark)
-    if quote := hit.get("quote"):
-        since = ", before it was put in these words" if hit.get("reworded") else ""
-        yield (
-            f"    “{quote}”"
-            + (f" ({hit['source']})" if hit.get("source") else "")
-            + since
-        )
+        f"all of it: {hit.get('path', '')}" if cut else "",
+    ]
+    yield "    " + _joined(marks)
+    yield from _quote(hit)
     if fault := hit.get("fault"):
         yield f"    ! {fault}"
     if explain:
-        parts = " ".join(
-            f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items()
-        )
-        yield f"    score {hit.get('score', 0):.3f} = {parts}"
-        yield f"    trust {hit.get('trust', 1):.2f}, {hit.get('tokens', 0)} tokens, {hit.get('path', '')}"
+        yield from _score(hit)
 
 
-def _waiting(result: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
-    """The cases: why each waits, its statements, the answers; `whole` with the words
-    they came from.
-    """
+def _quote(hit: Mapping[str, Any]) -> Iterator[str]:
+    """The words of the turn behind a hit."""
+    if quote := hit.get("quote"):
+        source = f" ({hit['source']})" if hit.get("source") else ""
+        reworded = ", before it was put in these words" if hit.get("reworded") else ""
+        yield f"    “{quote}”{source}{reworded}"
+
+
+def _score(hit: Mapping[str, Any]) -> Iterator[str]:
+    """How a hit was scored."""
+    parts = " ".join(
+        f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items()
+    )
+    yield f"    score {hit.get('score', 0):.3f} = {parts}"
+    tokens, path = hit.get("tokens", 0), hit.get("path", "")
+    yield f"    trust {hit.get('trust', 1):.2f}, {tokens} tokens, {path}"
+
+
+def _review(result: Mapping[str, Any]) -> Iterator[str]:
+    """The review cases: why each waits, its statements, the answers it takes."""
+    return _cases(result, evidence=False)
+
+
+def _diff(result: Mapping[str, Any]) -> Iterator[str]:
+    """A review case, with the turn behind each statement."""
+    return _cases(result, evidence=True)
+
+
+def _cases(result: Mapping[str, Any], *, evidence: bool) -> Iterator[str]:
     cases = result.get("cases", [])
     if not cases:
         yield "Nothing waits for you."
     for place, case in enumerate(cases, 1):
         yield f"{place:>2}. {case['why']}"
-        for word, statement in zip(
-            _SIDES[len(case["statements"])], case["statements"], strict=True
-        ):
-            yield from _block(f"    {word}", "    ", statement["text"])
-            marks = (
-                str(statement["when"] or "")[:10],
-                statement["status"],
-                statement.get("provenance"),
-                statement["path"],
-            )
-            yield "      " + " · ".join(mark for mark in marks if mark)
-            if whole and statement["evidence"]:
-                yield from _block("      “", "      ", f"{statement['evidence']}”")
-        if whole and case["text"]:
+        statements = case["statements"]
+        for label, one in zip(_LABELS[len(statements)], statements, strict=True):
+            yield from _statement(label, one, evidence=evidence)
+        if evidence and case["text"]:
             yield from _block("    ", "    ", case["text"])
         yield f"    {', '.join(case['choices']) or 'by hand'} · {case['id']}"
         if case["problem"]:
             yield f"    {case['problem']}"
 
 
+def _statement(
+    label: str, statement: Mapping[str, Any], *, evidence: bool
+) -> Iterator[str]:
+    yield from _block(f"    {label}", "    ", statement["text"])
+    marks = [
+        str(statement["when"] or "")[:10],
+        statement["status"],
+        statement.get("provenance"),
+        statement["path"],
+    ]
+    yield "      " + _joined(marks)
+    if evidence and statement["evidence"]:
+        yield from _block("      “", "      ", f"{statement['evidence']}”")
+
+
+def _joined(marks: Sequence[Any]) -> str:
+    return " · ".join(str(mark) for mark in marks if mark)
+
+
 def _run(result: Mapping[str, Any]) -> Iterator[str]:
-    """A run: what it did, or would do, and why; what it left, and how to take it back."""
+    """A maintenance run: what it did or would do and why, and what it did not do."""
     if result["frozen"]:
         yield f"Nothing was done: {result['frozen']}."
         return
     would = "would " if result["dry_run"] else ""
-    for deed in result["deeds"]:
-        way = (
-            f"{deed['path']} → {deed['to']}"
-            if deed["to"] not in {"", deed["path"]}
-            else deed["path"]
-        )
-        yield f"  {would}{deed['name']}: {way or 'ties'} ({deed['why']})"
+    for action in result["deeds"]:
+        path, to = action["path"], action["to"]
+        where = f"{path} → {to}" if to not in {"", path} else path
+        yield f"  {would}{action['name']}: {where or 'ties'} ({action['why']})"
     done = ", ".join(f"{name} {number}" for name, number in result["counts"].items())
     yield f"{result['cadence']}: {done or 'nothing to do'}"
-    yield from (
-        f"  held: {why}; nothing of it is done without a tick"
-        for why in result["held"].values()
-    )
-    yield from (
-        f"    held: {one['name']}: {one['path']} ({one['why']})"
-        for one in result["holding"]
-    )
-    yield from (f"  put off: {path}, {why}" for path, why in result["put_off"].items())
-    yield from (
-        f"  left to you: {number}, {why}" for why, number in result["left"].items()
-    )
-    yield from (
-        f"  noticed: {one['path'] or one['name']}, {one['why']}"
-        for one in result["findings"]
-    )
-    yield from (
-        f"  skipped, no model answered: {task} {number}"
-        for task, number in result["unasked"].items()
-    )
-    yield from (f"  failed: {name}, {why}" for name, why in result["failures"].items())
+    yield from _not_done(result)
     if result["run"] and not result["dry_run"]:
         yield f"`engram undo {result['run']}` takes it back."
 
 
+def _not_done(result: Mapping[str, Any]) -> Iterator[str]:
+    """What a run left for the user, for later or for a model, and what failed."""
+    for why in result["held"].values():
+        yield f"  held: {why}; nothing of it is done without a tick"
+    for one in result["holding"]:
+        yield f"    held: {one['name']}: {one['path']} ({one['why']})"
+    for path, why in result["put_off"].items():
+        yield f"  put off: {path}, {why}"
+    for why, number in result["left"].items():
+        yield f"  left to you: {number}, {why}"
+    for one in result["findings"]:
+        yield f"  noticed: {one['path'] or one['name']}, {one['why']}"
+    for task, number in result["unasked"].items():
+        yield f"  skipped, no model answered: {task} {number}"
+    for name, why in result["failures"].items():
+        yield f"  failed: {name}, {why}"
+
+
 def _purged(result: Mapping[str, Any]) -> Iterator[str]:
-    """What was removed for good, or would be."""
+    """The files that were removed for good, or would be."""
     would = "would remove" if result["dry_run"] else "removed"
-    yield from (f"  {would} {path}" for path in result["removed"])
-    yield from (f"  failed: {path}, {why}" for path, why in result["failures"].items())
+    for path in result["removed"]:
+        yield f"  {would} {path}"
+    for path, why in result["failures"].items():
+        yield f"  failed: {path}, {why}"
     if not result["removed"]:
         yield "Nothing was removed." if result["failures"] else "The trash is empty."
     elif not result["dry_run"]:
-        yield "No `engram undo` brings it back. Its words may still be in the undo history (state folder) and in git."
+        yield (
+            "No `engram undo` brings it back. Its words may still be in the undo "
+            "history (state folder) and in git."
+        )
 
 
 def _runs(result: Mapping[str, Any]) -> Iterator[str]:
-    """One line for each run, the last one first."""
+    """One line for each maintenance run, the last one first."""
     if not result["runs"]:
         yield "There was no run yet."
     for run in result["runs"]:
-        done = (
-            ", ".join(
-                f"{name} {number}" for name, number in run.get("counts", {}).items()
-            )
-            or "nothing"
-        )
+        counts = run.get("counts", {})
+        done = ", ".join(f"{name} {number}" for name, number in counts.items())
         kept = "" if run["can_be_undone"] else " · no longer kept"
-        yield f"{run['id']} · {str(run['at'])[:16]} · {run['cadence'] or 'cut short'} · {done}{kept}"
-        yield from (
-            f"    failed: {name}, {why}"
-            for name, why in run.get("failures", {}).items()
-        )
+        cadence = run["cadence"] or "cut short"
+        yield f"{run['id']} · {str(run['at'])[:16]} · {cadence} · {done or 'nothing'}{kept}"
+        for name, why in run.get("failures", {}).items():
+            yield f"    failed: {name}, {why}"
 
 
 def _forecast(result: Mapping[str, Any]) -> Iterator[str]:
-    """What comes, the soonest first, with its curve where there is one."""
+    """The changes to come, the soonest first, each with its curve if there is one."""
     if not result["coming"]:
         yield f"Nothing will happen within {result['days']} days."
     for row in result["coming"]:
         yield f"{row['at'][:10]}  {row['what']}: {_short(row)}"
-        felt = f" · feedback {row['feedback']:+.2f}" if row.get("feedback") else ""
-        yield f"            {row['why']}{felt} · {row['path']}"
+        feedback = ""
+        if row.get("feedback"):
+            feedback = f" · feedback {row['feedback']:+.2f}"
+        yield f"            {row['why']}{feedback} · {row['path']}"
         if row.get("curve"):
-            yield f"            {''.join(_BARS[round(worth * (len(_BARS) - 1))] for worth in row['curve'])}"
+            top = len(_BARS) - 1
+            bars = "".join(_BARS[round(worth * top)] for worth in row["curve"])
+            yield f"            {bars}"
 
 
 def _context(result: Mapping[str, Any]) -> Iterator[str]:
-    """The text as an assistant gets it."""
+    """The text that a chatbot gets before its next answer."""
     yield str(result["text"]) or "Nothing is known yet."
 
 
@@ -280,16 +310,20 @@ def _short(row: Mapping[str, Any]) -> str:
 
 
 _BARS = "▁▂▃▄▅▆▇█"
-_LISTED = {
+
+RENDERERS = {
     "consolidate": _run,
+    "context": _context,
+    "diff": _diff,
+    "forecast": _forecast,
     "prune": _run,
     "purge": _purged,
-    "undo": _run,
+    "review": _review,
     "runs": _runs,
-    "forecast": _forecast,
-    "context": _context,
     "todos": _todos,
+    "undo": _run,
 }
+"""The function that prints the result of a command; other results print as a tree."""
 
 
 def _why_empty(result: Mapping[str, Any]) -> str:
@@ -309,7 +343,7 @@ def _filtered(result: Mapping[str, Any]) -> str:
 
 
 def _tree(value: Any, margin: str = "") -> Iterator[str]:
-    """Any JSON value as indented lines, `key: value`; what is empty is left out."""
+    """A JSON value as indented lines `key: value`, without empty values."""
     if isinstance(value, dict):
         for key, item in value.items():
             if isinstance(item, dict | list) and item:
@@ -327,11 +361,9 @@ def _tree(value: Any, margin: str = "") -> Iterator[str]:
 
 
 def _block(head: str, margin: str, value: Any) -> Iterator[str]:
-    words = (
-        {True: "yes", False: "no"}.get(value, value)
-        if isinstance(value, bool)
-        else value
-    )
-    first, *rest = str(words).splitlines() or [""]
+    """A value after `head`; its further lines are indented by `margin`."""
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    first, *rest = str(value).splitlines() or [""]
     yield head + first
     yield from (f"{margin}  {line}" for line in rest)
