@@ -129,13 +129,22 @@ class MemoryOperations:
                 )
             return self._restore_turn(unit.key, now)
 
-        fact = unit
-        restores = bool(status) and fact.status != "active"
-        if restores and (equal := self._restore_hidden(fact, now)):
+        restores = bool(status) and unit.status != "active"
+        if restores and (equal := self._restore_hidden(unit, now)):
             self.usage_tracker.attested(equal.id, now)
             result = self.update(equal.id, pinned, status, layer)
             return {**result, "verdict": "confirmed", "why": KNOWN}
+        return self._update_note(unit, pinned, status, layer)
 
+    def _update_note(
+        self,
+        fact: Fact,
+        pinned: bool | None,  # noqa: FBT001
+        status: str | None,
+        layer: str | None,
+    ) -> dict[str, Any]:
+        """Set the front-matter keys of an update; a note that has them is left as it is."""
+        now = self.clock()
         keys: Keys = {}
         if pinned is not None and pinned != fact.pinned:
             keys["pinned"] = pinned or None
@@ -143,7 +152,7 @@ class MemoryOperations:
         new_layer = LAYERS[layer](fact) if layer else None
         if new_layer is not None:
             keys["layer"] = new_layer or None
-        if restores:
+        if status and fact.status != "active":
             keys |= ACTIVE
         if keys:
             action = _action_name(pinned, status, layer)

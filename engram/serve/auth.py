@@ -1,11 +1,10 @@
-"""The gate in front of HTTP: who may come in, by which door, and how much they may
-carry.
+"""Access control for HTTP: which requests pass, with which rights, and how large.
 
-A Unix socket is guarded by its file mode and the peer's user id. A TCP port can be
-reached by any local user and, through a browser, by any web page: there every request
-must show a token, and its Host, Origin and Sec-Fetch-Site must be ours. The token also
-tells in which standing the caller comes: a chatbot, an importer or a tool (row X17).
-Refusals are JSON like every other fault.
+A Unix socket is guarded by its file mode and the user id of the peer. A TCP port can be
+reached by any local user and, through a browser, by any web page: there each request
+must carry a token, and its Host, Origin and Sec-Fetch-Site must be those of the daemon.
+The token also says what the caller is: a chatbot, an importer or a tool (row X17).
+Refusals are JSON like every other error.
 """
 
 from __future__ import annotations
@@ -36,35 +35,33 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOCAL_SITES = frozenset({b"same-origin", b"none"})
-"""Values of Sec-Fetch-Site that a request of ours may have; another port of this
-machine is a stranger.
-"""
+"""Values of Sec-Fetch-Site that are allowed; another port of this machine is not."""
 FOLDER = FOLDER_HEADER.lower().encode()
 TOKEN_BYTES = 32
 TOKENS = {"chat": "token", "import": "token-import", "tool": "token-tool"}
-"""The file of each standing's token, beside the others; the most trusted first."""
+"""The token file of each kind of caller, the most trusted first."""
 
 
 class TooLargeError(BadRequestError):
-    """The request's body is larger than is read."""
+    """The body of the request is too large."""
 
     status = 413
 
 
 class MediaTypeError(BadRequestError):
-    """The request's body is not declared as JSON."""
+    """The body of the request is not declared as JSON."""
 
     status = 415
 
 
 @dataclass(frozen=True, slots=True)
 class SocketAccess:
-    """What a request through one listening socket must carry: a token of `tokens`,
-    which are by standing.
+    """What a request through one listening socket must carry.
 
-    Without tokens the socket's mode is the guard, and whoever comes is a chatbot, or
-    says to be the owner's command line (`wire.call`): who may open the socket may read
-    the files too.
+    `tokens` are the accepted tokens by kind of caller. Without tokens the mode of the
+    socket is the guard: the caller is a chatbot, or the owner's command line if the
+    request says so (`socket_client.call`). A user who can open the socket can read the
+    files too.
     """
 
     hosts: frozenset[bytes]
@@ -72,8 +69,9 @@ class SocketAccess:
     tokens: Mapping[str, bytes] = field(default_factory=dict)
 
     def standing(self, headers: list[tuple[bytes, bytes]]) -> str | None:
-        """In which standing a request with these headers comes, or None; takes as long
-        for any token.
+        """Return the kind of caller (chat, import, tool or owner), or None.
+
+        The comparison takes the same time for any token.
         """
         if not self.tokens:
             return (
@@ -90,14 +88,15 @@ class SocketAccess:
 
 
 def unix_door() -> SocketAccess:
-    """The Unix socket: no browser can reach it, so a request with any Origin is not
-    ours.
+    """Access through the Unix socket; a request with an Origin is refused.
+
+    No browser can reach the socket.
     """
     return SocketAccess(frozenset({b"engram", b"localhost"}))
 
 
 def tcp_door(port: int, tokens: Mapping[str, str]) -> SocketAccess:
-    """A loopback port: exact host and port, exact origin, one of the tokens."""
+    """Access through a loopback port: exact host, port and origin, and a token."""
     names = (f"127.0.0.1:{port}", f"localhost:{port}")
     return SocketAccess(
         frozenset(name.encode() for name in names),
@@ -107,13 +106,15 @@ def tcp_door(port: int, tokens: Mapping[str, str]) -> SocketAccess:
 
 
 def tokens_of(state: Path) -> dict[str, str]:
-    """The token of each standing, kept in the folder `state`."""
+    """Return the token of each kind of caller, kept in the folder `state`."""
     return {name: token_of(state / file) for name, file in TOKENS.items()}
 
 
 def token_of(path: Path) -> str:
-    """The bearer token kept at `path`: 256 random bits in hex, written 0600 when first
-    asked for.
+    """Return the bearer token kept at `path`: 256 random bits in hex.
+
+    It is written with mode 0600 when it is first needed. Raises ForbiddenError where
+    other users can read it, or where it is too short.
     """
     if not path.exists():
         disk.make_folders(path.parent)
@@ -122,7 +123,7 @@ def token_of(path: Path) -> str:
     token = disk.read(path).decode("ascii", "replace").strip()
     if mode or len(token) < 2 * TOKEN_BYTES:
         raise ForbiddenError(
-            "the token file is not safe to use",
+            "the token file can be read by other users, or holds no whole token",
             where=str(path),
             fix="Delete it; a new one is made at the next start.",
         )
@@ -130,10 +131,9 @@ def token_of(path: Path) -> str:
 
 
 class AuthMiddleware:
-    """Lets a request through to the application, with its standing as its state, or
-    answers with the reason why not.
+    """Passes a request on, with the kind of its caller in its state, or refuses it.
 
-    `vault` is the folder that is served; a request that means another one is refused.
+    `vault` is the folder that is served; a request for another folder is refused.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class AuthMiddleware:
         self.vault = vault
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI connection; only HTTP is spoken."""
+        """Handle one HTTP request."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         fault = self.fault(scope["method"], headers)
         if fault is not None:
@@ -167,15 +167,19 @@ class AuthMiddleware:
     def fault(
         self, method: str, headers: list[tuple[bytes, bytes]]
     ) -> EngramError | None:
-        """Why a request may not pass, or None; the first reason found, strangers before
-        forms.
+        """Return why a request is refused, or None.
+
+        Its origin and token are checked before its form.
         """
+        return self._access_error(headers) or self._form_error(method, headers)
+
+    def _access_error(self, headers: list[tuple[bytes, bytes]]) -> EngramError | None:
         door = self.door
         if [value.lower() for value in _all(headers, b"host")] not in [
             [host] for host in door.hosts
         ]:
             return ForbiddenError(
-                "the Host header names somebody else",
+                "the Host header does not name this daemon",
                 fix="Use the exact address and port.",
             )
         if any(origin not in door.origins for origin in _all(headers, b"origin")):
@@ -196,6 +200,11 @@ class AuthMiddleware:
                 where=self.vault,
                 fix=f"Stop it (`kill {os.getpid()}`) if its vault was moved, then try again.",
             )
+        return None
+
+    def _form_error(
+        self, method: str, headers: list[tuple[bytes, bytes]]
+    ) -> EngramError | None:
         if method in {"POST", "PATCH", "PUT"} and not _is_json(
             _all(headers, b"content-type")
         ):
@@ -217,7 +226,7 @@ class AuthMiddleware:
 
 
 async def refuse(fault: EngramError, send: Send) -> None:
-    """Answer with `fault`; the rest of the request is not read."""
+    """Send `fault` as the response; the rest of the request is not read."""
     body = json.dumps({"error": fault_fields(fault)}).encode()
     headers = [
         (b"content-type", b"application/json"),

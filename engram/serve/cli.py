@@ -1,10 +1,9 @@
-"""The command `engram`: a short way for what chatbots call often, the whole tree for
-everything else.
+"""The command `engram`: a fast path for frequent calls, `commands` for all others.
 
-The short way understands the plain forms of `recall`, `remember` and `observe` and
-sends them to a running daemon without loading the command library, the table of
-operations or the configuration; together they cost several times more than starting
-Python. Whatever it is not sure of goes to `commands`.
+The fast path parses the plain forms of `recall`, `remember` and `observe` and sends
+them to a running daemon. It loads neither click nor the table of operations nor the
+configuration, which together take several times longer than starting Python. Command
+lines that it does not understand go to `commands`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-WORDS: dict[str, dict[str, tuple[str, type]]] = {
+FAST_OPTIONS: dict[str, dict[str, tuple[str, type]]] = {
     "recall": {
         "-k": ("k", int),
         "--budget": ("budget", int),
@@ -42,15 +41,14 @@ WORDS: dict[str, dict[str, tuple[str, type]]] = {
     },
     "observe": {},
 }
-"""The plain forms of the three verbs; a test holds them equal to the tree."""
-
+"""The options of the fast path; a test compares them with the table of operations."""
 
 LONGEST_NUMBER = 9
-"""Digits of the largest number that any option takes."""
+"""Digits of the largest number that an option takes."""
 
 
 class FastCommand:
-    """A command line that the short way understood."""
+    """The arguments of a command line that the fast path understands."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -60,7 +58,7 @@ class FastCommand:
 
 
 def main() -> None:
-    """Run the command line; the process ends with the fault's exit code."""
+    """Run the command line and exit with its exit code."""
     _mend_streams()
     try:
         sys.exit(_run(sys.argv[1:]))
@@ -69,9 +67,7 @@ def main() -> None:
 
 
 def _mend_streams() -> None:
-    """What is closed leads nowhere, and letters that the output does not have become
-    `?`.
-    """
+    """Open closed streams on /dev/null; print characters that have no encoding as `?`."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
@@ -99,10 +95,8 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def plain(argv: Sequence[str]) -> FastCommand | None:
-    """What a plain command line asks for; None for every form that is left to the whole
-    tree.
-    """
-    if not argv or argv[0] not in WORDS:
+    """Parse a plain command line; None for every form that is left to `commands`."""
+    if not argv or argv[0] not in FAST_OPTIONS:
         return None
     asked = FastCommand(argv[0])
     statements: list[str] = []
@@ -120,11 +114,13 @@ def plain(argv: Sequence[str]) -> FastCommand | None:
 
 
 def _option(asked: FastCommand, word: str, rest: Iterator[str]) -> bool:
-    """Take in an option and its value; False if this is no plain form."""
+    """Parse an option and its value; False if this is no plain form."""
     if word == "--json":
         asked.as_json = True
         return True
-    name, kind = (WORDS[asked.name] | {"--vault": ("vault", str)}).get(word, ("", str))
+    name, kind = (FAST_OPTIONS[asked.name] | {"--vault": ("vault", str)}).get(
+        word, ("", str)
+    )
     if kind is bool:
         asked.params[name] = True
         return True

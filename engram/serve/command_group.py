@@ -1,6 +1,4 @@
-"""What all commands share: the options that each takes, the way to the vault, the group
-they stand in.
-"""
+"""The parts that all commands share: common options, the vault, the command group."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CliContext:
-    """The options that every command takes, wherever on the line they stand."""
+    """The options that every command takes, at any place of the command line."""
 
     def __init__(self) -> None:
         self.vault: Path | None = None
@@ -31,15 +29,13 @@ class CliContext:
         self.debug = False
 
     def settings(self) -> Settings:
-        """The settings of the chosen vault; raises ConfigError."""
+        """Return the settings of the chosen vault; raises ConfigError."""
         from engram import config
 
         return config.load(self.vault, os.environ)
 
     def socket(self) -> str:
-        """The socket of the chosen vault; the light way to it holds where the
-        configuration is broken.
-        """
+        """Return the path of the vault's socket, also if the configuration is broken."""
         try:
             return str(self.settings().socket)
         except ConfigError:
@@ -51,8 +47,9 @@ class CliContext:
             return path
 
     def folder(self) -> str | None:
-        """The folder of the chosen vault, as far as it is known where the configuration
-        is broken.
+        """Return the vault's folder, also if the configuration is broken.
+
+        None where only a readable configuration could tell.
         """
         try:
             return str(self.settings().vault)
@@ -63,15 +60,13 @@ class CliContext:
 
     @property
     def named(self) -> Path | None:
-        """The vault that was named for this call, so that it need not be the user's
-        usual one.
-        """
+        """The vault that this call names, or None for the default vault."""
         named = self.vault or os.environ.get("ENGRAM_VAULT")
         return Path(named).expanduser().resolve() if named else None
 
     @contextmanager
     def line(self) -> Iterator[client.SocketConnection]:
-        """The way to the chosen vault, closed at the end."""
+        """A connection to the chosen vault, closed at the end."""
         line = client.line(self.vault, owner=True)
         try:
             yield line
@@ -79,7 +74,7 @@ class CliContext:
             line.close()
 
     def show(self, name: str, result: Any, *, explain: bool = False) -> None:
-        """Print a result the way that was asked for."""
+        """Print a result as text, or as JSON with --json."""
         put(shown(name, result, as_json=self.as_json, explain=explain))
 
 
@@ -105,7 +100,7 @@ COMMON: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 
 
 def common() -> list[click.Parameter]:
-    """Fresh copies of the options that every command takes."""
+    """Return new copies of the options that every command takes."""
     return [
         click.Option(names, expose_value=False, callback=_keep, **settings)
         for names, settings in COMMON
@@ -113,7 +108,7 @@ def common() -> list[click.Parameter]:
 
 
 class Command(click.Command):
-    """A command that takes the common options too, behind its own."""
+    """A command that also takes the common options."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         settings["params"] = [*(settings.get("params") or []), *common()]

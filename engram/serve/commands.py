@@ -1,5 +1,7 @@
-"""The commands. Operations come from the table; what looks after a vault or a daemon
-stands here.
+"""The commands of `engram`.
+
+Most operations get their command from their row of the table. The others, and the
+commands for the vault, its configuration and its daemon, are defined here.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ TYPES: dict[str, Any] = {"int": int, "float": float}
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run a command line and return the exit code; every fault is told in words, traces
-    only with --debug.
+    """Run a command line and return the exit code.
+
+    Errors are printed as text, with a traceback only for --debug.
     """
     given = CliContext()
     sys.excepthook = surprise if "--debug" not in argv else sys.__excepthook__
@@ -52,9 +55,8 @@ def run(argv: Sequence[str]) -> int:
         return BadRequestError.exit_code
     except click.ClickException as fault:
         asked = getattr(fault, "ctx", None)
-        fix = (
-            f"`{asked.command_path if asked else 'engram'} --help` tells what it takes."
-        )
+        command = asked.command_path if asked else "engram"
+        fix = f"`{command} --help` lists its arguments."
         words = BadRequestError(fault.format_message(), fix=fix)
         click.echo(fault_shown(words, as_json=given.as_json), err=True)
         return words.exit_code
@@ -81,22 +83,17 @@ def _parameter(param: Param) -> click.Parameter:
 
 
 def _operation(operation: Operation) -> Command:
-    """The command of an operation: its arguments, the call, the result."""
+    """Return the command of an operation, made from its row of the table."""
 
     @click.pass_obj
     def callback(given: CliContext, /, **params: Any) -> None:
-        sent = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in params.items()
-        }
-        sent = {
-            name: value
-            for name, value in sent.items()
-            if value is not None and value is not False and value != []
-        }
+        sent = {}
+        for name, value in params.items():
+            if value is not None and value is not False and value != ():
+                sent[name] = list(value) if isinstance(value, tuple) else value
         with given.line() as line:
             result = line.call(operation.name, sent)
-            result |= _besides(operation.name, result, line)
+            result |= _details(operation.name, result, line)
         given.show(operation.name, result, explain=bool(params.get("explain")))
 
     return Command(
@@ -107,10 +104,10 @@ def _operation(operation: Operation) -> Command:
     )
 
 
-def _besides(
+def _details(
     name: str, result: dict[str, Any], line: client.SocketConnection
 ) -> dict[str, Any]:
-    """What a result leaves open: what was looked at, and why turns stay parked."""
+    """What else to print: counts for `doctor`, the reason for parked turns."""
     from engram.serve.observe import why_parked
 
     if name == "doctor":
@@ -128,7 +125,7 @@ for _each in OPERATIONS:
 
 
 def _update(name: str, words: str, **change: Any) -> None:
-    """A command for one change that `update` can make."""
+    """Add a command for one change that `update` makes."""
 
     @click.pass_obj
     def callback(given: CliContext, id: str) -> None:  # noqa: A002
@@ -147,7 +144,9 @@ _update(
     "Bring a forgotten memory or turn, or an archived memory, back.",
     status="active",
 )
-_update("promote", "Let a memory last: it no longer fades like an episode.", layer="up")
+_update(
+    "promote", "Make a memory lasting: it no longer fades like an episode.", layer="up"
+)
 _update("demote", "Let a memory pass like an episode.", layer="down")
 
 
@@ -156,23 +155,23 @@ _update("demote", "Let a memory pass like an episode.", layer="down")
     "--talk",
     "cadence",
     flag_value="talk",
-    help="conversations told in short, and promises",
+    help="summarise conversations and find promises",
 )
 @click.option(
     "--light",
     "cadence",
     flag_value="light",
-    help="what is done after every few batches",
+    help="the passes that run after every few batches",
 )
 @click.option(
     "--nightly",
     "cadence",
     flag_value="nightly",
     default=True,
-    help="what is done every night; the default",
+    help="the passes that run every night; the default",
 )
 @click.option(
-    "--weekly", "cadence", flag_value="weekly", help="what is done every week"
+    "--weekly", "cadence", flag_value="weekly", help="the passes that run every week"
 )
 @click.option("--pass", "only", help="only this pass")
 @click.option("--dry-run", is_flag=True, help="say what it would do, change nothing")
@@ -180,16 +179,16 @@ _update("demote", "Let a memory pass like an episode.", layer="down")
 def consolidate(
     given: CliContext, cadence: str, only: str | None, *, dry_run: bool
 ) -> int:
-    """Put the vault in order now: what has faded, ended or doubled.
+    """Run maintenance now: archive, merge and end memories that are due.
 
-    Ends with 75 where nothing may be done just now, as while the clock is in doubt: try
-    again later.
+    Exits with 75 where maintenance may not run just now, for example while the clock is
+    in doubt: try again later.
     """
     with given.line() as line:
-        wishes = {"cadence": cadence, "dry_run": dry_run} | (
-            {"only": only} if only else {}
-        )
-        result = line.call("consolidate", wishes)
+        arguments: dict[str, Any] = {"cadence": cadence, "dry_run": dry_run}
+        if only:
+            arguments["only"] = only
+        result = line.call("consolidate", arguments)
     given.show("consolidate", result)
     return LockedError.exit_code if result["frozen"] else 0
 
@@ -211,7 +210,7 @@ def observe(given: CliContext) -> int:
 
     with given.line() as line:
         result = serve_observe.observe(sys.stdin, line.call)
-        if not isinstance(line, client.RemoteVault):  # a daemon distils later
+        if not isinstance(line, client.RemoteVault):  # a daemon extracts memories later
             result |= serve_observe.parked(line.call)
     given.show("observe", result)
     return serve_observe.exit_code(result)
@@ -223,7 +222,7 @@ def observe(given: CliContext) -> int:
     "--kind",
     type=click.Choice(["auto", "jsonl", "chatgpt", "claude", "markdown", "locomo"]),
     default="auto",
-    help="what FILE is; found out when not given",
+    help="the format of FILE; detected when not given",
 )
 @click.option("--dry-run", is_flag=True, help="read and count, store nothing")
 @click.pass_obj
@@ -236,7 +235,7 @@ def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
 
     if not file.exists():
         raise NotFoundError(
-            "there is nothing to import", where=str(file), fix="Check the path."
+            "the file to import does not exist", where=str(file), fix="Check the path."
         )
     found = read_export(file, given.settings().zone, kind)
     if dry_run:
@@ -247,8 +246,11 @@ def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     if not any(
         result.get(name) for name in ("turns", "stored", "duplicates", "refused")
     ):
-        fix = "Look into it, and at --kind if you gave one."
-        raise NotFoundError("no turn is in it", where=str(file), fix=fix)
+        raise NotFoundError(
+            "the file holds no turns",
+            where=str(file),
+            fix="Check its content, and --kind if you gave one.",
+        )
     given.show("import", result)
     return serve_observe.exit_code(result)
 
@@ -269,14 +271,13 @@ def forecast(given: CliContext, days: int, *, plot: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path, readable=False))
 @click.pass_obj
 def reprocess(given: CliContext, folder: Path) -> None:
-    """Distil the whole history anew into the new vault FOLDER, with the model in use
-    now, and show what differs.
+    """Extract all memories again into the new vault FOLDER, and show the differences.
 
-    The vault at hand is only read.
+    The present model or rules are used. The present vault is only read.
     """
-    from engram.serve.replay import reprocess as distilled_anew
+    from engram.serve.replay import reprocess as replay_history
 
-    def tell(done: int, of: int) -> None:
+    def show_progress(done: int, of: int) -> None:
         if sys.stderr.isatty():
             sys.stderr.write(
                 f"\r{done} of {of} turns" + ("\r\033[K" if done == of else "")
@@ -284,7 +285,7 @@ def reprocess(given: CliContext, folder: Path) -> None:
 
     given.show(
         "reprocess",
-        distilled_anew(given.settings(), folder.expanduser().resolve(), tell),
+        replay_history(given.settings(), folder.expanduser().resolve(), show_progress),
     )
 
 
@@ -305,7 +306,7 @@ def review(ctx: click.Context) -> None:
 
 
 def _answer(decision: str, words: str) -> None:
-    """A command for one answer to a case."""
+    """Add a command for one answer to a review case."""
 
     @click.pass_obj
     def callback(given: CliContext, id: str) -> None:  # noqa: A002
@@ -334,7 +335,7 @@ _answer(
 @click.argument("id")
 @click.pass_obj
 def diff(given: CliContext, id: str) -> None:  # noqa: A002
-    """Show the statements of a case, each with the words it came from."""
+    """Show the statements of a review case, each with the turn behind it."""
     with given.line() as line:
         given.show("diff", line.call("review", {"id": id}))
 
@@ -350,7 +351,7 @@ def diff(given: CliContext, id: str) -> None:  # noqa: A002
 @click.option("--dry-run", is_flag=True, help="only list what would be written")
 @click.pass_obj
 def init(given: CliContext, folder: Path | None, *, git: bool, dry_run: bool) -> None:
-    """Make FOLDER a vault. What is there already stays as it is."""
+    """Make FOLDER a vault. Existing files stay as they are."""
     from engram.serve.setup import init_vault
 
     given.vault = folder or given.vault
@@ -389,7 +390,7 @@ def config() -> None:
 @config.command("show")
 @click.pass_obj
 def config_show(given: CliContext) -> None:
-    """Every setting with its value."""
+    """Show every setting with its value."""
     from engram.config import keys
 
     settings = given.settings()
@@ -400,7 +401,7 @@ def config_show(given: CliContext) -> None:
 @click.argument("key")
 @click.pass_obj
 def config_explain(given: CliContext, key: str) -> None:
-    """One setting: its meaning, value, default and place."""
+    """Show one setting: its meaning, value, default and file."""
     from engram.config import keys, user_file
 
     known = {item.name: item for item in keys()}
@@ -421,7 +422,7 @@ def config_explain(given: CliContext, key: str) -> None:
     )
     try:
         settings = given.settings()
-    except ConfigError as fault:  # just then the meaning of a key is asked for
+    except ConfigError as fault:  # the meaning of a key helps to mend the file
         words |= {"value": f"not known: {fault.what}"}
     else:
         words |= {"value": _value(settings, found)}
@@ -438,7 +439,7 @@ def config_explain(given: CliContext, key: str) -> None:
 
 
 def _value(settings: Settings, key: Key) -> Any:
-    """The value of a setting in use."""
+    """Return the present value of a setting."""
     from engram.core.policy import rows
 
     for row in rows(settings.policy):
@@ -481,20 +482,20 @@ def daemon(given: CliContext, *, foreground: bool, tcp: int | None) -> None:
 
 @tree.command()
 @click.option(
-    "--nightly", is_flag=True, help="no daemon: only put the vault in order every night"
+    "--nightly", is_flag=True, help="no daemon: only run maintenance every night"
 )
 @click.option("--dry-run", is_flag=True, help="print the units, change nothing")
 @click.pass_obj
 def up(given: CliContext, *, nightly: bool, dry_run: bool) -> None:
-    """Have systemd run the daemon for you, from now on and at each login."""
+    """Let systemd run the daemon, from now on and at each login."""
     from engram.serve import units
 
     settings = given.settings()
     if nightly and given.named:
         raise BadRequestError(
-            "only your usual vault has a timer",
+            "only your default vault can have a nightly timer",
             where=str(given.named),
-            fix="Run its daemon.",
+            fix="Leave --nightly out: `engram up` runs the daemon of this vault.",
         )
     written = units.rendered(
         settings, os.environ, instance=bool(given.named), nightly=nightly
@@ -513,7 +514,7 @@ def up(given: CliContext, *, nightly: bool, dry_run: bool) -> None:
 @tree.command()
 @click.pass_obj
 def down(given: CliContext) -> None:
-    """Stop the daemon and take it from systemd's care."""
+    """Stop the daemon, and stop systemd from starting it."""
     from engram.serve import units
 
     path = given.socket()
@@ -524,7 +525,7 @@ def down(given: CliContext) -> None:
 @tree.command()
 @click.pass_obj
 def status(given: CliContext) -> None:
-    """What the daemon is doing."""
+    """Show the state of the daemon."""
     from engram.vault import template
 
     try:
@@ -543,7 +544,7 @@ def status(given: CliContext) -> None:
 @tree.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the lines that make SHELL complete commands and options."""
+    """Print the completion script for SHELL."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

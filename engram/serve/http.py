@@ -1,5 +1,6 @@
-"""HTTP, generated from the table of operations: routes, OpenAPI document, health and
-metrics.
+"""The HTTP application: one route for each operation, health, metrics and OpenAPI.
+
+Routes and the OpenAPI document are made from the table of operations.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from engram.operations.table import Operation, Param
 
 LONGEST_NUMBER = 9
-"""Characters of a number in a query; no range goes further."""
+"""Characters of the longest number in a query that is read as one."""
 SCHEMAS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "int": {"type": "integer"},
@@ -67,26 +68,28 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 class Routes(Protocol):
-    """What stands behind the routes."""
+    """The daemon, as the routes see it."""
 
     def call(
         self, name: str, params: dict[str, Any], standing: str
     ) -> dict[str, Any] | Future[dict[str, Any]]:
-        """Carry out an operation, or promise its result; called from many threads."""
+        """Carry out an operation; return its result, or a future of it.
+
+        Called from many threads.
+        """
 
     def unready(self) -> str:
-        """Why an answer may be incomplete, or ''."""
+        """Return why an answer may be incomplete, or ''."""
 
 
 def application(answers: Routes, places: int) -> Starlette:
-    """The routes of every operation and of the daemon's own state; faults are JSON.
+    """Return the application with the routes of all operations; errors are JSON.
 
-    Of one operation `places` requests are carried out at once: fewer than there are
-    threads, so none takes them all.
+    Up to `places` requests for one operation run at a time. That is less than the
+    number of threads, so that no operation occupies them all.
     """
 
-    # Alive and ready are told without a thread, so that no crowd of requests stands in
-    # their way.
+    # Health and readiness need no thread, so that they answer under any load.
     async def health(_request: Request) -> Response:
         return _json({"alive": True})
 
@@ -135,10 +138,9 @@ def application(answers: Routes, places: int) -> Starlette:
 def _endpoint(
     operation: Operation, answers: Routes, places: asyncio.Semaphore
 ) -> Callable[[Request], Awaitable[Response]]:
-    """The route's function: parse, call and encode in a worker thread, so that the door
-    stays open.
+    """Return the function of a route: it parses, calls and encodes in a worker thread.
 
-    A promised result is awaited without a thread.
+    The future of a result is awaited without a thread.
     """
 
     async def endpoint(request: Request) -> Response:
@@ -186,8 +188,9 @@ def _from_body(body: bytes) -> dict[str, Any]:
 
 
 def _from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments in a query, which are words, as the kind that the operation takes;
-    what is none stays a word.
+    """Return the arguments in a query, converted to the types of the parameters.
+
+    A text that cannot be converted stays a text, and is refused later.
     """
     kinds = {param.name: param.kind for param in operation.params}
     given: dict[str, Any] = dict(query)
@@ -207,7 +210,7 @@ def _json(
     value: Mapping[str, Any], status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
     body = json.dumps(value, ensure_ascii=False)
-    # the vault's own path may hold any bytes: `\udce9` is JSON
+    # a path may hold any bytes, which Python reads as surrogates such as `\udce9`
     raw = body.encode("utf-8", "backslashreplace")
     return Response(raw, status, headers, media_type="application/json")
 
@@ -223,15 +226,15 @@ def _on_fault(_request: Request, fault: Exception) -> Response:
 
 
 def _on_http(request: Request, fault: Exception) -> Response:
-    """No such route, or not with this method."""
+    """Answer for an unknown path, or a method that the path does not take."""
     assert isinstance(fault, HTTPException)
     kind = (
         NotFoundError if fault.status_code == NotFoundError.status else BadRequestError
     )
     words = kind(
-        f"{request.method} is not answered here",
+        f"there is no route for {request.method} at this path",
         where=request.url.path,
-        fix="See /openapi.json.",
+        fix="/openapi.json lists the routes.",
     )
     return _json(
         {"error": fault_fields(words)}, fault.status_code, dict(fault.headers or {})
@@ -239,16 +242,18 @@ def _on_http(request: Request, fault: Exception) -> Response:
 
 
 def _on_surprise(request: Request, fault: Exception) -> Response:
-    """A fault of ours: its words, which may hold somebody's text, are kept out of the
-    answer.
+    """Answer for an unexpected error, without its message.
+
+    The message may hold stored text.
     """
     words = unexpected(request.method, fault)
     return _json({"error": fault_fields(words)}, words.status)
 
 
 def metric_lines(status: Mapping[str, Any], prefix: str = "engram") -> Iterator[str]:
-    """The numbers of a status in Prometheus' text form; a name that ends in `_total` is
-    a counter.
+    """Yield the numbers of a status in the text format of Prometheus.
+
+    A name that ends in `_total` is a counter, every other a gauge.
     """
     for key, value in status.items():
         name = f"{prefix}_{re.sub(r'[^a-z0-9]+', '_', str(key).lower())}"
@@ -264,7 +269,7 @@ def metric_lines(status: Mapping[str, Any], prefix: str = "engram") -> Iterator[
 
 
 def openapi() -> dict[str, Any]:
-    """The OpenAPI 3.1 document of the routes."""
+    """Return the OpenAPI 3.1 document of the routes."""
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _described(

@@ -166,7 +166,7 @@ def test_the_short_way_takes_on_the_plain_forms():
 
 
 def test_the_short_ways_options_are_those_of_the_table():
-    for verb, options in cli.WORDS.items():
+    for verb, options in cli.FAST_OPTIONS.items():
         params = {
             param.name: param.kind
             for param in BY_NAME[verb].params
@@ -176,7 +176,7 @@ def test_the_short_ways_options_are_those_of_the_table():
             assert {"text": str, "time": str, "int": int, "bool": bool}[
                 params[name]
             ] is kind
-    assert {name for name, _ in cli.WORDS["recall"].values()} == {
+    assert {name for name, _ in cli.FAST_OPTIONS["recall"].values()} == {
         p.name for p in BY_NAME["recall"].params
     } - {
         "query",
@@ -928,7 +928,7 @@ def test_an_import_that_finds_nothing_says_so(answers, tmp_path, capsys):
             commands.run(["import", "--kind", "chatgpt", str(tmp_path), *more])
             == NotFoundError.exit_code
         )
-        assert "no turn is in it" in capsys.readouterr().err
+        assert "the file holds no turns" in capsys.readouterr().err
 
 
 # -- init ------------------------------------------------------------------------------
