@@ -301,7 +301,7 @@ class RunPlan:
             return
         before = (update.memories.get(key) or known).fact
         if before.status == "active" and fact.superseded_by != before.superseded_by:
-            update.ended[fact.status] += 1
+            update.ended_by_status[fact.status] += 1
         update.memories[key] = replace(known, fact=fact)
 
     def _add_memory(self, key: str, step: NewMemory, update: ViewUpdate) -> None:
@@ -310,7 +310,7 @@ class RunPlan:
         if fact:
             trust = self.view.policy.trust.dream
             update.memories[key] = MemoryState(fact, step.usage, trust, said_by="dream")
-            update.made[step.by] += 1
+            update.created_by_pass[step.by] += 1
 
     def _change_page(self, path: str, step: Edit | Move, update: ViewUpdate) -> None:
         """Read a changed session file or entity note back from its planned bytes."""

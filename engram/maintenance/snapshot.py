@@ -51,7 +51,7 @@ class Snapshot(VaultReader):
     ) -> None:
         super().__init__()
         self.note_writer = note_writer
-        self.around = NeighbourCache(
+        self.neighbour_cache = NeighbourCache(
             NeighbourSearch(note_writer.index, note_writer.settings)
         )
         self.vault, self.index, self.settings = (
@@ -87,7 +87,7 @@ class Snapshot(VaultReader):
         few = few and SPINE not in self.talks.due(now)
         facts = self.index.catalog.facts(*(todos.PROMISING if few else ()))
         if not few:
-            self.around.follow(facts)
+            self.neighbour_cache.follow(facts)
         self.usage_tracker.meet(
             facts, self.note_writer.births(), now, self.settings.zone
         )
@@ -97,19 +97,19 @@ class Snapshot(VaultReader):
             path: known for path, known in self._pages.items() if path in self._entities
         }
         self._voices = {}
-        memories = {one.fact.id: one for one in self._living(facts, whole=whole)}
+        memories = {one.fact.id: one for one in self._memory_states(facts, whole=whole)}
         semantic = self.index.semantic
         return PassView(
             self.settings.policy,
             self.settings.zone,
             memories,
-            look=self,
+            reader=self,
             edges=self.edges.all(),
             logs=(ACTIONS, RUNS),
             answers=self.answers,
             stored=semantic.stored(self.index.lexical) if whole and semantic else {},
             whole=whole,
-            buried=self.index.tombstones.keys,
+            tombstones=self.index.tombstones.keys,
             forgotten=self.index.tombstones.forgotten,
             feedback=self.usage_tracker.feedback(self.read(ACTIONS), now)
             if whole
@@ -125,7 +125,7 @@ class Snapshot(VaultReader):
 
     def near(self, fact: Fact) -> Sequence[Neighbour]:
         """What is near a memory, as it was found when either of them was new."""
-        return self.around.near(fact)
+        return self.neighbour_cache.near(fact)
 
     def statements(self) -> Mapping[str, str]:
         """The content hashes of all active memories, by id."""
@@ -154,7 +154,9 @@ class Snapshot(VaultReader):
                 return b""
         return b""
 
-    def _living(self, facts: Sequence[Fact], *, whole: bool) -> Iterator[MemoryState]:
+    def _memory_states(
+        self, facts: Sequence[Fact], *, whole: bool
+    ) -> Iterator[MemoryState]:
         if whole:  # in order, as they lie on the disk
             keys = sorted(
                 {key for fact in facts for key in (fact.source, *fact.also) if key}

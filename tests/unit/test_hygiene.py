@@ -338,7 +338,7 @@ def test_logs_forget_after_ninety_days_what_carries_no_promise():
     view = view_of(
         FADED,
         logs=("state/memory-actions.jsonl", "state/runs.jsonl"),
-        look=files(memory_actions=raw),
+        reader=files(memory_actions=raw),
     )
     (mark,) = lifecycle.logs(view, NOW)
     assert mark == FileWrite(
@@ -360,7 +360,7 @@ def test_a_log_is_not_written_anew_for_a_few_rows():
         for at in times
     )
     view = view_of(
-        FADED, logs=("state/memory-actions.jsonl",), look=files(memory_actions=raw)
+        FADED, logs=("state/memory-actions.jsonl",), reader=files(memory_actions=raw)
     )
     assert lifecycle.logs(view, NOW) == []
     assert len(lifecycle.logs(view, NOW + 85 * DAY)) == 1
@@ -390,7 +390,7 @@ def test_passes_see_what_those_before_them_plan():
     not there any more.
     """
     gone, prune = FileWrite("state/a.json", None, "old"), lifecycle.pruning(0.05)
-    view = view_of(replace(FADED, confidence=0.1), look=files(a=b"a", b=b"x"))
+    view = view_of(replace(FADED, confidence=0.1), reader=files(a=b"a", b=b"x"))
     (step,) = lifecycle.archive(view, NOW)
     later = after(view, step, gone)
     assert prune(view, NOW) != []

@@ -241,7 +241,7 @@ def test_five_that_are_close_become_one():
         for n in range(5)
     ]
     now = datetime(2026, 11, 20, tzinfo=UTC)
-    view = PassView(Policy(), UTC, {one.fact.id: one for one in living}, look=Near())
+    view = PassView(Policy(), UTC, {one.fact.id: one for one in living}, reader=Near())
     (ask,) = insight.cluster(view, now)
     answer = {"text": "Anna hikes on trails.", "from": [1, 2, 3, 4, 5], "dropped": {}}
     (bundle,) = insight.cluster(replace(view, answers={ask.key: answer}), now)
@@ -250,9 +250,9 @@ def test_five_that_are_close_become_one():
     assert (bundle.steps[0].fact.importance, len(bundle.steps)) == (0.4, 6)
     four = replace(view, memories=dict(list(view.memories.items())[:4]))
     assert insight.cluster(four, now) == []
-    apart = replace(view, look=Near(apart="other numbers"))
+    apart = replace(view, reader=Near(apart="other numbers"))
     assert insight.cluster(apart, now) == []
-    exactly = replace(view, look=Near(0.8))
+    exactly = replace(view, reader=Near(0.8))
     assert insight.cluster(exactly, now) == []
 
 

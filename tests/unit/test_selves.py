@@ -9,7 +9,7 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.maintenance.passes.generated_text import Line
-from engram.maintenance.passes.profiles import _apart
+from engram.maintenance.passes.profiles import _without_repeats
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links, orphan_boxes
 from tests.fakes.openai_server import garbage
@@ -117,7 +117,9 @@ def test_what_says_nothing_more_than_another_line_is_left_out():
     ]
     assert [
         one.text
-        for one in _apart([Line(words, (words,)) for words in texts], PortraitPolicy())
+        for one in _without_repeats(
+            [Line(words, (words,)) for words in texts], PortraitPolicy()
+        )
     ] == texts[2:]
 
 

@@ -18,16 +18,16 @@ from engram.core.records import BlockEdit, Edge, Edit, Fact, Line, Move
 from engram.maintenance.passes import TRASH, Finding, NewEdge
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
-    about,
-    asked,
-    evidence,
-    line,
-    names,
+    by_weight,
+    entity_names,
+    line_of,
+    link_name,
+    memories_by_entity,
     numbered,
-    stem,
-    worth,
+    public_memories,
+    question_of,
 )
-from engram.maintenance.passes.groups import linked
+from engram.maintenance.passes.groups import link_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ def unite(view: PassView, _now: datetime) -> list[Step]:
     """
     steps: list[Step] = []
     entities = dict(view.entities)
-    about = {name: one.fact.about for name, one in view.memories.items()}
+    memories_by_entity = {name: one.fact.about for name, one in view.memories.items()}
     for kept, merged in _fragments(view):
         winner, loser = entities[kept.path], entities[merged.path]
         united = _united(winner, loser)
@@ -59,10 +59,12 @@ def unite(view: PassView, _now: datetime) -> list[Step]:
         for path, relinked in _relinked_entities(entities, united, loser).items():
             steps += _difference(entities[path], relinked, why)
             entities[path] = relinked
-        for name, links in _relinked_memories(about, united, loser).items():
+        for name, links in _relinked_memories(
+            memories_by_entity, united, loser
+        ).items():
             fact = view.memories[name].fact
-            steps.append(Edit(fact.path, fact.sha, {"about": linked(links)}, why))
-            about[name] = links
+            steps.append(Edit(fact.path, fact.sha, {"about": link_list(links)}, why))
+            memories_by_entity[name] = links
     return steps
 
 
@@ -71,13 +73,13 @@ def retire(view: PassView, now: datetime) -> list[Step]:
 
     Where words of a person link to it, it stays and names the note that replaces it.
     """
-    about = {name: one.fact.about for name, one in view.memories.items()}
+    memories_by_entity = {name: one.fact.about for name, one in view.memories.items()}
     return [
-        _laid_aside(view, winner, loser, now)
+        _retired(view, winner, loser, now)
         for winner, loser in _fragments(view)
         if _united(winner, loser) == winner
         and not _relinked_entities(view.entities, winner, loser)
-        and not _relinked_memories(about, winner, loser)
+        and not _relinked_memories(memories_by_entity, winner, loser)
     ]
 
 
@@ -181,15 +183,17 @@ def _difference(before: Entity, after: Entity, why: str) -> list[BlockEdit]:
 
 
 def _relinked_memories(
-    about: Mapping[str, Sequence[str]], winner: Entity, loser: Entity
+    memories_by_entity: Mapping[str, Sequence[str]], winner: Entity, loser: Entity
 ) -> dict[str, tuple[str, ...]]:
     """Return by id the links of memories to the old note, as links to the kept one."""
-    if _leads(winner.name, loser):  # both files have the same name
+    if _resolves_to(winner.name, loser):  # both files have the same name
         return {}
     return {
-        memory: tuple(winner.name if _leads(name, loser) else name for name in links)
-        for memory, links in about.items()
-        if any(_leads(name, loser) for name in links)
+        memory: tuple(
+            winner.name if _resolves_to(name, loser) else name for name in links
+        )
+        for memory, links in memories_by_entity.items()
+        if any(_resolves_to(name, loser) for name in links)
     }
 
 
@@ -197,27 +201,27 @@ def _relinked_entities(
     entities: Mapping[str, Entity], winner: Entity, loser: Entity
 ) -> dict[str, Entity]:
     """Return by path the entities related to the old note, as related to the other."""
-    if _leads(winner.name, loser):
+    if _resolves_to(winner.name, loser):
         return {}
     return {
         path: replace(
             other,
             relations=tuple(
                 dict.fromkeys(
-                    (kind, winner.name) if _leads(name, loser) else (kind, name)
+                    (kind, winner.name) if _resolves_to(name, loser) else (kind, name)
                     for kind, name in other.relations
                 )
             ),
         )
         for path, other in entities.items()
         if path not in {winner.path, loser.path}
-        and any(_leads(name, loser) for _, name in other.relations)
+        and any(_resolves_to(name, loser) for _, name in other.relations)
     }
 
 
-def _laid_aside(view: PassView, winner: Entity, loser: Entity, now: datetime) -> Step:
+def _retired(view: PassView, winner: Entity, loser: Entity, now: datetime) -> Step:
     why = f"{winner.name} is told in {winner.path}"
-    if not _leads(winner.name, loser) and _linked(view, loser):
+    if not _resolves_to(winner.name, loser) and _linked(view, loser):
         return BlockEdit(loser.path, why, {"superseded_by": f"[[{winner.name}]]"})
     to = f"{TRASH}/{now.astimezone(view.zone):%Y-%m-%d}/{loser.path.rpartition('/')[2]}"
     return Move(loser.path, loser.sha, to, {"superseded_by": f"[[{winner.name}]]"}, why)
@@ -230,11 +234,11 @@ def _linked(view: PassView, loser: Entity) -> bool:
     own = [page.own for page in pages if page]
     own += [one.fact.text for one in view.memories.values()]
     return any(link in text.casefold() for text in own) or bool(
-        view.look.linking(loser.name)
+        view.reader.linking(loser.name)
     )
 
 
-def _leads(name: str, entity: Entity) -> bool:
+def _resolves_to(name: str, entity: Entity) -> bool:
     """Whether a link by this name finds the note."""
     return name.casefold() == entity.name.casefold()
 
@@ -251,13 +255,13 @@ def describe(view: PassView, now: datetime) -> list[Step]:
     """
     policy, telling = view.policy.portraits, GeneratedText(view, now)
     room = policy.entities - telling.made_now("description")
-    known = about(view, now)
-    for path in _lately(view, known, now):
+    known = memories_by_entity(view, now)
+    for path in _recent(view, known, now):
         if room <= 0:
             break
         entity = view.entities[path]
         told = sorted(
-            sorted(known[path], key=worth)[: policy.together],
+            sorted(known[path], key=by_weight)[: policy.together],
             key=lambda one: one.fact.id,
         )
         facts = [one.fact for one in told]
@@ -266,10 +270,12 @@ def describe(view: PassView, now: datetime) -> list[Step]:
             "type": entity.type,
             "facts": numbered(view, facts),
         }
-        ask = asked("describe", material, f"{entity.name} was mentioned or recalled")
+        ask = question_of(
+            "describe", material, f"{entity.name} was mentioned or recalled"
+        )
         change = BlockEdit(path, f"told from {len(facts)} memories")
         room -= telling.tell(
-            change, "description", ask, [(stem(fact),) for fact in facts]
+            change, "description", ask, [(link_name(fact),) for fact in facts]
         )
     return telling.done()
 
@@ -282,12 +288,12 @@ def relate(view: PassView, now: datetime) -> list[Step]:
     """
     policy, telling = view.policy.portraits, GeneratedText(view, now)
     room = policy.entities - telling.made_now("relationships")
-    known = about(view, now)
-    for path in _lately(view, known, now):
+    known = memories_by_entity(view, now)
+    for path in _recent(view, known, now):
         if room <= 0:
             break
         entity = view.entities[path]
-        listed, facts = _bonds(view, entity, known[path])
+        listed, facts = _relations_told(view, entity, known[path])
         if not listed and "relationships" in entity.blocks:
             change = BlockEdit(
                 path, "no memory tells of a relation", blocks={"relationships": ()}
@@ -300,15 +306,15 @@ def relate(view: PassView, now: datetime) -> list[Step]:
                 "relations": listed,
                 "facts": numbered(view, facts),
             }
-            ask = asked("relate", material, f"relations of {entity.name}")
+            ask = question_of("relate", material, f"relations of {entity.name}")
             change = BlockEdit(path, f"told from {len(facts)} memories")
             room -= telling.tell(
-                change, "relationships", ask, [(stem(fact),) for fact in facts]
+                change, "relationships", ask, [(link_name(fact),) for fact in facts]
             )
     return telling.done()
 
 
-def _bonds(
+def _relations_told(
     view: PassView, entity: Entity, told: Sequence[MemoryState]
 ) -> tuple[list[dict[str, object]], list[Fact]]:
     """The relations that memories about the entity tell of, as a question shows them,
@@ -320,12 +326,12 @@ def _bonds(
         list[Fact](),
     )
     for kind, to in entity.relations:
-        other = names(view).one(to)
-        called = _called([other] if other else ())
+        other = entity_names(view).one(to)
+        called = _name_index([other] if other else ())
         tells = [
             one.fact
-            for one in sorted(told, key=worth)
-            if _names_one(one.fact.text, called)
+            for one in sorted(told, key=by_weight)
+            if _names_any(one.fact.text, called)
         ][: policy.beside]
         fresh = [fact for fact in tells if fact not in facts]
         if tells and len(facts) + len(fresh) <= policy.together:
@@ -334,15 +340,15 @@ def _bonds(
     return listed, sorted(facts, key=lambda fact: fact.id)
 
 
-def _lately(
+def _recent(
     view: PassView, known: Mapping[str, Sequence[MemoryState]], now: datetime
 ) -> list[str]:
     """The paths of entities that were mentioned or recalled in the last 7 days, the
     latest first (`B14`).
     """
     lately = view.once(
-        _lately,
-        lambda: {path: max(map(_touched, some)) for path, some in known.items()},
+        _recent,
+        lambda: {path: max(map(_last_touched, some)) for path, some in known.items()},
         known,
     )
     since = (now - timedelta(days=view.policy.portraits.recent_days)).timestamp()
@@ -353,7 +359,7 @@ def _lately(
     ]
 
 
-def _touched(one: MemoryState) -> float:
+def _last_touched(one: MemoryState) -> float:
     times = (one.fact.created, one.usage.last_access, one.usage.evidence_at)
     return max([when.timestamp() for when in times if when], default=0.0)
 
@@ -362,7 +368,7 @@ def cards(view: PassView, now: datetime) -> list[Step]:
     """What tells most of an entity with 5 memories or more, in at most 400 words, each
     with its source (`D9`).
     """
-    telling, known = GeneratedText(view, now), about(view, now)
+    telling, known = GeneratedText(view, now), memories_by_entity(view, now)
     told = view.once(cards, lambda: _carded(view, known), known)
     for path, entity in view.entities.items():
         if path in told or "card" in entity.blocks:
@@ -380,18 +386,18 @@ def _carded(
     """The cards of entities that have one, by path."""
     policy = view.policy.portraits
     return {
-        path: _within(view, sorted(memories, key=worth), policy.card_words)
+        path: _lines_within(view, sorted(memories, key=by_weight), policy.card_words)
         for path, memories in known.items()
         if len(memories) >= policy.card_memories
     }
 
 
-def _within(
+def _lines_within(
     view: PassView, memories: Iterable[MemoryState], most: int
 ) -> tuple[Line, ...]:
     found: list[Line] = []
     for one in memories:
-        told = line(view, one.fact)
+        told = line_of(view, one.fact)
         most -= len(told.text.split())
         if most < 0:
             break
@@ -402,7 +408,7 @@ def _within(
 def cleanup(view: PassView, now: datetime) -> list[Step]:
     """Remove generated lines that rest on memories which are over or gone (`B13`)."""
     alive = {
-        stem(one.fact)
+        link_name(one.fact)
         for one in view.memories.values()
         if not lifecycle.hidden(one.fact, now, archive=True)
     }
@@ -447,11 +453,11 @@ def subjects(view: PassView, now: datetime) -> list[Step]:
     "Anna Karenina". All of a conversation are asked about together, so that the
     question stays the same. What a person touched stays.
     """
-    called = _called(view.entities.values())
+    called = _name_index(view.entities.values())
     found: list[Step] = []
     for some in _conversations(view, now):
         if not any(
-            _names_one(one.fact.text, called)
+            _names_any(one.fact.text, called)
             for one in some
             if not one.fact.about and not one.kept
         ):
@@ -459,14 +465,14 @@ def subjects(view: PassView, now: datetime) -> list[Step]:
         material = {
             "facts": [{"n": n, "text": one.fact.text} for n, one in enumerate(some, 1)]
         }
-        ask = asked("subjects", material, "memories without a subject")
+        ask = question_of("subjects", material, "memories without a subject")
         answer = view.answers.get(ask.key)
         if answer is None:
             found.append(ask)
             continue
         for n, one in enumerate(some, 1):
             named = [
-                names(view).one(name)
+                entity_names(view).one(name)
                 for name in answer.get("names", {}).get(str(n), ())
             ]
             links = list(
@@ -484,7 +490,7 @@ def subjects(view: PassView, now: datetime) -> list[Step]:
     return found
 
 
-def _called(some: Iterable[Entity]) -> dict[str, list[list[str]]]:
+def _name_index(some: Iterable[Entity]) -> dict[str, list[list[str]]]:
     """The names of entities as words, by their first word."""
     found: defaultdict[str, list[list[str]]] = defaultdict(list)
     for one in some:
@@ -494,7 +500,7 @@ def _called(some: Iterable[Entity]) -> dict[str, list[list[str]]]:
     return dict(found)
 
 
-def _names_one(text: str, called: Mapping[str, Sequence[Sequence[str]]]) -> bool:
+def _names_any(text: str, called: Mapping[str, Sequence[Sequence[str]]]) -> bool:
     held = words(text)
     return any(
         held[at : at + len(name)] == name
@@ -508,7 +514,7 @@ def _conversations(view: PassView, now: datetime) -> list[list[MemoryState]]:
     does not change.
     """
     held: defaultdict[str, list[MemoryState]] = defaultdict(list)
-    for one in evidence(view, now):
+    for one in public_memories(view, now):
         held[one.fact.source.partition("#")[0]].append(one)
     size = view.policy.portraits.together
     return [
@@ -531,7 +537,7 @@ def bridges(view: PassView, now: datetime) -> list[Step]:
     policy = view.policy.portraits
     known = {
         path: told
-        for path, told in about(view, now).items()
+        for path, told in memories_by_entity(view, now).items()
         if len(told) >= policy.bridge_memories
     }
     tied = {
@@ -541,13 +547,16 @@ def bridges(view: PassView, now: datetime) -> list[Step]:
     }
     pairs = _strangers(view, known)
     found: list[Step] = []
-    for path, other in _turn(pairs, now, policy.bridges):
+    for path, other in _share_of_day(pairs, now, policy.bridges):
         ends = sorted((path, other), key=lambda one: _ref(view, one))
         refs = [_ref(view, end) for end in ends]
         if frozenset(refs) in tied:
             continue
         told = [
-            [one.fact for one in sorted(known[end], key=worth)[: policy.together // 2]]
+            [
+                one.fact
+                for one in sorted(known[end], key=by_weight)[: policy.together // 2]
+            ]
             for end in ends
         ]
         material = {
@@ -560,7 +569,7 @@ def bridges(view: PassView, now: datetime) -> list[Step]:
                 "facts": numbered(view, told[1], len(told[0]) + 1),
             },
         }
-        ask = asked("bridge", material, "much in common, and no relation")
+        ask = question_of("bridge", material, "much in common, and no relation")
         answer = view.answers.get(ask.key)
         if answer is None:
             found.append(ask)
@@ -590,7 +599,7 @@ def _bridge(
                 weakest.id, weakest.path, f"no bridge rests on it: {ready.why}", ready
             )
         ]
-    how = Line(answer["how"], tuple(map(stem, rests)))
+    how = Line(answer["how"], tuple(map(link_name, rests)))
     confidence = view.policy.portraits.bridge_confidence
     found: list[Step] = [
         NewEdge(Edge(refs[0], refs[1], "bridge", how.text, confidence, now), how.text)
@@ -609,9 +618,10 @@ def _strangers(
     """Return unrelated pairs whose memories share telling words, most similar first."""
     policy = view.policy.portraits
     memories = {one.fact.id: one.fact for told in known.values() for one in told}
-    said = view.look.terms.of(memories.values())
+    said = view.reader.terms.of(memories.values())
     terms = {
-        path: _terms(told, view.entities[path], said) for path, told in known.items()
+        path: _distinct_terms(told, view.entities[path], said)
+        for path, told in known.items()
     }
     ids = {path: {one.fact.id for one in told} for path, told in known.items()}
     related = {
@@ -626,7 +636,7 @@ def _strangers(
             continue
         if frozenset((refs[one], refs[other])) in related:
             continue
-        if not _told_related(view, one, other):
+        if not _is_related(view, one, other):
             scores[one, other] = shared / len(terms[one] | terms[other])
     return sorted(scores, key=lambda pair: (-scores[pair], pair))
 
@@ -645,23 +655,23 @@ def _shared_terms(terms: Mapping[str, set[int]], most: int) -> Counter[tuple[str
     )
 
 
-def _told_related(view: PassView, one: str, other: str) -> bool:
-    names = [view.entities[path].name for path in (one, other)]
+def _is_related(view: PassView, one: str, other: str) -> bool:
+    entity_names = [view.entities[path].name for path in (one, other)]
     return any(
-        target == names[1 - at]
+        target == entity_names[1 - at]
         for at, path in enumerate((one, other))
         for _, target in view.entities[path].relations
     )
 
 
-def _terms(
+def _distinct_terms(
     told: Iterable[MemoryState], entity: Entity, said: Mapping[str, Sequence[int]]
 ) -> set[int]:
     own = map(hash, words(" ".join((entity.name, *entity.aliases))))
     return {term for one in told for term in said[one.fact.id]}.difference(own)
 
 
-def _turn(
+def _share_of_day(
     pairs: Sequence[tuple[str, str]], now: datetime, most: int
 ) -> list[tuple[str, str]]:
     """The pairs whose turn it is today."""

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Page
     from engram.maintenance.passes import MemoryState, PassView, Step
 
-TOLD = "state/portraits.json"
+STATE = "state/portraits.json"
 
 
-def evidence(view: PassView, now: datetime) -> list[MemoryState]:
+def public_memories(view: PassView, now: datetime) -> list[MemoryState]:
     """The memories that something may be told from, oldest first."""
 
     def found() -> list[MemoryState]:
@@ -43,24 +43,27 @@ def evidence(view: PassView, now: datetime) -> list[MemoryState]:
         )
         return sorted(told, key=lambda one: one.fact.id)
 
-    return view.once(evidence, found, view.memories)
+    return view.once(public_memories, found, view.memories)
 
 
-def about(view: PassView, now: datetime) -> dict[str, list[MemoryState]]:
+def memories_by_entity(view: PassView, now: datetime) -> dict[str, list[MemoryState]]:
     """The memories about each entity that something may be told from, by the path of
     its note, oldest first.
     """
     return view.once(
-        about, lambda: _about(view, evidence(view, now)), view.memories, _named(view)
+        memories_by_entity,
+        lambda: _group_by_entity(view, public_memories(view, now)),
+        view.memories,
+        _name_table(view),
     )
 
 
-def _named(view: PassView) -> dict[str, tuple[object, ...]]:
+def _name_table(view: PassView) -> dict[str, tuple[object, ...]]:
     """By the paths of their notes, what entities are called."""
     return {path: (one.name, one.aliases) for path, one in view.entities.items()}
 
 
-def names(view: PassView) -> EntityNames:
+def entity_names(view: PassView) -> EntityNames:
     """Who goes by which name."""
 
     def found() -> EntityNames:
@@ -69,13 +72,13 @@ def names(view: PassView) -> EntityNames:
             known.put(path, entity)
         return known
 
-    return view.once(names, found, view.entities)
+    return view.once(entity_names, found, view.entities)
 
 
-def _about(
+def _group_by_entity(
     view: PassView, memories: Iterable[MemoryState]
 ) -> dict[str, list[MemoryState]]:
-    called = cache(names(view).one)
+    called = cache(entity_names(view).one)
     found: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in memories:
         named = (called(name) for name in one.fact.about)
@@ -84,28 +87,28 @@ def _about(
     return dict(found)
 
 
-def stem(fact: Fact) -> str:
+def link_name(fact: Fact) -> str:
     """The name by which a link leads to the memory."""
     return fact.path.rpartition("/")[2].removesuffix(".md")
 
 
-def line(view: PassView, fact: Fact) -> Line:
+def line_of(view: PassView, fact: Fact) -> Line:
     """The memory as a line of its own, with its source class where that is not the
     user.
     """
     return Line(
-        trust.marked(" ".join(fact.text.split()), view.look.said_by(fact)),
-        (stem(fact),),
+        trust.marked(" ".join(fact.text.split()), view.reader.said_by(fact)),
+        (link_name(fact),),
     )
 
 
-def worth(one: MemoryState) -> tuple[Any, ...]:
+def by_weight(one: MemoryState) -> tuple[Any, ...]:
     """What tells most comes first: pinned, important, new."""
     created = one.fact.created.timestamp() if one.fact.created else 0.0
     return (not one.fact.pinned, -one.fact.importance, -created, one.fact.id)
 
 
-def day(view: PassView, when: datetime | None) -> str:
+def local_date(view: PassView, when: datetime | None) -> str:
     """The local date, '' for none."""
     return f"{when.astimezone(view.zone):%Y-%m-%d}" if when else ""
 
@@ -118,15 +121,15 @@ def numbered(
     """
     rows = []
     for n, fact in enumerate(facts, first):
-        said_by = view.look.said_by(fact)
+        said_by = view.reader.said_by(fact)
         others = {} if said_by == "user" else {"said_by": said_by}
         rows.append(
-            {"n": n, "date": day(view, fact.created), "text": fact.text} | others
+            {"n": n, "date": local_date(view, fact.created), "text": fact.text} | others
         )
     return rows
 
 
-def asked(task: str, material: Mapping[str, Any], why: str) -> ModelQuestion:
+def question_of(task: str, material: Mapping[str, Any], why: str) -> ModelQuestion:
     """A question whose material is the same text for the same memories."""
     return ModelQuestion(
         task, json.dumps(material, ensure_ascii=False, sort_keys=True), why
@@ -148,7 +151,7 @@ def sentences(
     )
 
 
-def refused(answer: Mapping[str, Any]) -> str:
+def dropped_note(answer: Mapping[str, Any]) -> str:
     """What of an answer was not believed, in words."""
     count = sum(answer.get("dropped", {}).values())
     return f", {count} sentences of the model without ground dropped" if count else ""
@@ -166,7 +169,7 @@ class GeneratedText:
 
     def __post_init__(self) -> None:
         try:
-            known = json.loads(self.view.read(TOLD) or b"{}")
+            known = json.loads(self.view.read(STATE) or b"{}")
         except ValueError:
             known = {}
         self.known: dict[str, dict[str, Any]] = {
@@ -209,7 +212,7 @@ class GeneratedText:
             return True
         lines = self._marked(sentences(answer, sources)) or have
         if lines != have:
-            why = change.why + refused(answer)
+            why = change.why + dropped_note(answer)
             self.steps.append(
                 BlockEdit(
                     change.path, why, change.keys, {block: lines}, title=change.title
@@ -222,11 +225,11 @@ class GeneratedText:
         """The lines, each with the least trusted source class it rests on where that is
         not the user.
         """
-        facts = {stem(one.fact): one.fact for one in self.view.memories.values()}
+        facts = {link_name(one.fact): one.fact for one in self.view.memories.values()}
         found = []
         for one in lines:
             classes = [
-                self.view.look.said_by(facts[name])
+                self.view.reader.said_by(facts[name])
                 for name in one.sources
                 if name in facts
             ]
@@ -265,7 +268,7 @@ class GeneratedText:
         if rows != self._before:
             text = json.dumps(rows, ensure_ascii=False, indent=1)
             self.steps.append(
-                FileWrite(TOLD, f"{text}\n".encode(), "what was told from what")
+                FileWrite(STATE, f"{text}\n".encode(), "what was told from what")
             )
         return self.steps
 

@@ -31,12 +31,12 @@ def seeds(view: PassView) -> list[MemoryState]:
 
     def found() -> list[MemoryState]:
         free = (one for one in view.active() if one.fact.origin not in trust.MADE)
-        return sorted(free, key=lambda one: (-touched(one), one.fact.id))
+        return sorted(free, key=lambda one: (-last_evidence(one), one.fact.id))
 
     return view.once(seeds, found, view.memories)
 
 
-def linked(names: Iterable[str]) -> list[str]:
+def link_list(names: Iterable[str]) -> list[str]:
     """The names as a note's `about` has them: links, as far as a link can hold them."""
     return [
         name if _UNLINKABLE.search(name) else f"[[{name}]]"
@@ -44,7 +44,7 @@ def linked(names: Iterable[str]) -> list[str]:
     ]
 
 
-def touched(one: MemoryState) -> float:
+def last_evidence(one: MemoryState) -> float:
     """When there was last evidence for a memory, in epoch seconds; 0 where nobody
     knows.
     """
@@ -52,7 +52,7 @@ def touched(one: MemoryState) -> float:
     return latest.timestamp() if latest else 0.0
 
 
-def rested(one: MemoryState, now: datetime) -> float:
+def idle_days(one: MemoryState, now: datetime) -> float:
     """For how many days nobody said, edited or recalled a memory."""
     known = (
         one.fact.created,
@@ -64,18 +64,18 @@ def rested(one: MemoryState, now: datetime) -> float:
     return (now.timestamp() - latest.timestamp()) / 86400
 
 
-def is_theirs(one: MemoryState) -> bool:
+def belongs_to_user(one: MemoryState) -> bool:
     """Whether a person stands by a memory, so that it gives way to none (`X23`)."""
     return bool(one.kept) or dedup.is_held(one.fact)
 
 
-def beside(
+def neighbours_of(
     view: PassView, one: MemoryState, low: float
 ) -> Iterator[tuple[MemoryState, Neighbour]]:
     """What is near a memory from `low` on, as the view has it by now: active, of its
     persona, not concluded.
     """
-    for near in view.look.near(one.fact):
+    for near in view.reader.near(one.fact):
         other = view.memories.get(near.fact.id)
         if other is None or near.similarity < low:
             continue
@@ -107,7 +107,7 @@ def clusters(
             continue
         group = [one] + [
             other
-            for other, near in beside(view, one, low)
+            for other, near in neighbours_of(view, one, low)
             if other.fact.id not in used
             and fits(other)
             and not (near.apart or near.conflict)
@@ -126,7 +126,7 @@ def pairs(
     """
     found: dict[tuple[str, str], tuple[float, Pair]] = {}
     for one in some:
-        for other, near in beside(view, one, low):
+        for other, near in neighbours_of(view, one, low):
             older, newer = sorted((one, other), key=_said)
             if near.similarity <= high:
                 found[newer.fact.id, older.fact.id] = (near.similarity, (newer, older))
@@ -142,18 +142,18 @@ def _said(one: MemoryState) -> tuple[float, str]:
 # -- questions -------------------------------------------------------------------------
 
 
-def asked(
+def model_question(
     view: PassView, task: str, material: object, why: str
 ) -> tuple[ModelQuestion, Answer | None]:
     """A question about `material`, and its answer where there is one. Equal material is
     an equal question.
     """
     text = json.dumps(material, ensure_ascii=False, sort_keys=True).translate(_BREAKS)
-    ask = ModelQuestion(task, text, why)
-    return ask, view.answers.get(ask.key)
+    question = ModelQuestion(task, text, why)
+    return question, view.answers.get(question.key)
 
 
-def listed(view: PassView, some: Sequence[MemoryState]) -> list[dict[str, object]]:
+def numbered(view: PassView, some: Sequence[MemoryState]) -> list[dict[str, object]]:
     """Memories as a question shows them, numbered from 1."""
     return [
         {"n": number, "text": one.fact.text}
@@ -166,12 +166,12 @@ def listed(view: PassView, some: Sequence[MemoryState]) -> list[dict[str, object
     ]
 
 
-def print_of(*texts: str) -> str:
+def digest_of(*texts: str) -> str:
     """Eight digits that tell what was shown from what stands there later."""
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
-def refused(task: str, said: Answer) -> list[Finding]:
+def dropped(task: str, said: Answer) -> list[Finding]:
     """What of an answer was dropped, by reason."""
     return [
         Finding("", task, f"{number} dropped of an answer: {why}")

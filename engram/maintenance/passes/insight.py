@@ -26,14 +26,14 @@ from engram.core.sessions import curated
 from engram.core.text import content_hash, ulid
 from engram.maintenance.passes import ChangeGroup, FileWrite, Finding, NewMemory
 from engram.maintenance.passes.groups import (
-    asked,
-    beside,
+    belongs_to_user,
     clusters,
-    is_theirs,
-    listed,
-    print_of,
-    refused,
-    rested,
+    digest_of,
+    dropped,
+    idle_days,
+    model_question,
+    neighbours_of,
+    numbered,
     seeds,
 )
 from engram.maintenance.passes.lifecycle import archived
@@ -70,11 +70,11 @@ def fold(view: PassView, now: datetime) -> list[Step]:
 
     def folds(one: MemoryState) -> bool:
         unimportant = one.fact.importance < policy.fold_importance
-        return unimportant and _may_go(one) and rested(one, now) >= policy.fold_days
+        return unimportant and _may_go(one) and idle_days(one, now) >= policy.fold_days
 
     groups = [
         group[: policy.shown]
-        for group in _about(filter(folds, seeds(view)))
+        for group in _by_entity(filter(folds, seeds(view)))
         if len(group) >= policy.fold
     ]
     ready = {
@@ -113,10 +113,10 @@ def principles(view: PassView, now: datetime) -> list[Step]:
         if len(group) >= policy.principle_sources and any(map(_may_go, group))
     ]
     found: list[Step] = []
-    for group in _few(view, "principles", groups):
-        steps, said = _answered(view, "principle", group)
+    for group in _within_limit(view, "principles", groups):
+        steps, answer = _answered(view, "principle", group)
         found += steps
-        chosen = _chosen(group, said)
+        chosen = _chosen(group, answer)
         free = sorted(
             filter(_may_go, chosen),
             key=lambda one: (view.vitals(one, now).heat, one.fact.id),
@@ -125,8 +125,8 @@ def principles(view: PassView, now: datetime) -> list[Step]:
             continue
         shape = {"category": "principle", "confidence": policy.principle_confidence}
         usage = Usage(stability=policy.principle_stability)
-        found += _made(
-            view, now, "principles", said["text"], chosen, free[:1], shape, usage
+        found += _conclude(
+            view, now, "principles", answer["text"], chosen, free[:1], shape, usage
         )
     return found
 
@@ -138,17 +138,17 @@ def integrate(view: PassView, now: datetime) -> list[Step]:
     """
     policy = view.policy.insight
     found: list[Step] = []
-    for group in _few(view, "integrate", _ripe_groups(view, now)):
-        steps, said = _answered(view, "insights", group)
+    for group in _within_limit(view, "integrate", _ripe_groups(view, now)):
+        steps, answer = _answered(view, "insights", group)
         found += steps
         used: set[str] = set()
-        for insight in said.get("insights", ())[: policy.insights]:
+        for insight in answer.get("insights", ())[: policy.insights]:
             chosen = [one for one in _chosen(group, insight) if one.fact.id not in used]
             used |= {one.fact.id for one in chosen}
             confidences = (one.fact.confidence for one in chosen)
             shape = {"confidence": min(confidences, default=0.0)}
             text = insight["text"]
-            found += _made(view, now, "integrate", text, chosen, chosen, shape)
+            found += _conclude(view, now, "integrate", text, chosen, chosen, shape)
     return found
 
 
@@ -171,7 +171,7 @@ def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
             episodes.append(one)
 
     groups: list[list[MemoryState]] = []
-    for every in _about(episodes):
+    for every in _by_entity(episodes):
         faded = [one for one in every if one.fact.id in ripe]
         group = every if len(every) >= policy.overlapping else faded
         if len(group) >= policy.fold:
@@ -188,10 +188,10 @@ def _folded(
     importance: float,
 ) -> list[Step]:
     found: list[Step] = []
-    for group in _few(view, by, groups):
-        steps, said = _answered(view, "fold", group)
+    for group in _within_limit(view, by, groups):
+        steps, answer = _answered(view, "fold", group)
         found += steps
-        chosen = _chosen(group, said)
+        chosen = _chosen(group, answer)
         if len(chosen) < least:
             continue
         categories = Counter(one.fact.category for one in chosen)
@@ -200,38 +200,40 @@ def _folded(
             "confidence": min(one.fact.confidence for one in chosen),
             "importance": max(importance, *(one.fact.importance for one in chosen)),
         }
-        found += _made(view, now, by, said["text"], chosen, chosen, shape)
+        found += _conclude(view, now, by, answer["text"], chosen, chosen, shape)
     return found
 
 
-def _few(
+def _within_limit(
     view: PassView, by: str, groups: Iterable[list[MemoryState]]
 ) -> list[list[MemoryState]]:
     """As many groups as the pass may still conclude from in this run."""
-    return list(groups)[: max(0, view.policy.insight.runs - view.made.get(by, 0))]
+    return list(groups)[
+        : max(0, view.policy.insight.runs - view.created_by_pass.get(by, 0))
+    ]
 
 
 def _answered(
     view: PassView, task: str, group: Sequence[MemoryState]
 ) -> tuple[list[Step], Answer]:
-    """The question about a group where nobody has answered it, else what of the answer
-    was dropped; the answer.
+    """Return the answer about a group, and the findings on what of it was dropped.
+
+    Without an answer yet, return the question and an empty answer.
     """
-    ask, said = asked(
-        view,
-        task,
-        {"memories": listed(view, group)},
-        f"{len(group)} memories lie together",
-    )
-    return ([ask], {}) if said is None else ([*refused(task, said)], said)
+    why = f"{len(group)} memories lie together"
+    material = {"memories": numbered(view, group)}
+    question, answer = model_question(view, task, material, why)
+    if answer is None:
+        return [question], {}
+    return [*dropped(task, answer)], answer
 
 
-def _chosen(group: Sequence[MemoryState], said: Answer) -> list[MemoryState]:
+def _chosen(group: Sequence[MemoryState], answer: Answer) -> list[MemoryState]:
     """The memories that an answer rests on."""
-    return [group[number - 1] for number in said.get("from", ())]
+    return [group[number - 1] for number in answer.get("from", ())]
 
 
-def _made(
+def _conclude(
     view: PassView,
     now: datetime,
     by: str,
@@ -269,7 +271,7 @@ def _made(
 def _is_unwanted(view: PassView, now: datetime, text: str) -> bool:
     """Return whether a statement was removed by a person, or is known already."""
     digest = content_hash(text)
-    if digest in view.buried or view.forgotten.hides(text, Spoken(now, fact=True)):
+    if digest in view.tombstones or view.forgotten.hides(text, Spoken(now, fact=True)):
         return True
     return any(content_hash(one.fact.text) == digest for one in view.active())
 
@@ -327,14 +329,14 @@ def _may_go(one: MemoryState) -> bool:
         or category_of(one.fact.category).protected
     )
     lasts = lasts or todos.HABIT in one.fact.tags
-    return not is_theirs(one) and not lasts and not one.fact.expires
+    return not belongs_to_user(one) and not lasts and not one.fact.expires
 
 
 def _is_free(one: MemoryState, known: set[str]) -> bool:
     return one.fact.id not in known and not one.barred and not one.fact.expires
 
 
-def _about(some: Iterable[MemoryState]) -> Iterator[list[MemoryState]]:
+def _by_entity(some: Iterable[MemoryState]) -> Iterator[list[MemoryState]]:
     """The memories by the first entity they are about, and by persona; the owner is
     none.
     """
@@ -362,7 +364,7 @@ def probe(view: PassView, now: datetime) -> list[Step]:
         return []
     near = _probe_neighbours(view, now, day)
     prints = {
-        name: print_of(view.memories[name].fact.text, *texts)
+        name: digest_of(view.memories[name].fact.text, *texts)
         for name, texts in near.items()
     }
     some = [view.memories[name] for name in near if known.get(name) != prints[name]]
@@ -370,15 +372,15 @@ def probe(view: PassView, now: datetime) -> list[Step]:
         return []
     shown = [
         item | {"beside": near[one.fact.id]}
-        for one, item in zip(some, listed(view, some), strict=True)
+        for one, item in zip(some, numbered(view, some), strict=True)
     ]
     why = f"{len(some)} rested for {policy.probe_days:g} days"
-    question, said = asked(view, "probe", {"memories": shown}, why)
-    if said is None:
+    question, answer = model_question(view, "probe", {"memories": shown}, why)
+    if answer is None:
         return [question]
 
-    found: list[Step] = [*refused("probe", said)]
-    for number in said.get("invalid", ()):
+    found: list[Step] = [*dropped("probe", answer)]
+    for number in answer.get("invalid", ()):
         fact = some[number - 1].fact
         left = max(policy.probe_least, round(fact.importance * policy.probe_loss, 2))
         if left < fact.importance:
@@ -405,12 +407,12 @@ def _probe_neighbours(view: PassView, now: datetime, day: str) -> dict[str, list
         one
         for one in seeds(view)
         if lifecycle.layer_of(one.fact) in {"semantic", "procedural"}
-        and rested(one, now) >= policy.probe_days
-        and not is_theirs(one)
+        and idle_days(one, now) >= policy.probe_days
+        and not belongs_to_user(one)
     ]
     found: dict[str, list[str]] = {}
     for one in sorted(lasting, key=chance)[: policy.probes]:
-        near = islice(beside(view, one, 0.0), policy.beside)
+        near = islice(neighbours_of(view, one, 0.0), policy.beside)
         found[one.fact.id] = [other.fact.text for other, _ in near]
     return found
 
@@ -444,9 +446,9 @@ def drift(view: PassView, now: datetime) -> list[Step]:
         wrong = [
             finding
             for claim in claims
-            if (finding := drifting.check(claim, view.roots, view.look.disk))
+            if (finding := drifting.check(claim, view.roots, view.reader.disk))
         ]
-        wrong += _idle(view, one, now) if claims else []
+        wrong += _stale_claims(view, one, now) if claims else []
         dead = next(
             (
                 item
@@ -455,7 +457,7 @@ def drift(view: PassView, now: datetime) -> list[Step]:
             ),
             None,
         )
-        if dead and (not is_theirs(one) or one.proposable):
+        if dead and (not belongs_to_user(one) or one.proposable):
             until = f"{now.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
             keys = {
                 "status": "invalidated",
@@ -475,9 +477,11 @@ def drift(view: PassView, now: datetime) -> list[Step]:
     return found
 
 
-def _idle(view: PassView, one: MemoryState, now: datetime) -> list[DriftFinding]:
+def _stale_claims(
+    view: PassView, one: MemoryState, now: datetime
+) -> list[DriftFinding]:
     """Claims of which nobody has heard for long."""
-    policy, days = view.policy.insight, rested(one, now)
+    policy, days = view.policy.insight, idle_days(one, now)
     if days < policy.drift_warning_days:
         return []
     level: drifting.Level = "error" if days >= policy.drift_error_days else "warning"

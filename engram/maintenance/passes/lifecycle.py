@@ -34,7 +34,7 @@ _OURS = frozenset(
     {"artifacts", "boxes", "macros", "traces", "spine.md", "profile.md", "IDENTITY.md"}
 )
 
-PROMISES = frozenset(
+USER_ACTIONS = frozenset(
     {
         "edit",
         "decide",
@@ -78,11 +78,11 @@ def expire(view: PassView, now: datetime) -> list[Step]:
         fact = one.fact
         if why := lifecycle.trashed(fact, one.usage, now, view.policy, kept=one.kept):
             name = PurePosixPath(fact.path).stem
-            linking = view.look.linking(name)
+            linking = view.reader.linking(name)
             if not all(map(_is_ours, linking)):
                 found.append(archived(fact, why, now, view.zone))
                 continue
-            found.append(aside(fact, TRASH, {}, why, now, view.zone))
+            found.append(put_away(fact, TRASH, {}, why, now, view.zone))
             found += [
                 BlockEdit(path, f"{name} goes to the trash", unlink=name)
                 for path in linking
@@ -133,7 +133,7 @@ def pruning(threshold: float) -> Pass:
 
     def prune(view: PassView, now: datetime) -> list[Step]:
         return [
-            aside(
+            put_away(
                 one.fact,
                 "archive",
                 {"status": "pruned", "end_reason": why},
@@ -180,10 +180,10 @@ def archived(
 ) -> Move:
     """The note put away, with further `keys`."""
     told = {"status": "archived", "end_reason": why, **(keys or {})}
-    return aside(fact, "archive", told, why, now, zone)
+    return put_away(fact, "archive", told, why, now, zone)
 
 
-def aside(
+def put_away(
     fact: Fact,
     folder: str,
     keys: Mapping[str, object],
@@ -223,7 +223,7 @@ def topics(view: PassView, now: datetime) -> list[Step]:
     Over active memories; no stop words, at least 3 letters, or a pair of signs where no
     blank divides words. The file is written only when the terms change.
     """
-    listed = view.once(topics, lambda: _telling(view), view.memories)
+    listed = view.once(topics, lambda: _top_terms(view), view.memories)
     before = view.read(TOPICS)
     try:
         known = json.loads(before)["topics"]
@@ -237,8 +237,8 @@ def topics(view: PassView, now: datetime) -> list[Step]:
     return [FileWrite(TOPICS, f"{text}\n".encode(), f"{len(listed)} terms")]
 
 
-def _telling(view: PassView) -> list[dict[str, object]]:
-    policy, tally = view.policy.consolidation, view.look.tally
+def _top_terms(view: PassView) -> list[dict[str, object]]:
+    policy, tally = view.policy.consolidation, view.reader.tally
     tally.follow(one.fact for one in view.memories.values())
     scores = {
         term: count * math.log(tally.memories / tally.spread[term])
@@ -294,7 +294,7 @@ def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
 
 def logs(view: PassView, now: datetime) -> list[Step]:
     """Rows older than 90 days leave the logs (`D9`), except those that carry a promise:
-    `PROMISES`, `BIRTHS`.
+    `USER_ACTIONS`, `BIRTHS`.
 
     A log is written anew when they are a tenth of it. Else each night would remove what
     the night 90 days before had written of itself, and no vault would ever be at rest.
@@ -303,7 +303,9 @@ def logs(view: PassView, now: datetime) -> list[Step]:
     found: list[Step] = []
     for path in view.logs:
         lines = list(jsonl.lines(view.read(path)))
-        left = [line.raw for line in lines if not _outlived(line.value, limit, view)]
+        left = [
+            line.raw for line in lines if not _may_go_from_log(line.value, limit, view)
+        ]
         gone = len(lines) - len(left)
         if gone and gone >= view.policy.consolidation.log_share * len(lines):
             why = f"{gone} rows older than {view.policy.consolidation.log_days:g} days"
@@ -311,11 +313,11 @@ def logs(view: PassView, now: datetime) -> list[Step]:
     return found
 
 
-def _outlived(row: Any, limit: datetime, view: PassView) -> bool:
+def _may_go_from_log(row: Any, limit: datetime, view: PassView) -> bool:
     """Whether a row may go; one that cannot be read stays."""
     try:
         at = datetime.fromisoformat(row["at"])
-        promise = row.get("by") == "user" or row.get("action") in PROMISES
+        promise = row.get("by") == "user" or row.get("action") in USER_ACTIONS
         birth = row.get("action") in BIRTHS and row.get("memory") in view.memories
     except (ValueError, TypeError, KeyError, AttributeError):
         return False

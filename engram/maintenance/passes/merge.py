@@ -22,14 +22,14 @@ from engram.core.todos import EXPIRED, FULFILLED, HABIT
 from engram.maintenance.passes import FOREIGN, ChangeGroup, FileWrite, Finding, NewCase
 from engram.maintenance.passes.groups import (
     Pair,
-    asked,
-    beside,
-    is_theirs,
-    linked,
-    listed,
+    belongs_to_user,
+    digest_of,
+    dropped,
+    link_list,
+    model_question,
+    neighbours_of,
+    numbered,
     pairs,
-    print_of,
-    refused,
     seeds,
 )
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import MemoryState, PassView, Step
 
 _SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
-SAME = "says the same as another"
+SAYS_THE_SAME = "says the same as another"
 
 
 # -- what says the same ----------------------------------------------------------------
@@ -55,14 +55,14 @@ def merge(view: PassView, now: datetime) -> list[Step]:
     The end of a note that engram did not write is a step of its own, for a person has
     to approve it.
     """
-    left = view.policy.insight.merges - view.ended.get("superseded", 0)
+    left = view.policy.insight.merges - view.ended_by_status.get("superseded", 0)
     found: list[Step] = []
     for winner, losers in _doubles(view, now):
         if own := [one for one in losers if not one.foreign][: max(0, left)]:
-            found.append(_merged(view, winner, own, SAME))
+            found.append(_merged(view, winner, own, SAYS_THE_SAME))
             left -= len(own)
         found += [
-            ChangeGroup((_superseded(one, winner.fact, SAME),))
+            ChangeGroup((_superseded(one, winner.fact, SAYS_THE_SAME),))
             for one in losers
             if one.foreign
         ]
@@ -132,7 +132,7 @@ def _by_statement(
     view: PassView, memories: Iterable[MemoryState]
 ) -> dict[tuple[str | None, str], list[MemoryState]]:
     """Group memories by persona and content hash."""
-    hashes = view.look.statements()
+    hashes = view.reader.statements()
     groups: dict[tuple[str | None, str], list[MemoryState]] = defaultdict(list)
     for one in memories:
         digest = hashes.get(one.fact.id) or content_hash(one.fact.text)
@@ -146,7 +146,7 @@ def _merge_rank(
     """Return the sort key of winners: the first of equal statements stays."""
     confidence = decay.effective_confidence(one.fact, one.usage, now, view.policy)
     approved = one.proposable and one.fact.id in (view.approved or ())
-    may_end = not is_theirs(one) or approved
+    may_end = not belongs_to_user(one) or approved
     return (may_end, -confidence, _created(one), one.fact.id)
 
 
@@ -155,16 +155,16 @@ def _near_doubles(view: PassView, winner: MemoryState) -> dict[str, MemoryState]
     limit = view.policy.similarity.same
     return {
         other.fact.id: other
-        for other, near in beside(view, winner, limit)
+        for other, near in neighbours_of(view, winner, limit)
         if near.similarity > limit and not near.apart and not near.conflict
     }
 
 
 def _gives_way(winner: MemoryState, loser: MemoryState, *, equal: bool) -> bool:
     """Return whether a memory may be superseded by one that says the same."""
-    if _another_time(winner.fact, loser.fact):
+    if _differ_in_time(winner.fact, loser.fact):
         return False
-    return not is_theirs(loser) or (equal and _is_open(winner, loser))
+    return not belongs_to_user(loser) or (equal and _is_open(winner, loser))
 
 
 def _is_open(winner: MemoryState, loser: MemoryState) -> bool:
@@ -174,7 +174,7 @@ def _is_open(winner: MemoryState, loser: MemoryState) -> bool:
     return loser.proposable and winner.kept in {None, FOREIGN}
 
 
-def _another_time(one: Fact, other: Fact) -> bool:
+def _differ_in_time(one: Fact, other: Fact) -> bool:
     return one.valid_from != other.valid_from and bool(
         one.valid_from and other.valid_from
     )
@@ -192,11 +192,11 @@ def _merged(
         # a person's note keeps every byte; the losers name it
         return ChangeGroup(tuple(ends))
     keys = _evidence(fact, [one.fact for one in losers])
-    keys["supersedes"] = _with(fact.supersedes, *(one.fact.id for one in losers))
-    keys |= _united(fact, [one.fact for one in losers])
+    keys["supersedes"] = _extended(fact.supersedes, *(one.fact.id for one in losers))
+    keys |= _united_keys(fact, [one.fact for one in losers])
     raised = min(
         dedup.reinforced(fact.confidence, view.policy.ladder),
-        max(fact.confidence, view.look.believed(fact)),
+        max(fact.confidence, view.reader.believed(fact)),
     )
     if raised != fact.confidence:
         keys["confidence"] = raised
@@ -214,7 +214,7 @@ def _merged(
 def _superseded(loser: MemoryState, winner: Fact, why: str) -> Edit:
     keys = {
         "status": "superseded",
-        "superseded_by": _with(loser.fact.superseded_by, winner.id),
+        "superseded_by": _extended(loser.fact.superseded_by, winner.id),
         "end_reason": why,
     }
     return Edit(loser.fact.path, loser.fact.sha, keys, f"{why}: {winner.path}")
@@ -236,7 +236,7 @@ def _evidence(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
     )
 
 
-def _united(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
+def _united_keys(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
     """The keys `about` and `tags` with those of all, where that is more; what became of
     a promise is each one's own.
     """
@@ -245,13 +245,13 @@ def _united(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
     )
     fresh = (tag for one in others for tag in one.tags if tag not in _SETTLED)
     tags = tuple(dict.fromkeys((*fact.tags, *fresh)))
-    keys: dict[str, object] = {"about": linked(about)} if about != fact.about else {}
+    keys: dict[str, object] = {"about": link_list(about)} if about != fact.about else {}
     return keys | (
         {"tags": ["-".join(tag.split()) for tag in tags]} if tags != fact.tags else {}
     )
 
 
-def _with(names: Sequence[str], *more: str) -> list[str]:
+def _extended(names: Sequence[str], *more: str) -> list[str]:
     return list(dict.fromkeys([*names, *more]))
 
 
@@ -269,7 +269,7 @@ def compare(view: PassView, now: datetime) -> list[Step]:
     newest = sorted(some, key=lambda one: (-_created(one), one.fact.id))[
         : policy.newest
     ]
-    return _judged(
+    return _act_on_verdicts(
         view,
         pairs(view, newest, view.policy.similarity.link, 1.0, policy.compared),
         now,
@@ -281,7 +281,7 @@ def contradict(view: PassView, now: datetime) -> list[Step]:
     noticed: one question (`A28`).
     """
     policy, cuts = view.policy.insight, view.policy.similarity
-    return _judged(
+    return _act_on_verdicts(
         view,
         pairs(
             view, seeds(view)[: policy.reflected], cuts.link, cuts.same, policy.scanned
@@ -294,7 +294,7 @@ def _created(one: MemoryState) -> float:
     return one.fact.created.timestamp() if one.fact.created else 0.0
 
 
-def _judged(view: PassView, some: Sequence[Pair], now: datetime) -> list[Step]:
+def _act_on_verdicts(view: PassView, some: Sequence[Pair], now: datetime) -> list[Step]:
     """Ask one question about the pairs without a verdict, and act on all verdicts.
 
     A verdict holds while both memories say what they said. A memory is in one step at
@@ -303,14 +303,16 @@ def _judged(view: PassView, some: Sequence[Pair], now: datetime) -> list[Step]:
     known = _verdicts(view)
     found = _ask_verdicts(view, some, known)
     used: set[str] = set()
-    left = view.policy.insight.contradictions - view.ended.get("invalidated", 0)
+    left = view.policy.insight.contradictions - view.ended_by_status.get(
+        "invalidated", 0
+    )
     for newer, older in some:
         relation, sure = _verdict(known, (newer, older)) or ("independent", 0.0)
         names = {newer.fact.id, older.fact.id}
         if relation == "independent" or names & used:
             continue
         if relation == "same":
-            steps = _agreed(view, newer, older, sure, now)
+            steps = _same(view, newer, older, sure, now)
         else:
             steps = _contradicted(view, newer, older, sure, left, now)
             left -= sum(isinstance(step, ChangeGroup) for step in steps)
@@ -329,19 +331,21 @@ def _ask_verdicts(
         return []
     pairs_shown = [_shown(view, number, pair) for number, pair in enumerate(new, 1)]
     material = {"pairs": pairs_shown}
-    question, answer = asked(view, "compare", material, f"{len(new)} pairs are alike")
+    question, answer = model_question(
+        view, "compare", material, f"{len(new)} pairs are alike"
+    )
     if answer is None:
         return [question]
     verdicts = answer.get("verdicts", {})
     judged = {
-        _named(pair): (_says(pair), *verdicts[str(n)])
+        _pair_key(pair): (_texts_digest(pair), *verdicts[str(n)])
         for n, pair in enumerate(new, 1)
         if str(n) in verdicts
     }
     known |= judged
-    steps: list[Step] = [*refused("compare", answer)]
+    steps: list[Step] = [*dropped("compare", answer)]
     if judged:
-        steps.append(_remembered(view, known, len(judged)))
+        steps.append(_verdict_file(view, known, len(judged)))
     return steps
 
 
@@ -361,32 +365,32 @@ def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:
         return {}
     known = get_args(RelationKind)
     return {
-        names: said
-        for names, said in found.items()
-        if said[1] in known and 0 <= said[2] <= 1
+        names: answer
+        for names, answer in found.items()
+        if answer[1] in known and 0 <= answer[2] <= 1
     }
 
 
 def _verdict(
     known: Mapping[str, tuple[str, str, float]], pair: Pair
 ) -> tuple[str, float] | None:
-    says, relation, sure = known.get(_named(pair), ("", "", 0.0))
-    return (relation, sure) if says == _says(pair) else None
+    says, relation, sure = known.get(_pair_key(pair), ("", "", 0.0))
+    return (relation, sure) if says == _texts_digest(pair) else None
 
 
-def _remembered(
+def _verdict_file(
     view: PassView, known: Mapping[str, tuple[str, str, float]], new: int
 ) -> FileWrite:
     """The verdicts on pairs that are both active, those on the latest memories."""
     active = {one.fact.id for one in view.active()}
     held = [
-        (names, said)
-        for names, said in sorted(known.items())
+        (names, answer)
+        for names, answer in sorted(known.items())
         if active.issuperset(names.split())
     ]
     lines = [
-        f"{json.dumps(names)}: {json.dumps(said)}"
-        for names, said in held[-view.policy.insight.verdicts :]
+        f"{json.dumps(names)}: {json.dumps(answer)}"
+        for names, answer in held[-view.policy.insight.verdicts :]
     ]
     return FileWrite(
         dedup.COMPARED,
@@ -395,37 +399,37 @@ def _remembered(
     )
 
 
-def _named(pair: Pair) -> str:
+def _pair_key(pair: Pair) -> str:
     return " ".join(one.fact.id for one in pair)
 
 
-def _says(pair: Pair) -> str:
-    return print_of(*(one.fact.text for one in pair))
+def _texts_digest(pair: Pair) -> str:
+    return digest_of(*(one.fact.text for one in pair))
 
 
 def _shown(view: PassView, number: int, pair: Pair) -> dict[str, object]:
-    newer, older = listed(view, pair)
+    newer, older = numbered(view, pair)
     return {"pair": number, "newer": newer | {"n": 1}, "older": older | {"n": 2}}
 
 
-def _agreed(
+def _same(
     view: PassView, newer: MemoryState, older: MemoryState, sure: float, now: datetime
 ) -> list[Step]:
     """Judged the same: the surer one stays. In doubt both do, for a double does no
     harm.
     """
-    if sure < view.policy.insight.sure or _another_time(newer.fact, older.fact):
+    if sure < view.policy.insight.sure or _differ_in_time(newer.fact, older.fact):
         return []
 
     def rank(one: MemoryState) -> tuple[bool, float, str]:
         return (
-            is_theirs(one),
+            belongs_to_user(one),
             decay.effective_confidence(one.fact, one.usage, now, view.policy),
             one.fact.id,
         )
 
     loser, winner = sorted((newer, older), key=rank)
-    if is_theirs(loser):
+    if belongs_to_user(loser):
         return []
     ready = actions.proposed(
         "update_note", _known(winner, view.stage(winner, now)), view.policy.actions
@@ -450,9 +454,9 @@ def _contradicted(
     new, old, policy = newer.fact, older.fact, view.policy
     if new.id in old.superseded_by:
         return []  # it was weakened on this word before
-    ask = NewCase(new, old, "a model finds that both cannot be true")
+    case = NewCase(new, old, "a model finds that both cannot be true")
     if sure < policy.insight.sure or older.foreign:
-        return [ask]
+        return [case]
     gone = actions.proposed(
         "discard", _known(older, view.stage(older, now)), policy.actions
     )
@@ -470,7 +474,7 @@ def _contradicted(
         ]
     if gone.ruling != "allow":
         return [
-            ask,
+            case,
             Finding(
                 old.id,
                 old.path,
@@ -478,7 +482,7 @@ def _contradicted(
                 gone,
             ),
         ]
-    lower = view.look.believed(new) < view.look.believed(old)
+    lower = view.reader.believed(new) < view.reader.believed(old)
     barred = (
         {old.id: "what is believed less does not replace what is believed more"}
         if lower
@@ -515,7 +519,7 @@ def _effect(
     new, old = newer.fact, older.fact
     if effect.deed == "ask":
         return [NewCase(new, old, effect.why)]
-    keys: dict[str, object] = {"superseded_by": _with(old.superseded_by, new.id)}
+    keys: dict[str, object] = {"superseded_by": _extended(old.superseded_by, new.id)}
     if effect.deed == "weaken":
         keys["confidence"] = effect.confidence
     else:
@@ -524,9 +528,9 @@ def _effect(
         keys |= {"status": status, "end_reason": effect.why, "valid_until": until}
     steps = [Edit(old.path, old.sha, keys, f"{effect.why}: {new.path}")]
     if not newer.kept:
-        linked = {"supersedes": _with(new.supersedes, old.id)}
+        link_list = {"supersedes": _extended(new.supersedes, old.id)}
         steps.insert(
-            0, Edit(new.path, new.sha, linked, f"it takes the place of {old.path}")
+            0, Edit(new.path, new.sha, link_list, f"it takes the place of {old.path}")
         )
     return [ChangeGroup(tuple(steps))]
 

@@ -19,13 +19,13 @@ from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
-    asked,
-    day,
-    evidence,
-    line,
+    by_weight,
+    line_of,
+    link_name,
+    local_date,
+    public_memories,
+    question_of,
     sentences,
-    stem,
-    worth,
 )
 
 if TYPE_CHECKING:
@@ -54,11 +54,13 @@ def profile(view: PassView, now: datetime) -> list[Step]:
     limit = view.policy.portraits.profile_lines - len(
         page.own.split("\n") if page else ()
     )
-    memories = _of_the_user(view, now, "profile")
-    short, fresh = _told(telling, page, PROFILE, "portrait", memories)
-    lines = _apart([line(view, one.fact) for one in fresh], view.policy.portraits)
+    memories = _about_user(view, now, "profile")
+    short, fresh = _covered(telling, page, PROFILE, "portrait", memories)
+    lines = _without_repeats(
+        [line_of(view, one.fact) for one in fresh], view.policy.portraits
+    )
     if len(short) + len(lines) > limit:
-        rewritten = _rewritten(
+        rewritten = _shortened(
             telling,
             PROFILE,
             "portrait",
@@ -70,8 +72,8 @@ def profile(view: PassView, now: datetime) -> list[Step]:
             short, lines = rewritten, []
         else:
             kept = {
-                stem(one.fact)
-                for one in sorted(fresh, key=worth)[: max(0, limit - len(short))]
+                link_name(one.fact)
+                for one in sorted(fresh, key=by_weight)[: max(0, limit - len(short))]
             }
             lines = [one for one in lines if kept.issuperset(one.sources)]
     change = BlockEdit(
@@ -97,27 +99,29 @@ def identity(view: PassView, now: datetime) -> list[Step]:
         view.page(IDENTITY),
         GeneratedText(view, now),
     )
-    memories = _of_the_user(view, now, "identity")
-    short, fresh = _told(telling, page, IDENTITY, "patterns", memories)
+    memories = _about_user(view, now, "identity")
+    short, fresh = _covered(telling, page, IDENTITY, "patterns", memories)
     lines = [
         Line(
-            f"{day(view, one.fact.created)}: {line(view, one.fact).text}",
-            (stem(one.fact),),
+            f"{local_date(view, one.fact.created)}: {line_of(view, one.fact).text}",
+            (link_name(one.fact),),
         )
         for one in fresh
     ]
     own = page.own if page else ""
     if lines and len(own) + sum(map(_chars, [*short, *lines])) >= policy.identity_chars:
         statements = _statements(
-            view, short, memories, [line(view, one.fact) for one in fresh]
+            view, short, memories, [line_of(view, one.fact) for one in fresh]
         )
-        rewritten = _rewritten(
+        rewritten = _shortened(
             telling, IDENTITY, "patterns", "patterns", statements, memories
         )
         if rewritten:
             short, lines = (
                 (
-                    Line(f"Learned up to {day(view, memories[-1].fact.created)}"),
+                    Line(
+                        f"Learned up to {local_date(view, memories[-1].fact.created)}"
+                    ),
                     *rewritten,
                 ),
                 [],
@@ -141,22 +145,22 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     return telling.done()
 
 
-def _of_the_user(view: PassView, now: datetime, page: str) -> list[MemoryState]:
+def _about_user(view: PassView, now: datetime, page: str) -> list[MemoryState]:
     """What lasts about the user, said by themselves or in a conversation with them,
     oldest first; of the categories that `page` lists.
     """
     owner = cache(is_owner)
     return [
         one
-        for one in evidence(view, now)
+        for one in public_memories(view, now)
         if one.fact.kind == "note"
         and category_of(one.fact.category).page == page
         and all(map(owner, one.fact.about))
-        and not view.look.outside(one.fact)
+        and not view.reader.outside(one.fact)
     ]
 
 
-def _told(
+def _covered(
     telling: GeneratedText,
     page: Page | None,
     path: str,
@@ -169,16 +173,16 @@ def _told(
     row = telling.known.get(f"{path}#{block}", {})
     held = [one for one in (page.blocks.get(block, ()) if page else ()) if one.sources]
     # it is not what was put down then
-    if not held or not {_print(one) for one in held} <= set(row.get("lines", ())):
+    if not held or not {_digest(one) for one in held} <= set(row.get("lines", ())):
         return (), list(memories)
-    alive = {stem(one.fact) for one in memories}
+    alive = {link_name(one.fact) for one in memories}
     short = (
         tuple(one for one in page.blocks[block] if alive.issuperset(one.sources))
         if page
         else ()
     )
     return short, [
-        one for one in memories if stem(one.fact) not in row.get("sources", ())
+        one for one in memories if link_name(one.fact) not in row.get("sources", ())
     ]
 
 
@@ -189,7 +193,9 @@ def _statements(
     lines: Sequence[Line],
 ) -> list[tuple[str, Line]]:
     """What is to be put into fewer words, each with its date."""
-    dates = {stem(one.fact): day(view, one.fact.created) for one in memories}
+    dates = {
+        link_name(one.fact): local_date(view, one.fact.created) for one in memories
+    }
     return [
         (max((dates.get(name, "") for name in one.sources), default=""), one)
         for one in (*short, *lines)
@@ -197,7 +203,7 @@ def _statements(
     ]
 
 
-def _rewritten(
+def _shortened(
     telling: GeneratedText,
     path: str,
     block: str,
@@ -216,7 +222,7 @@ def _rewritten(
         {"n": n, "date": date, "text": one.text}
         for n, (date, one) in enumerate(statements, 1)
     ]
-    ask = asked(task, {"facts": facts}, f"{path} is too long")
+    ask = question_of(task, {"facts": facts}, f"{path} is too long")
     answer = telling.view.answers.get(ask.key)
     if answer is None:
         telling.steps.append(ask)
@@ -225,13 +231,13 @@ def _rewritten(
     if lines:
         telling.known[f"{path}#{block}"] = {
             "at": telling.now.isoformat(),
-            "lines": sorted(map(_print, lines)),
-            "sources": sorted(stem(one.fact) for one in memories),
+            "lines": sorted(map(_digest, lines)),
+            "sources": sorted(link_name(one.fact) for one in memories),
         }
     return lines
 
 
-def _apart(lines: Sequence[Line], policy: PortraitPolicy) -> list[Line]:
+def _without_repeats(lines: Sequence[Line], policy: PortraitPolicy) -> list[Line]:
     """The lines without those that another one holds: equal, or most of it; the longer
     stays, of equals the first.
     """
@@ -257,7 +263,7 @@ def _covers(known: str, text: str, policy: PortraitPolicy) -> bool:
     return text == known or (part and f" {text} " in f" {known} ")
 
 
-def _print(one: Line) -> str:
+def _digest(one: Line) -> str:
     """What tells a line from others."""
     return hashlib.sha256("\n".join((one.text, *one.sources)).encode()).hexdigest()[:8]
 

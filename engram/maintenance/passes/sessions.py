@@ -103,7 +103,7 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
     it is made.
     """
     policy, state, found = view.policy.talks, _SessionState(view), list[Step]()
-    for talk in _of(view, now, "rolling"):
+    for talk in _due_sessions(view, now, "rolling"):
         mark = len(talk.turns) - len(talk.turns) % policy.rolling_turns
         some = either(talk.turns[:mark], policy.rolling_each)
         said = summarise(
@@ -116,11 +116,11 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
         text = (
             said.answer["summary"]
             if said.answer
-            else _lines(telling(some, policy, policy.rolling_chars, mark))
+            else _transcript(telling(some, policy, policy.rolling_chars, mark))
         )
         state.person(talk)["rollingSummary"] = text
         if talk.sha:
-            keys, body = _told(state, talk, "rolling", text, {})
+            keys, body = _block_edit(state, talk, "rolling", text, {})
             found.append(
                 Edit(
                     talk.path, talk.sha, {**keys, "rolled": mark}, f"{mark} turns", body
@@ -136,7 +136,7 @@ def summary(view: PassView, now: datetime) -> list[Step]:
     stub that says so.
     """
     policy, state, found = view.policy.talks, _SessionState(view), list[Step]()
-    for talk in _of(view, now, "session"):
+    for talk in _due_sessions(view, now, "session"):
         if not talk.sha or talk.filed < len(talk.turns):
             continue  # its last turns are still on their way into the file
         some = either(talk.turns, policy.session_each)
@@ -147,14 +147,14 @@ def summary(view: PassView, now: datetime) -> list[Step]:
         if said.ask and view.model:
             found.append(said.ask)
             continue
-        answer = dict(said.answer or _extracted(view, talk, some))
+        answer = dict(said.answer or _own_words_summary(view, talk, some))
         answer["people"] = [
             line for line in answer["people"] if not _is_self(line, talk)
         ]
         keys = {name: answer.get(name) or None for name in KEYS} | {
             "parse_error": said.fault or None
         }
-        changed, body = _told(state, talk, "summary", _prose(answer), keys)
+        changed, body = _block_edit(state, talk, "summary", _prose(answer), keys)
         found.append(
             Edit(
                 talk.path,
@@ -223,7 +223,7 @@ def spine(view: PassView, now: datetime) -> list[Step]:
     if messages - before < policy.spine_turns:
         return []
 
-    lists = _known(view, policy, now)
+    lists = _spine_facts(view, policy, now)
     facts = {name: [_plain(fact) for fact in some] for name, some in lists.items()}
     material = _spine_material(view, raw, facts)
     reply = summarise(view, "spine", material, f"{messages - before} turns")
@@ -258,11 +258,12 @@ def _spine_material(
     """Return the question about the persona summary: its last text, facts, sessions."""
     shown_text = partial(view.forgotten.shown, said=Spoken())
     earlier = {
-        name: _kept(view, _plain_lines(inside(raw, name) or "")) for name in SECTIONS
+        name: _without_forgotten(view, _plain_lines(inside(raw, name) or ""))
+        for name in SECTIONS
     }
     sessions = [
         {
-            name: _fewer(keys[name], shown_text)
+            name: _cut_value(keys[name], shown_text)
             for name in ("one_liner", *LISTS)
             if keys.get(name)
         }
@@ -277,7 +278,7 @@ def _spine_section(name: str, items: Sequence[str], promises: Sequence[Fact]) ->
     if name != "open_loops":
         return "\n".join(f"- {item}" for item in items)
     texts = [_plain(fact) for fact in promises]
-    others = [f"- {item}" for item in items if not _among(item, texts)]
+    others = [f"- {item}" for item in items if not _is_listed(item, texts)]
     return "\n".join([*map(_task, promises), *others])
 
 
@@ -330,12 +331,12 @@ class _SessionState:
         known = self.files.get(stem, {}).get(block)
         if known is None:
             return not text and not more
-        return text is not None and known == _print(text, more)
+        return text is not None and known == _digest(text, more)
 
     def wrote(self, stem: str, block: str, text: str, more: object = "") -> None:
         """This block says this, and it is ours."""
         row = self.files.pop(stem, {})
-        self.files[stem] = row | {block: _print(text, more)}
+        self.files[stem] = row | {block: _digest(text, more)}
 
     def marks(self) -> list[Step]:
         """The file, where it changed; the talks that were told last."""
@@ -346,7 +347,7 @@ class _SessionState:
         return [FileWrite(STATE, raw, "what conversations were told")]
 
 
-def _print(text: str, more: object) -> str:
+def _digest(text: str, more: object) -> str:
     """What a block says, in 16 digits; a ticked box does not count."""
     plain = _TICK.sub("- [ ] ", text.strip())
     return hashlib.sha256(
@@ -354,7 +355,7 @@ def _print(text: str, more: object) -> str:
     ).hexdigest()[:16]
 
 
-def _told(
+def _block_edit(
     state: _SessionState,
     talk: SessionView,
     block: str,
@@ -370,10 +371,10 @@ def _told(
     state.wrote(
         talk.stem, block, text, {name: value for name, value in keys.items() if value}
     )
-    return keys, _placed(talk.body, block, text)
+    return keys, _with_block(talk.body, block, text)
 
 
-def _placed(body: str, block: str, text: str) -> str:
+def _with_block(body: str, block: str, text: str) -> str:
     """`body` with the block as it should be: in its place, or before what comes behind
     it in a new file.
     """
@@ -406,15 +407,15 @@ def without(
     for block, names in (("summary", KEYS), ("rolling", ())):
         text = inside(body, block)
         more = {name: keys[name] for name in names if keys.get(name)}
-        if text is None or row.get(block) != _print(text, more):
+        if text is None or row.get(block) != _digest(text, more):
             continue
-        fewer = {name: _fewer(value, cut) for name, value in more.items()}
+        fewer = {name: _cut_value(value, cut) for name, value in more.items()}
         changed |= {name: value for name, value in fewer.items() if value != more[name]}
         new = _cut_lines(text, cut)
         if new != text:
             body = between(body, block, new)
         left = {name: value for name, value in fewer.items() if value}
-        row[block] = _print(new, left)
+        row[block] = _digest(new, left)
     for person in people.values():
         for name in ("rollingSummary", "lastUserMessage"):
             if person.get(name):
@@ -438,7 +439,7 @@ def _state_bytes(people: Mapping[str, object], files: Mapping[str, object]) -> b
     return f"{json.dumps(state, ensure_ascii=False, indent=1)}\n".encode()
 
 
-def _fewer(value: object, cut: Callable[[str], str]) -> object:
+def _cut_value(value: object, cut: Callable[[str], str]) -> object:
     """A line, or a list of lines, of a summary without what is cut; a line that is gone
     leaves a mark.
     """
@@ -450,7 +451,7 @@ def _fewer(value: object, cut: Callable[[str], str]) -> object:
 # -- texts -----------------------------------------------------------------------------
 
 
-def _of(view: PassView, now: datetime, what: str) -> list[SessionView]:
+def _due_sessions(view: PassView, now: datetime, what: str) -> list[SessionView]:
     minutes = view.policy.buffer.session_gap_minutes
     return [
         t
@@ -459,11 +460,11 @@ def _of(view: PassView, now: datetime, what: str) -> list[SessionView]:
     ]
 
 
-def _lines(told: Iterable[tuple[Any, str]]) -> str:
+def _transcript(told: Iterable[tuple[Any, str]]) -> str:
     return inert(" ".join(f"{who(turn)}: {said}" for turn, said in told))
 
 
-def _extracted(
+def _own_words_summary(
     view: PassView, talk: SessionView, some: Sequence[FiledTurn]
 ) -> dict[str, Any]:
     """A session summary in the talk's own words, and in those of the memories that came
@@ -543,7 +544,9 @@ def _episode(
     )
 
 
-def _known(view: PassView, policy: TalkPolicy, now: datetime) -> dict[str, list[Fact]]:
+def _spine_facts(
+    view: PassView, policy: TalkPolicy, now: datetime
+) -> dict[str, list[Fact]]:
     """The weightiest memories of each part of the spine; nothing that is a persona's
     own (`E14`), or long past.
     """
@@ -588,7 +591,7 @@ def _plain_lines(text: str) -> list[str]:
     ]
 
 
-def _kept(view: PassView, lines: Iterable[str]) -> list[str]:
+def _without_forgotten(view: PassView, lines: Iterable[str]) -> list[str]:
     """The lines without what was forgotten."""
     return [kept for line in lines if (kept := view.forgotten.shown(line, Spoken()))]
 
@@ -600,7 +603,7 @@ def _task(fact: Fact) -> str:
     return f"- [ ] {inert(cut(_plain(fact), 120))} [[{fact.path.rpartition('/')[2].removesuffix('.md')}]]"
 
 
-def _among(item: str, texts: Iterable[str]) -> bool:
+def _is_listed(item: str, texts: Iterable[str]) -> bool:
     return any(inert(cut(text, len(item))) == item for text in texts)
 
 

@@ -16,12 +16,12 @@ from engram.core.records import BlockEdit, Line
 from engram.core.text import slug
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
-    about,
-    asked,
-    day,
-    line,
+    line_of,
+    link_name,
+    local_date,
+    memories_by_entity,
     numbered,
-    stem,
+    question_of,
 )
 
 if TYPE_CHECKING:
@@ -46,18 +46,18 @@ def storylines(view: PassView, now: datetime) -> list[Step]:
     told stays: it is how it was.
     """
     policy, telling = view.policy.portraits, GeneratedText(view, now)
-    there = _there(view)
+    there = _existing(view)
     room = policy.stories - sum(len(known) for known in there.values())
     asks = policy.entities - telling.made_now("story")
-    for path, memories in about(view, now).items():
+    for path, memories in memories_by_entity(view, now).items():
         if not any(one.usage.access for one in memories):
             continue
         entity = view.entities[path]
         told_before = dict(there.get(entity.name, {}))
         for some in _stretches(memories, policy):
-            if not _carries(view, some):
+            if not _is_story(view, some):
                 continue
-            known = _known(view, told_before, some)
+            known = _covering(view, told_before, some)
             span = told_before.pop(known) if known else None  # a note tells one stretch
             room -= known is None
             if known is None and room < 0:
@@ -67,10 +67,12 @@ def storylines(view: PassView, now: datetime) -> list[Step]:
             telling.show(change, view.page(change.path))
             material = {"name": entity.name, "facts": numbered(view, latest)}
             if asks > 0:
-                ask = asked("story", material, f"{entity.name} came up again and again")
+                ask = question_of(
+                    "story", material, f"{entity.name} came up again and again"
+                )
                 told = BlockEdit(change.path, f"told from {len(latest)} memories")
                 asks -= telling.tell(
-                    told, "story", ask, [(stem(fact),) for fact in latest]
+                    told, "story", ask, [(link_name(fact),) for fact in latest]
                 )
     return telling.done()
 
@@ -81,7 +83,7 @@ def macros(view: PassView, now: datetime) -> list[Step]:
     """
     policy, telling = view.policy.portraits, GeneratedText(view, now)
     asks = policy.entities - telling.made_now("story")
-    for name, known in sorted(_there(view).items()):
+    for name, known in sorted(_existing(view).items()):
         spans = sorted((*span, path) for path, span in known.items())
         if (
             len(spans) < policy.macro_stories
@@ -108,13 +110,15 @@ def macros(view: PassView, now: datetime) -> list[Step]:
             ),
             page,
         )
-        told = [(seen, _text(view, story), _stem(story)) for _, seen, story in spans]
+        told = [
+            (seen, _page_text(view, story), _stem(story)) for _, seen, story in spans
+        ]
         facts = [
             {"n": n, "date": seen, "text": text}
             for n, (seen, text, _) in enumerate(told, 1)
         ]
         if asks > 0 and all(text for _, text, _ in told):
-            ask = asked(
+            ask = question_of(
                 "macro",
                 {"name": name, "facts": facts},
                 f"{name} has {len(spans)} storylines",
@@ -124,7 +128,7 @@ def macros(view: PassView, now: datetime) -> list[Step]:
     return telling.done()
 
 
-def _there(view: PassView) -> dict[str, dict[str, tuple[str, str]]]:
+def _existing(view: PassView) -> dict[str, dict[str, tuple[str, str]]]:
     """The storylines that have a note: by anchor their paths, with the first and the
     last day.
     """
@@ -163,20 +167,23 @@ def _stretches(
     return found
 
 
-def _carries(view: PassView, some: Sequence[MemoryState]) -> bool:
+def _is_story(view: PassView, some: Sequence[MemoryState]) -> bool:
     """Whether there is enough to tell of."""
     policy = view.policy.portraits
-    days = {day(view, one.fact.created) for one in some}
+    days = {local_date(view, one.fact.created) for one in some}
     sources = {one.fact.source.partition("#")[0] or one.fact.id for one in some}
     enough = len(sources) >= policy.story_sources and len(days) >= policy.story_days
     return enough and _days(min(days), max(days)) > policy.story_span_days
 
 
-def _known(
+def _covering(
     view: PassView, there: Mapping[str, tuple[str, str]], some: Sequence[MemoryState]
 ) -> str | None:
     """The path of the storyline that covers these days."""
-    first, last = day(view, some[0].fact.created), day(view, some[-1].fact.created)
+    first, last = (
+        local_date(view, some[0].fact.created),
+        local_date(view, some[-1].fact.created),
+    )
     return next(
         (
             path
@@ -195,15 +202,16 @@ def _storyline(
     span: tuple[str, str] | None,
 ) -> tuple[BlockEdit, list[MemoryState]]:
     first, last = some[0].fact.created, some[-1].fact.created
-    opened = min(day(view, first), span[0]) if span else day(view, first)
+    opened = min(local_date(view, first), span[0]) if span else local_date(view, first)
     path = (
-        known or f"traces/{slug(entity.name, _SLUG_BYTES)}-{day(view, first)}{SUFFIX}"
+        known
+        or f"traces/{slug(entity.name, _SLUG_BYTES)}-{local_date(view, first)}{SUFFIX}"
     )
     latest = list(some[-view.policy.portraits.together :])
     moments = tuple(
         Line(
-            f"{day(view, one.fact.created)}: {line(view, one.fact).text}",
-            (stem(one.fact),),
+            f"{local_date(view, one.fact.created)}: {line_of(view, one.fact).text}",
+            (link_name(one.fact),),
         )
         for one in latest
     )
@@ -211,7 +219,7 @@ def _storyline(
         "kind": "storyline",
         "anchor": f"[[{entity.name}]]",
         "opened": opened,
-        "seen": day(view, last),
+        "seen": local_date(view, last),
     }
     title = (
         f"{entity.name}, {first.astimezone(view.zone):%B %Y}" if first else entity.name
@@ -221,7 +229,7 @@ def _storyline(
     ), latest
 
 
-def _text(view: PassView, path: str) -> str:
+def _page_text(view: PassView, path: str) -> str:
     page = view.page(path)
     lines = (
         (page.blocks.get("story") or page.blocks.get("moments") or ()) if page else ()

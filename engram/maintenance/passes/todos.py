@@ -14,7 +14,7 @@ from engram.core.categories import PLAIN, category_of
 from engram.core.markdown import inside
 from engram.core.records import Edit
 from engram.core.sessions import SPINE
-from engram.maintenance.passes.generated_text import stem
+from engram.maintenance.passes.generated_text import link_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ def ticked(view: PassView, now: datetime) -> list[Step]:
     return [
         _settled(one.fact, todos.FULFILLED, now, "you ticked it", view)
         for one in (view.active() if names else ())
-        if stem(one.fact) in names and todos.is_open(one.fact)
+        if link_name(one.fact) in names and todos.is_open(one.fact)
     ]
 
 

@@ -129,8 +129,8 @@ class VaultReader:
 class ViewUpdate:
     """The records in the planned bytes of a pass, by id or path; None: no longer there.
 
-    `sessions` are the keys and the body of session files. `made` counts by pass the
-    memories that are new, `ended` by status those that were superseded or invalidated.
+    `sessions` are the keys and the body of session files. `created_by_pass` counts by pass the
+    memories that are new, `ended_by_status` by status those that were superseded or invalidated.
     """
 
     memories: dict[str, MemoryState | None] = field(default_factory=dict)
@@ -140,28 +140,28 @@ class ViewUpdate:
     files: dict[str, bytes | None] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     stored: dict[str, Stored] = field(default_factory=dict)
-    made: Counter[str] = field(default_factory=Counter)
-    ended: Counter[str] = field(default_factory=Counter)
+    created_by_pass: Counter[str] = field(default_factory=Counter)
+    ended_by_status: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
 class PassView:
-    """What passes see: the memories, the ties, and by `look` whatever else is in the
+    """What passes see: the memories, the ties, and by `reader` whatever else is in the
     vault.
 
     `logs` are the paths of the logs that lose old rows; `answers` are a model's, by the
     key of the question, where there is a `model`, and `failed` says which it could not
     answer, and why; `stored` says how the vectors of memories are kept that have one of
-    their own. `buried` are the hashes of statements that must not come back,
+    their own. `tombstones` are the hashes of statements that must not come back,
     `forgotten` knows what else says so, `feedback` what became of the memories of a
     category lately, −1…1 (`C30`); `roots` are the folders outside that a user named
-    (`D10`). Where it is not `whole`, nothing dear is to be done. `made` counts by pass
-    the notes that were made in this run so far, `ended` by status the memories that
+    (`D10`). Where it is not `whole`, nothing dear is to be done. `created_by_pass` counts by pass
+    the notes that were made in this run so far, `ended_by_status` by status the memories that
     gave way to others. `talks` are the conversations of which something is to be told,
     `messages` counts the turns by persona, and `summaries` are those of the latest
     conversations that are nobody's in particular. `entities` are the notes of these by
     path. `written` and `amended` are the files and the notes that are to be otherwise
-    than `look` finds them, `reads` the files that were asked for. `closed` are by the
+    than `reader` finds them, `reads` the files that were asked for. `closed` are by the
     name of a pass the memories that it leaves alone: a person is asked about them, or
     said no. `approved` are the memories of a held run that a person approved: no other
     is touched in the run that carries it out; None in every other run.
@@ -170,20 +170,20 @@ class PassView:
     policy: Policy
     zone: tzinfo
     memories: Mapping[str, MemoryState]
-    look: VaultReader = field(default_factory=VaultReader)
+    reader: VaultReader = field(default_factory=VaultReader)
     edges: Sequence[Edge] = ()
     logs: Sequence[str] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
     stored: Mapping[str, Stored] = field(default_factory=dict)
-    buried: Collection[str] = ()
+    tombstones: Collection[str] = ()
     forgotten: Forgotten = field(default_factory=Forgotten)
     closed: Mapping[str, Collection[str]] = field(default_factory=dict)
     approved: Collection[str] | None = None
     feedback: Mapping[str, float] = field(default_factory=dict)
     roots: Sequence[str] = ()
     whole: bool = True
-    made: Mapping[str, int] = field(default_factory=dict)
-    ended: Mapping[str, int] = field(default_factory=dict)
+    created_by_pass: Mapping[str, int] = field(default_factory=dict)
+    ended_by_status: Mapping[str, int] = field(default_factory=dict)
     talks: Sequence[SessionView] = ()
     messages: Mapping[str, int] = field(default_factory=dict)
     summaries: Sequence[Mapping[str, object]] = ()
@@ -204,7 +204,7 @@ class PassView:
         return (
             (self.written[path] or b"")
             if path in self.written
-            else self.look.read(path)
+            else self.reader.read(path)
         )
 
     def page(self, path: str) -> Page | None:
@@ -212,12 +212,12 @@ class PassView:
         cannot be read.
         """
         self.reads.add(path)
-        return self.amended.get(path) or self.look.page(path)
+        return self.amended.get(path) or self.reader.page(path)
 
     def pages(self, folder: str) -> list[str]:
         """The paths of the notes in a folder of the vault."""
         self.reads.add(f"{folder}/")
-        return sorted({*self.look.pages(folder), *self._added(folder)})
+        return sorted({*self.reader.pages(folder), *self._added(folder)})
 
     def _added(self, folder: str) -> set[str]:
         return {path for path in self.amended if _folder(path) == folder}
@@ -253,7 +253,7 @@ class PassView:
             vitals = self.vitals(one, now)
         else:
             vitals = decay.vitals(
-                one.fact, one.usage, now, self.look.believed(one.fact), self.policy
+                one.fact, one.usage, now, self.reader.believed(one.fact), self.policy
             )
         return lifecycle.stage(one.fact, one.usage, vitals, self.policy, one.barred)[0]
 
@@ -303,8 +303,12 @@ class PassView:
         changed: dict[str, Any] = {}
         if update.memories:
             changed["memories"] = _overlaid(self.memories, update.memories)
-            changed["made"] = Counter(self.made) + update.made
-            changed["ended"] = Counter(self.ended) + update.ended
+            changed["created_by_pass"] = (
+                Counter(self.created_by_pass) + update.created_by_pass
+            )
+            changed["ended_by_status"] = (
+                Counter(self.ended_by_status) + update.ended_by_status
+            )
             changed["_vitals"] = {
                 name: vitals
                 for name, vitals in self._vitals.items()
