@@ -325,19 +325,12 @@ def _frame(text: str, note: Note, fence: bool) -> tuple[str, str, str]:  # noqa:
 
 
 def _plain_keys(fm: str, policy: FilePolicy) -> dict[str, Any] | None:
-    """What libyaml would read, five times as fast, where every line is a `_PLAIN_LINE`;
-    else None.
+    """The keys as libyaml reads them, five times as fast; None for any other form.
+
+    Only front matter in which every line is a `_PLAIN_LINE` is read here.
     """
-    many = fm.count("\n")
-    if (
-        3 * many >= policy.nodes
-        or policy.nesting < 2
-        or len(fm) * 4 > policy.front_matter_bytes
-    ):
-        return None
-    lines = _PLAIN_LINE.findall(fm)
-    # a line is another's, or is not closed
-    if len(lines) != many or fm[-1:] not in {"", "\n"}:
+    lines = _plain_lines(fm, policy)
+    if lines is None:
         return None
     keys: dict[str, Any] = {}
     key = ""
@@ -359,11 +352,25 @@ def _plain_keys(fm: str, policy: FilePolicy) -> dict[str, Any] | None:
     return keys
 
 
+def _plain_lines(fm: str, policy: FilePolicy) -> list[tuple[str, str, str]] | None:
+    """Key, plain word and quoted phrase of each line, or None; far below all limits."""
+    count = fm.count("\n")
+    if (
+        3 * count >= policy.nodes
+        or policy.nesting < 2
+        or len(fm) * 4 > policy.front_matter_bytes
+    ):
+        return None
+    lines = _PLAIN_LINE.findall(fm)
+    all_plain = len(lines) == count and fm[-1:] in {"", "\n"}
+    return lines if all_plain else None
+
+
 def _guard(fm: str, policy: FilePolicy) -> None:
     """Refuse before parsing: size, depth, node count, aliases, tags, several documents.
 
     libyaml's scanner keeps its state on the heap; its composer recurses and would
-    overflow the stack on deep nesting. So the tokens are looked at first.
+    overflow the stack on deep nesting. The tokens are therefore checked first.
     """
     if len(fm.encode()) > policy.front_matter_bytes:
         raise _FlawError(

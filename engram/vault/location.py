@@ -1,14 +1,13 @@
-"""Which folder outside the vault holds the state of a vault: by the vault's id and by
-its place on the disk.
+"""The choice of a vault's state folder, by the vault's id and its path on the disk.
 
-A copied vault carries the id of its original. The state folder of the first place of an
+A copied vault has the id of its original. The state folder of the first vault with an
 id is named by the id, that of each copy `<id>.<hash of its path>`. `place.json` in a
-state folder records which vault folder it belongs to: the path, and an identity of the
-folder that survives a rename and a reboot but not a copy.
+state folder records its vault: the path, and an identity of the folder that survives a
+rename and a reboot but not a copy.
 
-`choose` only reads. `Memory.start` writes the record, once it holds the locks. This
-module loads nothing but the standard library's light parts, since the command line's
-short way asks it before each call.
+`choose` only reads. `Memory.start` writes the record once it holds the locks. The
+command line calls `choose` before each command, so this module imports only light parts
+of the standard library.
 """
 
 from __future__ import annotations
@@ -25,15 +24,11 @@ if TYPE_CHECKING:
 RECORD = "place.json"
 MARK_LENGTH = 8
 _GET_GENERATION = 0x80087601 if os.sysconf("SC_LONG_BIT") == 64 else 0x80047601
-"""FS_IOC_GETVERSION: a number that differs between two files that had the same inode
-one after the other.
-"""
+"""FS_IOC_GETVERSION: a number that tells apart two files that reused one inode."""
 
 
 class Record:
-    """One state folder and the vault folder it belongs to; `path` is '' where nothing
-    is recorded.
-    """
+    """A state folder, `leaf`, and the vault folder it belongs to."""
 
     def __init__(self, leaf: str, path: str = "", folder: str = "") -> None:
         self.leaf = leaf
@@ -42,13 +37,12 @@ class Record:
 
 
 class Place:
-    """Where a vault's state is, and why there.
+    """The state folder of a vault, and why it was chosen.
 
-    `leaf` names its folder below the state, cache and runtime homes. `path` and
-    `folder` are what the record has to say. `moved_from` is the path at which this
-    vault was last; `copy_of` is the path of the vault that this one is a copy of, and
-    `kept` names the state folder of another vault that stood at this path before; ''
-    where it is none of that.
+    `leaf` is its name below the state, cache and runtime homes; `path` and `folder` are
+    the values to record. `moved_from` is the path where this vault was before,
+    `copy_of` the path of the vault that it is a copy of, and `kept` the state folder of
+    another vault that was at this path before; each is '' where it does not apply.
     """
 
     def __init__(
@@ -78,7 +72,7 @@ class Place:
         return f"{self.home}/{self.leaf}"
 
     def told(self) -> str:
-        """What a person should know of this place, or ''."""
+        """A message to the user about a copy or a move, or ''."""
         told = []
         if self.copy_of:
             told.append(
@@ -103,77 +97,69 @@ class Place:
 def choose(
     vault: str, vault_id: str, home: str, id_at: Callable[[str], str | None]
 ) -> Place:
-    """The place of the vault in the folder `vault` (absolute, resolved) among those
-    recorded in the state home `home`.
+    """The state folder of the vault in `vault` (absolute, resolved) below `home`.
 
-    `id_at` gives the id in the engram.toml of a folder, None or '' where there is none.
-    First counts the folder itself, wherever it stands now; then the path at which a
-    state was last used, as for a restored backup; then a state whose recorded vault is
-    gone, which was moved here. Where all recorded vaults still stand, this is a copy.
+    `id_at` returns the id in the engram.toml of a folder, None or '' where there is
+    none. The first match decides: the record of this very folder, wherever it was; the
+    record of this path, as for a restored backup; a record whose vault is gone, which
+    was moved here. Where all recorded vaults still exist, this one is a copy.
     """
     mine = identity(vault)
     known, unrecorded = _records(home, vault_id)
-
-    def held(record: Record) -> bool:
-        return id_at(record.path) == vault_id
-
-    def place(
-        leaf: str, path: str = vault, *, moved_from: str = "", kept: str = ""
-    ) -> Place:
-        others = [
-            record
-            for record in known
-            if record.leaf != leaf and not _same(record.path, vault) and held(record)
-        ]
-        original = others[0].path if others and leaf != vault_id else ""
-        return Place(
-            home,
-            leaf,
-            path,
-            mine,
-            id_at,
-            moved_from=moved_from,
-            copy_of=original,
-            kept=kept,
-        )
-
     here = [record for record in known if _same(record.path, vault)]
     itself = [record for record in known if mine and record.folder == mine]
-    if stays := next((record for record in itself if record in here), None):
-        return place(stays.leaf, stays.path)
-    if came := next(
-        (
-            record
-            for record in itself
-            if not held(record) or identity(record.path) != mine
-        ),
-        None,
-    ):
-        return place(
-            came.leaf,
-            moved_from=came.path,
-            kept=f"{home}/{here[0].leaf}" if here else "",
-        )
-    if here:
-        return place(here[0].leaf, here[0].path)
-    if unrecorded or not known:
-        return place(vault_id)
-    if left := next((record for record in known if not held(record)), None):
-        return place(left.leaf, moved_from=left.path)
-    return place(_fresh(vault, vault_id, known))
+
+    def is_vault(record: Record) -> bool:
+        return id_at(record.path) == vault_id
+
+    def has_left(record: Record) -> bool:
+        return not is_vault(record) or identity(record.path) != mine
+
+    leaf, path, moved_from, displaced = "", vault, "", ""
+    if stays := _first(itself, here.__contains__):
+        leaf, path = stays.leaf, stays.path
+    elif moved := _first(itself, has_left):
+        leaf, moved_from = moved.leaf, moved.path
+        displaced = f"{home}/{here[0].leaf}" if here else ""
+    elif here:
+        leaf, path = here[0].leaf, here[0].path
+    elif unrecorded or not known:
+        leaf = vault_id
+    elif gone := _first(known, lambda record: not is_vault(record)):
+        leaf, moved_from = gone.leaf, gone.path
+    else:
+        leaf = _fresh(vault, vault_id, known)
+
+    original = None
+    if leaf != vault_id:
+        others = [one for one in known if one.leaf != leaf and one not in here]
+        original = _first(others, is_vault)
+    return Place(
+        home,
+        leaf,
+        path,
+        mine,
+        id_at,
+        moved_from=moved_from,
+        copy_of=original.path if original else "",
+        kept=displaced,
+    )
+
+
+def _first(records: list[Record], holds: Callable[[Record], bool]) -> Record | None:
+    return next(filter(holds, records), None)
 
 
 def choose_again(place: Place, vault: str, vault_id: str) -> Place:
-    """What `choose` says of the vault now, by whatever vaults are recorded since."""
+    """Choose again, by the records that were written since."""
     return choose(vault, vault_id, place.home, place.id_at)
 
 
 def identity(folder: str) -> str:
-    """What tells this folder from every other: file system, inode, and the inode's
-    generation where there is one.
+    """The identity of a folder: file system, inode, and generation of the inode.
 
-    '' where the folder cannot be opened. A rename keeps it; a copy, and a backup put
-    back, have another.
+    '' where the folder cannot be opened. A rename keeps it; a copy and a restored
+    backup have another.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -195,9 +181,7 @@ def identity(folder: str) -> str:
 
 
 def _records(home: str, vault_id: str) -> tuple[list[Record], bool]:
-    """What is recorded of the vaults with this id, that of the first place first;
-    whether its folder has no record.
-    """
+    """The records of the vaults with this id, and whether the first has none."""
     found: list[Record] = []
     unrecorded = False
     try:
@@ -219,9 +203,7 @@ def _records(home: str, vault_id: str) -> tuple[list[Record], bool]:
 
 
 def _fresh(vault: str, vault_id: str, known: list[Record]) -> str:
-    """The name of a state folder for a copy: the same one each time, until it is
-    recorded.
-    """
+    """The name of a state folder for a copy; the same one until it is recorded."""
     taken = {record.leaf for record in known}
     for number in range(len(taken) + 1):
         mark = hashlib.sha256(os.fsencode(vault) + b"\0" * number).hexdigest()[

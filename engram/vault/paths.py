@@ -1,13 +1,12 @@
-"""What a place in the vault means, what is passed over, and the walk that looks at
-everything once.
+"""Paths in the vault: the kind of each file, ignored names, and the walk over all files.
 
 A path here is relative to the vault, with `/` between its parts. Nothing is opened and
 no link is followed.
 
 A file system allows any bytes in a name but `/` and NUL. Python holds those that are
 not UTF-8 as lone surrogates, which neither SQLite nor JSON nor a note can hold. Such a
-name never leaves this module as it is: `is_text` tells it, the file is a problem of
-code `name`, and `printable` writes it for a person.
+name never leaves this module: `is_text` detects it, the file is reported as a problem
+with code `name`, and `printable` writes the name for messages.
 """
 
 from __future__ import annotations
@@ -16,10 +15,14 @@ import fnmatch
 import os
 import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from engram.core.records import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Kind = Literal["fact", "session", "note"]
 
@@ -45,19 +48,15 @@ NOT_INDEXED = frozenset(
         "spine.md",
     }
 )
-"""Names at the top of the vault that hold no memory of their own: some repeat a turn,
-others list the facts.
-"""
+"""Names at the top of the vault that are not indexed: they repeat turns or facts."""
 
 IGNORED = (
     "4913", "*~", ".*.sw?", "#*#", ".#*", "*.tmp", "*.part", ".~*", "~$*", ".goutputstream-*", ".syncthing.*"
 )  # fmt: skip
-"""What editors and sync tools leave for a moment; hidden files are passed over with
-them.
-"""
+"""Temporary files of editors and sync tools; hidden files are ignored too."""
 
 NO_INODE = -1
-"""No file has this inode: a stat that holds it differs from every other."""
+"""An inode that no file has: a file with this stat is read again."""
 
 _UNSHOWN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -85,19 +84,18 @@ class Stat(NamedTuple):
 NOT_TEXT = "the name of the file, or of its folder, is not UTF-8; rename it"
 
 UNKNOWN = Stat(NO_INODE, 0, 0)
-"""Of a file of which only the name is known; it is read again with every look."""
+"""The stat of a file of which only the name is known; each scan reads it again."""
 
 StatRow = tuple[int, int, int]
-"""A `Stat` as a bare row: a start compares one for each file."""
+"""A `Stat` as a plain tuple, which is faster to compare."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a look at the disk found: the files that are not as they were known, each
-    with its stat.
+    """The result of a walk: new and changed files, by path, with their stat.
 
-    `known` loses those that are still there. `unseen` holds folders that could not be
-    read: no word on what is below.
+    Unchanged files are removed from `known`, so that the missing ones remain in it.
+    `unseen` holds the folders that could not be read: what is below is unknown.
     """
 
     files: dict[str, Stat] = field(default_factory=dict)
@@ -107,7 +105,7 @@ class Walk:
 
 
 def kind_of(path: str) -> Kind | None:
-    """What the file at `path` is, or None if it is passed over."""
+    """The kind of the file at `path`; None for a file that is not indexed."""
     parts = path.split("/")
     if (
         not path.lower().endswith(".md")
@@ -119,7 +117,7 @@ def kind_of(path: str) -> Kind | None:
 
 
 def kind_of_indexed(path: str) -> Kind:
-    """What the file at `path` is, where it is known that it is not passed over."""
+    """The kind of a file that is known to be indexed."""
     folder, _, below = path.partition("/")
     return FOLDERS.get(folder, "note") if below else "note"
 
@@ -131,15 +129,13 @@ def parent_folders(path: str) -> list[str]:
 
 
 def is_ignored(path: str) -> bool:
-    """Whether nothing at or below the folder `path` is of interest."""
+    """Whether nothing at or below the folder `path` is indexed."""
     parts = path.split("/")
     return parts[0] in NOT_INDEXED or any(map(_IGNORED.fullmatch, parts))
 
 
 def is_conflict_copy(path: str) -> bool:
-    """Whether a sync tool named the file as the losing side of a conflict (Syncthing,
-    Dropbox, Obsidian, …).
-    """
+    """Whether a sync tool named the file as a conflict copy (Syncthing, Dropbox, …)."""
     return _CONFLICT_COPY.search(path.rpartition("/")[2]) is not None
 
 
@@ -174,17 +170,15 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def stat_of(result: os.stat_result) -> Stat:
-    """The three values; an inode is cut to 63 bits, which is what the catalogue can
-    hold.
-    """
+    """The `Stat` of a file; its inode is cut to the 63 bits that SQLite can hold."""
     return Stat(result.st_ino & _INT64, result.st_size, result.st_mtime_ns)
 
 
 def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> Walk:
-    """Every indexable file at or below `path` with its stat; `root` is absolute and
-    free of symbolic links.
+    """Every indexable file at or below `path` whose stat is not the one in `known`.
 
-    Those of which `known` has the very stat are taken out of it, and not told.
+    `root` is absolute and free of symbolic links. Unchanged files are removed from
+    `known`.
     """
     found = Walk(known={} if known is None else known)
     start = f"{root}/{path}" if path else root
@@ -211,42 +205,51 @@ def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> 
 
 
 def _walk_folders(root: str, top: str, found: Walk) -> None:
-    """Folder after folder; this loop is what a start costs, so it does nothing twice."""
+    """Walk `top` and all folders below it."""
     folders = [top]
     while folders:
         folder = folders.pop()
-        prefix = f"{folder}/" if folder else ""
-        deep = prefix != "" and prefix.isascii()
         try:
             with os.scandir(f"{root}/{folder}") as entries:
-                for entry in entries:
-                    name = entry.name
-                    path = prefix + name
-                    plain = (
-                        deep
-                        and name[-3:] == ".md"
-                        and name[0].isalnum()
-                        and name.isascii()
-                    )
-                    # nearly every file, never passed over
-                    ours = plain and entry.is_file(follow_symlinks=False)
-                    if (
-                        not ours
-                        and not _IGNORED.fullmatch(name)
-                        and (prefix or name not in NOT_INDEXED)
-                    ):
-                        ours = _look_at(root, entry, path, folders, found)
-                    if ours:
-                        try:
-                            what = entry.stat(follow_symlinks=False)
-                        except FileNotFoundError:
-                            continue
-                        _note(found, path, what)
+                folders += _walk_folder(root, folder, entries, found)
         except FileNotFoundError:
             if not folder:
                 found.unseen.add(folder)
         except OSError as fault:
             _not_seen(found, folder, fault)
+
+
+def _walk_folder(
+    root: str, folder: str, entries: Iterable[os.DirEntry[str]], found: Walk
+) -> list[str]:
+    """Add the files of one folder; the folders in it that are to be walked.
+
+    This loop decides how long a start takes. Nearly every file has a plain ASCII name
+    that is never ignored, which is tested before the regular expression.
+    """
+    folders: list[str] = []
+    prefix = f"{folder}/" if folder else ""
+    below_top = prefix != "" and prefix.isascii()
+    for entry in entries:
+        name = entry.name
+        path = prefix + name
+        indexed = (
+            below_top
+            and name[-3:] == ".md"
+            and name[0].isalnum()
+            and name.isascii()
+            and entry.is_file(follow_symlinks=False)
+        )
+        if (
+            not indexed
+            and not _IGNORED.fullmatch(name)
+            and (prefix or name not in NOT_INDEXED)
+        ):
+            indexed = _look_at(root, entry, path, folders, found)
+        if indexed:
+            with suppress(FileNotFoundError):
+                _note(found, path, entry.stat(follow_symlinks=False))
+    return folders
 
 
 def _not_seen(found: Walk, path: str, fault: OSError) -> None:
@@ -258,9 +261,7 @@ def _not_seen(found: Walk, path: str, fault: OSError) -> None:
 def _look_at(
     root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk
 ) -> bool:
-    """Whether this is a file to be indexed; a folder is put on the list, of a link it
-    is seen where it leads.
-    """
+    """Whether `entry` is a file to index; a folder is added to `folders`."""
     if entry.is_symlink():
         _look_at_link(root, path, found)
     elif entry.is_dir(follow_symlinks=False):
@@ -280,9 +281,7 @@ def _note(found: Walk, path: str, what: os.stat_result) -> None:
 
 
 def _look_at_link(root: str, path: str, found: Walk) -> None:
-    """A link inside the vault is passed over, for its target is met anyway; one that
-    leads out is reported.
-    """
+    """Report a link that leads out of the vault; others are skipped with no loss."""
     target = os.path.realpath(f"{root}/{path}")
     if not target.startswith(f"{root}/"):
         found.problems.append(

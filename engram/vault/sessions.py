@@ -181,18 +181,19 @@ def _conversation(
         return None, (
             Problem("no-session", "the keys session and started are missing", path, 1),
         )
+
     problems: list[Problem] = []
     turns: dict[int, Turn] = {}
     day, when = started.astimezone(zone).date(), started
     for block in blocks:
         if block.number in turns:
             line = note.body_line + block.first
-            problems.append(
-                Problem("duplicate-block", f"^t{block.number} stands twice", path, line)
-            )
+            message = f"^t{block.number} stands twice"
+            problems.append(Problem("duplicate-block", message, path, line))
             continue
         when = _when(block.head, day, zone) or when
         turns[block.number] = _turn(block, session, persona or None, when)
+
     filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in turns.items())
     ended = time_value(note.keys.get("ended"), zone) or max(
         [started, *(turn.occurred_at for turn in turns.values())]
