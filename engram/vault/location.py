@@ -116,13 +116,14 @@ def choose(
         return not is_vault(record) or identity(record.path) != mine
 
     leaf, path, moved_from, displaced = "", vault, "", ""
-    if stays := _first(itself, here.__contains__):
-        leaf, path = stays.leaf, stays.path
-    elif moved := _first(itself, has_left):
+    stays = _first(itself, here.__contains__)
+    moved = None if stays else _first(itself, has_left)
+    if moved:
         leaf, moved_from = moved.leaf, moved.path
         displaced = f"{home}/{here[0].leaf}" if here else ""
-    elif here:
-        leaf, path = here[0].leaf, here[0].path
+    elif stays or here:
+        record = stays or here[0]
+        leaf, path = record.leaf, record.path
     elif unrecorded or not known:
         leaf = vault_id
     elif gone := _first(known, lambda record: not is_vault(record)):
@@ -130,10 +131,8 @@ def choose(
     else:
         leaf = _fresh(vault, vault_id, known)
 
-    original = None
-    if leaf != vault_id:
-        others = [one for one in known if one.leaf != leaf and one not in here]
-        original = _first(others, is_vault)
+    others = [one for one in known if one.leaf != leaf and one not in here]
+    original = _first(others, is_vault) if leaf != vault_id else None
     return Place(
         home,
         leaf,

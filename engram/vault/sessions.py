@@ -1,8 +1,7 @@
-"""A session file: the words of one conversation over one stretch of activity,
-append-only (rows B18, X1).
+"""Session files: one conversation over one stretch of activity, append-only (B18, X1).
 
-Each turn is a callout with its block id; whatever stands outside of them is the
-person's. The grammar is in `docs/format.md`.
+Each turn is a callout with a block id; all other text in the file belongs to the user.
+`docs/format.md` has the grammar.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ _LIMITS = FilePolicy()
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a session file holds. `session` is the caller's name of the thread; times
-    are aware.
+    """The content of a session file.
 
-    Its rolling text covers the first `rolled` turns, its summary the first
-    `summarised`, and so many `episodes` were thought of (rows E9, E11, A27).
+    `session` is the caller's name of the thread; times are aware. The rolling text
+    covers the first `rolled` turns, the summary the first `summarised`; `episodes`
+    counts the episodes that were considered (rows E9, E11, A27).
     """
 
     session: str
@@ -65,9 +64,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class _TurnBlock:
-    """A callout as it stands in the body: its lines, its number, and the lines it
-    covers (from 0).
-    """
+    """A callout in the body: `first` and `last` are its lines, counted from 0."""
 
     number: int
     head: re.Match[str]
@@ -79,8 +76,7 @@ class _TurnBlock:
 
 
 def stem(session: str, day: datetime, taken: Callable[[str], bool]) -> str:
-    """`<date>-<slug>`, the name of the file of a conversation that starts on the local
-    `day`.
+    """`<date>-<slug>`: the file name of a conversation that starts on the local `day`.
 
     `taken` says whether a stem is in use; such a name gets `-2`, `-3` …
     """
@@ -88,14 +84,12 @@ def stem(session: str, day: datetime, taken: Callable[[str], bool]) -> str:
 
 
 def path(stem: str) -> str:
-    """`sessions/<date>/<stem>.md`, where a session file stands."""
+    """`sessions/<date>/<stem>.md`: the path of a session file."""
     return f"sessions/{stem[:10]}/{stem}.md"
 
 
 def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
-    """The file of a conversation that begins with these turns: at least one, of one
-    session and persona (`X1`).
-    """
+    """A new session file with these turns: at least one, all of one session (`X1`)."""
     first = turns[0].turn
     keys = {
         "id": ulid(first.occurred_at, f"session:{first.session}:{first.id}"),
@@ -114,13 +108,12 @@ def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
 def append_turns(
     raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: FilePolicy = _LIMITS
 ) -> tuple[bytes, tuple[FiledTurn, ...]]:
-    """`raw` with the turns it does not hold yet behind its last one, and all of them
-    under the blocks they have there.
+    """`raw` with the new ones of `turns` appended, and all `turns` with their block ids.
 
-    `ended` and `turns` are brought up to date. Nothing that stands in the file is
-    rewritten (`B18`); a turn whose id is there already is left out, so a replay changes
-    nothing; a block id that a person took meanwhile gives way to the next free one.
-    Raises ConflictError where the file is not understood.
+    The keys `ended` and `turns` are updated; no other byte of the file changes (`B18`).
+    A turn whose id is in the file is left out, so that a replay changes nothing. A block
+    id that the user has used meanwhile is replaced by the next free one. Raises
+    ConflictError where the file cannot be parsed.
     """
     note = notes.read(raw, policy)
     lines = note.body.split("\n")
@@ -160,11 +153,10 @@ def append_turns(
 def conversation_from(
     note: notes.Note, path: str, zone: tzinfo
 ) -> tuple[Conversation | None, tuple[Problem, ...]]:
-    """The conversation in a session file, and what in it could not be understood; None
-    if it is none.
+    """The conversation in a session file, None if it is none, and its problems.
 
-    A turn without id of its own gets its block's name as id; one without time has that
-    of the turn before.
+    A turn without an id has its block id as its id; one without a time has the time of
+    the turn before.
     """
     return _conversation(note, _blocks(note.body.split("\n")), path, zone)
 
@@ -184,15 +176,13 @@ def _conversation(
 
     problems: list[Problem] = []
     turns: dict[int, Turn] = {}
-    day, when = started.astimezone(zone).date(), started
-    for block in blocks:
+    for block, when in _timed(blocks, started, zone):
         if block.number in turns:
             line = note.body_line + block.first
             message = f"^t{block.number} stands twice"
             problems.append(Problem("duplicate-block", message, path, line))
-            continue
-        when = _when(block.head, day, zone) or when
-        turns[block.number] = _turn(block, session, persona or None, when)
+        else:
+            turns[block.number] = _turn(block, session, persona or None, when)
 
     filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in turns.items())
     ended = time_value(note.keys.get("ended"), zone) or max(
@@ -206,12 +196,25 @@ def _conversation(
     ), tuple(problems)
 
 
+def _timed(
+    blocks: Iterable[_TurnBlock], started: datetime, zone: tzinfo
+) -> Iterator[tuple[_TurnBlock, datetime]]:
+    """Each block with its time, which is that of the block before where it has none."""
+    day, when = started.astimezone(zone).date(), started
+    seen: set[int] = set()
+    for block in blocks:
+        if block.number not in seen:
+            when = _when(block.head, day, zone) or when
+            seen.add(block.number)
+        yield block, when
+
+
 def _count(value: object) -> int:
     return value if type(value) is int and value >= 0 else 0
 
 
 def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:
-    """One turn as Markdown; the date is left out where it is `day`, the file's own."""
+    """A turn as Markdown, without its date where that is the file's `day`."""
     turn = filed.turn
     if turn.role not in ROLES:
         raise BadRequestError(
@@ -235,9 +238,7 @@ def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:
 
 
 def _clock(when: datetime, day: date, zone: tzinfo) -> str:
-    """Local time: seconds only if there are any, the date if it is not `day`, the
-    offset if in doubt.
-    """
+    """Local time; with seconds, date and offset only where they are needed."""
     local = when.astimezone(zone)
     text = local.isoformat(timespec="seconds")
     date_part = "" if local.date() == day else f"{text[:10]} "
@@ -257,11 +258,9 @@ def _when(head: re.Match[str], day: date, zone: tzinfo) -> datetime | None:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_TurnBlock]:
-    """The turns of a body: a callout and its block id, with nothing but blank lines
-    between.
+    """The turns of a body: callouts that are followed by a block id.
 
-    Under the heading of the conversation up to the next one; in the whole body if the
-    heading is gone.
+    Only the section below `HEADING` is read, or the whole body if that heading is gone.
     """
     at, end = _section(lines)
     while at < end:
@@ -294,9 +293,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_TurnBlock]:
 
 
 def _section(lines: Sequence[str]) -> tuple[int, int]:
-    """From behind the heading to the next heading of its level; everything if there is
-    no heading.
-    """
+    """The lines of the conversation's section; all lines if it has no heading."""
     start = next((n + 1 for n, line in enumerate(lines) if line.rstrip() == HEADING), 0)
     if not start:
         return 0, len(lines)
@@ -323,9 +320,7 @@ def _turn(block: _TurnBlock, session: str, persona: str | None, when: datetime) 
 def _inserted(
     raw: bytes, note: notes.Note, blocks: Sequence[_TurnBlock], added: Sequence[str]
 ) -> bytes:
-    """`raw` with the callouts behind its last turn, or at the end of its conversation
-    if there is none.
-    """
+    """`raw` with the callouts after its last turn, or at the end of its section."""
     after = max((block.last for block in blocks), default=-1)
     head = []
     if after < 0:
@@ -335,7 +330,7 @@ def _inserted(
         after = end - 1
         while after >= 0 and not lines[after].strip():
             after -= 1
-    # Line ends are counted in the bytes, so that mixed ones stay what they are.
+    # Lines are counted in the bytes, so that mixed line ends stay.
     at = 0
     for _ in range(note.body_line - 1 + after + 1):
         at = raw.find(b"\n", at) + 1 or len(raw)

@@ -1,7 +1,9 @@
-"""The vault: iterate, read, and the one way to change it (rows X3, X8, X17, A32).
+"""The vault: reading notes and the only way to change them (rows X3, X8, X17, A32).
 
-Every write is planned against the bytes it was planned for; where a person was faster,
-their bytes stay and the plan is made again or laid aside in `review/`.
+A change is planned for certain bytes of a note and applied only to them. Where a user
+saved the note meanwhile, the user's bytes stay and ConflictError is raised: the caller
+plans again, or asks in `review/`. The action log and the tombstones are written here
+too; tombstones are durable before the return, the action log is not synced.
 """
 
 from __future__ import annotations
@@ -36,8 +38,7 @@ HASHES_HEAD = (
 )
 RETRIES = 5
 MOST_OWN = 4096
-"""So many of the latest are enough: only what was written a moment ago is asked about.
-"""
+"""How many files `own_writes` holds; only recent writes are looked up."""
 # As `log_actions` writes rows, for the log of a large vault is read whole before its first
 # night.
 _BIRTH = re.compile(
@@ -67,13 +68,14 @@ class Vault:
         self._left = set(disk.leftovers(root))
 
     def read(self, path: str) -> bytes:
-        """The bytes of the vault-relative `path`; NotFoundError, ForbiddenError or
-        StorageError.
+        """The bytes of the vault-relative `path`.
+
+        Raises NotFoundError, ForbiddenError or StorageError.
         """
         return disk.read(disk.safe_join(self.root, path))
 
     def exists(self, path: str) -> bool:
-        """Whether something stands at `path`."""
+        """Whether a file or folder exists at `path`."""
         return disk.safe_join(self.root, path).exists()
 
     def notes(self, folder: str) -> list[str]:
@@ -87,16 +89,14 @@ class Vault:
         pending: set[Path] | None = None,
         ready: Mapping[str, bytes] = _NONE,
     ) -> dict[str, bytes]:
-        """Carry the plan out in order and make it durable, each folder once; what each
-        path holds now.
+        """Apply the changes in order, durably; the new content of each path.
 
-        A path from which a note was moved holds b''. A file that is no longer as
-        planned, or a place that is taken, raises ConflictError; what came before it in
-        the plan stands. `held` is filled as it goes on: after a fault it says what was
-        meant to stand so far, which `has_content` tells of what was done. With `pending` the
-        folders are the caller's to make durable. `ready` has by the path of a change
-        what it makes of the bytes it was planned for, where that was worked out
-        already.
+        A path from which a note was moved has b''. Raises ConflictError where a file
+        is not as planned or a path is taken; the changes before it stay applied.
+        `held`, which is returned, is filled before each change: after an error
+        `has_content` tells whether the last one was done. With `pending` the caller
+        syncs the folders. `ready` has the new content of changes, by path, where it is
+        computed already.
         """
         held = {} if held is None else held
         with disk.DeferredSyncs() as own:
@@ -116,9 +116,9 @@ class Vault:
         return held
 
     def edited_at(self, path: str) -> float | None:
-        """When somebody else last wrote the file at `path` (epoch seconds).
+        """When another program last wrote the file at `path` (epoch seconds).
 
-        None: only we did, nothing stands there, or the disk does not say.
+        None where engram wrote it last, or where its status cannot be read.
         """
         try:
             mtime = (self.root / path).lstat().st_mtime_ns
@@ -127,14 +127,15 @@ class Vault:
         return None if mtime == self.own_writes.get(path) else mtime / 1e9
 
     def is_at_rest(self, path: str, now: datetime, quiet: float) -> bool:
-        """Whether nobody else wrote the file within `quiet` seconds; a time in the
-        future is a wrong clock.
+        """Whether no other program wrote the file within `quiet` seconds of `now`.
+
+        A time far in the future counts as at rest: the clock was wrong.
         """
         edited = self.edited_at(path)
         return edited is None or abs(now.timestamp() - edited) >= quiet
 
     def has_content(self, path: str, raw: bytes) -> bool:
-        """Whether these bytes stand at `path` now, or with b'' nothing."""
+        """Whether `path` holds these bytes; with b'' also whether it is missing."""
         try:
             return self.read(path) == raw
         except NotFoundError:
@@ -143,9 +144,7 @@ class Vault:
             return False
 
     def create(self, path: str, raw: bytes, pending: set[Path] | None = None) -> None:
-        """A new file with exactly these bytes; ConflictError where other bytes stand
-        already.
-        """
+        """Create a file. Raises ConflictError where other bytes exist at `path`."""
         target = self._target(path)
         disk.write_new(target, raw, pending)
         self._wrote(path)
@@ -156,8 +155,10 @@ class Vault:
         patch: Callable[[bytes], bytes],
         pending: set[Path] | None = None,
     ) -> bytes:
-        """Replace the file by `patch` of its bytes, again on a person's newer bytes
-        until it holds; what it holds.
+        """Replace the file by `patch` of its bytes; the new bytes.
+
+        Where the user saves the file meanwhile, `patch` is applied to the newer bytes,
+        up to RETRIES times. Raises ConflictError after that.
         """
         self.check_present()
         target = disk.safe_join(self.root, path)
@@ -188,12 +189,12 @@ class Vault:
         held: dict[str, bytes],
         ready: Mapping[str, bytes],
     ) -> None:
-        """Rename, then patch.
+        """Rename a note, then patch it.
 
-        At every moment the note stands in one place and is whole. Cut short between the
-        two steps it stands at `to` with the bytes of the plan, and the same plan goes
-        on from there. The patch is tried out first, and a move that cannot be finished
-        is taken back.
+        At every moment the note is whole and at one path. After a crash between the two
+        steps it is at `to` with its old bytes, and applying the same change again
+        continues from there. The patch is computed first; on an error the note is moved
+        back.
         """
         self.check_present()
         here, there = disk.safe_join(self.root, change.path), self._target(change.to)
@@ -222,8 +223,9 @@ class Vault:
     def move(
         self, path: str, to: str, pending: set[Path] | None, expected: str
     ) -> None:
-        """Rename a file, whose folder is made; ConflictError where it has other bytes
-        than `expected` (SHA-256).
+        """Rename a file; the folder of `to` is created.
+
+        Raises ConflictError where its bytes have another SHA-256 than `expected`.
         """
         target = disk.safe_join(self.root, to)
         disk.make_folders(target.parent)
@@ -232,9 +234,7 @@ class Vault:
             self.own_writes[to] = self.own_writes.pop(path)
 
     def trash_paths(self) -> list[str]:
-        """The paths of what was put aside in `.trash/YYYY-MM-DD/`; what else lies in
-        `.trash/` is not ours.
-        """
+        """The files in `.trash/YYYY-MM-DD/`; other files in `.trash/` are the user's."""
         folder = self.root / ".trash"
         found = (
             folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]/*")
@@ -247,16 +247,14 @@ class Vault:
         return sorted(path.relative_to(self.root).as_posix() for path in ours)
 
     def erase(self, path: str) -> None:
-        """Remove a file that was put aside, durably, and its folder where that is empty
-        now; raises StorageError.
-        """
+        """Remove a file of the trash durably, and its folder if that is empty then."""
         target = disk.safe_join(self.root, path)
         self.before_write(path)
         disk.remove(target)
         disk.remove_empty_folder(target.parent)
 
     def _wrote(self, path: str) -> None:
-        """Keep in mind that it was us who wrote this file last."""
+        """Record that engram wrote this file last."""
         self.own_writes.pop(path, None)
         with suppress(OSError):
             self.own_writes[path] = (self.root / path).lstat().st_mtime_ns
@@ -264,12 +262,11 @@ class Vault:
             del self.own_writes[next(iter(self.own_writes))]
 
     def settle_leftovers(self, now: datetime, grace: float) -> list[str]:
-        """Finish with displaced files; a person's words in one become a note in
-        `review/`, whose paths are given.
+        """Remove displaced files; the paths of notes in `review/` for saved text.
 
-        `grace` in seconds is how long a file must have rested where nobody can tell who
-        has it open. One that cannot be finished stands in `unsettled` and holds nothing
-        else up.
+        A displaced file with text of the user becomes such a note. `grace` in seconds is
+        how long a file must have been at rest where the file system cannot tell who has
+        it open. A file that cannot be settled is listed in `unsettled`, with the reason.
         """
         saved = []
         self.unsettled.clear()
@@ -301,15 +298,11 @@ class Vault:
         return saved
 
     def log_actions(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Append to the action log what was decided and why; not synced: it explains,
-        it does not hold.
-        """
+        """Append rows to the action log; not synced, since no state depends on it."""
         self._append(ACTIONS, rows, set())
 
     def add_tombstones(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Append tombstones, durably: statements that must not come back by themselves
-        (`X8`).
-        """
+        """Append tombstones, durably: statements that must not be stored again (`X8`)."""
         self._append(TOMBSTONES, rows, None)
 
     def actions_of(self, memory: str) -> list[dict[str, object]]:
@@ -321,9 +314,7 @@ class Vault:
         ]
 
     def creation_times(self) -> dict[str, str]:
-        """When each memory that engram wrote was first written, by its id: the times of
-        the rows of `BIRTHS`.
-        """
+        """The time of the first `BIRTHS` row of each memory, by its id."""
         try:
             raw = disk.read(disk.safe_join(self.root, ACTIONS))
         except NotFoundError:
@@ -336,9 +327,7 @@ class Vault:
         return found
 
     def logged_actions(self, actions: Collection[str]) -> set[tuple[str, str]]:
-        """Action and memory of each row of the action log that tells of one of these
-        actions.
-        """
+        """(action, memory) of each row of the action log with one of these actions."""
         rows = (row for action in actions for row in self._rows(ACTIONS, action))
         return {
             (str(row.get("action")), str(row.get("memory")))
@@ -347,7 +336,7 @@ class Vault:
         }
 
     def logged_pairs(self, action: str) -> set[frozenset[str]]:
-        """The `pair` of each row of the action log that tells of this action."""
+        """The `pair` of each row of the action log with this action."""
         rows = (
             row for row in self._rows(ACTIONS, action) if row.get("action") == action
         )
@@ -358,10 +347,10 @@ class Vault:
         }
 
     def tombstones(self) -> set[str]:
-        """What a person removed and did not bring back: content hashes, and keys of the
-        turns they came from.
+        """Content hashes of removed statements, and keys of the turns they came from.
 
-        A turn stays buried until everything that was removed of it is back.
+        Restored ones are left out. A turn is in the set until every statement that was
+        removed of it is restored.
         """
         holders: dict[str, set[str]] = {}
         for row in self.tombstone_rows():
@@ -374,20 +363,16 @@ class Vault:
         return {stone for stone, held in holders.items() if stone and held}
 
     def tombstone_rows(self) -> list[dict[str, object]]:
-        """Every row of the tombstones, also those that were taken back, oldest first."""
+        """Every row of the tombstones, those that were restored too, oldest first."""
         return self._rows(TOMBSTONES)
 
     def add_hashes(self, hashes: Iterable[str]) -> None:
-        """Add to the list of hashes of active facts (`C5`); not synced: it is made anew
-        from the facts.
-        """
+        """Add to the hashes of active facts (`C5`); not synced: they are derived."""
         target = self._target(HASHES)
         disk.append(target, "".join(f"{line}\n" for line in hashes).encode(), set())
 
     def seed_hashes(self, hashes: Collection[str]) -> bool:
-        """Make the list hold exactly `hashes`; whether it had to be written (`C5`:
-        seeded on first start).
-        """
+        """Make the list hold exactly `hashes`; whether it was written (`C5`)."""
         target = disk.safe_join(self.root, HASHES)
         have = disk.read(target) if target.exists() else None
         lines = (have or b"").decode(errors="replace").splitlines()
@@ -409,14 +394,12 @@ class Vault:
 
     @property
     def was_exchanged(self) -> bool:
-        """Whether another folder stands at `root` now."""
+        """Whether another folder is at `root` now."""
         return _folder_at(self.root) not in {self._folder, None}
 
     def check_present(self) -> None:
-        """Raise NotFoundError where the vault was moved away, or another folder stands
-        at its path.
-        """
-        if not self.is_present:  # also where it may not be looked at
+        """Raise NotFoundError where the vault was moved or exchanged."""
+        if not self.is_present:  # also where it cannot be read
             raise NotFoundError(
                 "the vault is gone",
                 where=str(self.root),
@@ -424,9 +407,7 @@ class Vault:
             )
 
     def _target(self, path: str) -> Path:
-        """Where `path` stands, its folder made; never where the vault itself has been
-        moved away.
-        """
+        """The absolute path of `path`, its folder created; reports the write."""
         self.check_present()
         target = disk.safe_join(self.root, path)
         disk.make_folders(target.parent)
@@ -434,7 +415,7 @@ class Vault:
         return target
 
     def append(self, path: str, raw: bytes) -> None:
-        """Add whole lines to a file, durably; one that is not there yet appears whole."""
+        """Append whole lines to a file durably; a new file appears whole."""
         self.check_present()
         if self.exists(path):
             self.before_write(path)
@@ -448,9 +429,7 @@ class Vault:
         disk.append(self._target(path), jsonl.encode(rows), pending)
 
     def _rows(self, path: str, needle: str = "") -> list[dict[str, object]]:
-        """The JSON rows of `path` whose line holds `needle`; lines that are no JSON
-        object are passed over.
-        """
+        """The JSON rows of `path` whose line contains `needle`."""
         try:
             raw = disk.read(disk.safe_join(self.root, path))
         except NotFoundError:
