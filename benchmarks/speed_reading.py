@@ -83,6 +83,8 @@ def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
         for name in names
     ]
 
+    vault = Vault(settings.vault)
+
     def fresh() -> Settings:
         return material.settings(settings.vault, home / "cold" / secrets.token_hex(4))
 
@@ -95,7 +97,7 @@ def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
         catalog.close()
 
     def whole() -> None:
-        index = opened(fresh())
+        index = Index(fresh(), vault)
         index.scan(None)
         index.catalog.close()
 
@@ -108,12 +110,12 @@ def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
             cold, lambda: parse_all(paths), times, time.process_time
         )
         yield ratio(name, size, ours, ("read+hash+parse", yardstick), 2.0)
-    index = opened(settings)
+    index = Index(settings, vault)
     index.scan(None)
     index.close()
 
     def start() -> None:
-        again = opened(settings)
+        again = Index(settings, vault)
         assert not again.scan(None).changed
         again.catalog.close()
 
@@ -121,11 +123,6 @@ def indexing(settings: Settings, home: Path, size: str) -> Iterator[Row]:
         start, lambda: stat_all(str(settings.vault)), 5, time.process_time
     )
     yield ratio("start, vault unchanged", size, ours, ("scandir+stat", yardstick), 3.0)
-
-
-def opened(settings: Settings) -> Index:
-    """The index of a vault."""
-    return Index(settings, Vault(settings.vault))
 
 
 def parse_all(paths: Sequence[str]) -> None:
@@ -151,7 +148,7 @@ def changing(settings: Settings, size: str) -> Iterator[Row]:
     """From the path of a changed file to the index that finds it, against read, parse
     and add.
     """
-    index = opened(settings)
+    index = Index(settings, Vault(settings.vault))
     bare = Bm25Index(Policy().lexical, material.ZONE)
     bare.add(map(_indexed_text, index.catalog.since("").added))
     ours, yardsticks = [], []

@@ -275,7 +275,6 @@ class Memory:
                 "health": health_operations,
             }
         )
-        self.index.tombstones.reload()
         with suppress(EngramError, ValueError, TypeError):
             self.vault.own_writes.update(json.loads(disk.read(settings.cache / OWN)))
         with suppress(NotFoundError, ValueError, AttributeError):
