@@ -1,10 +1,9 @@
-"""The lexical index: rank_bm25's Okapi over an inverted index, and what conversations
-add to it.
+"""The lexical index: rank_bm25's Okapi over an inverted index, for conversations.
 
-Plain scores (`get_scores`) equal the parent's to the last bit. `search` adds what helps
-to find a turn: the words of its date, the turns around it, its session, who said it,
-when and in what manner. The same units give the same answer whatever was added first
-and whatever was saved between (row X20).
+Plain scores (`get_scores`) equal those of the parent class to the last bit. `search`
+adds what helps to find a turn: the words of its date, the turns around it, its session,
+its speaker and its time. Equal units give equal answers in any order of adding and
+saving (row X20).
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ from engram.index.columns import (
     pack,
     unpack,
 )
-from engram.index.features import manner
+from engram.index.features import text_features
 from engram.index.filters import REASONS, RowFilter, SearchFilter
 from engram.index.stems import (
+    CAPITALISED,
     LANGUAGES,
-    NAMED,
-    SMALL,
     STEMMER_VERSION,
-    analysed,
+    STOP_WORD,
     date_word,
-    small_terms,
-    stemmed,
+    stems_of,
+    stop_word_terms,
+    unit_stems,
 )
 from engram.index.vectors import digest
 from engram.vault.disk import write_derived
@@ -58,22 +57,21 @@ if TYPE_CHECKING:
     from engram.index.columns import Bools, Floats, Ints, Places
 
 VERSION = "9"
-"""Of the snapshot and of the analysis in it: raise it when either changes."""
+"""Version of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"
-_NAMED = ("kind", "status", "role", "persona", "speaker", "thread")
+_CODED = ("kind", "status", "role", "persona", "speaker", "thread")
 _TIMES = ("when", "created", "valid_from", "valid_until")
-_NOBODY = frozenset(("user", "assistant", "system", "tool", "me", "i", "you"))
+_NO_NAMES = frozenset(("user", "assistant", "system", "tool", "me", "i", "you"))
 _DEAD_ROWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """What the index is told of a unit; times in epoch seconds, `persona` '' is
-    everybody.
+    """A unit as the index needs it.
 
-    `thread` is the session file's stem for turns and '' for all else; `position` orders
-    its turns.
+    Times are in epoch seconds; `persona` '' is global. `thread` is the stem of the
+    session file for turns, '' for other units; `position` orders its turns.
     """
 
     key: str
@@ -93,8 +91,9 @@ class IndexedText:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """An answer, best first, and how many units were left out that would have been in
-    it, by reason.
+    """The hits of a search, best first.
+
+    `filtered` counts by reason the units that a filter kept out of the hits.
     """
 
     hits: tuple[Scored, ...] = ()
@@ -103,11 +102,10 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class IndexView:
-    """The units as they stand: `rows`, the first `size` of their `columns`, and which a
-    question may find.
+    """The units at one moment, for another way of searching.
 
-    `allowed` is as long as the columns: a link to a row that came later leads to one
-    that is not allowed.
+    `allowed` says for each row of `columns` whether it may be found; only the first
+    `size` rows are in use. A link to a row added later leads to one not allowed.
     """
 
     rows: ColumnStore
@@ -117,10 +115,10 @@ class IndexView:
 
 
 class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
-    """Turns, facts and notes by their words. Every public method is safe to call from
-    any thread.
+    """Turns, facts and notes by their words.
 
-    `zone` decides on which date a unit falls. Scores of a search are those of `policy`.
+    `zone` decides on which date a unit falls. Every public method is safe to call from
+    any thread.
     """
 
     def __init__(self, policy: LexicalPolicy | None = None, zone: tzinfo = UTC) -> None:
@@ -132,17 +130,17 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         )
 
     def _initialize(self, corpus: Sequence[Sequence[str]]) -> dict[str, int]:
-        """In place of the parent's lists: no documents yet, for they come and go."""
+        """Start without documents; overrides the lists of the parent class."""
         assert not corpus
-        self._names = {name: StringTable() for name in _NAMED}
+        self._names = {name: StringTable() for name in _CODED}
         self.mark = ""
         self._generation = 0
-        self._adopt(ColumnStore(), Postings())
-        self._recount()
+        self._set_rows(ColumnStore(), Postings())
+        self._recompute_totals()
         return {}
 
     def _calc_idf(self, nd: dict[str, int]) -> None:
-        """As the parent; over an empty corpus there is nothing to average."""
+        """Compute idf values as the parent class does; an empty corpus has none."""
         self.idf: dict[str, float] = {}
         self.average_idf = 0.0
         if nd:
@@ -155,16 +153,14 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         return key in self._rows.by_key
 
     def terms(self, text: str) -> list[str]:
-        """The stems that `text` is found by, in order, without stop words."""
+        """Return the stems by which `text` is found, in order, without stop words."""
         with self._lock:
-            return analysed(words(text, singles=True))[0]
+            return unit_stems(words(text, singles=True))[0]
 
     # What comes and goes.
 
     def add(self, docs: Iterable[IndexedText]) -> None:
-        """These units can be found from now on; one whose key was there replaces the
-        old (row `X18`).
-        """
+        """Add units; one with a known key replaces the old one (row X18)."""
         with self._lock:
             try:
                 for doc in docs:
@@ -176,7 +172,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
                 self._changed()
 
     def remove(self, keys: Iterable[str]) -> None:
-        """These units are not found any more; unknown keys are no fault."""
+        """Remove units; unknown keys are ignored."""
         with self._lock:
             for key in keys:
                 if key in self:
@@ -185,7 +181,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
     def _insert(self, doc: IndexedText) -> None:
         found = words(doc.text, singles=True)
-        stems, code = analysed(found)
+        stems, code = unit_stems(found)
         new = self._names["speaker"].find(doc.speaker) < 0
         values: dict[str, object] = {
             name: table.code(getattr(doc, name)) for name, table in self._names.items()
@@ -198,18 +194,22 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             "position": doc.position,
             "length": len(stems),
             "language": code,
-            "day": 0
-            if doc.when is None
-            else datetime.fromtimestamp(doc.when, self.zone).toordinal(),
+            "day": self._day(doc.when),
             "digest": digest(doc.text),
-            **manner(doc.text, found),
+            **text_features(doc.text, found),
         }
         self._postings.add(
-            self._rows.add(doc.key, values), stems + small_terms(doc.text, found, code)
+            self._rows.add(doc.key, values),
+            stems + stop_word_terms(doc.text, found, code),
         )
         self._count(len(stems), code, 1)
         if new:
-            self._introduce(doc.speaker)
+            self._add_speaker(doc.speaker)
+
+    def _day(self, when: float | None) -> int:
+        return (
+            0 if when is None else datetime.fromtimestamp(when, self.zone).toordinal()
+        )
 
     def _drop(self, key: str) -> None:
         row, columns = self._rows.remove(key), self._rows.columns
@@ -219,53 +219,50 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         self.corpus_size += sign
         self._words_total += sign * length
         self._padded_total += sign * max(length, self.policy.short_words)
-        self._languages[code] += sign
+        self._language_counts[code] += sign
 
-    def _introduce(self, speaker: str) -> None:
-        """From now on a question that holds a word of this name names the speaker."""
+    def _add_speaker(self, speaker: str) -> None:
+        """Let the words of this name find the units of this speaker."""
         for word in words(speaker):
-            if word not in _NOBODY:
-                self._speakers.setdefault(word, set()).add(
+            if word not in _NO_NAMES:
+                self._speaker_codes.setdefault(word, set()).add(
                     self._names["speaker"].find(speaker)
                 )
 
     def _changed(self) -> None:
-        """What was worked out of the old units no longer holds; many dead rows are
-        swept out.
-        """
+        """Drop cached values; compact the rows when many are dead."""
         self.avgdl = self._words_total / max(self.corpus_size, 1)
         self._generation += 1
-        self._sieve = RowFilter(self._rows, self._names)
+        self._filter = RowFilter(self._rows, self._names)
         self.idf = {}
         if self._rows.size > 2 * len(self._rows) + _DEAD_ROWS:
-            self._adopt(*_folded(self._rows, self._postings))
+            self._set_rows(*_compacted(self._rows, self._postings))
 
-    def _recount(self) -> None:
-        """Totals and speakers afresh, from the columns."""
+    def _recompute_totals(self) -> None:
+        """Compute totals and speakers from the columns."""
         columns = self._rows.columns
         alive = columns["alive"]
         lengths = columns["length"][alive]
         self.corpus_size = len(lengths)
         self._words_total = int(lengths.sum())
         self._padded_total = int(np.maximum(lengths, self.policy.short_words).sum())
-        self._languages = Counter(columns["language"][alive].tolist())
-        self._speakers: dict[str, set[int]] = {}
+        self._language_counts = Counter(columns["language"][alive].tolist())
+        self._speaker_codes: dict[str, set[int]] = {}
         for speaker in self._names["speaker"].all:
-            self._introduce(speaker)
+            self._add_speaker(speaker)
 
-    def _adopt(self, rows: ColumnStore, postings: Postings) -> None:
+    def _set_rows(self, rows: ColumnStore, postings: Postings) -> None:
         self._rows, self._postings = rows, postings
         self._buffer = np.zeros(0)
-        self._sieve = RowFilter(rows, self._names)
+        self._filter = RowFilter(rows, self._names)
 
     # On disk.
 
     def save(self, folder: Path, mark: str = "", without: Collection[str] = ()) -> None:
-        """Write the snapshot, `without` some units, and in it `mark`, where its source
-        stood.
+        """Write a snapshot, `without` some units.
 
-        What others add meanwhile stays in the delta, and every unit is found all the
-        time.
+        `mark` is the state of the catalogue that it belongs to. Units added meanwhile
+        are not in it, but can be found all the time.
         """
         with self._lock:
             generation = self._generation
@@ -273,7 +270,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             names = {name: list(table.all) for name, table in self._names.items()}
         for key in rows.by_key.keys() & set(without):
             rows.remove(key)
-        rows, postings = _folded(rows, postings)
+        rows, postings = _compacted(rows, postings)
         tables = {**names, "keys": rows.keys, "mark": [mark]}
         arrays = {
             **rows.columns.part(slice(rows.size)),
@@ -285,11 +282,12 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         write_derived(folder / _FILE, pack(self._version, tables, arrays))
         with self._lock:
             if generation == self._generation and not without:
-                self._adopt(rows, postings)
+                self._set_rows(rows, postings)
 
     def load(self, folder: Path) -> bool:
-        """Take over the snapshot in `folder`; False, and empty, if there is none that
-        can be used.
+        """Load the snapshot in `folder`.
+
+        Returns False, and leaves the index empty, if there is none that can be used.
         """
         with self._lock:
             try:
@@ -298,18 +296,18 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
                 self._initialize(())
                 self._changed()
                 return False
-            self._names = {name: StringTable(tables[name]) for name in _NAMED}
+            self._names = {name: StringTable(tables[name]) for name in _CODED}
             self.mark = tables["mark"][0]
             postings = Postings(
                 *(arrays[name] for name in ("spelled", "starts", "rows", "counts"))
             )
-            self._adopt(
+            self._set_rows(
                 ColumnStore.of(
                     tables["keys"], Columns({name: arrays[name] for name in COLUMNS})
                 ),
                 postings,
             )
-            self._recount()
+            self._recompute_totals()
             self._changed()
             return True
 
@@ -320,37 +318,37 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     # Plain scores, as the parent has them.
 
     def get_scores(self, query: Sequence[str]) -> Floats:
-        """Okapi scores of all units in the order of their keys, equal to the parent's
-        to the last bit.
+        """Return Okapi scores of all units in the order of their keys.
 
-        The parent's average idf depends on the order of its corpus: it is that of the
-        keys here, and within a unit that of the alphabet.
+        They equal those of the parent class to the last bit. Its average idf depends on
+        the order of the corpus: here that of the keys, and within a unit the alphabet.
         """
         with self._lock:
-            order = self._rows.by_order_of_keys()
+            order = self._rows.rows_by_key()
             score = np.zeros(len(order))
             curve = scoring.Saturation(
                 self.k1, self.b, self._rows.columns["length"][order], self.avgdl
             )
             for term in query:
-                rows, counts = self._living(term)
+                rows, counts = self._live_postings(term)
                 score += self._idf(len(rows)) * curve(
-                    self._pulled(rows, counts, order)[0]
+                    self._counts_at(rows, counts, order)[0]
                 )
             return score
 
-    def _living(self, term: str) -> tuple[Ints, Ints]:
+    def _live_postings(self, term: str) -> tuple[Ints, Ints]:
         rows, counts = self._postings.of(term)
         if self._rows.size == len(self._rows) + 1:
             return rows, counts
         alive = self._rows.columns["alive"][rows]
         return rows[alive], counts[alive]
 
-    def _pulled(
+    def _counts_at(
         self, rows: Ints | Places, counts: Ints | Floats, *wanted: Ints | Places
     ) -> list[Floats]:
-        """The counts of each list of `wanted` rows, through a buffer as long as the
-        index.
+        """Return for each array of `wanted` rows the counts of these rows, else 0.
+
+        `rows` and `counts` are postings; they go through a buffer as long as the index.
         """
         if len(self._buffer) < self._rows.size:
             self._buffer = np.zeros(self._rows.columns.room)
@@ -360,134 +358,133 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         return found
 
     def _idf(self, documents: int) -> float:
-        """The parent's idf; where a term stands in more than half of the units, its
-        share of the average.
+        """Return the idf of a term in so many units, as the parent class computes it.
+
+        A term in more than half of the units gets a share of the average.
         """
         value = math.log(self.corpus_size - documents + 0.5) - math.log(documents + 0.5)
         if value >= 0:
             return value
         if not self.idf:
             rank = np.zeros(self._rows.size, np.int32)
-            order = self._rows.by_order_of_keys()
+            order = self._rows.rows_by_key()
             rank[order] = np.arange(1, len(order) + 1)
-            self._calc_idf(self._postings.document_counts(rank, without=(SMALL, NAMED)))
+            self._calc_idf(
+                self._postings.document_counts(rank, without=(STOP_WORD, CAPITALISED))
+            )
         return float(self.epsilon * self.average_idf)
 
     # Search.
 
     def search(self, question: Question, where: SearchFilter, k: int) -> SearchResult:
-        """The `k` best units, ties by key; each with the parts of its score, which sum
-        to it (row `X4`).
+        """Return the `k` best units, ties by key.
+
+        Each has the parts of its score, which sum to it (row X4).
         """
         with self._lock:
-            visible = self._sieve.visible(where)
-            terms = self._asked(question, visible)
+            visible = self._filter.visible(where)
+            terms = self._terms(question, visible)
             rows = self._candidates(question, terms, visible)
-            return (
-                self._scored(question, where, terms, rows, k)
-                if len(rows) and k > 0
-                else SearchResult()
-            )
+            if not len(rows) or k <= 0:
+                return SearchResult()
+            return self._scored(question, where, terms, rows, k)
 
     def view(self, where: SearchFilter) -> IndexView:
-        """What another way of searching may find; rows that come later do not disturb
-        it.
-        """
+        """Return the units that a question may find, for another way of searching."""
         with self._lock:
             allowed = np.zeros(self._rows.columns.room, np.bool_)
-            allowed[: self._rows.size] = self._sieve.allowed(where)
+            allowed[: self._rows.size] = self._filter.allowed(where)
             return IndexView(self._rows, self._rows.columns, self._rows.size, allowed)
 
     def allowed(self, keys: Iterable[str], where: SearchFilter) -> set[str]:
-        """Which of `keys` a question may find."""
+        """Return those of `keys` that a question may find."""
         with self._lock:
             known = [key for key in keys if key in self._rows.by_key]
-            may = self._sieve.allowed(where)[
+            may = self._filter.allowed(where)[
                 np.array([self._rows.by_key[key] for key in known], np.intp)
             ]
             return set(compress(known, may.tolist()))
 
     def of_kind(self, kind: str, keys: Sequence[str]) -> set[str]:
-        """Those of `keys` that are units of this kind."""
+        """Return those of `keys` that are units of this kind."""
         with self._lock:
             rows = [self._rows.by_key.get(key, 0) for key in keys]
             some = self._rows.columns["kind"][rows] == self._names["kind"].find(kind)
             return set(compress(keys, some.tolist()))
 
     def stems(self, found: list[str], code: str) -> list[str]:
-        """The stems of words in a language; safe from any thread."""
+        """Return the stems of words in a language; safe from any thread."""
         with self._lock:
-            return stemmed(found, code)
+            return stems_of(found, code)
 
     def naming(self, question: Question) -> frozenset[str]:
-        """The words of the question that name a speaker."""
+        """Return the words of the question that name a speaker."""
         with self._lock:
-            return frozenset(word for word in question.words if word in self._speakers)
+            return frozenset(
+                word for word in question.words if word in self._speaker_codes
+            )
 
-    def _asked(self, question: Question, visible: Bools) -> list[scoring.Term]:
-        """The question's words as postings of visible rows, each word once."""
+    def _terms(self, question: Question, visible: Bools) -> list[scoring.Term]:
+        """Return the question's words with their postings in visible rows."""
         terms, lengths = [], self._rows.columns["length"]
         for word, times in Counter(question.words).items():
-            rows, counts = self._variants(word, question)
+            rows, counts = self._postings_of_word(word, question)
             rarity = max(self._idf(len(rows)), self.policy.least_idf)
             faint = word in question.faint and not date_word(word)[0]
             places = rows.astype(np.intp)
             seen = visible[places]
-            own = meant = places[seen], counts[seen].astype(np.float64)
-            if akin := self._akin(question, word, rarity, visible):
-                meant = scoring.meant(*own, akin, lengths, self.policy)
+            own = expanded = places[seen], counts[seen].astype(np.float64)
+            if akin := self._related_terms(question, word, rarity, visible):
+                expanded = scoring.expand(*own, akin, lengths, self.policy)
             weight = rarity * times * (self.policy.faint if faint else 1)
-            terms.append(scoring.Term(word, weight, *own, *meant, faint=faint))
+            terms.append(scoring.Term(word, weight, *own, *expanded, faint=faint))
         return terms
 
-    def _akin(
+    def _related_terms(
         self, question: Question, word: str, rarity: float, visible: Bools
     ) -> list[tuple[float, Places]]:
-        """Words akin to `word` and not asked for themselves: what each is worth as a
-        share of it, and where it stands.
+        """Return synonyms of `word` that the question does not have.
 
-        One that is commoner is worth less. A word that names a speaker means nobody
-        else.
+        Each has a share and its rows. The share, 0–1, is what a match is worth compared
+        with `word`; common synonyms are worth less. A word that names a speaker has
+        none.
         """
-        if word in self._speakers or not self.policy.akin:
+        if word in self._speaker_codes or not self.policy.akin:
             return []
-        stems, found = set(stemmed(list(question.akin.get(word, ())), "en")), []
-        stems.difference_update(stemmed(list(question.words), "en"))
+        stems, found = set(stems_of(list(question.akin.get(word, ())), "en")), []
+        stems.difference_update(stems_of(list(question.words), "en"))
         for stem in sorted(stems & self._postings.terms.keys()):
-            rows, _ = self._living(stem)
+            rows, _ = self._live_postings(stem)
             share = min(1.0, max(self._idf(len(rows)), self.policy.least_idf) / rarity)
             places = rows.astype(np.intp)
             found.append((self.policy.akin * share, places[visible[places]]))
         return found
 
-    def _variants(self, word: str, question: Question) -> tuple[Ints, Ints]:
-        """Postings of `word` as any language in question would stem it: one term, its
-        counts summed.
+    def _postings_of_word(self, word: str, question: Question) -> tuple[Ints, Ints]:
+        """Return the postings of `word` under all its stems, with the counts summed.
 
-        A question whose language nothing tells is taken for each in the index. A name
+        A question of unknown language is stems_of in each language of the index. A name
         may be a capitalised stop word.
         """
         code = question.language
-        codes = (
-            {code}
-            if code
-            else {LANGUAGES[place] for place, units in self._languages.items() if units}
-        )
-        stems = sorted({stemmed([word], each)[0] for each in codes | {"en"}})
-        stems += (
-            [NAMED + word]
-            if word in question.names
-            else [SMALL + word]
-            if word in question.small
-            else []
-        )
-        found = [self._living(stem) for stem in stems if stem in self._postings.terms]
+        codes = {code}
+        if not code:
+            numbers = self._language_counts.items()
+            codes = {LANGUAGES[place] for place, units in numbers if units}
+        stems = sorted({stems_of([word], each)[0] for each in codes | {"en"}})
+        if word in question.names:
+            stems.append(CAPITALISED + word)
+        elif word in question.small:
+            stems.append(STOP_WORD + word)
+        found = [
+            self._live_postings(stem) for stem in stems if stem in self._postings.terms
+        ]
         if not found and (
             word in question.names or word not in STOP.get(code, STOP["en"])
         ):
-            return self._living(SMALL + word)
+            return self._live_postings(STOP_WORD + word)
         if len(found) < 2:
-            return found[0] if found else self._living("")
+            return found[0] if found else self._live_postings("")
         rows, place = np.unique(
             np.concatenate([rows for rows, _ in found]), return_inverse=True
         )
@@ -497,18 +494,20 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _candidates(
         self, question: Question, terms: list[scoring.Term], visible: Bools
     ) -> Places:
-        """Rows that hold a word of the question, rare words first up to a budget, and
-        those beside that say something.
+        """Return the rows to score.
 
-        What is left of it goes to words akin. Rows of the time it names stand for
-        themselves, unless too many do.
+        These hold a word of the question, rare words first up to a budget of postings,
+        then synonyms; or they are neighbours of such rows; or they are of the time that
+        the question names, unless those are too many.
         """
         found = [np.zeros(0, np.intp)]
         spent = 0
-        akin = (term.meant for term in terms if term.meant is not term.rows)
+        expanded = (
+            term.expanded_rows for term in terms if term.expanded_rows is not term.rows
+        )
         for rows in (
             *sorted((term.rows for term in terms), key=len),
-            *sorted(akin, key=len),
+            *sorted(expanded, key=len),
         ):
             if spent and spent + len(rows) > self.policy.postings:
                 break
@@ -522,10 +521,10 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
                 step = columns[direction][step].astype(np.intp)
                 step = step[step > 0]
                 wanted[step] = True
-        then = scoring.then(question, columns, self._rows.size)
-        if np.count_nonzero(then) <= self.policy.postings:
-            wanted |= then
-        wanted &= self._sieve.saying
+        named_time = scoring.at_named_time(question, columns, self._rows.size)
+        if np.count_nonzero(named_time) <= self.policy.postings:
+            wanted |= named_time
+        wanted &= self._filter.informative
         wanted[holding] = True
         for term in terms if question.whole else ():
             wanted &= np.bincount(term.rows, minlength=len(wanted)) > 0
@@ -539,71 +538,78 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         rows: Places,
         k: int,
     ) -> SearchResult:
-        columns, policy, allowed = (
-            self._rows.columns,
-            self.policy,
-            self._sieve.allowed(where),
-        )
-        reasons = self._sieve.reasons(rows, where)
-        holding = np.zeros(self._rows.size, np.bool_)
+        """Score the candidates `rows` and return the `k` best of them."""
+        columns, policy = self._rows.columns, self.policy
+        reasons = self._filter.reasons(rows, where)
+        permitted = reasons == 0
+
+        # words: of a row, its synonyms, its date, its neighbours; then of its thread
+        matching = np.zeros(self._rows.size, np.bool_)
         for term in terms:
-            holding[term.meant] = True
-        near = scoring.links(columns, rows, policy, holding & allowed)
+            matching[term.expanded_rows] = True
+        near = scoring.links(
+            columns, rows, policy, matching & self._filter.allowed(where)
+        )
         lengths = np.maximum(columns["length"][rows], policy.short_words)
-        curve = scoring.Saturation(
-            self.k1, self.b, lengths, self._padded_total / self.corpus_size
+        average = self._padded_total / self.corpus_size
+        curve = scoring.Saturation(self.k1, self.b, lengths, average)
+        days = columns["day"][rows]
+        matches = [self._match(term, rows, days, near) for term in terms]
+        values = [match.weight * curve(match.full) for match in matches]
+        session = policy.session * scoring.thread_evidence(
+            columns["thread"][rows], values, permitted
         )
-        matches = [
-            self._match(term, rows, columns["day"][rows], near) for term in terms
-        ]
-        given = [match.weight * curve(match.full) for match in matches]
-        session = policy.session * scoring.evidence(
-            columns["thread"][rows], given, reasons == 0
-        )
-        worth = sum(given, np.zeros(len(rows))) + session
-        spoke = {
-            code for word in question.words for code in self._speakers.get(word, ())
-        }
-        role = (
-            self._names["role"].find(question.about_role) if question.about_role else -1
-        )
-        boosts = scoring.boosts(columns, rows, question, policy, spoke, role)
-        most = policy.span * max(float(worth.max()), 1.0)
-        span: Floats = np.where(
-            scoring.inside(question, columns["when"][rows]), most, 0.0
-        )
-        score = worth * sum(boosts.values(), np.ones(len(rows))) + span
-        best = scoring.first(
-            score, reasons == 0, k, lambda places: self._keys(rows[places])
-        )
+        text = sum(values, np.zeros(len(rows))) + session
+
+        # speaker, role, features and time
+        boosts = self._boosts(question, rows)
+        most = policy.span * max(float(text.max()), 1.0)
+        in_span = scoring.in_span(question, columns["when"][rows])
+        span: Floats = np.where(in_span, most, 0.0)
+        score = text * sum(boosts.values(), np.ones(len(rows))) + span
+
+        best = scoring.top(score, permitted, k, lambda places: self._keys(rows[places]))
 
         @cache
         def parts() -> dict[str, Floats]:
-            layers: dict[str, Floats] = scoring.layers(matches, curve, best)
+            layers = scoring.layers(matches, curve, best)
             layers |= {"session": session[best], "span": span[best]}
-            return layers | {
-                name: (worth * boost)[best] for name, boost in boosts.items()
-            }
+            for name, boost in boosts.items():
+                layers[name] = (text * boost)[best]
+            return layers
 
-        held = scoring.held(
-            [
-                match
-                for term, match in zip(terms, matches, strict=True)
-                if not term.faint
-            ],
-            best,
-        )
-        found = zip(self._keys(rows[best]), score[best].tolist(), held, strict=True)
+        content = [
+            match for term, match in zip(terms, matches, strict=True) if not term.faint
+        ]
+        bits = scoring.matched_bits(content, best)
+        found = zip(self._keys(rows[best]), score[best].tolist(), bits, strict=True)
         hits = tuple(
-            Scored(key, value, Parts(scoring.at_rank, parts, rank), holds)
-            for rank, (key, value, holds) in enumerate(found)
+            Scored(key, value, Parts(scoring.nonzero_parts, parts, rank), matched)
+            for rank, (key, value, matched) in enumerate(found)
         )
         least = score[best[-1]] if len(best) == k else 0.0
-        missed = np.bincount(
-            reasons[(reasons > 0) & (score > least)], minlength=len(REASONS)
-        )
+        filtered = reasons[~permitted & (score > least)]
+        numbers = np.bincount(filtered, minlength=len(REASONS)).tolist()
         return SearchResult(
-            hits, {why: int(n) for why, n in zip(REASONS, missed, strict=True) if n}
+            hits,
+            {
+                why: number
+                for why, number in zip(REASONS, numbers, strict=True)
+                if number
+            },
+        )
+
+    def _boosts(self, question: Question, rows: Places) -> dict[str, Floats]:
+        speakers = {
+            code
+            for word in question.words
+            for code in self._speaker_codes.get(word, ())
+        }
+        role = -1
+        if question.about_role:
+            role = self._names["role"].find(question.about_role)
+        return scoring.boosts(
+            self._rows.columns, rows, question, self.policy, speakers, role
         )
 
     def _keys(self, rows: Places) -> Iterable[str]:
@@ -612,16 +618,14 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _match(
         self, term: scoring.Term, rows: Places, days: Ints, links: scoring.Links
     ) -> scoring.Match:
-        """What of `term` the rows hold themselves, what their dates add and what their
-        neighbours.
-        """
-        own, *_ = self._pulled(term.rows, term.counts, rows)
-        akin, beside = self._pulled(term.meant, term.worth, rows, links.rows)
-        dated = (
-            akin + self.policy.date * scoring.dated(term.word, days)
-            if date_word(term.word)[0]
-            else akin
+        """Return the counts of `term` in the rows, their dates and their neighbours."""
+        own, *_ = self._counts_at(term.rows, term.counts, rows)
+        akin, beside = self._counts_at(
+            term.expanded_rows, term.expanded_counts, rows, links.rows
         )
+        dated = akin
+        if date_word(term.word)[0]:
+            dated = akin + self.policy.date * scoring.date_matches(term.word, days)
         some = beside > 0
         near = np.bincount(
             links.places[some], links.weights[some] * beside[some], len(rows)
@@ -629,7 +633,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         return scoring.Match(term.weight, own, akin, dated, dated + near)
 
 
-def _folded(rows: ColumnStore, postings: Postings) -> tuple[ColumnStore, Postings]:
-    """The living alone, in the order of their keys, as one frozen segment."""
-    folded, renumbered = rows.folded(rows.by_order_of_keys())
-    return folded, postings.folded(renumbered)
+def _compacted(rows: ColumnStore, postings: Postings) -> tuple[ColumnStore, Postings]:
+    """Return the live rows alone, in the order of their keys, as one frozen segment."""
+    compacted, renumbered = rows.compacted(rows.rows_by_key())
+    return compacted, postings.compacted(renumbered)

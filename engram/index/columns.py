@@ -1,7 +1,7 @@
-"""How the lexical index lies in memory and on disk.
+"""The data of the lexical index in memory and on disk.
 
-Two segments answer together: a frozen one, CSR arrays mapped from the snapshot file,
-and a delta of what came since. Row 0 is nobody: links that lead nowhere lead there, so
+Postings have two segments: a frozen one, CSR arrays mapped from the snapshot file, and
+a delta of later additions. Row 0 is empty: links without a target lead there, so that
 following them needs no test.
 """
 
@@ -27,8 +27,9 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Places = NDArray[np.intp]
-"""Row numbers to index arrays with: any other kind of number is converted each time, at
-thrice the cost.
+"""Row numbers as array indexes.
+
+Indexing with another integer type converts it each time, at three times the cost.
 """
 Bytes = NDArray[np.uint8]
 
@@ -51,31 +52,28 @@ COLUMNS = {
     "digest": "u8",
     **dict.fromkeys(("when", "created", "valid_from", "valid_until"), "f8"),
 }
-"""What is known of a unit besides its words; times in epoch seconds, NaN where unknown.
-"""
+"""The columns of a unit; times in epoch seconds, NaN where unknown."""
 
-_BULK = 20_000
-"""From so many postings on it is cheaper to freeze them than to file each under its
-term.
-"""
+_FREEZE_FROM = 20_000
+"""From this number of postings, a new frozen segment is faster than the delta."""
 
 _MAGIC = b"engram-lexical"
 _ALIGN = 64
 
 
 class DamagedError(Exception):
-    """The snapshot is not whole, or another version wrote it."""
+    """A snapshot is incomplete, or was written by another version."""
 
 
 class StringTable:
-    """Strings as small numbers, and back; number 0 is the empty string."""
+    """Strings as small numbers; 0 is the empty string."""
 
     def __init__(self, known: Iterable[str] = ("",)) -> None:
         self.all = list(known)
         self._codes = {name: code for code, name in enumerate(self.all)}
 
     def code(self, name: str) -> int:
-        """The number of `name`, given out now if need be."""
+        """Return the number of `name`; a new name gets the next one."""
         found = self._codes.get(name)
         if found is None:
             found = self._codes[name] = len(self.all)
@@ -83,31 +81,29 @@ class StringTable:
         return found
 
     def find(self, name: str) -> int:
-        """The number of `name`, or -1."""
+        """Return the number of `name`, or -1."""
         return self._codes.get(name, -1)
 
 
 class Columns(dict[str, NDArray[Any]]):
-    """An array for each name of `COLUMNS`, all of one length: a question reads few of
-    them, at many rows.
-    """
+    """One array for each name of `COLUMNS`, all of one length."""
 
     @classmethod
     def empty(cls, size: int) -> Columns:
-        """Nothing is known yet of `size` rows."""
+        """Return `size` rows of zeros."""
         return cls({name: np.zeros(size, kind) for name, kind in COLUMNS.items()})
 
     @property
     def room(self) -> int:
-        """For how many rows there is room."""
+        """The number of rows that fit."""
         return len(self["alive"])
 
     def part(self, rows: Ints | slice) -> Columns:
-        """These rows alone."""
+        """Return these rows alone."""
         return Columns({name: values[rows] for name, values in self.items()})
 
     def grown(self, size: int) -> Columns:
-        """A copy with room for `size` rows, no fewer than there are."""
+        """Return a copy with room for `size` rows, no fewer than there are."""
         larger = Columns.empty(size)
         for name, values in self.items():
             larger[name][: len(values)] = values
@@ -115,7 +111,7 @@ class Columns(dict[str, NDArray[Any]]):
 
 
 class ColumnStore:
-    """The units: keys, columns, and the order of turns inside their threads."""
+    """The units: keys, columns, and the order of turns in their threads."""
 
     def __init__(self) -> None:
         self.keys: list[str] = [""]
@@ -128,13 +124,11 @@ class ColumnStore:
 
     @property
     def size(self) -> int:
-        """Rows in use, the dead and row 0 included."""
+        """The number of rows in use, with dead rows and row 0."""
         return len(self.keys)
 
     def add(self, key: str, values: Mapping[str, Any]) -> int:
-        """A new row for `key`, which must not be there; linked into its thread (code 0:
-        none).
-        """
+        """Add a row for a new key, linked into its thread, and return its number."""
         row = len(self.keys)
         if row == self.columns.room:
             self.columns = self.columns.grown(2 * row)
@@ -148,7 +142,7 @@ class ColumnStore:
         return row
 
     def remove(self, key: str) -> int:
-        """The row that `key` had; it is dead and unlinked now."""
+        """Unlink the row of `key`, mark it as dead and return its number."""
         row, columns = self.by_key.pop(key), self.columns
         before, after, thread = (
             int(columns[name][row]) for name in ("before", "after", "thread")
@@ -163,8 +157,9 @@ class ColumnStore:
         return row
 
     def _link(self, row: int, thread: int) -> None:
-        """Walk back from the thread's end to the place of `row`: one step for a turn
-        that was just said.
+        """Link `row` into its thread by position.
+
+        The search for its place goes back from the end: one step for a new turn.
         """
         columns, after = self.columns, 0
         place = (columns["position"][row], self.keys[row])
@@ -180,7 +175,7 @@ class ColumnStore:
             self._last[thread] = row
 
     def copy(self) -> ColumnStore:
-        """The same, safe from later changes."""
+        """Return a copy that later changes do not touch."""
         twin = ColumnStore()
         twin.keys, twin.by_key = list(self.keys), dict(self.by_key)
         twin.columns, twin._last = (
@@ -189,13 +184,14 @@ class ColumnStore:
         )
         return twin
 
-    def by_order_of_keys(self) -> Ints:
-        """The living rows, by key: the one order that no history can change."""
+    def rows_by_key(self) -> Ints:
+        """Return the live rows in the order of their keys."""
         return np.array([self.by_key[key] for key in sorted(self.by_key)], np.int32)
 
-    def folded(self, order: Ints) -> tuple[ColumnStore, Ints]:
-        """A copy with the rows of `order` alone, and the new number of each old row (0:
-        gone).
+    def compacted(self, order: Ints) -> tuple[ColumnStore, Ints]:
+        """Return a copy with the rows of `order` alone.
+
+        Also returns the new number of each old row, 0 for those left out.
         """
         renumbered = np.zeros(self.size, np.int32)
         renumbered[order] = np.arange(1, len(order) + 1)
@@ -208,7 +204,7 @@ class ColumnStore:
 
     @classmethod
     def of(cls, keys: list[str], columns: Columns) -> ColumnStore:
-        """Rows as a snapshot holds them: all alive; with some room to grow."""
+        """Return the rows of a snapshot, all alive, with some room to grow."""
         rows = cls()
         rows.keys, rows.columns = keys, columns.grown(columns.room * 9 // 8 + 256)
         rows.by_key = dict(zip(keys[1:], range(1, len(keys)), strict=True))
@@ -219,8 +215,8 @@ class ColumnStore:
         return rows
 
 
-class _Codes(dict[str, int]):
-    """Terms as small numbers; who asks for one that is not there gives it the next."""
+class _TermCodes(dict[str, int]):
+    """Terms as small numbers; a new term gets the next one."""
 
     def __missing__(self, term: str) -> int:
         code = self[term] = len(self)
@@ -228,9 +224,7 @@ class _Codes(dict[str, int]):
 
 
 class Postings:
-    """Which rows hold a term, and how often: the frozen arrays, the delta, and what is
-    not settled yet.
-    """
+    """The rows that hold a term, and how often."""
 
     def __init__(
         self,
@@ -245,35 +239,33 @@ class Postings:
         self.counts = np.zeros(0, np.int32) if counts is None else counts
         self._frozen = len(self.starts) - 1
         self._delta: dict[int, tuple[array[int], array[int]]] = {}
-        self._arrived: dict[int, array[int]] = {}
-        self._fresh = 0
+        self._new: dict[int, array[int]] = {}
+        self._new_count = 0
 
     @cached_property
-    def terms(self) -> _Codes:
-        """The number of each term. Those of a snapshot are read when the first is asked
-        for: a start asks for none.
-        """
-        return _Codes(zip(self._spelled.tobytes().decode().split(), count()))
+    def terms(self) -> _TermCodes:
+        """The number of each term; those of a snapshot are read when first needed."""
+        return _TermCodes(zip(self._spelled.tobytes().decode().split(), count()))
 
     @property
     def spelled(self) -> Bytes:
-        """The terms as a snapshot holds them: one text, for a word has no blank."""
+        """The terms as a snapshot holds them: one text, separated by blanks."""
         return np.frombuffer(" ".join(self.terms).encode(), np.uint8)
 
     def add(self, row: int, terms: Sequence[str]) -> None:
-        """Row `row`, the latest, holds these terms, each as often as it is named; to be
-        found after `settle`.
-        """
-        self._arrived[row] = array("i", map(self.terms.__getitem__, terms))
-        self._fresh += len(terms)
+        """Add the terms of the latest row; they are found after `settle`."""
+        self._new[row] = array("i", map(self.terms.__getitem__, terms))
+        self._new_count += len(terms)
 
     def settle(self) -> None:
-        """File what was added: many postings make a new frozen segment with all there
-        are, some join the delta.
+        """Make added terms findable.
+
+        Few postings join the delta; many make a new frozen segment together with all
+        others.
         """
-        arrived, fresh = self._arrived, self._fresh
-        self._arrived, self._fresh = {}, 0
-        if fresh > max(_BULK, len(self.rows) // 4):
+        arrived, fresh = self._new, self._new_count
+        self._new, self._new_count = {}, 0
+        if fresh > max(_FREEZE_FROM, len(self.rows) // 4):
             self._freeze(arrived)
             return
         for row, terms in arrived.items():
@@ -285,9 +277,7 @@ class Postings:
                 lists[1].append(times)
 
     def _freeze(self, arrived: Mapping[int, array[int]]) -> None:
-        """All postings in one frozen segment, with what arrived; of a term in the order
-        in which they came.
-        """
+        """Make one frozen segment of all postings, each term in order of arrival."""
         held = np.repeat(
             np.array(list(arrived), np.int64),
             [len(terms) for terms in arrived.values()],
@@ -297,7 +287,7 @@ class Postings:
         )
         pairs, times = np.unique(named << 32 | held, return_counts=True)
         fresh = (pairs >> 32, pairs & 0xFFFFFFFF, times)
-        parts = zip(self.triples(), fresh, strict=True)
+        parts = zip(self.all_postings(), fresh, strict=True)
         codes, rows, counts = (
             np.concatenate([had, new.astype(np.int32)]) for had, new in parts
         )
@@ -308,7 +298,7 @@ class Postings:
         self.rows, self.counts = rows[order], counts[order]
 
     def of(self, term: str) -> tuple[Ints, Ints]:
-        """Rows and counts of `term`; rows that have died since are among them."""
+        """Return rows and counts of `term`; dead rows are among them."""
         code = self.terms.get(term)
         if code is None:
             return self.rows[:0], self.counts[:0]
@@ -330,8 +320,8 @@ class Postings:
             )
         return rows, counts
 
-    def triples(self) -> tuple[Ints, Ints, Ints]:
-        """Every posting of both segments: term, row, count."""
+    def all_postings(self) -> tuple[Ints, Ints, Ints]:
+        """Return every posting of both segments: terms, rows, counts."""
         codes = [
             np.repeat(np.arange(self._frozen, dtype=np.int32), np.diff(self.starts))
         ]
@@ -343,17 +333,20 @@ class Postings:
         return np.concatenate(codes), np.concatenate(rows), np.concatenate(counts)
 
     def copy(self) -> Postings:
-        """The same, safe from later additions; the frozen arrays are shared."""
+        """Return a copy that later additions do not touch."""
         twin = Postings(None, self.starts, self.rows, self.counts)
-        twin.terms, twin._frozen = _Codes(self.terms), self._frozen
+        twin.terms, twin._frozen = _TermCodes(self.terms), self._frozen
         twin._delta = {
             code: (rows[:], counts[:]) for code, (rows, counts) in self._delta.items()
         }
         return twin
 
-    def folded(self, renumbered: Ints) -> Postings:
-        """One frozen segment of the rows that live on, terms in alphabetical order."""
-        codes, rows, counts = self.triples()
+    def compacted(self, renumbered: Ints) -> Postings:
+        """Return one frozen segment of the live rows, terms in alphabetical order.
+
+        `renumbered` has the new number of each row, 0 for the dead.
+        """
+        codes, rows, counts = self.all_postings()
         rows = renumbered[rows]
         living = rows > 0
         codes, rows, counts = codes[living], rows[living], counts[living]
@@ -365,18 +358,18 @@ class Postings:
         starts = np.zeros(len(used) + 1, np.int32)
         np.cumsum(np.bincount(place[codes], minlength=len(used)), out=starts[1:])
         twin = Postings(None, starts, rows[order], counts[order])
-        twin.terms = _Codes(zip((names[code] for code in used), count()))
+        twin.terms = _TermCodes(zip((names[code] for code in used), count()))
         return twin
 
     def document_counts(
         self, rank: Ints, without: tuple[str, ...] = ()
     ) -> dict[str, int]:
-        """Term → documents that hold it, in order of first appearance by `rank` (0:
-        dead), then by name.
+        """Return the number of documents of each term, in order of first appearance.
 
-        Terms that begin with one of `without` are left out.
+        That order is by `rank` of the row (0: dead), then by name. Terms that begin
+        with one of `without` are left out.
         """
-        codes, rows, _ = self.triples()
+        codes, rows, _ = self.all_postings()
         ranks = rank[rows]
         codes, ranks = codes[ranks > 0], ranks[ranks > 0]
         first = np.full(len(self.terms), np.iinfo(np.int32).max, np.int32)
@@ -393,8 +386,9 @@ class Postings:
 def pack(
     version: str, tables: Mapping[str, list[str]], arrays: Mapping[str, NDArray[Any]]
 ) -> bytes:
-    """A snapshot as bytes: one line with version and checksum, the tables as JSON, then
-    the arrays.
+    """Return a snapshot as bytes.
+
+    It is a line with version and checksum, the tables as JSON, then the arrays.
     """
     layout: dict[str, tuple[str, int, int]] = {}
     pieces: list[bytes] = []
@@ -423,8 +417,9 @@ def pack(
 def unpack(
     path: Path, version: str
 ) -> tuple[dict[str, list[str]], dict[str, NDArray[Any]]]:
-    """Tables and mapped arrays of the snapshot `path`; `DamagedError` if they cannot be
-    trusted.
+    """Return the tables and the mapped arrays of the snapshot `path`.
+
+    Raises DamagedError if they cannot be trusted.
     """
     try:
         with path.open("rb") as file:

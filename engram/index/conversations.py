@@ -169,7 +169,7 @@ class SessionReader:
 
     def _retold(self, turn: FiledTurn) -> FiledTurn:
         """The turn without what was forgotten."""
-        return hiding.retold(
+        return hiding.with_marks(
             turn, self.index.tombstones.forgotten, self.index.tombstones.keys
         )
 

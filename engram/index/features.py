@@ -1,6 +1,4 @@
-"""How a text speaks, whatever it speaks of: whether it asks, holds a number or a time,
-tells of who says it.
-"""
+"""Features of a text besides its words: questions, numbers, times, first person."""
 
 from __future__ import annotations
 
@@ -21,51 +19,53 @@ _NUMBER_WORDS = frozenset(
     # one is an article in most languages
     if letter == "w" and isinstance(value, int) and value > 1
 )
-_SAID = ANCHORS | _NUMBER_WORDS | FIRST_PERSON
-_ASKING = ("?", "？", "؟")
+_SIGNAL_WORDS = ANCHORS | _NUMBER_WORDS | FIRST_PERSON
+_QUESTION_MARKS = ("?", "？", "؟")
 _SENTENCE = re.compile(r"[^.!?。！？؟\n]+[.!?。！？؟\n]?")
 _WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
-_SELF_UNSPACED = re.compile(r"[我私僕]")
-_ALIKE = re.compile(r"[\0-&(-^a-\x7f]*")
-"""ASCII without `'`, `_` and `` ` ``: `core.words` finds in it what `_WORD` would find.
-"""
+_FIRST_PERSON_CJK = re.compile(r"[我私僕]")
+_SIMPLE = re.compile(r"[\0-&(-^a-\x7f]*")
+"""ASCII without `'`, `_` and `` ` ``: `words` finds in it what `_WORD` would find."""
 
 
-def manner(text: str, words: Sequence[str]) -> dict[str, bool]:
-    """How `text`, whose `words` are known, speaks.
+def text_features(text: str, words: Sequence[str]) -> dict[str, bool]:
+    """Return the features of `text`, whose `words` are known.
 
-    Whether it `asks`, may name a time (`timed`), holds a number (`counted`: digits or a
-    word from two on; "a cat" does not), is `telling` of who says it.
+    `asks`: it ends as a question. `timed`: it may name a time. `counted`: it has digits
+    or a number word from two on. `telling`: its speaker tells of themselves.
     """
-    alike, digits = _ALIKE.fullmatch(text) is not None, _DIGIT.search(text) is not None
-    said = _SAID.intersection(words if alike else _WORD.findall(text.casefold()))
+    alike, digits = _SIMPLE.fullmatch(text) is not None, _DIGIT.search(text) is not None
+    said = _SIGNAL_WORDS.intersection(
+        words if alike else _WORD.findall(text.casefold())
+    )
     bare = alike and not digits and "-" not in text
-    unspaced = not alike and _SELF_UNSPACED.search(text) is not None
+    unspaced = not alike and _FIRST_PERSON_CJK.search(text) is not None
     own = FIRST_PERSON.intersection(said)
     return {
-        "asks": _asks(text),
+        "asks": _is_question(text),
         "timed": not ANCHORS.isdisjoint(said) if bare else has_time_expression(text),
         "counted": digits or not _NUMBER_WORDS.isdisjoint(said),
-        "telling": (unspaced or bool(own)) and _tells_of_self(text, own),
+        "telling": (unspaced or bool(own)) and _is_about_speaker(text, own),
     }
 
 
-def _asks(text: str) -> bool:
-    """Whether `text` ends as a question."""
-    return text.rstrip().endswith(_ASKING)
+def _is_question(text: str) -> bool:
+    """Return whether `text` ends with a question mark."""
+    return text.rstrip().endswith(_QUESTION_MARKS)
 
 
-def _tells_of_self(text: str, own: frozenset[str]) -> bool:
-    """Whether `text`, with the words `own` of the first person, tells of who says it in
-    a sentence that is no question.
+def _is_about_speaker(text: str, own: frozenset[str]) -> bool:
+    """Return whether a sentence that is no question tells of its speaker.
 
-    "I have three cats. Any advice?" does; "What should I do?" does not, nor does "My
-    sister has three cats."
+    `own` are the words of the first person in `text`. "I have three cats. Any advice?"
+    does; "What should I do?" and "My sister has three cats." do not.
     """
     told = text
-    if any(mark in text for mark in _ASKING):
-        told = " ".join(found for found in _SENTENCE.findall(text) if not _asks(found))
+    if any(mark in text for mark in _QUESTION_MARKS):
+        told = " ".join(
+            found for found in _SENTENCE.findall(text) if not _is_question(found)
+        )
     elif not own or not own <= POSSESSIVE:
         return True
-    return of_oneself(told.casefold()) or bool(_SELF_UNSPACED.search(told))
+    return of_oneself(told.casefold()) or bool(_FIRST_PERSON_CJK.search(told))

@@ -1,4 +1,4 @@
-"""Which rows of the lexical index a question may look at, and which it may answer with."""
+"""Filters of the lexical index: which rows may be scored, and which returned."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ if TYPE_CHECKING:
     from engram.index.columns import Bools, ColumnStore, Ints, Places, StringTable
 
 REASONS = ("", "status", "not valid then", "not known then")
-"""Why a row that may be looked at is kept out of the answer."""
+"""Why a visible row is kept out of the hits."""
 
-_REMEMBERED = 8
-_NOD = 2
-"""Words, without stop words, in which nothing is told to somebody who did not ask."""
+_CACHED = 8
+_SHORT_REPLY = 2
+"""Up to this number of words, without stop words, a turn may be a mere reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """What may be found. Kinds, threads and persona are applied before anything is
-    scored.
+    """What may be found.
 
-    `persona` '' sees what belongs to everybody, a name sees its own too, None sees all.
-    Status and `as_of` (epoch seconds, row X5) keep units out of the answer too, but
-    those that would have been in it are counted.
+    Kinds, threads and persona are applied before scoring. `persona` '' sees global
+    units, a name also its own, None sees all. Status and `as_of` (epoch seconds, row
+    X5) are applied after scoring, so that units kept out of the hits can be counted.
     """
 
     kinds: Collection[str] = ("fact", "turn", "note")
@@ -39,27 +38,25 @@ class SearchFilter:
 
 
 class RowFilter:
-    """Sorts the `rows` as they stand; after a change of theirs another one is needed.
-    Callers hold the lock.
+    """Applies filters to `rows` as they are; a change of the rows needs another one.
 
-    `names` are the tables of the columns that hold names.
+    `names` are the string tables of the columns. Callers hold the lock of the index.
     """
 
     def __init__(self, rows: ColumnStore, names: Mapping[str, StringTable]) -> None:
         self._rows, self._names = rows, names
-        self._found: dict[object, Bools] = {}
+        self._results: dict[object, Bools] = {}
 
     @cached_property
-    def saying(self) -> Bools:
-        """Which rows may be found for what stands beside them: not those that only nod
-        to what the other side told.
+    def informative(self) -> Bools:
+        """Which rows may be found for the turns beside them: not mere replies.
 
-        "Noted.", "Sounds good!" say nothing of any question. A word or two behind a
-        question answer it, behind one's own words they go on with them ("To Porto."),
-        and a number or a time tells something of itself.
+        "Noted." and "Sounds good!" answer no question. A short turn after a question
+        answers it; after a turn of the same speaker it goes on ("To Porto."); a number
+        or a time is informative by itself.
         """
         columns = self._rows.columns
-        rows = np.flatnonzero(columns["length"][: self._rows.size] <= _NOD)
+        rows = np.flatnonzero(columns["length"][: self._rows.size] <= _SHORT_REPLY)
         before = columns["before"][rows]
         same = np.logical_and.reduce(
             [
@@ -78,38 +75,40 @@ class RowFilter:
         return found
 
     def visible(self, where: SearchFilter) -> Bools:
-        """Which rows this question may look at all; remembered."""
-        asked = _asked(where)
-        found = self._found.get(asked)
+        """Return which rows may be scored; cached."""
+        asked = _visibility_key(where)
+        found = self._results.get(asked)
         if found is None:
             columns = self._rows.columns.part(slice(self._rows.size))
-            found = columns["alive"] & self._named("kind", where.kinds)[columns["kind"]]
+            found = (
+                columns["alive"] & self._has_name("kind", where.kinds)[columns["kind"]]
+            )
             if where.persona is not None:
-                found &= self._named("persona", ("", where.persona))[columns["persona"]]
+                found &= self._has_name("persona", ("", where.persona))[
+                    columns["persona"]
+                ]
             if where.threads is not None:
-                found &= self._named("thread", where.threads)[columns["thread"]]
-            self._remember(asked, found)
+                found &= self._has_name("thread", where.threads)[columns["thread"]]
+            self._cache(asked, found)
         return found
 
     def allowed(self, where: SearchFilter) -> Bools:
-        """Which rows may be in the answer; remembered, unless it is about the past."""
-        asked = (_asked(where), frozenset(where.statuses))
-        found = self._found.get(asked) if where.as_of is None else None
+        """Return which rows may be returned; cached unless `as_of` is set."""
+        asked = (_visibility_key(where), frozenset(where.statuses))
+        found = self._results.get(asked) if where.as_of is None else None
         if found is None:
             found = self.visible(where).copy()
             rows = np.flatnonzero(found)
             found[rows] = self.reasons(rows, where) == 0
             if where.as_of is None:
-                self._remember(asked, found)
+                self._cache(asked, found)
         return found
 
     def reasons(self, rows: Places, where: SearchFilter) -> Ints:
-        """Why a visible row must not be in the answer: a place in `REASONS`, 0 if it
-        may.
-        """
+        """Return for each visible row its place in `REASONS`, 0 if permitted."""
         columns = self._rows.columns
         found = np.where(
-            self._named("status", where.statuses)[columns["status"][rows]], 0, 1
+            self._has_name("status", where.statuses)[columns["status"][rows]], 0, 1
         ).astype(np.int32)
         if where.as_of is not None:
             early, late = (
@@ -123,16 +122,16 @@ class RowFilter:
             found[later] = 3
         return found
 
-    def _named(self, column: str, names: Collection[str]) -> Bools:
+    def _has_name(self, column: str, names: Collection[str]) -> Bools:
         wanted = frozenset(names)
         return np.array([name in wanted for name in self._names[column].all])
 
-    def _remember(self, asked: object, found: Bools) -> None:
-        if len(self._found) >= _REMEMBERED:
-            self._found.clear()
-        self._found[asked] = found
+    def _cache(self, asked: object, found: Bools) -> None:
+        if len(self._results) >= _CACHED:
+            self._results.clear()
+        self._results[asked] = found
 
 
-def _asked(where: SearchFilter) -> tuple[object, ...]:
+def _visibility_key(where: SearchFilter) -> tuple[object, ...]:
     threads = None if where.threads is None else frozenset(where.threads)
     return frozenset(where.kinds), where.persona, threads

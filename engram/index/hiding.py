@@ -1,6 +1,4 @@
-"""Facts, turns and notes without the sentences that were forgotten (rows A26, X8; model
-§0.11).
-"""
+"""Facts, turns and notes without forgotten sentences (rows A26, X8; model §0.11)."""
 
 from __future__ import annotations
 
@@ -19,53 +17,45 @@ if TYPE_CHECKING:
     from engram.index.database import Unit
 
 
-def said(turn: FiledTurn) -> Spoken:
-    """How the words of a turn count: own are those of the user in the chat."""
+def spoken(turn: FiledTurn) -> Spoken:
+    """Return when a turn was said, and whether by the user in the chat."""
     return Spoken(turn.turn.occurred_at, turn.key, source_class(turn.turn) == "user")
 
 
-def seen(
+def without_forgotten(
     unit: Unit,
     forgotten: Forgotten,
     voices: Callable[[Sequence[str]], Mapping[str, Voice]],
 ) -> Unit | None:
-    """The unit as it may be handed out: itself, with sentences cut out, or None where
-    nothing is left.
+    """Return the unit with forgotten sentences cut out, None if nothing is left.
 
-    `voices` tells how turns came in, by their keys; it is asked only where a fact would
-    be hidden.
+    `voices` returns role and origin of turns by key; it is only called where a fact
+    would be hidden.
     """
     if not forgotten:
         return unit
     if isinstance(unit, FiledTurn):
-        text = forgotten.shown(unit.turn.text, said(unit))
-        return _with(unit, text) if text else None
+        text = forgotten.shown(unit.turn.text, spoken(unit))
+        return _with_text(unit, text) if text else None
     if isinstance(unit, Fact):
-        text = _stated(unit, forgotten, voices)
-        return (
-            None
-            if not text
-            else unit
-            if text == unit.text
-            else replace(unit, text=text)
-        )
+        text = _fact_text(unit, forgotten, voices)
+        if not text:
+            return None
+        return unit if text == unit.text else replace(unit, text=text)
     text = forgotten.shown(unit.text, Spoken(fact=True))
-    return (
-        None
-        if not text.strip() and unit.text.strip()
-        else unit
-        if text == unit.text
-        else replace(unit, text=text)
-    )
+    if text == unit.text:
+        return unit
+    return replace(unit, text=text) if text.strip() else None
 
 
-def _stated(
+def _fact_text(
     fact: Fact,
     forgotten: Forgotten,
     voices: Callable[[Sequence[str]], Mapping[str, Voice]],
 ) -> str:
-    """What may be handed out of a statement: as long as any of the turns behind it may
-    be.
+    """Return the text of a fact that may be shown.
+
+    It is shown as long as any of its source turns may be.
     """
     keys = [key for key in (fact.source, *fact.also) if key]
     text = forgotten.shown(
@@ -75,27 +65,30 @@ def _stated(
     if text == fact.text or not keys:
         return text
     users = {key for key, voice in voices(keys).items() if voice.source_class == "user"}
-    told = (
+    texts = (
         forgotten.shown(
             fact.text,
             Spoken(fact.created, key, key in users, fact=True, memory=fact.id),
         )
         for key in keys
     )
-    return next((one for one in told if one == fact.text), text)
+    return next((one for one in texts if one == fact.text), text)
 
 
-def retold(turn: FiledTurn, forgotten: Forgotten, buried: Collection[str]) -> FiledTurn:
-    """A turn for whoever sums up a conversation: what may not be handed out is a mark,
-    so that places stay.
+def with_marks(
+    turn: FiledTurn, forgotten: Forgotten, tombstones: Collection[str]
+) -> FiledTurn:
+    """Return a turn with a mark in place of what is hidden.
+
+    For summaries of a conversation, in which turns keep their places.
     """
-    if turn.key in buried:
-        return _with(turn, CUT)
-    text = forgotten.shown(turn.turn.text, said(turn))
-    return _with(turn, text or CUT)
+    if turn.key in tombstones:
+        return _with_text(turn, CUT)
+    text = forgotten.shown(turn.turn.text, spoken(turn))
+    return _with_text(turn, text or CUT)
 
 
-def _with(turn: FiledTurn, text: str) -> FiledTurn:
+def _with_text(turn: FiledTurn, text: str) -> FiledTurn:
     return (
         turn
         if text == turn.turn.text

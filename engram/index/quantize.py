@@ -1,9 +1,8 @@
-"""Vectors in fewer bits, and what that costs when they are compared (rows D12, D13).
+"""Vectors in fewer bits, and how they are compared (rows D12, D13).
 
-A vector that is seldom wanted may be kept in 8, 4 or 2 bits a number: the least and the
-greatest number as 32-bit floats, then for each number the nearest of 2^bits even steps
-between them, packed from the low bits up. The last byte is filled with zeros, so that
-any dimension will do.
+A vector that is seldom needed may be stored in 8, 4 or 2 bits a number: the minimum and
+the maximum as 32-bit floats, then for each number the nearest of 2^bits even steps
+between them, packed from the low bits up and filled with zeros.
 """
 
 from __future__ import annotations
@@ -19,18 +18,19 @@ Means = NDArray[np.floating[Any]]
 Spread = float | NDArray[np.floating[Any]]
 
 WHOLE = 32
-"""Bits of a number that is kept as it is."""
+"""Bits of a number that is not cut."""
 
 PRECISIONS = (8, 4, 2)
-"""Bits that a number may be cut down to."""
+"""Bits to which a number may be cut."""
 
 _HEADER = 8
 _FLOAT = np.dtype("<f4")
 
 
 def size(dimension: int, bits: int) -> int:
-    """Bytes of a vector (`D12`): `4·d` whole, else `8 + ⌈d·bits/8⌉`; at 384 numbers
-    1536, 392, 200 and 104.
+    """Return the bytes of a vector (row D12): `4·d` whole, else `8 + ⌈d·bits/8⌉`.
+
+    At 384 numbers: 1536, 392, 200 and 104.
     """
     return (
         dimension * _FLOAT.itemsize
@@ -40,8 +40,9 @@ def size(dimension: int, bits: int) -> int:
 
 
 def quantise(vectors: Matrix, bits: int) -> Packed:
-    """One vector, or one in each row, of finite numbers, in 8, 4 or 2 bits a number,
-    rounded to the nearest (`D12`).
+    """Pack one vector, or one in each row, in 8, 4 or 2 bits a number (row D12).
+
+    The numbers must be finite; they are rounded to the nearest step.
     """
     low = vectors.min(axis=-1, keepdims=True)
     high = vectors.max(axis=-1, keepdims=True)
@@ -60,10 +61,9 @@ def quantise(vectors: Matrix, bits: int) -> Packed:
 
 
 def dequantise(packed: Packed, bits: int, dimension: int) -> Matrix:
-    """The vectors that `quantise` packed, each number at most half a step off, and so
-    not quite of length 1 (`D12`).
+    """Unpack what `quantise` packed: each number at most half a step off (row D12).
 
-    ValueError if the bytes are not those of such vectors.
+    The vectors are not quite of length 1. Raises ValueError for bytes of another size.
     """
     if packed.shape[-1] != size(dimension, bits):
         message = f"{packed.shape[-1]} bytes are no vector of {dimension} numbers of {bits} bits"
@@ -79,12 +79,11 @@ def dequantise(packed: Packed, bits: int, dimension: int) -> Matrix:
 
 
 def packed(vectors: Matrix, bits: int) -> Packed:
-    """`quantise`, the two ends drawn so that along each vector the packed one is as
-    long as it (`D12`).
+    """Pack as `quantise`, with ends moved so that no length along a vector is lost.
 
-    What rounding adds lies across it, so to any third vector the dot product is on
-    average the same: without this every packed vector would seem farther away than it
-    is, in 2 bits by an eighth.
+    Rounding errors then lie across the vector, so that its dot product with a third
+    vector is right on average (row D12). Without this every packed vector would seem
+    farther away than it is, in 2 bits by an eighth.
     """
     found = quantise(vectors, bits)
     along = np.sum(
@@ -96,15 +95,14 @@ def packed(vectors: Matrix, bits: int) -> Packed:
 
 
 def likeness(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
-    """How like packed vectors are to a whole one of length 1, on the scale of the
-    cosine of whole ones (`D13`).
+    """Return how similar packed vectors are to a whole one, on the scale of cosines.
 
     `c − ½·r²·(d² − d₀²)`: less half of what uncertainty adds to the squared distance of
-    Fisher and Rao. c is the dot product; d is the distance with the deviations as they
-    are, d₀ as between whole ones, of vectors that lie `√(2 − 2c)` apart in all numbers
-    alike, where r counts as 1; `r = √(2·ln(n + 1) / n)` is about how far one of n
-    numbers reaches. So equal bits rank like c, and of two copies the one in more bits
-    is nearer to their own vector.
+    Fisher and Rao (row D13). c is the dot product; d is the distance with the
+    deviations as they are, d₀ as between whole ones, of vectors that lie `√(2 − 2c)`
+    apart in all numbers alike, where r counts as 1; `r = √(2·ln(n + 1) / n)` is about
+    how far one of n numbers reaches. So equal bits rank like c, and of two copies the
+    one in more bits is nearer to their own vector.
     """
     near, dimension = _dots(query, rows, bits), len(query)
     reach = np.sqrt(2 * np.log(dimension + 1) / dimension)
@@ -118,9 +116,7 @@ def likeness(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
 
 
 def _dots(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
-    """The dot product of `query` with each of the packed vectors: that with their
-    steps, drawn to their ends.
-    """
+    """Return the dot product of `query` with each packed vector, without unpacking."""
     ends, codes = _ends(rows).astype(np.float64), rows[:, _HEADER:]
     top, step = _steps(ends[:, :1], ends[:, 1:], bits)
     filled = np.zeros((codes.shape[1], 8 // bits), np.float32)
@@ -134,11 +130,10 @@ def _dots(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
 
 
 def spread(bits: int, own: float = 1.0) -> float:
-    """The standard deviation of a number kept in `bits` bits (`D13`): `√(own² +
-    Δ²/12)`, `Δ = 2/2^bits`.
+    """Return the standard deviation of a number in `bits` bits (row D13).
 
-    `own` is that of a whole one, above 0, on the scale where numbers reach from −1 to
-    1.
+    `√(own² + Δ²/12)`, `Δ = 2/2^bits`; `own` is that of a whole number, above 0, on a
+    scale from −1 to 1.
     """
     step = 0.0 if bits == WHOLE else 2.0 / 2**bits
     return float(np.sqrt(own**2 + step**2 / 12))
@@ -147,12 +142,11 @@ def spread(bits: int, own: float = 1.0) -> float:
 def fisher_rao(
     mu_a: Means, sd_a: Spread, mu_b: Means, sd_b: Spread
 ) -> NDArray[np.float64]:
-    """How far two Gaussians without correlation lie apart, or one from each row
-    (`D13`): the geodesic.
+    """Return the geodesic distance of Gaussians without correlation (row D13).
 
     `√Σ d²`, `d = √2·arcosh(1 + ((μa−μb)² + 2(σa−σb)²) / (4σaσb))`; standard deviations
-    above 0, one for all numbers or one for each. Alike 0; means 1 apart at σ 1: .980; σ
-    1 and 2: .980.
+    above 0, one for all numbers or one for each. One distance for each row. Equal ones:
+    0; means 1 apart at σ 1: .980; σ 1 and 2: .980.
     """
     first, second = np.asarray(sd_a, np.float64), np.asarray(sd_b, np.float64)
     apart = np.subtract(mu_a, mu_b, dtype=np.float64)
@@ -163,12 +157,12 @@ def fisher_rao(
 
 
 def _ends(rows: Packed) -> Matrix:
-    """The least and the greatest number of each packed vector."""
+    """Return minimum and maximum of each packed vector."""
     return np.ascontiguousarray(rows[..., :_HEADER]).view(_FLOAT)
 
 
 def _steps(low: Means, high: Means, bits: int) -> tuple[int, NDArray[np.float64]]:
-    """The highest step, and how wide they are; ValueError for bits there are none of."""
+    """Return the highest step and the step widths. Raises ValueError for other bits."""
     if bits not in PRECISIONS:
         message = f"numbers are cut down to {', '.join(map(str, PRECISIONS))} bits, not to {bits}"
         raise ValueError(message)

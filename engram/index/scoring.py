@@ -1,6 +1,4 @@
-"""What a conversation adds to the score of a row: arrays in, arrays out, one value for
-each candidate.
-"""
+"""What a conversation adds to the score of a row, as functions over arrays."""
 
 from __future__ import annotations
 
@@ -24,26 +22,28 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word of the question: where it stands, and what it is worth there before
-    saturation.
+    """One word of the question with its postings in visible rows.
 
-    `meant` are also the rows of words akin to it, with what stands there in `worth`; a
-    `faint` word says only how one asks.
+    `counts` are numbers of occurrences. `expanded_rows` and `expanded_counts` include
+    those of synonyms, as shares of a count. `weight` is what an occurrence is worth; a
+    `faint` word only says how the question is asked.
     """
 
     word: str
     weight: float
     rows: Places
     counts: Floats
-    meant: Places
-    worth: Floats
+    expanded_rows: Places
+    expanded_counts: Floats
     faint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Steps to neighbours, the nearest first: from which places among the candidates,
-    to which rows, and what the words there weigh.
+    """Neighbours of candidates, the nearest first.
+
+    `places` are those of the candidates, `rows` the neighbours, `weights` what a word
+    there is worth.
     """
 
     places: Places
@@ -53,8 +53,10 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Counts of one term: a row's own, with words akin to it, with its date's, with its
-    neighbours' too.
+    """The counts of one term for each candidate, in growing order.
+
+    `own` are those of the row, `akin` with synonyms, `dated` with the words of its
+    date, `full` with those of its neighbours.
     """
 
     weight: float
@@ -65,8 +67,9 @@ class Match:
 
 
 class Saturation:
-    """Okapi's curve over rows of these lengths: count·(k1 + 1) / (count + k1·(1 − b +
-    b·length/average)).
+    """The curve of Okapi BM25 over rows of these lengths.
+
+    count·(k1 + 1) / (count + k1·(1 − b + b·length/average))
     """
 
     def __init__(self, k1: float, b: float, lengths: Ints, average: float) -> None:
@@ -76,29 +79,29 @@ class Saturation:
         self._norm = np.maximum(norm, np.finfo(float).tiny)
 
     def __call__(self, counts: Floats) -> Floats:
-        """The worth of these counts, one for each row."""
+        """Return the value of these counts, one for each row."""
         worth: Floats = counts * self._gain / (counts + self._norm)
         return worth
 
     def at(self, places: Sequence[int]) -> Saturation:
-        """The same curve for some of the rows."""
+        """Return the same curve for some of the rows."""
         some = object.__new__(Saturation)
         some._gain, some._norm = self._gain, self._norm[places]
         return some
 
 
-def meant(
+def expand(
     rows: Places,
     counts: Floats,
     akin: Sequence[tuple[float, Places]],
     lengths: Ints,
     policy: LexicalPolicy,
 ) -> tuple[Places, Floats]:
-    """Where a word stands or one akin to it, and its count there: of those akin the
-    best, as a share of a count.
+    """Return the rows of a word or of its synonyms, and the counts there.
 
-    `akin` has that share, 0–1, and the rows of each. In a unit longer than
-    `short_words` it counts less: a long text has a word of everything.
+    `akin` has for each synonym its share of a count, 0–1, and its rows; of several
+    synonyms in a row the best counts. In a unit longer than `short_words` they count
+    less.
     """
     shares = np.repeat([share for share, _ in akin], [len(some) for _, some in akin])
     others = np.concatenate([some for _, some in akin])
@@ -115,16 +118,14 @@ def meant(
 def links(
     columns: Columns, rows: Places, policy: LexicalPolicy, helping: Bools
 ) -> Links:
-    """The neighbours of `rows` that may help to find them, a truth for each row of the
-    index.
+    """Return the neighbours of `rows` that may help to find them.
 
-    What must not be found must not help to find either, and what holds nothing cannot.
-
-    A neighbour weighs `back` or `forward` over its distance, less if it is long; before
-    an answer it weighs more if it asks.
+    `helping` says for each row of the index whether it may: one that must not be found
+    must not help either. A neighbour weighs `back` or `forward` over its distance, less
+    if it is long; a question before an answer weighs more.
     """
     before, after = (
-        _walked(columns[direction], rows, policy.radius, helping)
+        _reached(columns[direction], rows, policy.radius, helping)
         for direction in ("before", "after")
     )
     places, beside = (np.concatenate(both) for both in zip(before, after, strict=True))
@@ -145,12 +146,10 @@ def links(
     return Links(places, beside, weights)
 
 
-def _walked(
+def _reached(
     link: Ints, rows: Places, radius: int, helping: Bools
 ) -> tuple[Places, Places]:
-    """The places of `rows` from which a helping row is reached in up to `radius` steps,
-    and that row, step by step.
-    """
+    """Return places of `rows` and the helping rows within `radius` steps of them."""
     step, places = rows, np.arange(len(rows))
     found = [(places[:0], step[:0])]
     for _ in range(radius):
@@ -164,9 +163,11 @@ def _walked(
     )
 
 
-def dated(word: str, days: Ints) -> Bools:
-    """Whether `word` names the month, the weekday, the year or the day of the month of
-    these days (0: none).
+def date_matches(word: str, days: Ints) -> Bools:
+    """Return whether `word` names a part of these days.
+
+    That is the month, the weekday, the year or the day of the month; days are ordinals,
+    0 for none.
     """
     part, value = date_word(word)
     if not part or not days.any():
@@ -194,11 +195,11 @@ def _named(part: str, value: int, days: Ints) -> Bools:
     return named
 
 
-def evidence(threads: Ints, given: Sequence[Floats], permitted: Bools) -> Floats:
-    """What each row's thread as a whole has of the question: the sum over terms of its
-    best row.
+def thread_evidence(threads: Ints, given: Sequence[Floats], permitted: Bools) -> Floats:
+    """Return for each row how well its whole thread answers the question.
 
-    A row without a thread (0) speaks for itself.
+    This is the sum over terms of the best row in the thread. A row without a thread (0)
+    counts alone.
     """
     group = threads.astype(np.intp)
     total = np.zeros(int(group.max(initial=0)) + 1)
@@ -218,10 +219,10 @@ def boosts(
     spoke: Collection[int],
     role: int,
 ) -> dict[str, Floats]:
-    """Shares of its worth that a row gains or loses for who said it, and how.
+    """Return shares of its score that a row gains or loses by speaker and features.
 
-    `spoke` are the speakers the question names, `role` the side it is about (−1:
-    neither).
+    `spoke` are the codes of the speakers that the question names, `role` the code of
+    the role it is about (−1: none).
     """
     found: dict[str, Floats] = {"question": -policy.question * columns["asks"][rows]}
     if spoke:
@@ -241,8 +242,8 @@ def boosts(
     return found
 
 
-def inside(question: Question, when: Floats) -> Bools:
-    """Which times fall into the time the question names."""
+def in_span(question: Question, when: Floats) -> Bools:
+    """Return which times fall into the time that the question names."""
     if question.span is None:
         return np.zeros(len(when), np.bool_)
     found: Bools = (when >= question.span.start.timestamp()) & (
@@ -251,15 +252,16 @@ def inside(question: Question, when: Floats) -> Bools:
     return found
 
 
-def then(question: Question, columns: Columns, size: int) -> Bools:
-    """Which of the first `size` rows are of the time that the question names: a span,
-    or months and weekdays.
+def at_named_time(question: Question, columns: Columns, size: int) -> Bools:
+    """Return which of the first `size` rows are of the time the question names.
+
+    It names a span, or months and weekdays.
     """
-    found = inside(question, columns["when"][:size])
+    found = in_span(question, columns["when"][:size])
     named = [word for word in question.words if date_word(word)[0] in {MONTH, WEEKDAY}]
     if named:
         found |= np.logical_and.reduce(
-            [dated(word, columns["day"][:size]) for word in named]
+            [date_matches(word, columns["day"][:size]) for word in named]
         )
     return found
 
@@ -267,29 +269,34 @@ def then(question: Question, columns: Columns, size: int) -> Bools:
 def layers(
     matches: Sequence[Match], saturated: Saturation, best: Sequence[int]
 ) -> dict[str, Floats]:
-    """The worth of some rows in layers: their own words, then those akin, then their
-    dates', then their neighbours'.
+    """Return the score of some rows in layers.
+
+    They are the words of a row, then synonyms, then its date, then its neighbours.
     """
-    curve, nothing = saturated.at(best), np.zeros(len(best))
-    found, below = {}, nothing
-    for name, counts in (
-        ("text", "own"),
-        ("akin", "akin"),
-        ("date", "dated"),
-        ("neighbours", "full"),
-    ):
-        upto: Floats = sum(
-            (match.weight * curve(getattr(match, counts)[best]) for match in matches),
-            nothing,
-        )
-        found[name], below = upto - below, upto
-    return found
+    curve = saturated.at(best)
+
+    def score(counts: Callable[[Match], Floats]) -> Floats:
+        total = np.zeros(len(best))
+        for match in matches:
+            total += match.weight * curve(counts(match)[best])
+        return total
+
+    text = score(lambda match: match.own)
+    akin = score(lambda match: match.akin)
+    date = score(lambda match: match.dated)
+    full = score(lambda match: match.full)
+    return {
+        "text": text,
+        "akin": akin - text,
+        "date": date - akin,
+        "neighbours": full - date,
+    }
 
 
-def first(
+def top(
     score: Floats, shown: Bools, k: int, keys: Callable[[Places], Iterable[str]]
 ) -> list[int]:
-    """Places of the `k` best scores above 0 that may be shown, ties by key."""
+    """Return the places of the `k` best scores above 0 among `shown`, ties by key."""
     places = np.flatnonzero(shown & (score > 0))
     if len(places) > k:
         least = np.partition(score[places], -k)[-k]
@@ -300,11 +307,10 @@ def first(
     return [place for _, _, place in ordered[:k]]
 
 
-def held(matches: Sequence[Match], places: Places | list[int]) -> list[int]:
-    """Which words the rows at these places hold themselves: two bits a word, the lower
-    one also for words akin to it.
+def matched_bits(matches: Sequence[Match], places: Places | list[int]) -> list[int]:
+    """Return which words the rows at these places contain: two bits a word.
 
-    Of a question of more than 31 words the first ones count.
+    The lower one also counts synonyms. Only the first 31 words have bits.
     """
     bits = np.zeros(len(places), np.int64)
     for place, match in enumerate(matches[:31]):
@@ -314,10 +320,10 @@ def held(matches: Sequence[Match], places: Places | list[int]) -> list[int]:
     return found
 
 
-def at_rank(parts: Callable[[], Mapping[str, Floats]], rank: int) -> dict[str, float]:
-    """The parts of one score, by name, out of arrays that hold those of all; zeros are
-    left out.
-    """
+def nonzero_parts(
+    parts: Callable[[], Mapping[str, Floats]], rank: int
+) -> dict[str, float]:
+    """Return the parts of one score by name, out of those of all."""
     return {
         name: value
         for name, values in parts().items()

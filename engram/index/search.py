@@ -247,7 +247,7 @@ class Index:
         """
         if isinstance(unit, FiledTurn) and unit.key in self.tombstones.keys:
             return None
-        return hiding.seen(unit, self.tombstones.forgotten, self.voices)
+        return hiding.without_forgotten(unit, self.tombstones.forgotten, self.voices)
 
     def waiting(self) -> list[FiledTurn]:
         """Return the turns that wait for their file."""
@@ -340,7 +340,7 @@ class Index:
         """Return why the vectors cannot help to answer now, or ''."""
         if self.semantic is None:
             return "no embedding model is set"
-        have, wanted = self.semantic.covered(self.lexical)
+        have, wanted = self.semantic.coverage(self.lexical)
         enough = have and have >= wanted * self.semantic.policy.enough
         return "" if enough else f"{have} of {wanted} memories are embedded so far"
 
@@ -359,7 +359,7 @@ class Index:
         """
         texts: dict[str, str] = {}
         if self.semantic:
-            for key in self.semantic.wanting(self.lexical):
+            for key in self.semantic.keys_to_embed(self.lexical):
                 unit = None if key in self.tombstones.keys else self.unit(key)
                 if unit and (text := _indexed_text(unit).text).strip():
                     texts.setdefault(text, key)

@@ -1,8 +1,7 @@
-"""Search by meaning: which units have which vectors, what is near to a question, and on
-which scale.
+"""Search by meaning: the vectors of the units of a lexical index.
 
-The units are those of the lexical index, row by row; a row finds its vector by the
-digest of its text. What a question may not find does not help to find either, as there.
+A row of the index finds its vector by the digest of its text. A unit that a question
+must not find does not help to find others either.
 """
 
 from __future__ import annotations
@@ -34,19 +33,19 @@ if TYPE_CHECKING:
 
 CALIBRATION = "calibration.json"
 COLD = "cold.txt"
-"""Beside the vectors, the ids of cold memories (`C29`); if it is lost they are hot
-until they are cold again.
-"""
+"""A file beside the vectors: the ids of cold memories (row C29)."""
 
-SENT = SearchFilter(
+EMBEDDED = SearchFilter(
     statuses=("active", "archived", "superseded", "invalidated"), persona=None
 )
-"""What is embedded: not what a person removed or has still to look at."""
+"""What is embedded: all but forgotten units and those that wait for a review."""
 
 
 class SemanticIndex:
-    """The vectors of the units of a lexical index. Every public method is safe to call
-    from any thread.
+    """The vectors of one embedding model.
+
+    Methods that take `lexical` use its rows. Every public method is safe to call from
+    any thread.
     """
 
     def __init__(self, settings: Settings, model: EmbeddingSettings) -> None:
@@ -57,12 +56,12 @@ class SemanticIndex:
         )
         self._model = model.name
         self._calibration = settings.state / CALIBRATION
-        self._saved = self._load()
+        self._calibration_data = self._load_calibration()
         self.vectors = Vectors(
             settings.cache / "vectors", f"{model.name} {policy.vectors.chars}"
         )
         self._tiers = settings.cache / "vectors" / COLD
-        self._cold = self._known_cold()
+        self._cold = self._load_cold_ids()
         self.refused: set[int] = set()  # digests of texts that the model does not take
         self._rows: weakref.ref[ColumnStore] | None = None
         self._stamp = (0, 0)
@@ -70,21 +69,26 @@ class SemanticIndex:
 
     # -- what has a vector -------------------------------------------------------------
 
-    def covered(self, lexical: Bm25Index) -> tuple[int, int]:
-        """How many units have a vector, and how many there are."""
-        view = lexical.view(SENT)
-        return int((self._known(view)[0] & view.allowed).sum()), int(view.allowed.sum())
+    def coverage(self, lexical: Bm25Index) -> tuple[int, int]:
+        """Return how many units have a vector, and how many units there are."""
+        view = lexical.view(EMBEDDED)
+        return int((self._rows_with_vector(view)[0] & view.allowed).sum()), int(
+            view.allowed.sum()
+        )
 
-    def wanting(self, lexical: Bm25Index) -> Iterator[str]:
-        """The keys of units without a vector, or with a worn one: facts first, then the
-        latest.
+    def keys_to_embed(self, lexical: Bm25Index) -> Iterator[str]:
+        """Return the keys of units without a vector or with a worn one.
+
+        Facts come first, then the latest.
         """
-        view = lexical.view(SENT)
+        view = lexical.view(EMBEDDED)
         with self.vectors.lock:
             worn = np.isin(
                 view.columns["digest"], np.array(list(self.vectors.worn), np.uint64)
             )
-        rows = np.flatnonzero(view.allowed & (worn | ~self._known(view)[0]))[::-1]
+        rows = np.flatnonzero(view.allowed & (worn | ~self._rows_with_vector(view)[0]))[
+            ::-1
+        ]
         rows = rows[
             ~np.isin(
                 view.columns["digest"][rows], np.array(sorted(self.refused), np.uint64)
@@ -96,8 +100,8 @@ class SemanticIndex:
             for row in np.concatenate([rows[~turns], rows[turns]]).tolist()
         )
 
-    def learn(self, pairs: Iterable[tuple[str, bytes]]) -> None:
-        """These texts have these vectors."""
+    def add(self, pairs: Iterable[tuple[str, bytes]]) -> None:
+        """Store the vectors of these texts."""
         self.vectors.put({digest(text): vector for text, vector in pairs})
 
     def refuse(self, texts: Iterable[str]) -> None:
@@ -105,26 +109,28 @@ class SemanticIndex:
         self.refused.update(map(digest, texts))
 
     def tidy(self, lexical: Bm25Index) -> None:
-        """Let go of vectors whose text is in no unit any more, and, once all have one,
-        of other models' vectors.
+        """Remove vectors of texts that no unit has any more.
+
+        Once all units have a vector, vectors of other models are removed too.
         """
-        view = lexical.view(SENT)
+        view = lexical.view(EMBEDDED)
         columns = view.columns
         living = set(columns["digest"][columns["alive"]].tolist())
         if len(self.vectors) > len(living):
             self.vectors.keep(living)
-        have, wanted = self.covered(lexical)
+        have, wanted = self.coverage(lexical)
         if have == wanted > 0:
             self.vectors.drop_others()
 
-    def stored(self, lexical: Bm25Index) -> dict[str, Stored]:
-        """How the vectors of facts are kept (rows C29, D12); a text that something else
-        says too is nobody's own.
+    def storage(self, lexical: Bm25Index) -> dict[str, Stored]:
+        """Return how the vectors of facts are stored, by id (rows C29, D12).
+
+        Facts that share their text with another unit are left out.
         """
-        view = lexical.view(replace(SENT, kinds=("fact",)))
+        view = lexical.view(replace(EMBEDDED, kinds=("fact",)))
         columns = view.columns.part(slice(view.size))
         with self.vectors.lock:
-            known, places = self._known(view)
+            known, places = self._rows_with_vector(view)
             bits = self.vectors.bits()
         said, counts = np.unique(
             columns["digest"][columns["alive"]], return_counts=True
@@ -138,10 +144,11 @@ class SemanticIndex:
         }
 
     def store(self, lexical: Bm25Index, wanted: Mapping[str, Stored]) -> None:
-        """Keep the vectors of these facts like that; one that lost what it is to have
-        again is embedded anew.
+        """Store the vectors of these facts in this precision and tier.
+
+        A vector that needs more bits than it has is embedded again.
         """
-        view = lexical.view(SENT)
+        view = lexical.view(EMBEDDED)
         rows = [
             (row, key)
             for key in wanted
@@ -160,7 +167,7 @@ class SemanticIndex:
             )
 
     def vector(self, text: str) -> bytes | None:
-        """The vector of a text, at length 1, if it has one."""
+        """Return the vector of a text at length 1, or None."""
         found = self.vectors.matrix([digest(text)])
         return (
             (found[0] / max(np.linalg.norm(found[0]), 1.0)).tobytes()
@@ -178,12 +185,12 @@ class SemanticIndex:
         k: int,
         also: Collection[str],
     ) -> tuple[NearByMeaning, ...]:
-        """The `k` units nearest to a question and those of `also`, each with what the
-        turns around it add.
+        """Return the `k` units nearest to a question, and those of `also`.
 
-        worth = (c + Σ wᵢ·cᵢ) / (1 + Σ wᵢ) + session · (best cosine of its session); c
-        is the unit's cosine, cᵢ that of a neighbour in the lexical index's window. A
-        vector of another dimension finds nothing and turns the store to its own.
+        score = (c + Σ wᵢ·cᵢ) / (1 + Σ wᵢ) + session · (best cosine of its session); c
+        is the cosine of the unit, cᵢ that of a neighbour in the window of the lexical
+        index. A vector of another dimension finds nothing, and the store is opened for
+        its dimension.
         """
         view = lexical.view(where)
         found = self._cosines(view, vector)
@@ -197,7 +204,7 @@ class SemanticIndex:
         rows = self._with_neighbours(
             view, np.union1d(nearest, np.array(asked, np.intp))
         )
-        worth = self._worth(view, rows, cosine, known)
+        worth = self._scores(view, rows, cosine, known)
         chosen = np.zeros(view.columns.room, np.bool_)
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
         chosen[asked] = True
@@ -216,8 +223,9 @@ class SemanticIndex:
     def similar(
         self, lexical: Bm25Index, vector: bytes, where: SearchFilter, k: int
     ) -> list[tuple[str, float]]:
-        """The `k` units whose own text is nearest, with their raw cosines, best first,
-        ties by key.
+        """Return the `k` units with the nearest texts and their raw cosines.
+
+        Best first, ties by key.
         """
         view = lexical.view(where)
         found = self._cosines(view, vector)
@@ -239,14 +247,14 @@ class SemanticIndex:
         near = near[view.allowed[near]]
         return np.union1d(near, rows)
 
-    def _worth(
+    def _scores(
         self, view: IndexView, rows: Places, cosine: Floats, known: Bools
     ) -> Floats:
         links = scoring.links(view.columns, rows, self._window, view.allowed & known)
         total, weights = cosine[rows], np.ones(len(rows))
         np.add.at(total, links.places, links.weights * cosine[links.rows])
         np.add.at(weights, links.places, links.weights)
-        session = scoring.evidence(
+        session = scoring.thread_evidence(
             view.columns["thread"][rows],
             [cosine[rows]],
             view.allowed[rows] & known[rows],
@@ -255,22 +263,24 @@ class SemanticIndex:
         return worth
 
     def _cosines(self, view: IndexView, vector: bytes) -> tuple[Bools, Floats] | None:
-        """Which rows have a vector, and the cosine of each to `vector`; None where it
-        has another dimension.
+        """Return which rows have a vector, and the cosine of each to `vector`.
+
+        None if it has another dimension.
         """
         with self.vectors.lock:
             if not self.vectors.fits(vector):
-                self.vectors.turn_to(len(vector) // 4)
+                self.vectors.set_dimension(len(vector) // 4)
                 return None
-            known, places = self._known(view)
+            known, places = self._rows_with_vector(view)
             parts = self.vectors.parts()
         found = np.zeros(view.columns.room)
         found[known] = cosines(parts, vector)[places[known]]
         return known, found
 
-    def _known(self, view: IndexView) -> tuple[Bools, Ints]:
-        """Which rows have a vector, and its place: looked up once for each row, again
-        for those that lacked it.
+    def _rows_with_vector(self, view: IndexView) -> tuple[Bools, Ints]:
+        """Return which rows have a vector, and the place of each vector.
+
+        A row is looked up once; rows without a vector are looked up again.
         """
         places = np.full(view.columns.room, -1, np.int32)
         with self.vectors.lock:
@@ -297,29 +307,26 @@ class SemanticIndex:
 
     @property
     def scale(self) -> Scale:
-        """How this model's cosines are to be read; uncalibrated if that was never found
-        out, or for another.
-        """
+        """The calibration of this model's cosines; uncalibrated if there is none."""
         own = (
-            self._saved.get("model") == self._model
-            and self._saved.get("dimension") == self.vectors.dimension
+            self._calibration_data.get("model") == self._model
+            and self._calibration_data.get("dimension") == self.vectors.dimension
         )
         return (
-            calibration.Scale(tuple(self._saved["points"]), calibrated=True)
+            calibration.Scale(tuple(self._calibration_data["points"]), calibrated=True)
             if own
             else calibration.Scale()
         )
 
     def calibrate(self, lexical: Bm25Index) -> dict[str, Any]:
-        """Compare the user's own active facts with each other and keep the scale that
-        follows (model §3).
+        """Compare the user's active facts and store the resulting scale (model §3).
 
-        What is found out is told: `facts` compared, `pairs`, whether `calibrated`, and
-        the `points` of the scale.
+        Returns the report: `facts` compared, `pairs`, whether `calibrated`, and
+        `points`.
         """
         view = lexical.view(SearchFilter(kinds=("fact",), persona=None))
         rows = sorted(
-            np.flatnonzero(view.allowed & self._known(view)[0]).tolist(),
+            np.flatnonzero(view.allowed & self._rows_with_vector(view)[0]).tolist(),
             key=view.rows.keys.__getitem__,
         )
         step = max(1, -(-len(rows) // self._similarity.most_facts))
@@ -328,7 +335,7 @@ class SemanticIndex:
         )
         pairs = (matrix @ matrix.T)[np.triu_indices(len(matrix), 1)]
         found = calibration.calibrate(pairs.tolist(), self._similarity)
-        told = {
+        report = {
             "model": self._model,
             "dimension": self.vectors.dimension,
             "facts": len(matrix),
@@ -337,18 +344,18 @@ class SemanticIndex:
             "points": list(found.points),
         }
         if found.calibrated:
-            disk.write_derived(self._calibration, json.dumps(told).encode())
-            self._saved = told
-        return told
+            disk.write_derived(self._calibration, json.dumps(report).encode())
+            self._calibration_data = report
+        return report
 
-    def _known_cold(self) -> set[str]:
+    def _load_cold_ids(self) -> set[str]:
         try:
             return set(disk.read(self._tiers).decode("utf-8", "replace").split())
         except NotFoundError:
             return set()
 
-    def _load(self) -> dict[str, Any]:
-        """The calibration as it was last written, or nothing that can be used."""
+    def _load_calibration(self) -> dict[str, Any]:
+        """Return the stored calibration, {} if there is none that can be used."""
         try:
             saved = json.loads(disk.read(self._calibration))
             points = [(float(raw), float(nominal)) for raw, nominal in saved["points"]]

@@ -1,4 +1,4 @@
-"""From text to the stems the index stores, by language and script (row X13)."""
+"""Stems of words by language and script, as the lexical index stores them (X13)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 LANGUAGES = tuple(STOP)
-"""The languages a text can be taken for; the index stores their places."""
+"""The languages that can be detected; the index stores places in this tuple."""
 
 STEMMER_VERSION: str = Stemmer.version()
 
@@ -54,78 +54,72 @@ _DATE_WORDS: Mapping[str, tuple[str, int]] = MappingProxyType(
 )
 
 
-class _Stems(dict[str, str]):
-    """The stem of each word met in texts of a language, '' for a stop word: few words
-    make most of all texts.
-    """
+class _StemCache(dict[str, str]):
+    """The stems of words in a language, "" for stop words."""
 
     def __init__(self, code: str) -> None:
         self._code = code
         super().__init__()
 
     def __missing__(self, word: str) -> str:
-        if len(self) >= _REMEMBERED:
+        if len(self) >= _CACHED:
             self.clear()
-        stem = self[word] = "".join(stemmed(content([word], self._code), self._code))
+        stem = self[word] = "".join(stems_of(content([word], self._code), self._code))
         return stem
 
 
-_REMEMBERED = 20_000
-_KNOWN = {code: _Stems(code) for code in LANGUAGES}
+_CACHED = 20_000
+_CACHES = {code: _StemCache(code) for code in LANGUAGES}
 
 
-SMALL = "="
-"""Before a stop word, the term under which every unit that holds it is filed."""
+STOP_WORD = "="
+"""Prefix of the term under which units with this stop word are posted."""
 
-NAMED = "^"
-"""Before a stop word, the term of the units in which it is capitalised: it may be
-somebody's name (`Will`, `Else`).
-"""
+CAPITALISED = "^"
+"""Prefix of the term for a capitalised stop word, maybe a name (`Will`, `Else`)."""
 
 
-def analysed(found: Sequence[str]) -> tuple[list[str], int]:
-    """The stems of a unit's words without stop words, and its language as a place in
-    `LANGUAGES`.
+def unit_stems(tokens: Sequence[str]) -> tuple[list[str], int]:
+    """Return the stems of a unit without stop words, and its language.
 
-    What it remembers is not safe to share: callers hold the lock of their index.
+    The language is a place in `LANGUAGES`. Not thread-safe: callers hold the lock of
+    their index.
     """
-    code = language(found) or "en"
-    return list(filter(None, map(_KNOWN[code].__getitem__, found))), LANGUAGES.index(
-        code
-    )
+    code = language(tokens) or "en"
+    stems = list(filter(None, map(_CACHES[code].__getitem__, tokens)))
+    return stems, LANGUAGES.index(code)
 
 
-def small_terms(text: str, found: Sequence[str], code: int) -> list[str]:
-    """The terms of the stop words of `text`, whose words are `found` in the language at
-    `code` of `LANGUAGES`.
+def stop_word_terms(text: str, tokens: Sequence[str], code: int) -> list[str]:
+    """Return the terms of the stop words of `text`, each once.
 
-    Each word once: they are looked up only where a question turns on them, and never
-    count for the length of a unit. `set(small_terms("Will is here", ["will", "is",
-    "here"], 0)) == {"=here", "=is", "=will", "^will"}`
+    `tokens` are its words, `code` is the place of its language in `LANGUAGES`. These
+    terms are used only by questions that turn on stop words; they do not count for the
+    length of a unit. `set(stop_word_terms("Will is here", ["will", "is", "here"], 0))
+    == {"=here", "=is", "=will", "^will"}`
     """
-    small = STOP[LANGUAGES[code]].intersection(found)
+    small = STOP[LANGUAGES[code]].intersection(tokens)
     if not small:
         return []
     return [
-        *map(_SMALL_TERMS.__getitem__, small),
-        *(NAMED + word for word in capitalised(text) & small),
+        *map(_STOP_WORD_TERMS.__getitem__, small),
+        *(CAPITALISED + word for word in capitalised(text) & small),
     ]
 
 
-_SMALL_TERMS = {word: SMALL + word for word in ANY_STOP}
+_STOP_WORD_TERMS = {word: STOP_WORD + word for word in ANY_STOP}
 
 
-def stemmed(found: list[str], code: str) -> list[str]:
-    """Stems by the language; a word of a script that has its own stemmer goes to that
-    one.
+def stems_of(tokens: list[str], code: str) -> list[str]:
+    """Return stems by language; a word in another script gets its own stemmer.
 
-    The stemmers are not safe to share: callers hold the lock of their index.
+    Not thread-safe: callers hold the lock of their index.
     """
     stemmer = _STEMMERS.get(code)
-    stems: list[str] = stemmer.stemWords(found) if stemmer else found
+    stems: list[str] = stemmer.stemWords(tokens) if stemmer else tokens
     return [
         stem if stem.isascii() else _by_script(stem, word)
-        for stem, word in zip(stems, found, strict=True)
+        for stem, word in zip(stems, tokens, strict=True)
     ]
 
 
@@ -139,7 +133,7 @@ def _by_script(stem: str, word: str) -> str:
 
 @lru_cache(4096)
 def date_word(word: str) -> tuple[str, int]:
-    """The part of a date `word` can name, with its value; ("", 0) for none.
+    """Return the part of a date that `word` can name with its value, else ("", 0).
 
     `date_word("may") == (MONTH, 5)`, `date_word("2023") == (YEAR, 2023)`,
     `date_word("7") == (DAY, 7)`

@@ -1,13 +1,11 @@
-"""The vectors of texts, on disk: derived, keyed by model, dimension and the text itself
-(row X20).
+"""The vectors of texts on disk, by model, dimension and text; derived (row X20).
 
-Blocks of up to 1,024 vectors of one precision, each a file of its own, written whole,
-with a checksum, and mapped into memory; the emptiest one grows with what comes. A file
-that is damaged is dropped, and its texts are embedded again. Vectors of another model
-or dimension stay where they are until this one's are complete.
+A block has up to 1,024 vectors of one precision in a file with a checksum, which is
+mapped into memory. A damaged file is dropped, and its texts are embedded again. Vectors
+of another model or dimension stay until those of this one are complete.
 
-A vector that is cut down to fewer bits (row D12) does not get them back: it is `worn`,
-and counts as it is until the model has made it again.
+A vector that was cut to fewer bits (row D12) and needs more is `worn`: it is used as it
+is until the model has made it again.
 """
 
 from __future__ import annotations
@@ -37,40 +35,38 @@ Part = tuple[int, NDArray[Any]]
 """Bits a number, and vectors of that precision: a matrix, or packed."""
 
 VERSION = "1"
-"""Of the files: raise it when what stands in them changes."""
+"""Version of the files: raise it when their content changes."""
 
-EACH = 1024
-"""Places in a block."""
+BLOCK_SIZE = 1024
+"""The number of places in a block."""
 
 _NAME = re.compile(r"([0-9a-f]{16})-([0-9]+)-([0-9]+)(?:-([248]))?\.vec")
 _FLOAT = np.dtype(np.float32)
 
 
 def digest(text: str) -> int:
-    """The key of a text: 64 bits of its SHA-256. That two of a million texts share one
-    has a chance of 3e-8.
+    """Return the key of a text: 64 bits of its SHA-256.
+
+    The chance that two of a million texts share one is 3e-8.
     """
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8])
 
 
 def cosines(parts: Sequence[Part], vector: bytes) -> Floats:
-    """The cosine of `vector` to the vector at each place, 0 where there is none; all
-    have one dimension.
+    """Return the cosine of `vector` to the vector at each place, 0 for empty places.
 
-    Where that is packed it is `precision.likeness`, on the same scale (`D13`).
+    Packed vectors have `quantize.likeness`, on the same scale (row D13).
     """
     query = np.frombuffer(vector, _FLOAT)
-    found = np.zeros(len(parts) * EACH)
+    found = np.zeros(len(parts) * BLOCK_SIZE)
     for number, (bits, rows) in enumerate(parts):
         near = rows @ query if bits == WHOLE else quantize.likeness(query, rows, bits)
-        found[number * EACH : number * EACH + len(rows)] = near
+        found[number * BLOCK_SIZE : number * BLOCK_SIZE + len(rows)] = near
     return found
 
 
 def best(values: Floats, places: NDArray[Any], k: int) -> NDArray[Any]:
-    """Those of `places` that hold the `k` highest values, and all that equal the last
-    of them.
-    """
+    """Return the `places` of the `k` highest values and of those equal to the last."""
     if len(places) <= k or k <= 0:
         return places
     least = np.partition(values[places], -k)[-k]
@@ -80,9 +76,7 @@ def best(values: Floats, places: NDArray[Any], k: int) -> NDArray[Any]:
 
 @dataclass(slots=True, eq=False)
 class _VectorBlock:
-    """The file `number`: places from `first` on, each with its key and its vector, in
-    so many bits a number.
-    """
+    """The vectors of one file, at places from `first` on, with their keys."""
 
     number: int
     bits: int
@@ -92,14 +86,13 @@ class _VectorBlock:
 
 
 class Vectors:
-    """Vectors of one model, by the digest of their text. Every public method is safe to
-    call from any thread.
+    """The vectors of one model, by the digest of their text.
 
     `tag` names the model and whatever else makes its vectors unlike others. A vector is
-    the bytes of 32-bit floats, at length 1. `dimension` is 0 until one is known; a
-    vector of another one turns the store to it. `generation` changes whenever places
-    given before do not hold any more; `lock` keeps it still. `worn` are the keys of
-    vectors that are to be made again, and the bits they are to have.
+    the bytes of 32-bit floats, at length 1; `dimension` is 0 until one is known.
+    `generation` changes when places become invalid; hold `lock` to keep them. `worn`
+    has the keys of vectors to be made again with the bits they need. Every public
+    method is safe to call from any thread.
     """
 
     def __init__(self, folder: Path, tag: str) -> None:
@@ -109,7 +102,7 @@ class Vectors:
         self.generation = 0
         self.dimension = 0
         disk.make_folders(folder)
-        self._open(self._latest())
+        self._open(self._latest_dimension())
 
     def __len__(self) -> int:
         return len(self._places)
@@ -118,27 +111,23 @@ class Vectors:
         return key in self._places
 
     def places(self, keys: Collection[int]) -> Ints:
-        """The place of each key's vector, -1 where there is none; it holds as long as
-        the generation.
-        """
+        """Return the place of the vector of each key, -1 for none."""
         with self.lock:
             return np.fromiter(
                 (self._places.get(key, -1) for key in keys), np.int32, len(keys)
             )
 
     def missing(self, keys: Collection[int]) -> list[int]:
-        """The keys without a vector, each once, in order."""
+        """Return the keys without a vector, each once, in order."""
         return [key for key in dict.fromkeys(keys) if key not in self._places]
 
     def put(self, pairs: Mapping[int, bytes]) -> None:
-        """Keep these vectors, all of one length; the ones that are known stay as they
-        are, unless they are worn.
-        """
+        """Store vectors of one length; known ones are kept unless worn."""
         with self.lock:
             for size in {len(vector) for vector in pairs.values()}:
-                self.turn_to(size // _FLOAT.itemsize)
+                self.set_dimension(size // _FLOAT.itemsize)
             if renewed := self.worn.keys() & pairs.keys():
-                self._take_out(renewed)
+                self._remove(renewed)
             if fresh := self.missing(pairs):
                 rows = np.frombuffer(
                     b"".join(pairs[key] for key in fresh), _FLOAT
@@ -146,10 +135,10 @@ class Vectors:
                 self._add(WHOLE, np.array(fresh, np.uint64), rows)
 
     def store(self, wanted: Mapping[int, int]) -> None:
-        """Keep the vectors of these keys in so many bits a number; what has fewer is
-        worn from now on (`D12`).
+        """Store the vectors of these keys in this number of bits (row D12).
 
-        Block by block, so that a question waits for one of them at most.
+        One that has fewer becomes worn. The lock is released between blocks, for
+        searches.
         """
         with self.lock:
             blocks = list(self._blocks)
@@ -158,7 +147,7 @@ class Vectors:
                 if block in self._blocks:
                     self._store(block, wanted)
         with self.lock:
-            self._sweep()
+            self._remove_empty_blocks()
 
     def _store(self, block: _VectorBlock, wanted: Mapping[int, int]) -> None:
         rows: dict[int, list[int]] = {}
@@ -182,39 +171,36 @@ class Vectors:
             )
 
     def bits(self) -> NDArray[np.uint8]:
-        """By place, how many bits a number its vector has; where that is worn, how many
-        it is to have.
-        """
+        """Return by place the bits of each vector; for a worn one, those it needs."""
         with self.lock:
             found = np.repeat(
-                np.array([block.bits for block in self._blocks], np.uint8), EACH
+                np.array([block.bits for block in self._blocks], np.uint8), BLOCK_SIZE
             )
             for key, bits in self.worn.items():
                 found[self._places[key]] = bits
             return found
 
-    def turn_to(self, dimension: int) -> None:
-        """From now on vectors have this dimension; those that are known of it are taken
-        up again.
-        """
+    def set_dimension(self, dimension: int) -> None:
+        """Use vectors of this dimension from now on, and open the known ones."""
         with self.lock:
             if dimension != self.dimension:
                 self._open(dimension)
 
     def fits(self, vector: bytes) -> bool:
-        """Whether `vector` has the dimension of the store."""
+        """Return whether `vector` has the dimension of the store."""
         return len(vector) == self.dimension * _FLOAT.itemsize
 
     def parts(self) -> list[Part]:
-        """All vectors by their places, in parts that no later change touches."""
+        """Return all vectors by place, in parts that later changes do not touch."""
         with self.lock:
             return [(block.bits, block.rows) for block in self._blocks]
 
     def search(
         self, vector: bytes, k: int, allowed: Collection[int] | None = None
     ) -> list[tuple[int, float]]:
-        """The `k` keys nearest to `vector` with their cosines, best first, ties by key;
-        `allowed` None: of all.
+        """Return the `k` keys nearest to `vector` with their cosines.
+
+        Best first, ties by key; only `allowed` keys, or all.
         """
         if not self.fits(vector):
             return []
@@ -231,17 +217,18 @@ class Vectors:
         ]
 
     def matrix(self, keys: Collection[int]) -> Matrix:
-        """The vectors of those of `keys` that have one, a row for each; a packed one is
-        somewhat longer than 1.
+        """Return the vectors of `keys`, a row for each that has one.
+
+        Unpacked vectors are somewhat longer than 1.
         """
         with self.lock:
             rows = [self._row(self._places[key]) for key in keys if key in self._places]
         return np.array(rows, _FLOAT).reshape(len(rows), self.dimension)
 
     def keep(self, living: Collection[int]) -> None:
-        """Let go of every vector whose text is not among the `living`."""
+        """Remove all vectors whose key is not in `living`."""
         with self.lock:
-            self._take_out(self._places.keys() - living)
+            self._remove(self._places.keys() - living)
 
     def drop_others(self) -> None:
         """Remove the files of other models and dimensions."""
@@ -251,8 +238,8 @@ class Vectors:
                 disk.remove(path)
 
     def _row(self, place: int) -> Matrix:
-        block = self._blocks[place // EACH]
-        row: Matrix = self._unpacked(block.bits, block.rows[place % EACH])
+        block = self._blocks[place // BLOCK_SIZE]
+        row: Matrix = self._unpacked(block.bits, block.rows[place % BLOCK_SIZE])
         return row
 
     def _unpacked(self, bits: int, rows: NDArray[Any]) -> Matrix:
@@ -265,28 +252,22 @@ class Vectors:
     def _add(self, bits: int, keys: NDArray[np.uint64], rows: NDArray[Any]) -> None:
         """Give these vectors a place each."""
         while len(keys):
-            block = self._growing(bits)
-            room, begin = EACH - len(block.keys), block.first + len(block.keys)
+            block = self._block_with_room(bits)
+            room, begin = BLOCK_SIZE - len(block.keys), block.first + len(block.keys)
             block.keys = np.concatenate([block.keys, keys[:room]])
             block.rows = np.concatenate([block.rows, rows[:room]])
-            self._places.update(
-                zip(
-                    keys[:room].tolist(),
-                    range(begin, begin + len(keys[:room])),
-                    strict=True,
-                )
-            )
+            self._set_places(keys[:room], begin)
             self._write(block)
             keys, rows = keys[room:], rows[room:]
 
-    def _growing(self, bits: int) -> _VectorBlock:
-        """The block of this precision that has most room."""
+    def _block_with_room(self, bits: int) -> _VectorBlock:
+        """Return the block of this precision that has most room."""
         block = min(
             (one for one in self._blocks if one.bits == bits),
             key=lambda one: len(one.keys),
             default=None,
         )
-        if block is None or len(block.keys) == EACH:
+        if block is None or len(block.keys) == BLOCK_SIZE:
             number = max((one.number for one in self._blocks), default=-1) + 1
             size = quantize.size(self.dimension, bits)
             rows = (
@@ -295,14 +276,18 @@ class Vectors:
                 else np.zeros((0, self.dimension), _FLOAT)
             )
             block = _VectorBlock(
-                number, bits, len(self._blocks) * EACH, np.zeros(0, np.uint64), rows
+                number,
+                bits,
+                len(self._blocks) * BLOCK_SIZE,
+                np.zeros(0, np.uint64),
+                rows,
             )
             self._blocks.append(block)
         return block
 
-    def _take_out(self, keys: Collection[int]) -> None:
-        """Let go of the vectors of these keys."""
-        for slot in {self._places[key] // EACH for key in keys}:
+    def _remove(self, keys: Collection[int]) -> None:
+        """Remove the vectors of these keys."""
+        for slot in {self._places[key] // BLOCK_SIZE for key in keys}:
             block = self._blocks[slot]
             left = [
                 row for row, key in enumerate(block.keys.tolist()) if key not in keys
@@ -311,53 +296,41 @@ class Vectors:
         for key in keys:
             del self._places[key]
             self.worn.pop(key, None)
-        self._sweep()
+        self._remove_empty_blocks()
 
     def _keep_rows(self, block: _VectorBlock, rows: NDArray[Any]) -> None:
-        """Let go of the other rows of a block; it is mapped again."""
+        """Keep only these rows of a block."""
         self.generation += 1
         block.keys, block.rows = block.keys[rows], block.rows[rows]
-        self._places.update(
-            zip(
-                block.keys.tolist(),
-                range(block.first, block.first + len(rows)),
-                strict=True,
-            )
-        )
+        self._set_places(block.keys, block.first)
         if len(rows):
             self._write(block)
             block.rows = self._read(block.number, block.bits).rows
 
-    def _sweep(self) -> None:
-        """Let go of blocks that hold nothing any more, and give out the places anew."""
+    def _remove_empty_blocks(self) -> None:
+        """Remove empty blocks and assign places anew."""
         if empty := [block for block in self._blocks if not len(block.keys)]:
             for block in empty:
                 self._drop(block.number, block.bits)
                 self._blocks.remove(block)
-            self._number()
+            self._renumber()
 
     # -- on disk -----------------------------------------------------------------------
 
-    def _latest(self) -> int:
-        """The dimension of the file that was written last, 0 if there is none."""
+    def _latest_dimension(self) -> int:
+        """Return the dimension of the newest file, 0 if there is none."""
         found = [
             (path.stat().st_mtime_ns, name)
             for path in self._folder.iterdir()
             if (name := _NAME.fullmatch(path.name))
         ]
-        return (
-            int(max(own)[1])
-            if (
-                own := [
-                    (when, name[2]) for when, name in found if name[1] == self._stem
-                ]
-            )
-            else 0
-        )
+        own = [(when, name[2]) for when, name in found if name[1] == self._stem]
+        return int(max(own)[1]) if own else 0
 
     def _open(self, dimension: int) -> None:
-        """Take up what the files of this dimension hold; what stands in two of them,
-        after a crash, once.
+        """Read the files of this dimension.
+
+        A vector that is in two of them, after a crash, counts once.
         """
         self.dimension = dimension
         self.worn: dict[int, int] = {}
@@ -384,24 +357,22 @@ class Vectors:
                 block.keys, block.rows = block.keys[rows], block.rows[rows]
             known.update(block.keys.tolist())
             self._blocks.append(block)
-        self._number()
+        self._renumber()
 
-    def _number(self) -> None:
-        """Give out the places anew."""
+    def _renumber(self) -> None:
+        """Assign places to all vectors anew."""
         self.generation += 1
         self._places: dict[int, int] = {}
         for slot, block in enumerate(self._blocks):
-            block.first = slot * EACH
-            self._places.update(
-                zip(
-                    block.keys.tolist(),
-                    range(block.first, block.first + len(block.keys)),
-                    strict=True,
-                )
-            )
+            block.first = slot * BLOCK_SIZE
+            self._set_places(block.keys, block.first)
+
+    def _set_places(self, keys: NDArray[np.uint64], first: int) -> None:
+        places = range(first, first + len(keys))
+        self._places.update(zip(keys.tolist(), places, strict=True))
 
     def _write(self, block: _VectorBlock) -> None:
-        """Write the block's file; a full block is mapped from it and leaves the memory."""
+        """Write the file of a block; a full block is mapped from it."""
         arrays: dict[str, NDArray[Any]] = {
             "keys": block.keys,
             "vectors": block.rows.reshape(-1),
@@ -410,11 +381,11 @@ class Vectors:
             self._path(block.number, block.bits),
             pack(self._version(block.bits), {}, arrays),
         )
-        if len(block.keys) == EACH:
+        if len(block.keys) == BLOCK_SIZE:
             block.rows = self._read(block.number, block.bits).rows
 
     def _read(self, number: int, bits: int) -> _VectorBlock:
-        """The block as its file holds it; DamagedError."""
+        """Read a block from its file. Raises DamagedError."""
         _, arrays = unpack(self._path(number, bits), self._version(bits))
         width = self.dimension if bits == WHOLE else quantize.size(self.dimension, bits)
         return _VectorBlock(

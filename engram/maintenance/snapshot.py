@@ -107,7 +107,7 @@ class Snapshot(VaultReader):
             edges=self.edges.all(),
             logs=(ACTIONS, RUNS),
             answers=self.answers,
-            stored=semantic.stored(self.index.lexical) if whole and semantic else {},
+            stored=semantic.storage(self.index.lexical) if whole and semantic else {},
             whole=whole,
             tombstones=self.index.tombstones.keys,
             forgotten=self.index.tombstones.forgotten,

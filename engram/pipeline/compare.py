@@ -83,7 +83,7 @@ class Comparison:
             text for text in dict.fromkeys(texts) if meaning.vector(text) is None
         ]:
             with suppress(ModelError, ConfigError):
-                meaning.learn(zip(fresh, embed(fresh), strict=True))
+                meaning.add(zip(fresh, embed(fresh), strict=True))
 
     def weigh(
         self, fact: Fact, when: datetime, *, model: bool, plan: WritePlan | None = None

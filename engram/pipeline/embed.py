@@ -107,7 +107,7 @@ def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
             vectors = embedding.vectors([sent for _, sent in pairs])
         except ModelError as fault:
             if fault.retryable:
-                semantic.learn(found)
+                semantic.add(found)
                 raise
             (text, sent), half = pairs[0], len(pairs) // 2
             if half:
@@ -120,7 +120,7 @@ def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
             found += [
                 (text, vector) for (text, _), vector in zip(pairs, vectors, strict=True)
             ]
-    semantic.learn(found)
+    semantic.add(found)
     if found:
         semantic.refuse(refused)
     elif refused:

@@ -178,7 +178,7 @@ class Forgetting:
         for turn in turns:
             text = own_words(turn.turn.text)
             for stone in self.index.tombstones.forgotten.anew(
-                text, hiding.said(turn), asked=asked
+                text, hiding.spoken(turn), asked=asked
             ):
                 at = max(turn.turn.occurred_at, stone.at).isoformat()
                 named = {"hash": stone.hash, "memory": stone.memory, "in": stone.within}
@@ -255,7 +255,9 @@ class Forgetting:
                     self.vault.rewrite(STATE, lambda _, state=state: state)  # type: ignore[misc]
 
     def _cut(self, turn: FiledTurn) -> bool:
-        return self.index.tombstones.forgotten.hides(turn.turn.text, hiding.said(turn))
+        return self.index.tombstones.forgotten.hides(
+            turn.turn.text, hiding.spoken(turn)
+        )
 
     def _of_turn(self, turn: FiledTurn) -> Iterator[dict[str, object]]:
         text = own_words(turn.turn.text)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.core.language.similarity import compared, statement
-from engram.index.stems import stemmed
+from engram.index.stems import stems_of
 
 WORDS = (
     *(
@@ -47,7 +47,7 @@ RUNS = settings(max_examples=300, deadline=None)
 
 
 def taken(text):
-    return statement(text, stemmed)
+    return statement(text, stems_of)
 
 
 @RUNS

@@ -532,7 +532,7 @@ def test_filling_goes_on_where_it_stopped_and_ends(world, fake):
     here = world()
     here.say(*WORDS, WORDS[0])
     assert [here.fill(4), here.fill(4), here.fill(4)] == [4, 1, 0]
-    assert here.index.semantic.covered(here.index.lexical) == (6, 6)
+    assert here.index.semantic.coverage(here.index.lexical) == (6, 6)
     again = world()
     assert again.fill() == 0
     assert sorted(
@@ -608,7 +608,7 @@ def test_a_fault_keeps_what_was_embedded_before_it(world, fake):
     here.say(*WORDS)
     with pytest.raises(ModelError, match="503"):
         here.fill()
-    assert 0 < here.index.semantic.covered(here.index.lexical)[0] < 5
+    assert 0 < here.index.semantic.coverage(here.index.lexical)[0] < 5
 
 
 def test_another_model_or_dimension_is_embedded_anew_while_words_answer(world, fake):

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from engram.core.language.dates import has_time_expression
 from engram.core.language.words import words
-from engram.index.features import manner
+from engram.index.features import text_features
 
 
 def speaks(text):
-    return manner(text, words(text, singles=True))
+    return text_features(text, words(text, singles=True))
 
 
 @pytest.mark.parametrize("text", ["Really?", "Really? \n", "真的？", "حقا؟"])

@@ -10,14 +10,14 @@ import pytest
 
 from engram.core.language.similarity import compared, statement
 from engram.core.language.single_valued import attribute
-from engram.index.stems import stemmed
+from engram.index.stems import stems_of
 from tests.unit.statement_pairs import pairs
 
 PAIRS = pairs()
 
 
 def taken(text):
-    return statement(text, stemmed)
+    return statement(text, stems_of)
 
 
 def zone(one, other):

@@ -47,7 +47,7 @@ def embedded(keeping):
 
 def stored(keeping):
     index = keeping.memory.index
-    return index.semantic.stored(index.lexical)
+    return index.semantic.storage(index.lexical)
 
 
 def bits(keeping):

@@ -19,7 +19,7 @@ from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.filters import SearchFilter
 from engram.index.quantize import dequantise, spread
 from engram.index.semantic import SemanticIndex
-from engram.index.vectors import EACH, Vectors, cosines, digest
+from engram.index.vectors import BLOCK_SIZE, Vectors, cosines, digest
 
 CHANCE = np.random.default_rng(7)
 
@@ -143,7 +143,7 @@ def test_a_new_dimension_turns_the_store_and_the_old_one_is_not_lost(store, tmp_
     store.put({1: unit(1, 0, 0)})
     assert (store.dimension, len(store)) == (3, 1)
     assert store.generation != before
-    store.turn_to(2)
+    store.set_dimension(2)
     assert store.search(unit(1, 0), 1) == [(1, 1.0)]
     store.put({2: unit(0, 1)})
     assert Vectors(tmp_path / "vectors", "m").dimension == 2
@@ -213,13 +213,13 @@ def test_vectors_are_kept_in_fewer_bits_and_found_all_the_same(store, tmp_path):
 # row: D12
 def test_a_vector_takes_the_bytes_of_its_precision(store, tmp_path):
     """At 384 numbers 1536, 392, 200 and 104, and 8 for its key."""
-    pairs = units(EACH, 384)
+    pairs = units(BLOCK_SIZE, 384)
     sizes = {}
     for bits in (32, 8, 4, 2):
         store.put(pairs)
         store.store(dict.fromkeys(pairs, bits))
         (path,) = (tmp_path / "vectors").iterdir()
-        sizes[bits] = path.stat().st_size // EACH - 8
+        sizes[bits] = path.stat().st_size // BLOCK_SIZE - 8
     assert sizes == {32: 1536, 8: 392, 4: 200, 2: 104}
 
 
@@ -419,7 +419,7 @@ def recall_at_10(folder, wanted, count=2000, dimension=384, questions=50):
         replace(config.load(folder, {"ENGRAM_HOME": str(folder)}), embeddings=model),
         model,
     )
-    meaning.learn((f"text {key}", row.tobytes()) for key, row in enumerate(rows))
+    meaning.add((f"text {key}", row.tobytes()) for key, row in enumerate(rows))
     meaning.store(
         lexical,
         {f"{key:06}": Stored(wanted[key % len(wanted)]) for key in range(count)},

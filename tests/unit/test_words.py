@@ -15,7 +15,7 @@ from engram.core.language.words import (
     of_oneself,
     words,
 )
-from engram.index.stems import analysed
+from engram.index.stems import unit_stems
 
 
 # row: X13
@@ -153,7 +153,7 @@ def test_irregular_forms_lead_home_in_one_step():
 def test_what_somebody_does_is_no_irregular_plural(verb, noun):
     """`Anna lives in Porto` says nothing of her life, and who leaves is no leaf."""
     assert content([verb], "en") == [verb]
-    assert not {*analysed(["anna", verb, "porto"])[0]} & {*analysed([noun])[0]}
+    assert not {*unit_stems(["anna", verb, "porto"])[0]} & {*unit_stems([noun])[0]}
 
 
 # row: X13
