@@ -1,6 +1,4 @@
-"""The vault's conversations as they stand, with the turns that wait for their file
-(rows E9–E14).
-"""
+"""The conversations of a vault with their waiting turns (rows E9–E14)."""
 
 from __future__ import annotations
 
@@ -29,13 +27,14 @@ if TYPE_CHECKING:
     from engram.index.search import Index
     from engram.vault.store import Vault
 
-INSTANT = timedelta(microseconds=1)
-"""A talk is over once more than the gap has passed."""
+_INSTANT = timedelta(microseconds=1)
+"""A session is over once more than the gap has passed."""
 
 
 class SessionReader:
-    """What may be asked about talks, from any thread. Wants a catalogue that is up to
-    date.
+    """Look-ups of sessions, from any thread.
+
+    Needs a catalogue that is up to date.
     """
 
     def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:
@@ -50,8 +49,9 @@ class SessionReader:
         return self.settings.model is not None
 
     def due(self, now: datetime) -> list[str]:
-        """The paths of the talks of which something is to be told now, and of the
-        spine; the latest talk first.
+        """Return the paths of sessions to summarise now, and of the persona summary.
+
+        The latest session comes first.
         """
         found = [
             path for path, stand in self._stands().items() if self._due(stand, now)
@@ -61,15 +61,13 @@ class SessionReader:
         return [*found, *([SPINE] if since >= self.policy.spine_turns else [])]
 
     def next_over(self, now: datetime) -> datetime | None:
-        """The first moment after `now` at which a talk will have been silent for long
-        enough to be over (`E10`).
-        """
+        """Return when the next session will be over (row E10), None if none."""
         gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
-        ends = [stand.ended + gap + INSTANT for stand in self._stands().values()]
+        ends = [stand.ended + gap + _INSTANT for stand in self._stands().values()]
         return min((end for end in ends if end > now), default=None)
 
     def view(self, now: datetime) -> tuple[SessionView, ...]:
-        """The talks of which something is to be told now, as many as one run takes."""
+        """Return the sessions to summarise now, as many as one run takes."""
         waiting = self._waiting()
         paths = [
             path for path, stand in self._stands().items() if self._due(stand, now)
@@ -81,9 +79,7 @@ class SessionReader:
         return tuple(talk for talk in talks if talk)
 
     def messages(self) -> dict[str, int]:
-        """How many turns there are by persona, '' for nobody's in particular: all that
-        were acknowledged (`E9`).
-        """
+        """Return the number of turns by persona, '' for those without one (row E9)."""
         waiting = Counter(
             filed.turn.persona or ""
             for some in self._waiting().values()
@@ -92,18 +88,18 @@ class SessionReader:
         return dict(Counter(self.index.catalog.turn_counts()) + waiting)
 
     def latest(self, persona: str | None) -> list[Mapping[str, object]]:
-        """The front matter of the talks of this persona that ended last and have a
-        summary, the last one first.
+        """Return the front matter of a persona's latest sessions with a summary.
+
+        The latest comes first.
         """
         files = self.index.catalog.latest_sessions(persona, self.policy.spine_talks)
         found = [frontmatter.read(self.read(file.path)).keys for file in files]
         return [keys for keys in found if keys.get("one_liner")]
 
     def rolling(self, persona: str | None, session: str | None) -> str:
-        """The rolling text of this persona's latest talk, or of that of `session`; from
-        the state before it has a file.
+        """Return the rolling text of a session, or of the persona's latest one.
 
-        (E9, E14: talks side by side do not overwrite each other.)
+        Before the session has a file, the text comes from the state (rows E9, E14).
         """
         files = (
             self.index.catalog.sessions(session, persona)[-1:]
@@ -125,28 +121,27 @@ class SessionReader:
         )
 
     def read(self, path: str) -> bytes:
-        """What stands in a file of the vault, b'' where there is none or it cannot be
-        read.
-        """
+        """Return the bytes of a file of the vault, b'' if it cannot be read."""
         try:
             return self.vault.read(path)
         except EngramError:
             return b""
 
     def talk(self, path: str, waiting: list[FiledTurn]) -> SessionView | None:
-        """A talk with its turns; None where its file is not understood or has line ends
-        of both kinds.
+        """Return a session with its turns.
+
+        None if its file cannot be parsed or has line ends of both kinds.
         """
         raw = self.read(path)
         if not raw:
-            some = list(map(self._retold, waiting))
+            some = list(map(self._with_marks, waiting))
             return _unfiled(path, some, rows(self.read(STATE))) if some else None
         known = frontmatter.read(raw, self.settings.policy.files)
         conversation, _ = sessions.conversation_from(known, path, self.settings.zone)
         plain = known.body.replace("\n", known.newline).encode()
         if conversation is None or not raw.endswith(plain):
             return None
-        turns = tuple(map(self._retold, (*conversation.turns, *waiting)))
+        turns = tuple(map(self._with_marks, (*conversation.turns, *waiting)))
         ended = max(
             [conversation.ended, *(filed.turn.occurred_at for filed in waiting)]
         )
@@ -167,8 +162,8 @@ class SessionReader:
             known.body,
         )
 
-    def _retold(self, turn: FiledTurn) -> FiledTurn:
-        """The turn without what was forgotten."""
+    def _with_marks(self, turn: FiledTurn) -> FiledTurn:
+        """Return the turn with marks for what was forgotten."""
         return hiding.with_marks(
             turn, self.index.tombstones.forgotten, self.index.tombstones.keys
         )
@@ -178,9 +173,7 @@ class SessionReader:
         return due(stand, now, minutes, self.policy, model=self.model)
 
     def _stands(self) -> dict[str, SessionProgress]:
-        """How far the talks are told that are not told to the end, by path, the latest
-        first.
-        """
+        """Return the progress of unfinished sessions by path, latest first."""
         waiting = self._waiting()
         files: dict[str, SessionFile] = {
             file.path: file
@@ -206,7 +199,7 @@ class SessionReader:
         return stands
 
     def _waiting(self) -> dict[str, list[FiledTurn]]:
-        """The turns that wait for their file, by its path."""
+        """Return the turns that wait for their file, by its path."""
         found: dict[str, list[FiledTurn]] = {}
         for filed in self.index.waiting():
             if filed.turn.session != REMEMBERED:

@@ -1,4 +1,4 @@
-"""One file of the vault, read once and understood: what the catalogue will hold of it."""
+"""Read one file of the vault and parse it into what the catalogue holds of it."""
 
 from __future__ import annotations
 
@@ -31,14 +31,12 @@ _BROKEN = dict.fromkeys(UNREADABLE_KEYS, "front matter broken") | {
     NOT_UTF_8: "not all of it is UTF-8",
     "conflict": "unresolved conflict markers",
 }
-"""Problems for which the keys of a note are not believed, in the words of an answer."""
+"""Problems that make the keys of a note unusable, in the words of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """The bytes of a file and its stat, or why there are none: vanished, busy,
-    unreadable, too large.
-    """
+    """The bytes of a file and its stat, or the fault that prevented reading."""
 
     raw: bytes = b""
     stat: Stat = UNKNOWN
@@ -47,12 +45,12 @@ class FileReading:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file understood. Only one file may hold a `claim`: a fact's id, conversation
-    and id of a session file, a note's path.
+    """A parsed file.
 
-    `units` is None where there is nothing to index, and the last good version stays;
-    `conflict` says why such a file is for a person to decide. `broken` is the note of a
-    file of ours whose keys cannot be believed: `with_last_keys` makes its units.
+    Only one file may hold a `claim`: a fact's id, conversation and id of a session
+    file, a note's path. `units` is None where there is nothing to index; then the last
+    good version stays. `conflict` says why a user must decide about the file. `broken`
+    is the parsed note of a file of ours with unusable keys, for `with_last_keys`.
     """
 
     path: str
@@ -69,9 +67,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LastGood:
-    """What the catalogue holds of a file: its units, its claim, and of a session file
-    the row.
-    """
+    """What the catalogue has of a file: units, claim, and the row of a session file."""
 
     units: tuple[Unit, ...] = ()
     claim: str = ""
@@ -79,11 +75,10 @@ class LastGood:
 
 
 def read_file(path: str, limit: int) -> FileReading:
-    """Read the file at the absolute `path` once; one that is longer or shorter than its
-    stat says is busy.
+    """Read at most `limit` bytes of the file at the absolute `path`.
 
-    The caller compares the stat again before it believes the bytes. Never follows a
-    link, never waits for a pipe, never reads more than `limit` bytes.
+    A file of another length than its stat says is busy; the caller compares the stat
+    again. Never follows a link, never waits for a pipe.
     """
     try:
         descriptor = os.open(
@@ -105,11 +100,10 @@ def read_file(path: str, limit: int) -> FileReading:
     return FileReading(raw, stat, "" if len(raw) == stat.size else "busy")
 
 
-def entry_of(
-    path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo
-) -> Entry:
-    """What the file at `path` with the bytes `raw` says; faults in it are problems,
-    never exceptions.
+def parse(path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo) -> Entry:
+    """Parse the bytes `raw` of the file at `path`.
+
+    Faults of the file become problems, never exceptions.
     """
     kind, sha = kind_of_indexed(path), sha256(raw).hexdigest()
     if is_conflict_copy(path):
@@ -124,9 +118,9 @@ def entry_of(
     ours = kind != "note" or path.startswith(EPISODES)
     note = read(raw, policy, ours=ours)
     if ours and note.problems:
-        return _broken(note, path, sha, stat)
+        return _broken_entry(note, path, sha, stat)
     if kind == "note":
-        return _own(note, path, sha, stat, zone)
+        return _parse_own_note(note, path, sha, stat, zone)
     if kind == "fact":
         fact, problems = fact_from(note, path, sha, zone)
         if fact is not None:
@@ -138,19 +132,17 @@ def entry_of(
                 note.keys.get("id")
                 or f"{conversation.persona or ''} {conversation.started.isoformat()}"
             )
-            return _session(
+            return _session_entry(
                 conversation, f"{conversation.session} {own}", problems, path, sha, stat
             )
     return Entry(path, kind, stat, sha, problems=problems)
 
 
 def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
-    """A broken `entry` with its body as it stands, under the keys that were last read
-    in this file.
+    """Return a broken `entry` with its present body and its last good keys.
 
-    Without such keys nobody knows whose it is: then it is a plain note of the persona
-    `WHOSE_IS_UNKNOWN`. A file without any text, as one that is binary, stays without
-    units.
+    Without such keys its owner is unknown: then it is a plain note of the persona
+    `WHOSE_IS_UNKNOWN`. A file without text, as a binary one, stays without units.
     """
     note = entry.broken
     assert note is not None
@@ -162,13 +154,18 @@ def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
         fact = replace(known, text=text, path=entry.path, sha=entry.sha)
         return replace(entry, claim=fact.id, units=(fact,))
     if entry.kind == "session" and last.session is not None:
-        held = replace(note, keys=_keys_of(last.session), problems=())
+        held = replace(note, keys=_session_keys(last.session), problems=())
         conversation, problems = conversation_from(held, entry.path, zone)
         if conversation is not None:
-            told = (*entry.problems, *problems)
+            all_problems = (*entry.problems, *problems)
             return replace(
-                _session(
-                    conversation, last.claim, told, entry.path, entry.sha, entry.stat
+                _session_entry(
+                    conversation,
+                    last.claim,
+                    all_problems,
+                    entry.path,
+                    entry.sha,
+                    entry.stat,
                 ),
                 broken=note,
             )
@@ -177,34 +174,30 @@ def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
         if isinstance(known, OwnNote) and entry.kind == "note"
         else WHOSE_IS_UNKNOWN
     )
-    own = _unit_of(entry.path, text, entry.sha, entry.stat, zone, persona)
+    own = _own_note(entry.path, text, entry.sha, entry.stat, zone, persona)
     return replace(entry, claim=entry.path, units=(own,))
 
 
 def broken(unit: Unit, problems: Iterable[Problem]) -> str:
-    """What is said beside a recalled `unit` whose file has these problems, '' where its
-    keys are believed.
+    """Return the remark on a recalled `unit` whose file has these problems, or ''.
 
     `front matter broken (line 4): shown with its last good keys`.
     """
-    what = next(
-        ((_BROKEN[one.code], one.line) for one in problems if one.code in _BROKEN), None
-    )
-    if what is None:
+    problem = next((one for one in problems if one.code in _BROKEN), None)
+    if problem is None:
         return ""
-    line = f" (line {what[1]})" if what[1] else ""
-    if isinstance(unit, OwnNote):
-        unknown = unit.persona == WHOSE_IS_UNKNOWN
-        return (
-            f"{what[0]}{line}: its keys are not known, so only the owner sees it"
-            if unknown
-            else f"{what[0]}{line}"
-        )
-    return f"{what[0]}{line}: shown with its last good keys"
+    what = _BROKEN[problem.code]
+    if problem.line:
+        what += f" (line {problem.line})"
+    if not isinstance(unit, OwnNote):
+        return f"{what}: shown with its last good keys"
+    if unit.persona == WHOSE_IS_UNKNOWN:
+        return f"{what}: its keys are not known, so only the owner sees it"
+    return what
 
 
-def _keys_of(session: SessionFile) -> dict[str, object]:
-    """The keys of a session file as its row has them."""
+def _session_keys(session: SessionFile) -> dict[str, object]:
+    """Return the front matter of a session file from its row."""
     times = {"started": session.started.isoformat(), "ended": session.ended.isoformat()}
     counts = {
         "rolled": session.rolled,
@@ -214,8 +207,8 @@ def _keys_of(session: SessionFile) -> dict[str, object]:
     return {"session": session.session, "persona": session.persona, **times, **counts}
 
 
-def _broken(note: Note, path: str, sha: str, stat: Stat) -> Entry:
-    """A file of ours whose keys cannot be believed."""
+def _broken_entry(note: Note, path: str, sha: str, stat: Stat) -> Entry:
+    """Return the entry of a file of ours whose keys cannot be used."""
     problems = tuple(replace(problem, path=path) for problem in note.problems)
     merging = problems[0].code == "conflict" and kind_of_indexed(path) != "note"
     conflict = "merge-markers" if merging else ""
@@ -230,14 +223,14 @@ def _broken(note: Note, path: str, sha: str, stat: Stat) -> Entry:
     )
 
 
-def refused(path: str, stat: Stat, code: str, message: str) -> Entry:
-    """A file that is not read, with its problem."""
+def unread_entry(path: str, stat: Stat, code: str, message: str) -> Entry:
+    """Return the entry of a file that is not read, with its problem."""
     return Entry(
         path, kind_of_indexed(path), stat, problems=(Problem(code, message, path),)
     )
 
 
-def _session(
+def _session_entry(
     conversation: Conversation,
     claim: str,
     problems: tuple[Problem, ...],
@@ -245,38 +238,36 @@ def _session(
     sha: str,
     stat: Stat,
 ) -> Entry:
-    """`claim` tells it from other files of its conversation, of which several may begin
-    in one second.
+    """Return the entry of a session file.
+
+    `claim` tells it from other files of its conversation.
     """
-    turns, session, started = (
-        conversation.turns,
-        conversation.session,
-        conversation.started,
-    )
-    last = max((int(turn.block[1:]) for turn in turns), default=0)
-    users = sum(filed.turn.role == "user" for filed in turns)
-    told = (users, conversation.rolled, conversation.episodes, conversation.summarised)
+    turns = conversation.turns
     file = SessionFile(
         path,
-        session,
+        conversation.session,
         conversation.persona,
-        started,
+        conversation.started,
         conversation.ended,
-        len(turns),
-        last,
-        *told,
+        turns=len(turns),
+        last_block=max((int(turn.block[1:]) for turn in turns), default=0),
+        users=sum(filed.turn.role == "user" for filed in turns),
+        rolled=conversation.rolled,
+        episodes=conversation.episodes,
+        summarised=conversation.summarised,
     )
     return Entry(path, "session", stat, sha, claim, turns, file, problems)
 
 
-def _own(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:
-    """The user's own note; with faulty front matter its text still counts, for nothing
-    is believed of it.
+def _parse_own_note(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:
+    """Return the entry of a user's own note.
+
+    With faulty front matter its keys are ignored and its text counts.
     """
     problems = tuple(replace(problem, path=path) for problem in note.problems)
     if problems and not note.body:
         return Entry(path, "note", stat, sha, problems=problems)
-    # what engram tells in it rests on memories, which are found themselves
+    # generated blocks repeat memories, which are found themselves
     text = without_blocks(note.body)
     if text != note.body and not text.strip():
         return Entry(path, "note", stat, sha, problems=problems)
@@ -291,13 +282,13 @@ def _own(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:
         stat,
         sha,
         path,
-        (_unit_of(path, text, sha, stat, zone, persona),),
+        (_own_note(path, text, sha, stat, zone, persona),),
         None,
         problems,
     )
 
 
-def _unit_of(
+def _own_note(
     path: str, text: str, sha: str, stat: Stat, zone: tzinfo, persona: str | None
 ) -> OwnNote:
     changed = datetime.fromtimestamp(stat.mtime / 1e9, zone)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from engram.core.records import Fact, Problem
 from engram.errors import StorageError
 from engram.index.database import unpack
-from engram.index.parse import LastGood, entry_of, read_file, refused, with_last_keys
+from engram.index.parse import LastGood, parse, read_file, unread_entry, with_last_keys
 from engram.index.update import Diff, DiffBuilder, EditedFact, drop, store, store_new
 from engram.vault import disk
 from engram.vault.paths import (
@@ -401,10 +401,10 @@ class Scanner:
                 return None
             case "too-large":
                 message = f"more than {self.policy.note_bytes} bytes; not read"
-                return refused(path, reading.stat, "too-large", message)
+                return unread_entry(path, reading.stat, "too-large", message)
             case "unreadable":
                 message = "the file cannot be read"
-                return refused(path, reading.stat, "unreadable", message)
+                return unread_entry(path, reading.stat, "unreadable", message)
         if not reading.raw and _age(reading.stat) < self.policy.settle_most_seconds:
             diff.pending.add(path)
             return None
@@ -414,7 +414,7 @@ class Scanner:
 
     def _parse(self, path: str, raw: bytes, stat: Stat) -> Entry:
         """Parse a file; one with broken front matter gets its last good keys."""
-        entry = entry_of(path, raw, stat, self.policy, self.zone)
+        entry = parse(path, raw, stat, self.policy, self.zone)
         if not entry.broken:
             return entry
         return with_last_keys(entry, self._last_good(entry), self.zone)
