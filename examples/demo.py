@@ -1,10 +1,9 @@
-"""Play a conversation through the real daemon in a temporary vault and show what it
-left on disk.
+"""Play a conversation through the real daemon and show the vault that results.
 
     python examples/demo.py [FILE]
 
-FILE is anything `engram import` knows; without it, three weeks with Mira beside this
-script.
+FILE is any format that `engram import` reads. The default is `three-weeks.jsonl` beside
+this script. The vault is temporary.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ QUESTIONS = (
 )
 ENGRAM = (sys.executable, "-m", "engram")
 SHOWN = 12
-REFUSED = 64
-"""The exit code of an import that refused a line; the others may be in."""
+REFUSED = 65
+"""Exit code of `observe` and `import` if a turn was refused; the others are stored."""
 
 
 def main() -> int:
-    """Run the demonstration; 0 when every step did what it says."""
+    """Run the demonstration and return the exit code of the daemon."""
     source = Path(sys.argv[1]) if len(sys.argv) > 1 else OWN
     with tempfile.TemporaryDirectory(prefix="engram-demo-") as folder:
         vault = Path(folder, "vault")
@@ -46,23 +45,22 @@ def main() -> int:
         )
         try:
             wait_for_daemon(daemon)
-            headline(f"1. {source.name} goes in through the daemon's socket")
-            # a conversation as a chatbot hands it in; a file from elsewhere is an
-            # import
+            heading(f"1. {source.name} is sent through the daemon's socket")
+            # our own file is a live conversation, any other file an import
             if source == OWN:
                 run("observe", fed=source.read_text(encoding="utf-8"))
                 run("flush")
             else:
                 run("import", str(source))
             with Memory(vault) as memory:
-                learned(memory, vault)
-                tree(vault)
-                edit(memory, vault)
+                print_facts(memory, vault)
+                print_tree(vault)
+                edit_note(memory, vault)
                 ask(memory, QUESTIONS if source == OWN else questions(vault))
         finally:
             daemon.terminate()
             _, said = daemon.communicate(timeout=30)
-    headline("6. The daemon stops")
+    heading("6. The daemon stops")
     print(f"   exit code {daemon.returncode}")
     if daemon.returncode:
         print(said, file=sys.stderr)
@@ -70,8 +68,9 @@ def main() -> int:
 
 
 def run(*words: str, fed: str = "") -> None:
-    """One `engram` command, its output indented; ends with engram's own words where it
-    did nothing.
+    """Run one `engram` command and print its output indented.
+
+    Raises SystemExit with the error message if the command did nothing.
     """
     done = subprocess.run(  # noqa: S603
         [*ENGRAM, *words], check=False, capture_output=True, text=True, input=fed
@@ -79,17 +78,17 @@ def run(*words: str, fed: str = "") -> None:
     print(
         "".join(f"   {line}\n" for line in done.stdout.splitlines()), end="", flush=True
     )
-    went_in = (
+    stored_some = (
         done.returncode == REFUSED
-        and not done.stdout.startswith("stored: 0")
         and done.stdout
+        and not done.stdout.startswith("stored: 0")
     )
-    if done.returncode and not went_in:
-        raise SystemExit(done.stderr.strip() or "nothing went in")
+    if done.returncode and not stored_some:
+        raise SystemExit(done.stderr.strip() or "no turn was stored")
 
 
 def wait_for_daemon(daemon: subprocess.Popen[str]) -> None:
-    """Until the daemon has read the vault; its own words if it ends instead."""
+    """Wait until the daemon is ready. Raises SystemExit with its error if it ends."""
     for _ in range(200):
         if daemon.poll() is not None:
             raise SystemExit(daemon.communicate()[1])
@@ -103,18 +102,18 @@ def wait_for_daemon(daemon: subprocess.Popen[str]) -> None:
 
 
 def notes_of(vault: Path) -> list[Path]:
-    """The notes that hold a fact."""
+    """Return the paths of the notes with a fact."""
     return sorted((vault / "facts").rglob("*.md"))
 
 
 def statement(note: Path) -> str:
-    """What a fact's note says, without its keys and its source."""
+    """Return the statement of a fact's note, without front matter and source."""
     return note.read_text().split("---\n", 2)[2].strip().splitlines()[0]
 
 
-def learned(memory: Memory, vault: Path) -> None:
-    """The facts, by category."""
-    headline("2. What it learned")
+def print_facts(memory: Memory, vault: Path) -> None:
+    """Print the facts by category."""
+    heading("2. Extracted facts")
     for path in notes_of(vault)[:SHOWN]:
         print(f"   {path.name.partition('-')[0]:<12} {statement(path)}")
     counts = memory.call("stats")
@@ -123,9 +122,9 @@ def learned(memory: Memory, vault: Path) -> None:
     )
 
 
-def tree(vault: Path) -> None:
-    """What lies on disk."""
-    headline("3. What it left on disk")
+def print_tree(vault: Path) -> None:
+    """Print the folders of the vault and some of their files."""
+    heading("3. The vault on disk")
     for folder in sorted(
         path for path in vault.iterdir() if not path.name.startswith(".")
     ):
@@ -142,9 +141,9 @@ def tree(vault: Path) -> None:
             print(f"      {path.relative_to(folder)}")
 
 
-def edit(memory: Memory, vault: Path) -> None:
-    """Change a note as a person would, and find the new words."""
-    headline("4. A person edits a note")
+def edit_note(memory: Memory, vault: Path) -> None:
+    """Edit a note by hand and wait until recall returns the new text."""
+    heading("4. An edit by hand")
     if not notes_of(vault):
         print("   there is no note to edit")
         return
@@ -164,9 +163,7 @@ def edit(memory: Memory, vault: Path) -> None:
 
 
 def questions(vault: Path) -> tuple[str, ...]:
-    """What to ask of a conversation nobody knows: the first words of the first, the
-    middle and the last fact.
-    """
+    """Return questions for an unknown conversation: the first words of three facts."""
     notes = notes_of(vault)[:-1]  # the last one was edited
     chosen = (
         dict.fromkeys(notes[place] for place in (0, len(notes) // 2, -1))
@@ -179,8 +176,8 @@ def questions(vault: Path) -> tuple[str, ...]:
 
 
 def ask(memory: Memory, asked: tuple[str, ...]) -> None:
-    """Recall with evidence."""
-    headline("5. Recall")
+    """Ask questions and print the hits with their sources."""
+    heading("5. Recall")
     for question in asked:
         print(f"   {question}")
         hits = memory.recall(question, k=3).hits
@@ -192,8 +189,8 @@ def ask(memory: Memory, asked: tuple[str, ...]) -> None:
             print("      nothing recalled")
 
 
-def headline(words: str) -> None:
-    """A line that begins a step."""
+def heading(words: str) -> None:
+    """Print the heading of a step."""
     print(f"\n{words}", flush=True)
 
 
