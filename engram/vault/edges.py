@@ -1,9 +1,8 @@
-"""The ties that notes cannot tell: `state/edges.jsonl`, appended to and merged by union
-(rows A13, B1, C34).
+"""The edges of the memory graph that no note holds: `state/edges.jsonl` (A13, B1, C34).
 
-Each line carries its own id and time, and the last line of an id holds. What follows
-from front matter (a common entity, the order of a conversation) is derived and not
-stored, unless it was reinforced.
+The file is append-only and merged by union. Each line has an id and a time, and the
+last line of an id counts. Edges that follow from front matter (a shared entity, the
+order of a conversation) are derived and stored only once they were reinforced.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ EDGES = "state/edges.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class EdgeRow:
-    """One edge as it is kept; `owed` while the note of its source does not show it yet.
+    """A stored edge; `owed` until the note of its source lists it.
 
-    `trust` is how far those who said it are believed, 0–1 (`D6`).
+    `trust` is the trust level of its sources, 0–1 (`D6`).
     """
 
     edge: Edge
@@ -40,16 +39,14 @@ class EdgeRow:
 
 
 def edge_id(edge: Edge) -> str:
-    """16 hexadecimal digits that tell edges apart: by type, ends, label and the time
-    from which they hold.
-    """
+    """The id of an edge: a hash of its type, ends, label and start (16 hex digits)."""
     since = edge.valid_from.timestamp() if edge.valid_from else ""
     parts = (edge.type, edge.source, edge.target, edge.label, str(since))
     return disk.sha256("\n".join(parts).encode("utf-8", "replace"))[:16]
 
 
 class EdgeStore:
-    """The edges of one vault, in memory and in their file. Belongs to the one writer."""
+    """The edges of one vault, in memory and in their file; for the writer only."""
 
     def __init__(self, vault: Vault) -> None:
         self.vault = vault
@@ -59,11 +56,7 @@ class EdgeStore:
         self._stat: Stat | None = None
 
     def refresh(self) -> None:
-        """Read the file anew if somebody else changed it, as git and sync tools do
-        (vault format: merge=union).
-
-        Torn and foreign lines are passed over; the last line of an id holds.
-        """
+        """Read the file again if another program changed it; foreign lines are skipped."""
         if (stat := self._stat_now()) == self._stat:
             return
         found = _lines(self.vault.read(EDGES)) if stat is not None else {}
@@ -73,32 +66,28 @@ class EdgeStore:
         self._take_in(found)
 
     def all(self) -> tuple[Edge, ...]:
-        """Every edge, ended ones too, in the order in which they came."""
+        """Every edge, ended ones too, in the order of their first lines."""
         return tuple(line.edge for line in self.lines.values())
 
     def at(self, ends: Iterable[str]) -> tuple[Edge, ...]:
-        """The edges that begin or end at any of `ends`; safe from any thread."""
+        """The edges that begin or end at any of `ends`; may be called from any thread."""
         by_end, lines = self._by_end, self.lines
         names = dict.fromkeys(name for end in ends for name in by_end.get(end, ()))
         return tuple(line.edge for name in names if (line := lines.get(name)))
 
     def same_relation(self, edge: Edge) -> dict[str, EdgeRow]:
-        """The lines of the same type and label from the same source, whatever type of
-        entity that has by now.
-        """
+        """The rows with the `relation_key` of `edge`, by id."""
         return {
             name: self.lines[name]
             for name in sorted(self._by_source.get(relation_key(edge), ()))
         }
 
     def owed(self) -> dict[str, EdgeRow]:
-        """The lines whose note does not show them yet."""
+        """The rows that the note of their source does not list yet, by id."""
         return {name: line for name, line in self.lines.items() if line.owed}
 
     def append(self, lines: Iterable[EdgeRow]) -> None:
-        """Add what is new among the lines, durably; a file that is not there yet
-        appears whole.
-        """
+        """Append the rows that are new or changed, durably."""
         fresh = {
             name: line
             for line in lines
@@ -111,9 +100,7 @@ class EdgeStore:
         self._stat = self._stat_now()
 
     def with_edges(self, edges: Iterable[Edge]) -> bytes:
-        """What the file holds once these edges are written down, anew where it knows
-        them.
-        """
+        """The content of the file with lines for these edges appended."""
         raw = self.vault.read(EDGES) if self.vault.exists(EDGES) else b""
         known = ((edge_id(edge), edge) for edge in edges)
         lines = {
@@ -123,9 +110,7 @@ class EdgeStore:
         return raw + (b"" if not raw or raw.endswith(b"\n") else b"\n") + _raw(lines)
 
     def compact(self) -> int:
-        """Leave only the line that holds for each id; how many bytes that saved. Only
-        when somebody asks for it.
-        """
+        """Keep only the last line of each id; the bytes that saves. Never automatic."""
         if not self.vault.exists(EDGES):
             return 0
         before = len(self.vault.read(EDGES))
@@ -147,9 +132,7 @@ class EdgeStore:
 
 
 def relation_key(edge: Edge) -> tuple[str, str, str]:
-    """What edges have in common that may exclude each other: type, label, and the
-    source by its name alone.
-    """
+    """The key of edges that may exclude each other: type, label, name of the source."""
     return edge.type, edge.label, edge.source.partition(":")[2] or edge.source
 
 

@@ -1,10 +1,13 @@
-"""The durable turn journal: a turn is acknowledged when its line is on the disk, and
-not before.
+"""The turn journal: a write-ahead log with group commit.
 
-A folder of segments, files of JSON lines. Each line carries a CRC and a sequence number
-and is one of `turn`, `settle`, `park` or `bury`; the last three name turns by number,
-so batches may end in any order. Callers that arrive while a sync runs share the next
-one.
+A turn is acknowledged after its line is synced. The journal is a folder of segments,
+each a file of JSON lines. A line has a CRC-32 and a sequence number and is one of
+`turn`, `settle`, `park` or `bury`; the last three refer to turns by number, so batches
+may end in any order. Callers that arrive during a sync share the next one.
+
+After a crash `replay` returns every acknowledged turn that was not settled. A line that
+was cut short at the end of a segment was never acknowledged; a damaged line elsewhere
+is reported, and its segment is kept as `.damaged`.
 """
 
 from __future__ import annotations
@@ -33,8 +36,10 @@ _BODY = len(_CRC) + len('00000000",')
 
 @dataclass(frozen=True, slots=True)
 class ParkedBatch:
-    """A batch that failed and waits: its turns' numbers, tries so far, when to try
-    again, why; whether in its file.
+    """A failed batch that is tried again at `retry_at`.
+
+    `seqs` are the numbers of its turns, `filed` says whether they are in their session
+    file.
     """
 
     seqs: tuple[int, ...]
@@ -46,9 +51,7 @@ class ParkedBatch:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A dead letter: a batch nobody tries again by itself. Its turns stay here until
-    they are settled.
-    """
+    """A batch that is not tried again automatically; its turns stay until settled."""
 
     turns: tuple[tuple[int, FiledTurn], ...]
     attempts: int
@@ -57,8 +60,10 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class UnfiledTurns:
-    """What is not yet in the vault: `turns` by number, the parked ones too; dead
-    letters; faults found.
+    """The turns that are not settled: `turns` with their numbers, parked ones included.
+
+    `dead` are the dead letters, whose turns are not in `turns`; `problems` the faults
+    that were found in the files.
     """
 
     turns: tuple[tuple[int, FiledTurn], ...] = ()
@@ -69,8 +74,9 @@ class UnfiledTurns:
 
 @dataclass(slots=True)
 class _UnsettledTurn:
-    """A turn not yet settled: the segment and the length of its line, and the state of
-    its batch if it has one.
+    """A turn that is not settled, with the segment and length (bytes) of its line.
+
+    `batch` is the `park` or `bury` record of its batch, if there is one.
     """
 
     filed: FiledTurn
@@ -81,7 +87,7 @@ class _UnsettledTurn:
 
 @dataclass(slots=True)
 class _WriteGroup:
-    """Records that share one write and one sync, with their lines, and how it went."""
+    """Records that share one write and one sync, and the result."""
 
     records: list[dict[str, Any]] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
@@ -91,39 +97,36 @@ class _WriteGroup:
 
 
 class Journal:
-    """The journal in `folder`. Call `replay` once, first; the rest may be called from
-    any thread.
+    """The journal in `folder`.
 
-    `degraded` is '' or says why the disk last refused; it heals with the next success.
+    `replay` must be called once, first; all other methods may be called from any
+    thread. `degraded` is the message of the last write error, '' after a success.
     """
 
     def __init__(self, folder: Path, policy: JournalPolicy) -> None:
         self.folder = folder
         self.policy = policy
         self.degraded = ""
-        gate = threading.Lock()
-        self._turnstile, self._gathered = (
-            threading.Condition(gate),
-            threading.Condition(gate),
-        )
+        lock = threading.Lock()
+        self._free = threading.Condition(lock)  # no caller writes, or a group is done
+        self._complete = threading.Condition(lock)  # the expected callers have come
         self._group = _WriteGroup()
-        self._crowd = 1
-        self._busy = False
+        self._expected = 1
+        self._writing = False
         self._log: disk.AppendFile | None = None
         self._segments: dict[int, bool] = {}  # number → whether it is damaged
         self._newest = 0
-        self._held: dict[int, _UnsettledTurn] = {}
+        self._unsettled: dict[int, _UnsettledTurn] = {}
         self._seq = 0
 
     # -- reading -----------------------------------------------------------------------
 
     def replay(self) -> UnfiledTurns:
-        """Read the journal, sync what was read, and say what is not settled.
+        """Read the journal, sync the segments, and return what is not settled.
 
-        Faults are values with a byte position; every line that can be read counts. A
-        turn that was refused for a failing disk may be here too, and again from a
-        second try: `(session, id)` twice is one turn, the later line. Raises
-        StorageError.
+        Damage is reported with byte positions; every readable line counts. A turn whose
+        append failed may be in the journal too, and once more from a second try: of two
+        lines with the same `(session, id)` the later one counts. Raises StorageError.
         """
         disk.make_folders(self.folder)
         problems: list[Problem] = []
@@ -144,7 +147,7 @@ class Journal:
                         )
                         latest[record["session"], record["id"]] = record["seq"]
                         if older != record["seq"]:
-                            self._held.pop(older, None)
+                            self._unsettled.pop(older, None)
                     self._apply(record, number, size)
         for number, path in self._paths(".damaged"):
             self._newest = max(self._newest, number)
@@ -154,16 +157,16 @@ class Journal:
                 )
             )
         self._newest = max(self._newest, *self._segments, 0)
-        return self._backlog(problems)
+        return self._unfiled(problems)
 
     def unfiled(self) -> UnfiledTurns:
-        """What is not settled now."""
-        with self._turnstile:
-            return self._backlog(())
+        """The turns that are not settled now."""
+        with self._free:
+            return self._unfiled(())
 
-    def _backlog(self, problems: Iterable[Problem]) -> UnfiledTurns:
+    def _unfiled(self, problems: Iterable[Problem]) -> UnfiledTurns:
         batches: dict[int, tuple[Mapping[str, Any], list[int]]] = {}
-        for seq, held in self._held.items():
+        for seq, held in self._unsettled.items():
             if held.batch is not None:
                 batches.setdefault(held.batch["seq"], (held.batch, []))[1].append(seq)
         parked, dead = [], []
@@ -177,25 +180,29 @@ class Journal:
                     )
                 )
             else:
-                turns = tuple((seq, self._held[seq].filed) for seq in seqs)
+                turns = tuple((seq, self._unsettled[seq].filed) for seq in seqs)
                 dead.append(DeadLetter(turns, batch["attempts"], batch["reason"]))
         buried = {seq for letter in dead for seq, _ in letter.turns}
         waiting = tuple(
-            (seq, held.filed) for seq, held in self._held.items() if seq not in buried
+            (seq, held.filed)
+            for seq, held in self._unsettled.items()
+            if seq not in buried
         )
         return UnfiledTurns(waiting, tuple(parked), tuple(dead), tuple(problems))
 
     # -- writing -----------------------------------------------------------------------
 
     def append(self, turns: Sequence[FiledTurn]) -> tuple[int, ...]:
-        """Store turns durably; their numbers, in order. After a StorageError none of
-        them counts.
+        """Store turns durably; their numbers, in order.
+
+        After a StorageError none of them is acknowledged.
         """
         return self._commit([_turn_record(filed) for filed in turns])
 
     def settle(self, seqs: Sequence[int], outcome: str = "") -> None:
-        """These turns are durable in the vault, or need not be; segments that hold no
-        others go.
+        """Record that these turns are done; segments without other turns are removed.
+
+        The turns must be durable in the vault, or not needed there.
         """
         self._commit([{"kind": "settle", "seqs": list(seqs), "outcome": outcome}])
 
@@ -208,8 +215,9 @@ class Journal:
         *,
         filed: bool = False,
     ) -> None:
-        """These turns, `filed` or not, failed `attempts` times as one batch and wait
-        until `retry_at`.
+        """Record that these turns failed `attempts` times as one batch.
+
+        They wait until `retry_at`; `filed` says whether they are in their session file.
         """
         state = {
             "attempts": attempts,
@@ -220,7 +228,7 @@ class Journal:
         self._commit([{"kind": "park", "seqs": list(seqs), **state}])
 
     def give_up(self, seqs: Sequence[int], attempts: int, reason: str) -> None:
-        """These turns are a dead letter; `park` brings them back."""
+        """Make these turns a dead letter; `park` makes them waiting turns again."""
         self._commit(
             [
                 {
@@ -233,103 +241,108 @@ class Journal:
         )
 
     def close(self) -> None:
-        """Let go of the open segment."""
-        with self._turnstile:
+        """Close the open segment."""
+        with self._free:
             self._close()
 
     # -- group commit ------------------------------------------------------------------
 
     def _commit(self, records: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
-        """Number the records, write them with those of others, and return when they are
-        on the disk.
+        """Number the records and return their numbers once they are durable.
+
+        One of the waiting callers leads: it writes and syncs the records of all.
         """
         if not records:
             return ()
         tails = [_tail(record) for record in records]
-        with self._turnstile:
+        with self._free:
             group = self._group
             group.callers += 1
-            if group.callers == self._crowd:
-                self._gathered.notify()
+            if group.callers == self._expected:
+                self._complete.notify()
             seqs = tuple(range(self._seq + 1, self._seq + 1 + len(records)))
             self._seq = seqs[-1]
             for seq, record, tail in zip(seqs, records, tails, strict=True):
                 group.records.append({**record, "seq": seq})
                 group.lines.append(_line(seq, tail))
             while not group.done:
-                if self._busy:
-                    self._turnstile.wait()
+                if self._writing:
+                    self._free.wait()
                 else:
-                    self._lead()
+                    self._write_group()
         if group.fault is not None:
             raise StorageError(
                 group.fault.what, where=group.fault.where, fix=group.fault.fix
             )
         return seqs
 
-    def _lead(self) -> None:
-        """Write the waiting group; the turnstile is open meanwhile, so that the next
-        one can gather.
+    def _write_group(self) -> None:
+        """Write the waiting group, with the lock released, so that a new one can form.
+
+        As many callers as took part in the last group are waited for, at most
+        `gather_seconds`.
         """
-        self._busy = True
-        if self._crowd > 1:
-            self._gathered.wait_for(
-                lambda: self._group.callers >= self._crowd, self.policy.gather_seconds
+        self._writing = True
+        if self._expected > 1:
+            self._complete.wait_for(
+                lambda: self._group.callers >= self._expected,
+                self.policy.gather_seconds,
             )
         group, self._group = self._group, _WriteGroup()
-        self._crowd = group.callers
+        self._expected = group.callers
         group.fault = StorageError("the write was interrupted", where=str(self.folder))
         try:
-            group.fault = self._unlocked(self._write, group.lines)
+            group.fault = self._without_lock(self._write, group.lines)
             self.degraded = str(group.fault or "")
-            # who came during the sync belongs to the crowd as well
-            self._crowd += self._group.callers
+            # callers that came during the sync are expected next time, too
+            self._expected += self._group.callers
             if group.fault is None:
                 for record, line in zip(group.records, group.lines, strict=True):
                     self._apply(record, self._newest, len(line))
             group.done = True
-            self._turnstile.notify_all()
+            self._free.notify_all()
             if group.fault is None and any(
                 record["kind"] == "settle" for record in group.records
             ):
-                self.degraded = str(self._unlocked(self._tidy) or "")
+                self.degraded = str(self._without_lock(self._remove_settled) or "")
         finally:
             group.done = True
-            self._busy = False
-            self._turnstile.notify_all()
+            self._writing = False
+            self._free.notify_all()
 
-    def _unlocked(
+    def _without_lock(
         self, work: Callable[..., None], *values: object
     ) -> EngramError | None:
-        """The fault of `work`, done with the turnstile open."""
-        self._turnstile.release()
+        """Do `work` with the lock released; its EngramError, or None."""
+        self._free.release()
         try:
             work(*values)
         except EngramError as fault:
             return fault
         finally:
-            self._turnstile.acquire()
+            self._free.acquire()
         return None
 
     def _apply(self, record: Mapping[str, Any], segment: int, size: int) -> None:
-        """What a durable record says of the turns that are held."""
+        """Update the unsettled turns with a durable record."""
         if record["kind"] == "turn":
-            known = self._held.get(record["seq"])
-            self._held[record["seq"]] = _UnsettledTurn(
+            known = self._unsettled.get(record["seq"])
+            self._unsettled[record["seq"]] = _UnsettledTurn(
                 _filed(record), segment, size, known.batch if known else None
             )
             return
         for seq in record["seqs"]:
             if record["kind"] == "settle":
-                self._held.pop(seq, None)
-            elif seq in self._held:
-                self._held[seq].batch = record
+                self._unsettled.pop(seq, None)
+            elif seq in self._unsettled:
+                self._unsettled[seq].batch = record
 
     # -- segments ----------------------------------------------------------------------
 
     def _write(self, lines: Iterable[bytes]) -> None:
-        """Append durably to the open segment, or to a new one when it is full or
-        failed.
+        """Append durably to the open segment, or to a new one after it is full.
+
+        After an error the segment is closed, and the next write begins a new one.
         """
         if self._log is not None and self._log.size >= self.policy.segment_bytes:
             self._close()
@@ -343,19 +356,19 @@ class Journal:
             self._close()
             raise
 
-    def _tidy(self) -> None:
-        """Remove old segments, the oldest first and durably, since a younger one
-        settles its turns.
+    def _remove_settled(self) -> None:
+        """Remove old segments without unsettled turns, the oldest first, each durably.
 
-        A few turns that stay long would hold back all younger segments: they are
-        written again.
+        The order matters: a younger segment settles the turns of an older one. A few
+        turns that stay unsettled would keep all younger segments; they are written
+        again to the open one.
         """
-        needed = {held.segment for held in self._held.values()}
+        needed = {held.segment for held in self._unsettled.values()}
         old = sorted(number for number in self._segments if number != self._newest)
         if needed.intersection(old):
-            size = sum(held.size for held in self._held.values())
+            size = sum(held.size for held in self._unsettled.values())
             if len(old) > 2 + 2 * size // self.policy.segment_bytes:
-                self._carry()
+                self._rewrite_unsettled()
                 needed = {self._newest}
         for number in old:
             if number in needed:
@@ -367,20 +380,20 @@ class Journal:
                 disk.remove(path)
             del self._segments[number]
 
-    def _carry(self) -> None:
-        """Write what is held once more, under its own numbers."""
+    def _rewrite_unsettled(self) -> None:
+        """Write the unsettled turns again, with their numbers."""
         lines = [
             _line(seq, _tail(_turn_record(held.filed)))
-            for seq, held in self._held.items()
+            for seq, held in self._unsettled.items()
         ]
         batches = {
             held.batch["seq"]: held.batch
-            for held in self._held.values()
+            for held in self._unsettled.values()
             if held.batch is not None
         }
         lines += [_line(seq, _tail(batch)) for seq, batch in batches.items()]
         self._write(lines)
-        for held in self._held.values():
+        for held in self._unsettled.values():
             held.segment = self._newest
 
     def _close(self) -> None:
@@ -398,9 +411,6 @@ class Journal:
             for path in self.folder.glob(f"*{ending}")
             if path.stem.isdigit()
         )
-
-
-# ---------------------------------------------------------------------------------------------- lines
 
 
 def _turn_record(filed: FiledTurn) -> dict[str, Any]:
@@ -428,7 +438,7 @@ def _filed(record: Mapping[str, Any]) -> FiledTurn:
 
 
 def _tail(record: Mapping[str, Any]) -> bytes:
-    """A record as JSON without its number and its opening brace."""
+    """A record as JSON, without its number and its opening brace."""
     rest = {name: value for name, value in record.items() if name != "seq"}
     return _json(rest).encode("utf-8", "surrogatepass")[1:]
 
@@ -442,11 +452,10 @@ def _line(seq: int, tail: bytes) -> bytes:
 def _parse(
     raw: bytes, name: str
 ) -> tuple[list[tuple[dict[str, Any], int]], list[Problem]]:
-    """The records of a segment with their lengths, and the stretches that cannot be
-    read.
+    """The records of a segment with their lengths, and its unreadable byte ranges.
 
-    At the end of a segment such a stretch is what an interrupted write leaves,
-    elsewhere it is damage.
+    At the end of a segment such a range is left by an interrupted write, elsewhere it
+    is damage.
     """
     records: list[tuple[dict[str, Any], int]] = []
     faults: list[Problem] = []
@@ -480,7 +489,7 @@ def _parse(
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
-    """What a line says, or None when it is not as it was written."""
+    """The record of a line; None if the line is not as it was written."""
     if not line.startswith(_CRC) or not line.endswith(b"\n"):
         return None
     try:

@@ -1,10 +1,9 @@
-"""What runs did to the files, kept outside the vault, so that it can be taken back
-(rows X6, X8).
+"""Undo history: what maintenance runs did, recorded outside the vault (rows X6, X8).
 
-Before a run changes anything, the bytes it will replace are written down here, each
-content once, with the list of what it will do; the file of a run is durable and whole,
-or not there. Taking a run back looks at the disk: what stands as the run left it is put
-back byte for byte, what a person changed since stays and is named.
+Before a run changes anything, its steps and the bytes that it will replace are recorded
+here, each content once. The file of a run is durable and whole, or missing. Undoing a
+run compares with the disk: a file that is as the run left it is restored byte for byte,
+a file that was changed since stays and is reported.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ PURGED = "it was removed from the trash, which is final"
 
 @dataclass(frozen=True, slots=True)
 class FileStep:
-    """What is done to one file: where it stands before and after, '' for nowhere; the
-    SHA-256 of what it holds.
+    """One change of a file: its path before and after ('' for none), both SHA-256.
 
-    `size` is how many bytes it holds afterwards: more than that was added since.
+    `was` and `now` are the hashes of its content before and after, `size` its length
+    afterwards (bytes): whatever is beyond that was appended since.
     """
 
     before: str
@@ -45,7 +44,7 @@ class FileStep:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """One run: its steps in order, and the contents that it replaced, by SHA-256."""
+    """A run: its steps in order, and the contents that they replaced, by SHA-256."""
 
     run: str
     steps: tuple[FileStep, ...]
@@ -53,8 +52,9 @@ class RecordedRun:
 
 
 class UndoHistory:
-    """The kept runs, each in a file of `folder`; together at most `most` bytes, the
-    oldest go first.
+    """The recorded runs, a file each in `folder`.
+
+    Together they have at most `most` bytes; the oldest are removed first.
     """
 
     def __init__(self, folder: Path, most: int) -> None:
@@ -62,7 +62,7 @@ class UndoHistory:
         self.most = most
 
     def runs(self) -> list[str]:
-        """The ids of the kept runs, oldest first."""
+        """The ids of the recorded runs, oldest first."""
         if not self.folder.is_dir():
             return []
         return sorted(
@@ -70,8 +70,9 @@ class UndoHistory:
         )
 
     def find(self, name: str) -> str:
-        """The run of this id, or the only one that begins so; NotFoundError,
-        ConflictError.
+        """The id of the run with this id or unique prefix.
+
+        Raises NotFoundError, and ConflictError where several runs match.
         """
         found = [run for run in self.runs() if name and run.startswith(name.upper())]
         if not found:
@@ -89,8 +90,9 @@ class UndoHistory:
     def record(
         self, run: str, steps: Iterable[FileStep], contents: Mapping[str, bytes]
     ) -> None:
-        """Write down a run, durably, before it begins; ConflictError where one of this
-        id is kept already.
+        """Record a run durably, before it begins; `contents` by SHA-256.
+
+        Raises ConflictError where a run of this id is recorded already.
         """
         steps = [step for step in steps if step.after != COMPARED]
         places, blob = {}, bytearray()
@@ -106,7 +108,7 @@ class UndoHistory:
         disk.write_new(self._path(run), raw)
 
     def load(self, run: str) -> RecordedRun:
-        """A kept run; NotFoundError, or StorageError where its file is damaged."""
+        """A recorded run. Raises NotFoundError, or StorageError for a damaged file."""
         head, _, blob = disk.read(self._path(run)).partition(b"\n")
         try:
             told = json.loads(head)
@@ -122,11 +124,11 @@ class UndoHistory:
         return RecordedRun(run, steps, contents)
 
     def mark_finished(self, run: str) -> None:
-        """All that the run planned is done, or was refused."""
+        """Record that every step of the run was applied or refused."""
         disk.write_derived(self.folder / DONE, run.encode())
 
     def unfinished(self) -> str:
-        """The latest run, if it was cut short; else ''."""
+        """The id of the latest run if it did not finish, else ''."""
         latest = (self.runs() or [""])[-1]
         try:
             done = disk.read(self.folder / DONE).decode(errors="replace")
@@ -135,7 +137,7 @@ class UndoHistory:
         return "" if latest == done else latest
 
     def _make_room(self, size: int) -> None:
-        """Drop the oldest runs until `size` more bytes fit."""
+        """Remove the oldest runs until `size` more bytes fit."""
         sizes = {run: self._path(run).stat().st_size for run in self.runs()}
         for run in sorted(sizes):
             if sum(sizes.values()) + size <= self.most:
@@ -155,7 +157,7 @@ class UndoHistory:
 
 
 def recorded_size(step: FileStep, raw: bytes) -> int:
-    """About how many bytes it takes to keep a step that replaces `raw`."""
+    """About how many bytes a recorded step takes that replaces `raw`."""
     return (
         0
         if step.after == COMPARED
@@ -169,11 +171,10 @@ def recorded_size(step: FileStep, raw: bytes) -> int:
 def apply_step(
     vault: Vault, step: FileStep, content: bytes, pending: set[Path] | None = None
 ) -> dict[str, bytes]:
-    """Do one step: `content` is what the file is to hold; what each path holds
-    afterwards, b'' for nothing.
+    """Apply one step, which writes `content`; the new content of each path.
 
-    With `pending` its folders are the caller's to make durable. Raises ConflictError
-    where the file is not as planned, or the place is taken.
+    A removed path has b''. With `pending` the caller syncs the folders. Raises
+    ConflictError where the file is not as planned or the path is taken.
     """
     for path in filter(None, (step.before, step.after)):
         vault.before_write(path)
@@ -199,9 +200,7 @@ def apply_step(
 
 
 def _remove(vault: Vault, step: FileStep, pending: set[Path] | None) -> None:
-    """Take a file away that is as planned; nobody's words are lost, for the run keeps
-    them.
-    """
+    """Remove a file that is as planned; the recorded run holds its bytes."""
     if disk.sha256(vault.read(step.before)) != step.was:
         _refuse(step.before)
     disk.remove(disk.safe_join(vault.root, step.before), pending)
@@ -218,8 +217,9 @@ def _refuse(path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """How to take a run back: the steps with what each file is to hold, and what stays
-    as it is and why, by path.
+    """The plan of an undo: steps with the new contents, and why other files stay.
+
+    `stays` maps paths to reasons, `replaced` hashes to the bytes the undo replaces.
     """
 
     steps: tuple[tuple[FileStep, bytes], ...]
@@ -228,8 +228,9 @@ class UndoPlan:
 
 
 def plan_undo(vault: Vault, kept: RecordedRun) -> UndoPlan:
-    """The way back from where the files stand now; nothing for what stands as before
-    the run already (`X6`).
+    """Plan the undo of a run from the present files (`X6`).
+
+    A file that is already as before the run needs no step.
     """
     steps: list[tuple[FileStep, bytes]] = []
     stays: dict[str, str] = {}
@@ -263,11 +264,9 @@ def plan_undo(vault: Vault, kept: RecordedRun) -> UndoPlan:
 
 
 def _stands(vault: Vault, step: FileStep) -> tuple[str, bytes]:
-    """Where the file of a step is now, and what it holds; ('', b'') where it is
-    nowhere.
+    """The present path and content of a step's file; ('', b'') where it is missing.
 
-    A run or its undoing may have been cut short: then it is still, or again, where it
-    was.
+    After an interrupted run or undo the file is still, or again, at its old path.
     """
     for path in dict.fromkeys((step.after, step.before)):
         if path and vault.exists(path):
@@ -288,11 +287,9 @@ def _refused(vault: Vault, step: FileStep, here: str, raw: bytes) -> str | None:
 
 
 def _purged(vault: Vault, kept: RecordedRun, step: FileStep, here: str) -> str | None:
-    """That the note of a step was purged after the run, or None: a purge is final
-    (`C16`).
+    """PURGED if the note of a step was purged after the run: a purge is final (`C16`).
 
-    A commit of the run knows only that the note left its place, for git does not see
-    the trash.
+    The action log decides, since a commit cannot show it: git ignores the trash.
     """
     if here or not step.before:
         return None
@@ -310,7 +307,7 @@ def _purged(vault: Vault, kept: RecordedRun, step: FileStep, here: str) -> str |
 
 
 def _grew(step: FileStep, here: str, raw: bytes) -> bool:
-    """Whether lines were added to a log since, and nothing else happened to it."""
+    """Whether lines were appended to a log since, and nothing else was changed."""
     log = (
         here == step.before == step.after
         and here.endswith(".jsonl")
@@ -320,11 +317,10 @@ def _grew(step: FileStep, here: str, raw: bytes) -> bool:
 
 
 def settle_steps(vault: Vault, steps: Iterable[FileStep]) -> dict[str, bytes]:
-    """After a run that was cut short: what paths hold, b'' for nothing, as far as that
-    is the run's doing.
+    """Settle the steps of an interrupted run; the paths it changed and their content.
 
-    A note that was moved and not yet patched goes back, so that each is either as
-    before or as planned.
+    A removed path has b''. A note that was moved and not yet patched is moved back, so
+    that each note is either as before or as planned.
     """
     held: dict[str, bytes] = {}
     for step in steps:

@@ -1,17 +1,13 @@
-"""How memories were used: `state/usage/<device>.jsonl`, never their notes (rows A19,
-B4, B5; design of the model §2).
+"""The usage log: how memories were used, in `state/usage/<device>.jsonl` (A19, B4, B5).
 
-A line is an anchor: how the use of one memory stood after one device had seen something
-of it. The counts in it are the device's own, so they add up over devices; of times the
-latest holds, and of what fades the latest anchor. Lines may therefore come in any
-order, twice or late, and a union merge is always right. A device writes its own file
-only.
+A line is an anchor: the usage of one memory as one device knew it. The counts in it are
+those of that device and are added over devices; of times the latest counts, of fading
+values the latest anchor. Lines may therefore come in any order, twice or late: merging
+files is a union (a CRDT). A device writes only its own file.
 
-Another kind of line says when the device first met notes: `{"met": [keys], "at":
-when}`, many keys in a line, for this is read at every start. The earliest holds. A key
-is a memory's id or, for a note without one, `text <content hash>`; `ALL` stands for
-every note that was there when the log began, and for those of a log that was lost and
-begun anew.
+Another kind of line records when a device first met notes: `{"met": [keys], "at":
+when}`; the earliest time counts. A key is the id of a memory or, for a note without an
+id, `text <content hash>`. `ALL` stands for every note that existed when the log began.
 """
 
 from __future__ import annotations
@@ -46,9 +42,9 @@ if TYPE_CHECKING:
 USAGE = "state/usage"
 DEVICE = "device"
 ALL = "all notes"
-"""The key of all notes that no line names; no id holds a blank."""
+"""The key for all notes that no line lists; an id contains no blank."""
 MET_TOGETHER = 1000
-"""Keys in one line."""
+"""The most keys in one line."""
 UNUSED = Usage()
 _NAME = re.compile(r"[0-9a-f]{16}")
 _INITIAL = {one.name: one.default for one in fields(Usage) if one.name != "met"}
@@ -58,11 +54,10 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def device_of(state: Path) -> str:
-    """This machine's name in the log: 16 random hexadecimal digits, kept in its state
-    home and told to nobody else.
+    """The name of this device: 16 random hexadecimal digits, stored in `state`.
 
-    Where the state home was lost a new name begins, and what the old one saw still
-    counts.
+    After the state folder was lost the device gets a new name; the file with its old
+    name still counts.
     """
     path = state / DEVICE
     try:
@@ -79,12 +74,11 @@ def device_of(state: Path) -> str:
 
 
 def merged(seen: Sequence[Usage], most_stability: float) -> Usage:
-    """What several devices saw of one memory, each counting for itself; their order
-    does not matter.
+    """The usage of one memory over several devices, in any order.
 
-    Recalls, confirmations and gains of stability are added (`A19`), the latter up to
-    `most_stability`; salience, gap and gradient are those of the latest anchor, which
-    was made on top of what its device knew of the others.
+    Recalls, confirmations and gains of stability are added (`A19`), the last up to
+    `most_stability`. Salience, gap and gradient are those of the latest anchor, which
+    includes what its device knew of the others.
     """
     return replace(
         max(seen, key=_anchor),
@@ -97,11 +91,11 @@ def merged(seen: Sequence[Usage], most_stability: float) -> Usage:
 
 
 class UsageLog:
-    """What all devices saw of each memory.
+    """The usage of each memory over all devices.
 
     `of` and `record` may be called from any thread; `refresh`, `flush` and `compact`
-    belong to the one writer. What was noted since the last `flush` is lost in a crash;
-    `loaded` is False until the files were read.
+    only by the writer. A crash loses what was recorded since the last `flush`. `loaded`
+    is False until the files were read.
     """
 
     def __init__(self, vault: Vault, device: str, policy: UsagePolicy) -> None:
@@ -122,9 +116,7 @@ class UsageLog:
         self._lock = threading.Lock()
 
     def of(self, memory: str) -> Usage:
-        """How the memory was used so far, on all devices; the initial values where it
-        was not (`B5`).
-        """
+        """The usage of a memory over all devices; initial values if unused (`B5`)."""
         seen = [held[memory] for held in self._held.values() if memory in held]
         met = self._first.get(memory)
         if not seen:
@@ -133,16 +125,13 @@ class UsageLog:
         return replace(used, met=met or self._unused.met)
 
     def first_met(self, key: str) -> datetime | None:
-        """When the note of this key was first met, on any device; None where no line
-        names it.
-        """
+        """When a device first met the note with this key; None where no line has it."""
         return self._first.get(key)
 
     def record_met(self, met: Mapping[str, datetime], *, written: bool = False) -> None:
-        """These notes were first met then, unless they were met before; saved by the
-        next `flush`.
+        """Record when notes were first met; earlier times that are known stay.
 
-        What is `written` elsewhere in the vault is not saved.
+        The next `flush` saves them, unless they are `written` elsewhere in the vault.
         """
         if not met:
             return
@@ -160,8 +149,9 @@ class UsageLog:
             self._unused = Usage(met=self._first.get(ALL))
 
     def record(self, updates: Mapping[str, Usage]) -> None:
-        """From now on these memories stand so: `of` them, bumped. Counts never fall;
-        saved by the next `flush`.
+        """Set the usage of memories: values of `of`, increased. Counts never fall.
+
+        The next `flush` saves them.
         """
         with self._lock:
             own = self._held[self.device]
@@ -178,8 +168,9 @@ class UsageLog:
                     self._unsaved.add(memory)
 
     def flush(self) -> int:
-        """Append what was noted, durably; how many lines. Raises EngramError, and tries
-        them again next time.
+        """Append what was recorded, durably; the number of lines.
+
+        After an EngramError the lines are kept for the next `flush`.
         """
         with self._lock:
             own = self._held[self.device]
@@ -201,13 +192,13 @@ class UsageLog:
         return lines
 
     def refresh(self, now: datetime, *, restore: bool = True) -> None:
-        """Read the files that somebody else changed, as git and sync tools do; torn and
-        foreign lines are passed over.
+        """Read the files that another program changed, such as git or a sync tool.
 
-        So are lines from further ahead of `now` than `usage.ahead_hours`: a clock was
-        wrong when they were written. With `restore` what our own file has lost
-        meanwhile is written again by the next `flush`; git may have brought a shorter
-        one on purpose. Raises EngramError.
+        Torn and foreign lines are skipped, and so are lines more than
+        `usage.ahead_hours` after `now`: a clock was wrong when they were written. With
+        `restore` the next `flush` writes again what this device's file has lost;
+        without it, git may have checked out a shorter file on purpose. Raises
+        EngramError.
         """
         stats = self._found()
         read = {
@@ -269,11 +260,10 @@ class UsageLog:
         self._unused = Usage(met=self._first.get(ALL))
 
     def compact(self, now: datetime) -> int:
-        """Leave one line for each memory in our own file once enough lines are
-        superseded; the bytes that saves.
+        """Rewrite this device's file with one line a memory; the bytes that saves.
 
-        No answer changes by it, and a second run changes no byte. Lines from ahead of
-        `now` stay as they are: it may be `now` that is wrong.
+        Done only when enough lines are superseded. No usage changes by it, and a second
+        run changes no byte. Lines from the future stay: `now` may be wrong.
         """
         superseded = (
             self._lines
@@ -317,18 +307,14 @@ class UsageLog:
         return replace(log, met={**dict.fromkeys(log.early, now), **log.met})
 
     def _wrote(self, lines: int) -> None:
-        """Our own file has so many lines now, and need not be read for what we wrote
-        ourselves.
-        """
+        """Record the length and the stat of this device's file after a write."""
         self._lines = lines
         with suppress(OSError):
             self._stats[self.device] = stat_of((self.vault.root / self.path).lstat())
 
 
 def _own(usage: Usage, before: Usage, others: Sequence[Usage]) -> Usage:
-    """The share of `usage` that this device saw itself: all of it but what the others
-    count.
-    """
+    """The part of `usage` that this device counts: all of it without the others'."""
     return replace(
         usage,
         access=max(before.access, usage.access - sum(one.access for one in others)),
@@ -344,7 +330,7 @@ def _own(usage: Usage, before: Usage, others: Sequence[Usage]) -> Usage:
 
 
 def _joined(one: Usage, other: Usage) -> Usage:
-    """Two lines of one device: each holds all that came before it, so nothing is added."""
+    """Merge two lines of one device; each includes all that came before it."""
     return replace(
         max(one, other, key=_anchor),
         access=max(one.access, other.access),
@@ -373,10 +359,9 @@ def _latest(times: Iterable[datetime | None]) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """What the lines of one device say: the use of memories, when notes were first met,
-    and lines from the future.
+    """The lines of one device: usage by memory, first meetings by key, future rows.
 
-    `early` are the notes that were met by a clock that was ahead, so at the latest now.
+    `early` are the keys of notes that were met by a clock that was ahead.
     """
 
     held: dict[str, Usage] = field(default_factory=dict)
@@ -386,7 +371,7 @@ class _Log:
 
 
 def _folded(raw: bytes, until: datetime) -> _Log:
-    """What the lines of one device say, those that come from after `until` apart."""
+    """Read the lines of one device; rows from after `until` go to `ahead`."""
     log = _Log()
     held, ahead = log.held, log.ahead
     limit = _text(until)
@@ -406,7 +391,7 @@ def _folded(raw: bytes, until: datetime) -> _Log:
 
 
 def _take_met(row: Mapping[str, Any], until: datetime, log: _Log) -> bool:
-    """Take in a line about notes that were first met; False for one from after `until`."""
+    """Add a row about first meetings to `log`; False for a row from after `until`."""
     try:
         when, keys = _time(row["at"]), row["met"]
     except (ValueError, TypeError, KeyError):
@@ -436,7 +421,7 @@ def _earliest(some: Iterable[Mapping[str, datetime]]) -> dict[str, datetime]:
 
 
 def _met_lines(met: Mapping[str, datetime]) -> int:
-    """How many lines say this."""
+    """How many lines these first meetings take."""
     return sum(-(-number // MET_TOGETHER) for number in Counter(met.values()).values())
 
 
@@ -463,9 +448,7 @@ def _raw(held: Mapping[str, Usage]) -> bytes:
 
 
 def _row(memory: str, usage: Usage) -> dict[str, object]:
-    """The line as JSON: the memory, the latest time in it, and what differs from the
-    initial values.
-    """
+    """The row of a memory: its latest time, and the values that are not initial."""
     at = _latest((usage.last_access, usage.evidence_at, usage.salience_at))
     row: dict[str, object] = {"id": memory, "at": _text(at or _LONG_AGO)}
     for name, initial in _INITIAL.items():
@@ -496,9 +479,7 @@ def _line(row: Mapping[str, Any]) -> tuple[str, str, Usage] | None:
 
 
 def _sound(usage: Usage) -> bool:
-    """Whether every value is of its type and in its range; TypeError may say no as
-    well.
-    """
+    """Whether each value has its type and is in its range; may raise TypeError."""
     return (
         type(usage.access) is type(usage.confirmations) is int
         and {type(usage.last_access), type(usage.evidence_at), type(usage.salience_at)}
