@@ -29,7 +29,7 @@ from engram.memory import Memory
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer, Reply
 from tests.fakes.scribe import material_of, scribe, task_of
-from tests.unit.test_people import entity
+from tests.unit.test_passes_entities import entity
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 FORMS = {

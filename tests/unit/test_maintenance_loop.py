@@ -8,7 +8,7 @@ import pytest
 
 from engram.errors import BadRequestError, ConflictError, NotFoundError
 from engram.vault import syscalls
-from tests.unit.test_people import entity
+from tests.unit.test_passes_entities import entity
 
 FADING = {"importance": 0.2, "confidence": 0.9}
 
