@@ -14,7 +14,14 @@ from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links, orphan_boxes
 from tests.fakes.openai_server import garbage
 from tests.fakes.scribe import material_of, scribe, task_of
-from tests.unit.test_passes_entities import consolidate, entity, plant, text, used, whole
+from tests.unit.test_passes_entities import (
+    consolidate,
+    entity,
+    plant,
+    text,
+    used,
+    whole,
+)
 
 
 @pytest.fixture
