@@ -1,6 +1,6 @@
-"""The vault kept in order: what fades, ends, doubles or belongs together.
+"""Maintenance: the runs that archive, merge, summarise and link memories.
 
-In: a snapshot of the vault and the time. Out: a run: planned, checked, recorded,
-undoable. `schedule.py` says when, `passes/` say what, `plan.py` gathers it, `run.py`
-carries it out. Start with `run.py`.
+In: a snapshot of the vault, and the time. Out: a run that is planned, recorded, applied
+and can be undone. `schedule.py` decides when, `passes/` propose changes, `plan.py`
+collects the permitted ones, `apply.py` writes them. Start with `run.py`.
 """

@@ -1,9 +1,8 @@
-"""The watch on the clock: whether the time it shows may be believed (design of the
-vault).
+"""The guard of the clock: detects a wall clock that was set wrong.
 
-Fading, expiry and the archive believe the clock on the wall. A clock that was set wrong
-would put a whole vault away in one night, so it is compared with one that nobody can
-set.
+Fading, expiry and the archive depend on the wall clock. A wrong one would archive a
+whole vault in one night, so it is compared with the time since the machine started,
+which cannot be set.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ UNBELIEVED = "nothing is believed to have aged until it has kept step for {:g} m
 
 
 def boottime() -> float:
-    """Seconds since the machine started, also those it slept."""
+    """Return the seconds since the machine started, sleep included."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -60,7 +59,7 @@ class ClockGuard:
         self._lines = len(self._readings)
 
     def look(self) -> None:
-        """Take a reading where the last one is long enough ago."""
+        """Take a reading if the last one is long enough ago."""
         now = self._now()
         if (
             self._readings
@@ -78,7 +77,7 @@ class ClockGuard:
             self.doubt()
 
     def doubt(self) -> str | None:
-        """Why nothing may be believed to have aged just now, or None."""
+        """Return why no memory may be taken for older now, or None."""
         if jump := clock_doubt([*self._readings, self._now()], self.policy):
             agree = UNBELIEVED.format(self.policy.lifecycle.clock_agree_minutes)
             self.health.report("clock", f"{jump}; {agree}")
@@ -90,9 +89,7 @@ class ClockGuard:
         return Reading(self.clock(), self.steady())
 
     def _keep(self, reading: Reading) -> None:
-        """Add a line; what fell out of the readings leaves the file once it is as much
-        as they are.
-        """
+        """Append a line; rewrite the file once half of it is older than a day."""
         if self._lines >= 2 * self.policy.lifecycle.clock_readings:
             disk.write_derived(self.path, jsonl.encode(map(_row, self._readings)))
             self._lines = len(self._readings)
@@ -123,7 +120,7 @@ def _row(reading: Reading) -> list[object]:
 
 
 def _known(path: Path) -> Iterator[Reading]:
-    """The readings in a file, those that make sense."""
+    """Yield the valid readings in a file."""
     try:
         raw = disk.read(path)
     except EngramError:

@@ -1,5 +1,5 @@
-"""Notes that consolidation makes: memories concluded from others, and questions to a
-person (rows A23, X8, X9).
+"""The notes that a run creates: concluded memories, and questions to a person (rows
+A23, X8, X9).
 """
 
 from __future__ import annotations
@@ -19,19 +19,17 @@ if TYPE_CHECKING:
 
 
 class NoteDrafts:
-    """Puts what passes conclude into the form of notes. Writes nothing."""
+    """Drafts of new notes. Writes nothing."""
 
     def __init__(self, note_writer: NoteWriter) -> None:
         self.note_writer = note_writer
 
     def placed(self, fact: Fact, taken: Collection[str]) -> Fact:
-        """A new memory with the path of its note; `taken` are paths that are planned
-        for others.
-        """
+        """Return a new memory with the path of its note, which is none of `taken`."""
         return replace(fact, path=self.note_writer.path_of(fact, taken))
 
     def note(self, fact: Fact, why: str) -> Create:
-        """The note of a new memory."""
+        """Return the note of a new memory."""
         zone = self.note_writer.settings.zone
         return Create(
             fact.path,
@@ -41,9 +39,7 @@ class NoteDrafts:
         )
 
     def case(self, case: NewCase, now: datetime) -> Create | None:
-        """The note that asks about two memories; None where it was asked or decided
-        before.
-        """
+        """Return the note that asks about two memories, None if a person was asked."""
         zone = self.note_writer.settings.zone
         if self.note_writer.told("decide", reviews.case_id(case.new.id, case.old.id)):
             return None

@@ -1,6 +1,4 @@
-"""Forecast: what becomes of memories that nobody touches, by the rules that the nightly
-run follows (`X10`).
-"""
+"""The forecast of unused memories, by the rules of the nightly run (`X10`)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Held runs: what a run would do beyond its bounds waits for a person's word in
-`review/` (law 6 of the model).
+"""Held runs: changes beyond the bounds of a run wait for approval in `review/` (law 6).
 
-Each held pass has one note with one box to tick, and `state/held.json` says which
-memories it is about: only what is planned for them again is done after a tick. A hold
-without an answer never applies; one that was rejected is not planned again. The ends of
-notes that engram did not write are proposed in the same notes, however few; while such
-a note waits, its pass proposes no more.
+Each held pass has one note with one box to tick, and `state/held.json` lists the
+memories it is about; after a tick, only changes of them that are planned again are
+made. A hold without an answer never applies; a rejected one is not planned again. The
+ends of notes that engram did not write are proposed in the same notes, however few;
+while such a note waits, its pass proposes no more.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class BoundedPlan:
 
 
 class Holds:
-    """Keeps the runs of one vault within their bounds. Belongs to the one writer."""
+    """The bounds and held passes of one vault. Belongs to the one writer."""
 
     def __init__(self, vault: Vault, zone: tzinfo, *, ask: bool) -> None:
         self.vault = vault
@@ -67,15 +66,15 @@ class Holds:
     # -- what waits --------------------------------------------------------------------
 
     def waiting(self) -> dict[str, list[str]]:
-        """The ids of the memories that each held pass would end or rewrite."""
+        """Return by pass the ids of the memories that wait for approval."""
         return self._state("waiting")
 
     def rejected(self) -> dict[str, list[str]]:
-        """The ids of the memories that a person let no pass of this name touch."""
+        """Return by pass the ids of the memories for which a person rejected it."""
         return self._state("rejected")
 
     def status(self) -> dict[str, str]:
-        """What is held, in words, by pass."""
+        """Return by pass, in words, what is held."""
         held = {
             name: f"a run about {_counted(len(ids), 'memory', 'memories')} waits for your word in {path_of(name)}"
             for name, ids in self.waiting().items()
@@ -96,9 +95,7 @@ class Holds:
     # -- a run within its bounds -------------------------------------------------------
 
     def closed(self) -> dict[str, frozenset[str]]:
-        """The memories that a pass of this name leaves alone: those of which a person
-        is asked, or said no.
-        """
+        """Return by pass the memories it must not touch: waiting or rejected ones."""
         waiting, rejected = self.waiting(), self.rejected()
         names = waiting.keys() | rejected.keys()
         return {
@@ -177,8 +174,9 @@ class Holds:
             draft.add("hold", FileWrite(STATE, raw, "what is held"))
 
     def _unanswered(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-        """What waits and what was rejected, by pass; a question whose note a person
-        deleted is rejected.
+        """Return the waiting and the rejected memories, by pass.
+
+        A question whose note a person deleted counts as rejected.
         """
         waiting, rejected = self.waiting(), self.rejected()
         for name in [one for one in waiting if not self.vault.exists(path_of(one))]:
@@ -207,9 +205,7 @@ class Holds:
     # -- a person's word ---------------------------------------------------------------
 
     def answered(self, name: str, *, rejected: bool) -> None:
-        """A hold is answered; where it was `rejected`, the pass never touches these
-        memories again.
-        """
+        """Record an answer; after a rejection the pass never touches these memories."""
         waiting, refused = self.waiting(), self.rejected()
         ids = waiting.pop(name, [])
         if rejected:
@@ -223,7 +219,7 @@ class Holds:
 
 
 def path_of(name: str) -> str:
-    """Where the note about a held pass stands."""
+    """Return the path of the note about a held pass."""
     return f"{reviews.FOLDER}/held-{name}.md"
 
 
@@ -258,7 +254,7 @@ def _line(one: Action) -> str:
 
 
 def _body(name: str, why: str, lines: Sequence[str]) -> str:
-    """What would be done to which memories, and the boxes."""
+    """Return the text of the note: the reason, the memories, and the boxes."""
     listed = list(lines[:LISTED])
     if len(lines) > LISTED:
         listed.append(f"- and {len(lines) - LISTED} more")
@@ -274,7 +270,7 @@ def _body(name: str, why: str, lines: Sequence[str]) -> str:
 def _state_bytes(
     state: Mapping[str, Mapping[str, Sequence[str]]], vault: Vault
 ) -> bytes:
-    """The bytes of the state, b'' where they stand already or say nothing at all."""
+    """Return the bytes of the state, b'' where nothing changes."""
     raw = (json.dumps(state, indent=1, sort_keys=True) + "\n").encode()
     if vault.exists(STATE):
         return raw if vault.read(STATE) != raw else b""

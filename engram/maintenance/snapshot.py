@@ -1,6 +1,4 @@
-"""What the passes of consolidation are shown of the vault (row X23; design of the model
-§5).
-"""
+"""The snapshot of the vault from which a run plans (row X23)."""
 
 from __future__ import annotations
 
@@ -39,8 +37,10 @@ _LINKED = frozenset({"archive", "facts", "entities", "review"})
 
 
 class Snapshot(VaultReader):
-    """Looks at one vault for the passes. Belongs to the one writer; `answers` are what
-    a model said before.
+    """Reads one vault for the passes. Belongs to the one writer.
+
+    `answers` caches the answers of a model; `failed` has by question why one could not
+    be read.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class Snapshot(VaultReader):
         )
 
     def view(self, now: datetime, cadence: Cadence | None = None) -> PassView:
-        """What the passes see at `now`: by day and night without what only fading asks
-        for, whose source a memory has.
+        """Return the view of the passes at `now`.
 
-        A talk that goes on needs no memories but promises.
+        A light or talk run gets no vectors and sources, which only fading needs; while
+        no conversation ended, a talk run gets promises alone.
         """
         whole = cadence not in {"light", "talk"}
         telling = cadence in {"talk", "nightly"}
@@ -124,7 +124,7 @@ class Snapshot(VaultReader):
         )
 
     def near(self, fact: Fact) -> Sequence[Neighbour]:
-        """What is near a memory, as it was found when either of them was new."""
+        """Return the neighbours of a memory, from the cache."""
         return self.neighbour_cache.near(fact)
 
     def statements(self) -> Mapping[str, str]:
@@ -182,7 +182,7 @@ class Snapshot(VaultReader):
             )
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:
-        """Why a note is not to be touched now: somebody else wrote in it a moment ago."""
+        """Return a check whether somebody else just wrote in the note at a path."""
         rest = self.settings.policy.files.quiet_seconds
         return lambda path: (
             None if self.vault.is_at_rest(path, now, rest) else "somebody is at it"

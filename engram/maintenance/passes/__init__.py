@@ -1,9 +1,8 @@
-"""Passes: what keeps a vault in order, one small function after another (design of the
-model §5).
+"""The passes: pure functions from a `PassView` and the time to a list of steps.
 
-A pass is pure: it looks at a `PassView` at one moment and says what it would change,
-and why; the runner decides whether, and does it. What one pass plans the next one sees,
-although nothing is written yet.
+A step is a change with its reason. `plan.py` decides whether it is permitted, and gives
+the next pass a view in which it is done, although nothing is written yet. `steps.py`
+has the steps, `view.py` the view, and the other modules the passes themselves.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Who and what memories are about: notes united, described, carded, bridged (rows A33,
-B11–B14, C13, C14, D9).
+"""Entity notes: united, described, with cards and bridges (rows A33, B11–B14, C13, C14,
+D9).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What passes share that tell something from memories: which count, how a model is
-asked, what is told already.
+"""Generated text: the memories it may use, the question, and the blocks it fills.
 
-Told is what lasts, public and first-hand: nothing of one persona alone, nothing that
-consolidation concluded. `state/portraits.json` keeps from what each block was made, so
-that it is made again only when that changed.
+It uses public, first-hand memories: none of one persona alone, none that maintenance
+concluded. `state/portraits.json` records the sources of each block, so that a block is
+generated again only when they changed.
 """
 
 from __future__ import annotations

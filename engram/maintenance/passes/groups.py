@@ -1,5 +1,5 @@
-"""Which memories lie together, and how questions about them are put (rows A21, A22,
-A28, D9, X23).
+"""Groups of similar memories, and the questions about them (rows A21, A22, A28, D9,
+X23).
 """
 
 from __future__ import annotations

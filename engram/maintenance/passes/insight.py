@@ -1,9 +1,9 @@
-"""What follows from several memories, and which still hold (rows A23, B15, C21, D9,
-D10, E17, X22).
+"""Conclusions from several memories, and checks whether memories still hold (rows A23,
+B15, C21, D9, D10, E17, X22).
 
-What is concluded is a memory of origin `synthesized`: no evidence for anything, and no
-conclusion rests on it. It comes only with the archiving of at least one memory that it
-rests on, so that their number never rises.
+A conclusion has the origin `synthesized`: it is no evidence, and nothing is concluded
+from it. At least one of its sources is archived with it, so that the number of memories
+never rises.
 """
 
 from __future__ import annotations

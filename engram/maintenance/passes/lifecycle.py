@@ -1,8 +1,7 @@
-"""The passes that need no model: what time and use make of memories, and what has to be
-tidied (rows C16–C20, D7, D9).
+"""The passes without a model: promotion, expiry, archive, topics, edges and logs (rows
+C16–C20, D7, D9).
 
-Each says in words why. What a rule of a life decides stands in `core/lifecycle`; here
-it becomes a change to a note. The name of a pass is the action in the log.
+`core/lifecycle` decides; here the decision becomes a change of a note, with its reason.
 """
 
 from __future__ import annotations

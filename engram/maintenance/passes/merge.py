@@ -1,9 +1,8 @@
-"""Memories that say the same, or that cannot both hold (rows A21, A22, A28, C12, X22,
-X23).
+"""Duplicates and contradictions (rows A21, A22, A28, C12, X22, X23).
 
-By words alone only equal words are one. What a model says is carried out where it is
-sure and no person stands by the memory that would end; else a person is asked. No file
-goes, no memory is made.
+Without a model only very similar statements are merged. The verdict of a model is
+applied where it is sure and the memory that would end does not belong to a person; else
+a person is asked. No file is deleted, no memory is created.
 """
 
 from __future__ import annotations

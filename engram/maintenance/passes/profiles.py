@@ -1,9 +1,8 @@
-"""The two notes about the conversation's own sides: who the user is, how the assistant
-is to be (rows C15, C19).
+"""The profile of the user and the standing instructions for the assistant (rows C15,
+C19).
 
-Both grow by a line for each memory. When one gets too long a model puts it into fewer
-words; without a model the profile leaves out what tells least, and the other stops
-growing.
+Both have a line for each memory. When one gets too long a model shortens it; without a
+model the profile leaves out the least important lines, and the other stops growing.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The passes that tell conversations in short (rows A27, E9–E12; design of the model
-§6).
+"""Summaries of conversations, and the persona summary (rows A27, E9–E12).
 
-Each asks a model and, where there is none, tells what can be told in the talk's own
-words. A talk's turns are never touched: only keys of the front matter and what stands
-between our markers, and of that only what nobody else wrote. `state/sessions.json` says
-what was ours.
+Each pass asks a model; without one it uses sentences of the conversation. The turns are
+never changed: only keys of the front matter and generated blocks, and of those only
+what no person edited. `state/sessions.json` records the generated text.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a pass may plan: a change of a note or of what stands beside the notes, a
-question, a word on a memory.
+"""The steps that a pass may return: changes of notes and other files, questions and
+findings.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from engram.core.actions import Proposal
 
 TRASH = ".trash"
-"""Where a note lies that is no memory any more."""
+"""The folder of removed notes, which only `engram purge --trash` empties."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileWrite:
-    """Plan what a file that is no note is to hold from now on; None: it goes."""
+    """Replace the content of a file that is not a note; None deletes it."""
 
     path: str
     content: bytes | None
@@ -29,7 +29,7 @@ class FileWrite:
 
 @dataclass(frozen=True, slots=True)
 class EdgeUpdate:
-    """Plan to write down what a tie is worth by now."""
+    """Replace an edge of the graph, with its confidence as of now."""
 
     edge: Edge
     why: str
@@ -37,7 +37,7 @@ class EdgeUpdate:
 
 @dataclass(frozen=True, slots=True)
 class NewEdge:
-    """Plan a tie that is not there yet."""
+    """Add an edge to the graph."""
 
     edge: Edge
     why: str
@@ -45,10 +45,10 @@ class NewEdge:
 
 @dataclass(frozen=True, slots=True)
 class ModelQuestion:
-    """Plan to ask a model: the prompt file `task`, what it is about as JSON, and why.
+    """Ask a model: the prompt file `task`, its material as JSON, and the reason.
 
-    A pass that finds no answer in its view asks; the runner has the question answered
-    and plans again. The same question has one answer, so that a second run asks nothing
+    A pass asks where its view has no answer; the question is answered and the run is
+    planned again. Equal questions share one answer, so that a second run asks nothing
     and changes nothing.
     """
 
@@ -58,16 +58,15 @@ class ModelQuestion:
 
     @property
     def key(self) -> str:
-        """What the answer is kept under: equal for equal questions."""
+        """The key of the answer, equal for equal questions."""
         return hashlib.sha256(f"{self.task}\n{self.material}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """Plan a note for a memory that was concluded from others; `fact` without path.
-    `by` is the pass, for its limit.
+    """Create a memory concluded from others; `fact` has no path yet.
 
-    `usage` is what its use starts with.
+    `by` is the pass, for its limit; `usage` is the first usage of the memory.
     """
 
     fact: Fact
@@ -78,9 +77,7 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True)
 class NewCase:
-    """Plan a note that asks a person which of two memories is true (`X9`); a pair is
-    asked about once.
-    """
+    """Ask a person which of two memories is true (`X9`), once for each pair."""
 
     new: Fact
     old: Fact
@@ -89,8 +86,9 @@ class NewCase:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Plan to say something of a memory, and to change nothing; `refused` is what was
-    proposed and is not to be.
+    """Report something about a memory without a change.
+
+    `refused` is the proposal that the rules of actions rejected, if any.
     """
 
     memory: str
@@ -101,22 +99,21 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ChangeGroup:
-    """Plan steps that are done together or not at all, what is kept first: no memory
-    goes before its words stand.
+    """Make changes together or not at all, new notes first.
+
+    So no memory is archived before the memory that replaces it is written.
     """
 
     steps: tuple[Edit | Move | NewMemory, ...]
 
 
 Answer = Mapping[str, Any]
-"""What a model said to an `ModelQuestion`, read and checked; empty where it said
-nothing of use.
-"""
+"""The checked answer to a `ModelQuestion`; empty where it has nothing of use."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorPrecision:
-    """Plan how exactly the vectors of these memories are kept, by id."""
+    """Change the precision and tier of vectors, by the id of the memory."""
 
     stored: Mapping[str, Stored]
     why: str

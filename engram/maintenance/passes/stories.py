@@ -1,8 +1,7 @@
-"""Storylines and macros: how something went on over days, and over months (row B1).
+"""Storylines and macros: what happened to an entity over days, and over months (row B1).
 
-A storyline has an anchor, somebody or something that memories are about, and the days
-from one long silence to the next. So an anchor may have several, and a macro holds them
-together.
+A storyline covers an entity, its anchor, from one long silence to the next. An anchor
+may have several, and a macro lists them.
 """
 
 from __future__ import annotations

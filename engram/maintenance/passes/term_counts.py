@@ -1,6 +1,4 @@
-"""The terms that memories hold, read once and kept as long as the process lives (rows
-C20, D9).
-"""
+"""The terms of memories, cached for the life of the process (rows C20, D9)."""
 
 from __future__ import annotations
 
@@ -21,8 +19,9 @@ _LETTERS = 2
 
 
 class TermCounts:
-    """How often each term is said, and in how many active memories. What was counted
-    once is not read again.
+    """The frequency of each term, and the number of active memories that have it.
+
+    Updated from the memories that changed.
     """
 
     def __init__(self) -> None:

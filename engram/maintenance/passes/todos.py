@@ -1,5 +1,6 @@
-"""The passes about promises: kept, given up, or become a habit (row E16). Nothing is
-thrown away here.
+"""Promises that are kept, given up, or become a habit (row E16).
+
+Nothing is deleted here.
 """
 
 from __future__ import annotations

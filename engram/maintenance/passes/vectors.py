@@ -1,8 +1,7 @@
-"""How exactly the vectors of memories are kept: by tier and by what is retained of them
-(rows C29, D12).
+"""Tier and precision of vectors, from use and retention (rows C29, D12).
 
-Neither is in a note, and neither hides anything: a vector in fewer bits is found and
-compared as any other.
+Neither is in a note, and neither hides a memory: a vector in fewer bits is compared as
+any other.
 """
 
 from __future__ import annotations

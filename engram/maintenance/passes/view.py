@@ -1,6 +1,4 @@
-"""What a pass sees of the vault, and how that looks once the steps of those before it
-are done.
-"""
+"""The view of the vault that a pass gets, with the planned steps of earlier passes."""
 
 from __future__ import annotations
 
@@ -65,11 +63,9 @@ class MemoryState:
 
 
 class VaultReader:
-    """How a pass looks into the vault beyond the memories it is shown; as it stands
-    here, into an empty one.
+    """Read access of a pass to the vault; this class reads an empty one.
 
-    `tally` counts the terms of memories and `terms` gives those of each; kept from one
-    view to the next, they tell what they would tell anew.
+    `tally` counts the terms of all memories, `terms` caches those of each.
     """
 
     def __init__(self) -> None:
@@ -77,13 +73,11 @@ class VaultReader:
         self.terms = TermCache()
 
     def read(self, path: str) -> bytes:  # noqa: ARG002
-        """What stands in a file of the vault, b'' where there is none."""
+        """Return the bytes of a file of the vault, b'' for none."""
         return b""
 
     def page(self, path: str) -> Page | None:  # noqa: ARG002
-        """The note at `path` that is no memory; None where there is none, or one that
-        cannot be read.
-        """
+        """Return the note at `path` that is no memory; None if missing or unreadable."""
         return None
 
     def pages(self, folder: str) -> Sequence[str]:  # noqa: ARG002
@@ -91,9 +85,7 @@ class VaultReader:
         return ()
 
     def linking(self, name: str) -> Sequence[str]:  # noqa: ARG002
-        """The paths of the notes that a person wrote with a link to the note of this
-        name.
-        """
+        """Return the paths of other notes that link to the note of this name."""
         return ()
 
     def near(self, fact: Fact) -> Sequence[Neighbour]:  # noqa: ARG002
@@ -101,9 +93,7 @@ class VaultReader:
         return ()
 
     def statements(self) -> Mapping[str, str]:
-        """The content hashes of memories by id, as far as they are known without
-        working them out.
-        """
+        """Return the content hashes of memories by id, as far as they are stored."""
         return {}
 
     def believed(self, fact: Fact) -> float:  # noqa: ARG002
