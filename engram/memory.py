@@ -1,9 +1,8 @@
-"""Memory: one vault in one process, its life and its files, and the way to every
-operation.
+"""Memory: one vault in one process. It opens, wires and closes; the parts do the rest.
 
-Reading operations and `observe` may be called from any thread; everything that writes
-notes belongs to one thread at a time: the daemon's writer, or the caller where no
-daemon runs.
+Operations that read, and `observe`, may be called from any thread. Everything that
+writes notes belongs to one thread at a time: the writer of a daemon, or the caller where
+no daemon runs.
 """
 
 from __future__ import annotations
@@ -11,16 +10,13 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.core import trust
 from engram.core.language.echo import HandedOut
-from engram.core.records import Fact
 from engram.errors import (
-    ConflictError,
     EngramError,
     Health,
     LockedError,
@@ -36,6 +32,7 @@ from engram.maintenance.run import Maintenance
 from engram.maintenance.schedule import Schedule
 from engram.operations.cases import CaseReader
 from engram.operations.explain import Explainer
+from engram.operations.file_sync import FileSync
 from engram.operations.health import HealthOperations
 from engram.operations.memories import MemoryOperations
 from engram.operations.notes import NoteEditor
@@ -55,31 +52,24 @@ from engram.pipeline.write import NoteWriter
 from engram.recall.context import ContextBuilder
 from engram.vault import disk, location, locks, template
 from engram.vault.journal import Journal
-from engram.vault.paths import printable as shown_path
 from engram.vault.store import Vault
 from engram.vault.usage import UsageLog, device_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.core.records import Problem
-    from engram.index.update import Diff
     from engram.operations.table import Operation
     from engram.pipeline.executor import Executor
 
 log = logging.getLogger("engram.memory")
-LOGGED = 20
-"""So many places of new problems are logged at once; `engram doctor` has all of them.
-"""
 UNLOCKED = (
     "the file system of the vault cannot lock folders ({why}); only the state folder keeps a second writer away, so "
     "run no daemon with another ENGRAM_HOME or on another machine on this folder"
 )
 INJECTED = "injected.json"
 OWN = "own-writes.json"
-FROZEN = "many notes vanished at once; nothing is believed deleted until you say `engram doctor --accept-deletions`"
 
 
 def utc_now() -> datetime:
@@ -90,8 +80,9 @@ def utc_now() -> datetime:
 class Memory:
     """One vault with its journal and index. `start` before use, `close` after.
 
-    `clock` is the time of the wall, `steady` what it is checked against, `monotonic` by
-    what a file that is gone is waited for; all are handed in by tests and simulations.
+    `executor` does the work between calls. `clock` is the wall clock, `steady` (seconds)
+    the clock that it is checked against, `monotonic` (seconds) times the second look at
+    files that are gone; tests and simulations pass clocks of their own.
     """
 
     def __init__(
@@ -109,8 +100,6 @@ class Memory:
         self._monotonic = monotonic
         self.executor = executor or Inline()
         self.health = Health()
-        self._as_git_left = False
-        self._look_due = time.monotonic()
         self.handed_out = HandedOut(settings.policy.echo)
 
     # -- life --------------------------------------------------------------------------
@@ -226,7 +215,10 @@ class Memory:
         )
         cases = CaseReader(self.vault, self.index, settings)
         self.review_queue = ReviewQueue(self.note_writer, cases, order, self.clock)
-        editor = NoteEditor(self.note_writer, self.clock, self.rescan)
+        self.files = FileSync(
+            self.reconciler, self.review_queue, self.readiness, self.commits
+        )
+        editor = NoteEditor(self.note_writer, self.clock, self.files.rescan)
         self.memory_operations = MemoryOperations(
             editor, self.reconciler.forgetting, self.review_queue, self.usage_tracker
         )
@@ -258,12 +250,12 @@ class Memory:
             entity_writer,
             self.extractor,
             self.maintenance_loop,
-            self.rescan,
+            self.files.rescan,
         )
         self._handlers = handlers(
             {
                 "turns": self.pipeline,
-                "scanner": self,
+                "files": self.files,
                 "memories": self.memory_operations,
                 "statements": statements,
                 "explainer": explainer,
@@ -289,49 +281,21 @@ class Memory:
         # else what a run did that was cut short passes for a person's doing
         self.maintenance_loop.order.recover()
         self.usage_tracker.refresh(self.clock())
-        unsure = self.rescan(None)
-        if not self.executor.attended:
-            self._look_again(unsure)
-            unsure = set()
-        if not self._as_git_left:  # then the list of hashes is that of this commit
-            self._meet_unrecorded()
+        unsettled: set[Path] = set()
+        if self.executor.attended:
+            unsettled = self.files.rescan(None)
+        else:
+            self.files.rescan_settled(None)
+        self.files.meet_unrecorded()
         self.note_writer.seed()
         self.commits.passing()
         self.readiness.set_compared(compared=True)
-        return unsure
-
-    def _meet_unrecorded(self) -> None:
-        """Record that engram meets those notes now that neither the action log nor the
-        usage log knows.
-
-        A crash may have taken the log row of a note that engram wrote.
-        """
-        births, met = self.note_writer.births(), self.usage_tracker.usage_log.first_met
-        unknown = [
-            name
-            for name in self.index.catalog.fact_ids()
-            if name not in births and met(name) is None
-        ]
-        facts = (
-            [
-                unit
-                for unit in self.index.units(unknown).values()
-                if isinstance(unit, Fact)
-            ]
-            if unknown
-            else []
-        )
-        self.usage_tracker.meet(facts, births, self.clock(), self.settings.zone)
+        return unsettled
 
     @property
     def ready(self) -> bool:
         """Whether the catalogue knows what is in the vault."""
         return self.readiness.ready
-
-    def _look_again(self, unsure: set[Path]) -> None:
-        if unsure:
-            time.sleep(self.settings.policy.files.settle_most_seconds)
-            self.rescan(unsure)
 
     def embed(self) -> bool:
         """Give a share of the units that have none their vectors, in any thread;
@@ -427,10 +391,10 @@ class Memory:
         alone = not self.executor.attended
         if alone:
             self.between()
-        stale = alone and time.monotonic() > self._look_due
+        stale = alone and time.monotonic() > self.files.look_due
         unread = (alone or operation.writes) and not self.index.scanner.generation
         if self.readiness.compared and (stale or unread):
-            self.rescan(None)
+            self.files.rescan(None)
 
     def between(self) -> None:
         """What is due whatever else is done: look at the clock, commit the operation
@@ -438,97 +402,5 @@ class Memory:
         """
         self.clock_guard.look()
         if self.pipeline.take_filed_again():
-            self._obey(None)
+            self.files.apply_answers(None)
         self.commits.settle()
-
-    # -- files -------------------------------------------------------------------------
-
-    def rescan(
-        self, paths: Collection[Path] | None, *, accept_deletions: bool = False
-    ) -> set[Path]:
-        """Take in what changed on disk, everywhere or only below `paths`; a person's
-        deeds are obeyed (X3, X8, X9).
-
-        The paths given back want another look after `settle_most_seconds`: gone, or
-        still being written.
-        """
-        policy, began = self.settings.policy.files, time.monotonic()
-        now = self.clock()
-        if self.vault.was_exchanged:
-            fix = "Put the vault back, or start again with what stands there."
-            raise NotFoundError(
-                "another folder stands in the vault's place",
-                where=str(self.settings.vault),
-                fix=fix,
-            )
-        with self.readiness.reading():
-            self.vault.settle_leftovers(now, policy.quiet_seconds)
-            diff = self.index.scan(paths, accept_deletions=accept_deletions)
-        self._record_user_changes(diff)
-        if diff.problems:
-            log.warning("%s; `engram doctor` names them", self._counted(diff.problems))
-        done, idle = time.monotonic(), not (diff.added or diff.changed)
-        self._look_due = done + max(
-            policy.look_seconds, (done - began) / policy.look_share if idle else 0.0
-        )
-        self._as_git_left = diff.checked_out
-        if diff.checked_out:
-            self.reconciler.box_writer.reload()
-        self.health.report("leftover", "; ".join(self.vault.unsettled.values()))
-        self.health.report("frozen", FROZEN if diff.frozen else "")
-        # git and sync tools bring tombstones of another time or machine
-        if paths is None:
-            self.index.tombstones.reload()
-            self.reconciler.entity_writer.refresh()
-            self.usage_tracker.refresh(now, restore=not diff.checked_out)
-        if diff.added or diff.edited or diff.deleted:
-            self.note_writer.seed()
-        if diff.added:
-            added = self.index.catalog.facts_at(diff.added)
-            self.usage_tracker.meet(
-                added, self.note_writer.births(), now, self.settings.zone
-            )
-        self.note_writer.untie(diff.deleted)
-        self.note_writer.conflicts.found(diff.conflicts)
-        self.note_writer.conflicts.ask(now)
-        self._obey(paths)
-        self.commits.done("by hand", "follow what a person did by hand")
-        return {self.settings.vault / path for path in diff.pending}
-
-    def _record_user_changes(self, diff: Diff) -> None:
-        """Record what the user edited and deleted, then let the catalogue forget it."""
-        if diff.edited:
-            self.memory_operations.edited(diff.edited)
-        if diff.deleted:
-            self.memory_operations.gone(diff.deleted)
-        self.index.scanner.acknowledge(diff)
-
-    def _counted(self, problems: Sequence[Problem]) -> str:
-        """New problems in words: how many of each code, with their places where the log
-        may hold content.
-        """
-        counts = Counter(problem.code for problem in problems)
-        found = f"problems in files: {', '.join(f'{code} {number}' for code, number in sorted(counts.items()))}"
-        places = ", ".join(shown_path(problem.path) for problem in problems[:LOGGED])
-        return f"{found} ({places})" if self.settings.log_content else found
-
-    def _obey(self, paths: Collection[Path] | None) -> None:
-        """Carry out what a person ticked in review, everywhere or only below `paths`
-        (`X9`).
-        """
-        self.health.report("review", "; ".join(self.review_queue.obey(paths).values()))
-
-    def reindex(self) -> dict[str, Any]:
-        """Throw every derived store away and read the vault again (row X20).
-
-        First what people did meanwhile is obeyed: with the catalogue goes the memory of
-        how the files were.
-        """
-        began = time.monotonic()
-        self._look_again(self.rescan(None))
-        if self.health.problem("frozen"):
-            raise ConflictError(FROZEN, fix="Then reindex.")
-        with self.readiness.reading():
-            self.index.rebuild()
-        self.note_writer.seed()
-        return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}

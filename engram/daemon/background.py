@@ -237,7 +237,7 @@ class Background:
         with self._lock:
             paths, self._dirty, self._rescanning = self._dirty, set(), False
         try:
-            unsure = self.memory.rescan(paths)
+            unsure = self.memory.files.rescan(paths)
         except Exception:
             with self._lock:  # the next change looks at these as well
                 self._dirty = (

@@ -7,10 +7,9 @@ asked for it; each is a row of the action log (rows A26, C24, D7, D8, E16, X8).
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from engram.core import dedup, lifecycle, todos
+from engram.core import lifecycle, todos
 from engram.core.language.secrets import redact
 from engram.core.records import Edit, Fact, FiledTurn
 from engram.errors import BadRequestError, ConflictError, EngramError
@@ -19,9 +18,9 @@ from engram.pipeline.write import KNOWN, deed
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping
+    from datetime import datetime
 
-    from engram.index.update import EditedFact
     from engram.operations.notes import Keys, NoteEditor
     from engram.operations.review import ReviewQueue
     from engram.pipeline.forgetting import Forgetting
@@ -265,38 +264,6 @@ class MemoryOperations:
         """The path of the session file that holds a turn, or ''."""
         place = self.index.catalog.places([turn]).get(turn)
         return place[0] if place else ""
-
-    # -- the user's own edits ----------------------------------------------------------
-
-    def edited(self, edits: Sequence[EditedFact]) -> None:
-        """Record that a user edited these notes, before the index takes the edits in.
-
-        A status that they set or removed sets or lifts tombstones. A change that this
-        program wrote before it ended, and did not index, is not logged as an edit.
-        """
-        now = self.clock()
-        for edit in edits:
-            was_forgotten = edit.before.status == "forgotten"
-            is_forgotten = edit.after.status == "forgotten"
-            if is_forgotten and not was_forgotten:
-                self.forgetting.entomb([edit.after], now, SET_STATUS)
-            elif was_forgotten and not is_forgotten:
-                self.forgetting.restore(edit.after.id, now, SET_STATUS)
-            at = self.vault.edited_at(edit.after.path)
-            edited_at = datetime.fromtimestamp(at, UTC) if at else None
-            self.usage_tracker.attested(edit.after.id, now, edited_at)
-        by_user = [
-            edit.after.id
-            for edit in edits
-            if not dedup.is_own_change(edit.before, edit.after)
-        ]
-        self.note_writer.explain(
-            [deed(now, "edit", name, "a person edited the note") for name in by_user]
-        )
-
-    def gone(self, gone: Collection[Fact]) -> None:
-        """Record that a user deleted these notes, before the index removes them."""
-        self.forgetting.entomb_deleted(gone, self.clock())
 
 
 def _check_update(pinned: bool | None, status: str | None, layer: str | None) -> None:  # noqa: FBT001

@@ -490,7 +490,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "reindex",
-        "scanner.reindex",
+        "files.reindex",
         "POST",
         "/v1/reindex",
         "rebuild every derived store from the vault",

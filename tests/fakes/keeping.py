@@ -123,7 +123,7 @@ class Keeping:
             self.memory.note_writer.explain(
                 [row | {"run": "planted"} for row in rows]
             )  # what is of a run teaches nothing
-        self.memory.rescan(None)
+        self.memory.files.rescan(None)
         return [fact.id for fact in made]
 
     def used(self, name, *, days=0.0, access=1, **changes):

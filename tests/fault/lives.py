@@ -233,8 +233,8 @@ class Life:
 
     def rescan(self) -> None:
         """Twice, since a file must be missed twice before it is believed gone."""
-        self.memory.rescan(None)
-        self.memory.rescan(None)
+        self.memory.files.rescan(None)
+        self.memory.files.rescan(None)
 
     def tick(self, stem: str, answer: str) -> bool:
         """A person ticks an answer in the open question about that statement; whether

@@ -15,8 +15,8 @@ from works import DeedsWork, IngestWork, ReindexWork
 from engram.errors import EngramError
 from engram.index.search import Index
 from engram.ingest.intake import Intake
-from engram.memory import Memory
-from engram.operations.memories import MemoryOperations
+from engram.operations.file_sync import FileSync
+from engram.pipeline.forgetting import Forgetting
 from engram.pipeline.process import TurnPipeline
 from engram.pipeline.write import NoteWriter
 from engram.vault.journal import Journal
@@ -48,20 +48,24 @@ def log_or_nothing(self, path, write):
     write()
 
 
-def tombstone_last(self, gone):
+def entomb_later(self, facts, _now):
     """A deletion is acknowledged first and recorded afterwards, in a later step."""
-    self._told = [*getattr(self, "_told", ()), *gone]
+    self._later = [*getattr(self, "_later", ()), *facts]
 
 
-def rescan_then_tell(self, paths, *, accept_deletions=False, honest=Memory.rescan):
-    left = honest(self, paths, accept_deletions=accept_deletions)
-    operations = self.memory_operations
-    told, operations._told = getattr(operations, "_told", []), []
-    if told:
-        operations.forgetting.entomb(
-            told, self.clock(), "a person deleted the note", only="turns"
-        )
-    return left
+def rescan_then_entomb(
+    self,
+    paths,
+    *,
+    accept_deletions=False,
+    honest=FileSync.rescan,
+    entomb=Forgetting.entomb_deleted,
+):
+    unsettled = honest(self, paths, accept_deletions=accept_deletions)
+    later, self.forgetting._later = getattr(self.forgetting, "_later", []), []
+    if later:
+        entomb(self.forgetting, later, self.clock())
+    return unsettled
 
 
 def forgets_waiting(self):
@@ -113,8 +117,8 @@ def test_facts_without_a_session_file_are_found_undisturbed(arena, monkeypatch):
 
 def test_a_tombstone_after_the_acknowledgement_is_found_by_a_kill(arena, monkeypatch):
     """A deleted statement could come back after a crash."""
-    monkeypatch.setattr(MemoryOperations, "gone", tombstone_last)
-    monkeypatch.setattr(Memory, "rescan", rescan_then_tell)
+    monkeypatch.setattr(Forgetting, "entomb_deleted", entomb_later)
+    monkeypatch.setattr(FileSync, "rescan", rescan_then_entomb)
     # few calls lie between the two
     found(arena, DeedsWork(caches=("kept",)), kill_everywhere, 2 * KILLS)
 

@@ -475,7 +475,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def rescan(self) -> None:
         with self.extraction():
-            self.memory.rescan(None)
+            self.memory.files.rescan(None)
         self.seen()
 
     @rule(back=st.booleans())

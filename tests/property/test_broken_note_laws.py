@@ -133,10 +133,10 @@ def test_no_edit_makes_recall_tell_what_is_not_in_the_file(
     target = memory.settings.vault / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(good)
-    memory.rescan(None)
+    memory.files.rescan(None)
     if not known:
         target.unlink()
-        memory.rescan(None)
+        memory.files.rescan(None)
         memory.index.scanner.scan(None, accept_deletions=True)
         memory.index.rebuild()
     raw = edited(good.encode(), edits)
@@ -159,6 +159,6 @@ def test_no_edit_makes_recall_tell_what_is_not_in_the_file(
             }
             assert all(hit["fault"] for hit in hers + mine if hit["path"] == path)
         json.dumps(memory.call("doctor", {}), ensure_ascii=False).encode()
-        memory.rescan(None)
+        memory.files.rescan(None)
     assert target.read_bytes() == raw
     assert set(memory.health.problems()) <= {"frozen"}

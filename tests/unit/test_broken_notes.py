@@ -88,7 +88,7 @@ def test_a_broken_note_says_what_stands_in_it_under_its_last_good_keys(
     """It keeps id, persona and category; it is mended without a trace but the change of
     its words.
     """
-    memory.rescan(None)
+    memory.files.rescan(None)
     raw, code = broken(name)
     note.write_bytes(raw)
     for _ in range(2):  # before the watcher came, and after
@@ -105,7 +105,7 @@ def test_a_broken_note_says_what_stands_in_it_under_its_last_good_keys(
         )
         assert told(memory) == []
         assert told(memory, standing=trust.OWNER) == []
-        memory.rescan(None)
+        memory.files.rescan(None)
     assert [
         one["code"]
         for one in memory.call("doctor", {})["findings"]
@@ -115,7 +115,7 @@ def test_a_broken_note_says_what_stands_in_it_under_its_last_good_keys(
         assert memory.call("consolidate", {"cadence": cadence})["failures"] == {}
     assert note.read_bytes() == raw
     note.write_bytes(GOOD.replace("tea", "milk").encode())
-    memory.rescan(None)
+    memory.files.rescan(None)
     (hit,) = told(memory, persona="luna")
     assert (hit["key"], hit["text"], hit["fault"]) == (ID, "Anna drinks milk.", "")
     assert memory.vault.tombstones() == set()
@@ -145,7 +145,7 @@ def test_without_last_good_keys_a_broken_note_is_the_owners(
     memory.call("consolidate", {"cadence": "nightly"})
     assert note.read_bytes() == raw
     note.write_text(GOOD)
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert [hit["key"] for hit in told(memory, persona="luna")] == [ID]
     assert told(memory, standing=trust.OWNER) == []
     assert log(memory) == []
@@ -155,16 +155,16 @@ def test_a_rebuild_loses_the_last_good_keys_and_mending_brings_the_memory_back(
     memory, note
 ):
     """They stand in the catalogue, which is derived; usage goes by the id and is kept."""
-    memory.rescan(None)
+    memory.files.rescan(None)
     told(memory, persona="luna")
     used = memory.call("show", {"id": ID})["usage"]["access"]
     note.write_bytes(broken("a tab")[0])
-    memory.rescan(None)
+    memory.files.rescan(None)
     memory.call("reindex", {})
     assert told(memory, persona="luna") == []
     assert told(memory, standing=trust.OWNER)[0]["fault"]
     note.write_text(GOOD)
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert memory.call("show", {"id": ID})["usage"]["access"] == used
     assert memory.vault.tombstones() == set()
     # of the time before the rebuild: tea became milk
@@ -173,13 +173,13 @@ def test_a_rebuild_loses_the_last_good_keys_and_mending_brings_the_memory_back(
 
 def test_a_broken_note_may_be_moved_and_deleted(memory, settings, note):
     """Moved it keeps its keys; deleted it is forgotten like any other."""
-    memory.rescan(None)
+    memory.files.rescan(None)
     note.write_bytes(broken("a tab")[0])
-    memory.rescan(None)
+    memory.files.rescan(None)
     moved = settings.vault / "facts" / "2026-11-02" / "mine.md"
     moved.parent.mkdir()
     note.rename(moved)
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert [(hit["key"], hit["path"]) for hit in told(memory, persona="luna")] == [
         (ID, "facts/2026-11-02/mine.md")
     ]
@@ -191,10 +191,10 @@ def test_a_forgotten_statement_is_not_told_because_its_note_broke(
 ):
     """With its keys its status is lost; the tombstone is not."""
     note.write_text(GOOD.replace("persona: luna\n", ""))
-    memory.rescan(None)
+    memory.files.rescan(None)
     memory.call("forget", {"id": ID})
     note.write_bytes(note.read_bytes().replace(b"status:", b"\tstatus:"))
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert told(memory, standing=trust.OWNER) == []
     memory.call("reindex", {})
     assert told(memory, standing=trust.OWNER) == []
@@ -207,14 +207,14 @@ def test_a_file_without_text_says_nothing_and_is_mended_whole(memory, note, raw)
     """Emptied, full of zeros, without a statement: the old sentence is not told, nor is
     the memory lost.
     """
-    memory.rescan(None)
+    memory.files.rescan(None)
     note.write_bytes(raw)
     for _ in range(2):
         assert told(memory, persona="luna") == []
         assert told(memory, standing=trust.OWNER) == []
-        memory.rescan(None)
+        memory.files.rescan(None)
     note.write_text(GOOD)
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert [hit["text"] for hit in told(memory, persona="luna")] == ["Anna drinks tea."]
     assert memory.vault.tombstones() == set()
     assert log(memory) == []
@@ -248,9 +248,9 @@ def test_a_session_file_keeps_its_persona_and_says_its_turns_as_they_stand(
         assert hit["text"] == "The lighthouse is blue."
         assert "shown with its last good keys" in hit["fault"]
         assert told(memory, "lighthouse", kinds=["turn"]) == []
-        memory.rescan(None)
+        memory.files.rescan(None)
     path.write_text(good)
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert [
         hit["text"]
         for hit in told(memory, "lighthouse", persona="luna", kinds=["turn"])
@@ -278,7 +278,7 @@ def test_a_broken_session_file_is_not_written_and_what_is_said_meanwhile_waits(
     (path,) = settings.vault.glob("sessions/*/*.md")
     good = path.read_text()
     path.write_text(good.replace("session:", "\tsession:"))
-    memory.rescan(None)
+    memory.files.rescan(None)
     held = path.read_bytes()
     memory.call(
         "observe",
@@ -302,7 +302,7 @@ def test_a_broken_session_file_is_not_written_and_what_is_said_meanwhile_waits(
         hit["text"] for hit in told(memory, "harbour", persona="luna")
     ]
     path.write_text(good)
-    memory.rescan(None)
+    memory.files.rescan(None)
     memory.call("flush", {})
     assert "The harbour is wide." in "".join(
         one.read_text() for one in settings.vault.glob("sessions/*/*.md")
@@ -312,18 +312,18 @@ def test_a_broken_session_file_is_not_written_and_what_is_said_meanwhile_waits(
 
 def test_crlf_and_a_byte_order_mark_break_nothing(memory, note):
     """Windows editors; and with them a broken key is broken all the same."""
-    memory.rescan(None)
+    memory.files.rescan(None)
     note.write_bytes(
         b"\xef\xbb\xbf" + GOOD.replace("tea", "milk").replace("\n", "\r\n").encode()
     )
-    memory.rescan(None)
+    memory.files.rescan(None)
     (hit,) = told(memory, persona="luna")
     assert (hit["text"], hit["fault"]) == ("Anna drinks milk.", "")
     note.write_bytes(
         b"\xef\xbb\xbf"
         + broken("a tab")[0].replace(b"\n", b"\r\n").replace(b"milk", b"juice")
     )
-    memory.rescan(None)
+    memory.files.rescan(None)
     (hit,) = told(memory, persona="luna")
     assert hit["text"] == "Anna drinks juice."
     assert hit["fault"]
@@ -334,10 +334,10 @@ def test_what_a_person_asks_for_on_a_broken_note_is_refused_with_what_to_do(
 ):
     """Not half done, and not written into a file that nobody understands."""
     note.write_text(GOOD.replace("persona: luna\n", ""))
-    memory.rescan(None)
+    memory.files.rescan(None)
     raw = note.read_bytes().replace(b"status:", b"\tstatus:")
     note.write_bytes(raw)
-    memory.rescan(None)
+    memory.files.rescan(None)
     with pytest.raises(ConflictError, match="YAML"):
         memory.call("update", {"id": ID, "pinned": True})
     assert note.read_bytes() == raw
@@ -350,9 +350,9 @@ def test_what_is_said_again_of_a_broken_note_is_filed_all_the_same(memory, note)
             "Anna drinks tea.", "My sister Anna drinks green tea."
         )
     )
-    memory.rescan(None)
+    memory.files.rescan(None)
     note.write_bytes(note.read_bytes().replace(b"status:", b"\tstatus:"))
-    memory.rescan(None)
+    memory.files.rescan(None)
     memory.call("remember", {"text": "My sister Anna drinks green tea."})
     for number, text in enumerate(
         (
@@ -410,7 +410,7 @@ def test_a_broken_note_that_says_the_same_does_not_hold_up_what_is_restored(
     raw = path.read_bytes().replace(b"\n---\n", b"\nodd: [one, {two\n---\n", 1)
     path.write_bytes(raw)
     if looked:
-        memory.rescan(None)
+        memory.files.rescan(None)
     assert (
         memory.call("update", {"id": first["id"], "status": "active"})["id"]
         == first["id"]

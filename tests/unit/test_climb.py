@@ -420,9 +420,9 @@ def test_what_a_person_removed_does_not_return(held, clock, deed):
         held.call("forget", {"id": known})
     else:
         (held.settings.vault / by_text(held, BERLIN).path).unlink()
-        held.rescan(None)
+        held.files.rescan(None)
         held.index.scanner.clock = lambda: 1e9
-        held.rescan(None)
+        held.files.rescan(None)
     for more in ({"role": "assistant"}, {"standing": "import"}):
         clock.advance(days=1)
         assert tell(held, BERLIN, **more).created == ()
@@ -527,7 +527,7 @@ def test_a_tick_in_any_editor_decides(held, answer, stays, ended):
     tell(held, MUNICH)
     (asks,) = cases(held)
     tick(asks, answer)
-    held.rescan([asks])
+    held.files.rescan([asks])
     assert (texts(held), texts(held, "superseded")) == (stays, ended)
     assert not cases(held)
     assert sorted(recalled(held, "Where does Anna live?")) == stays
@@ -547,7 +547,7 @@ def stood_by(memory, deed):
     if deed == "edit":
         note = memory.settings.vault / every(memory)[0].path
         note.write_text(note.read_text().replace("lived", "lives"))
-        memory.rescan([note])
+        memory.files.rescan([note])
     elif deed == "pin":
         memory.call("update", {"id": known, "pinned": True})
     else:
@@ -586,7 +586,7 @@ def test_what_comes_from_outside_ends_nothing_the_user_said(
     (asks,) = cases(judging)
     assert recalled(judging, "Where does Anna live?") == [BERLIN]
     tick(asks, "newer")
-    judging.rescan([asks])
+    judging.files.rescan([asks])
     assert (texts(judging), texts(judging, "superseded")) == ([MUNICH], [BERLIN])
 
 
@@ -615,7 +615,7 @@ def test_what_reads_like_an_instruction_waits_unless_the_user_says_it(held, way)
     (doubtful,) = every(held, "review")
     assert doubtful.end_reason.startswith("reads like an instruction")
     tick(held.settings.vault / doubtful.path, "drop")
-    held.rescan(None)
+    held.files.rescan(None)
     assert not every(held, "review")
 
 
@@ -857,10 +857,10 @@ def test_no_link_leads_to_a_note_that_a_person_deleted(held, clock):
     name = path.rpartition("/")[2].removesuffix(".md")
     (vault / path).unlink()
     held.index.scanner.clock = lambda: clock().timestamp()
-    held.rescan(None)
+    held.files.rescan(None)
     assert box.read_bytes() == before
     clock.advance(seconds=10)
-    held.rescan(None)
+    held.files.rescan(None)
     assert box.read_bytes() == before.replace(f"[[{name}]]".encode(), name.encode())
     assert f"memory: {name}\n" in words.read_text()
     assert [link.rpartition(": ")[2] for link in broken_links(vault)] == [
@@ -1087,7 +1087,7 @@ def test_the_catalogue_knows_every_note_as_it_stands_on_the_disk(judging):
     assert [judging.index.catalog.fact(fact.id) for fact in every(judging)] == every(
         judging
     )
-    judging.rescan(None)
+    judging.files.rescan(None)
     assert tree(judging) == before
 
 

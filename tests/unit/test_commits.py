@@ -130,7 +130,7 @@ def test_what_a_person_does_by_hand_is_theirs_to_commit(repository, kept):
     note = repository.root / path
     note.write_text(note.read_text().replace("oat", "almond"))
     repository.write("facts/2026-11-20/mine.md", "I like figs.\n")
-    kept.rescan(None)
+    kept.files.rescan(None)
     assert op(repository) == "by hand"
     assert all(name.startswith("state/") for name in changed(repository))
     assert repository.status() == [f" M {path}", "?? facts/2026-11-20/mine.md"]
@@ -195,7 +195,7 @@ def test_what_the_person_has_staged_of_ours_stays_staged(repository, kept):
     note.write_bytes(whole.replace(b"oat", b"almond"))
     repository("add", path)
     note.write_bytes(whole)
-    kept.rescan(None)
+    kept.files.rescan(None)
     staged = repository("ls-files", "--stage", path)
     kept.call("update", {"id": path, "pinned": True})
     assert repository("ls-files", "--stage", path) == staged

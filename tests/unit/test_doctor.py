@@ -63,7 +63,7 @@ def test_what_is_passed_over_is_named(memory, settings, tmp_path):
     (settings.vault / "facts").mkdir()
     (settings.vault / "facts/out.md").symlink_to(tmp_path / "theirs.md")
     (settings.vault / os.fsdecode(b"facts/b\xff.md")).write_text("Anna drinks tea.")
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert [where for where, _ in found(memory, "symlink-out")] == ["facts/out.md"]
     assert [where for where, _ in found(memory, "name")] == ["facts/b\\xff.md"]
 
@@ -78,17 +78,17 @@ def test_a_note_that_may_not_be_read_any_more_is_named(memory, settings):
     (settings.vault / path).chmod(0)
     if os.access(settings.vault / path, os.R_OK):
         pytest.skip("root reads everything")
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert found(memory, "unreadable") == [(path, "the file cannot be read")]
     (settings.vault / path).chmod(0o600)
     folder = (settings.vault / path).parent
     folder.chmod(0)
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert folder.relative_to(settings.vault).as_posix() in dict(
         found(memory, "unreadable")
     )
     folder.chmod(0o700)
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert memory.call("doctor", {})["healthy"]
 
 
@@ -96,7 +96,7 @@ def test_a_note_with_a_fault_is_named_once_with_what_to_do(memory, settings):
     """What the catalogue tells of is not told again by a look at the files."""
     path = memory.call("remember", {"text": "Anna drinks tea."})["path"]
     (settings.vault / path).write_text("---\ncategory: [\n---\nAnna drinks tea.\n")
-    memory.rescan(None)
+    memory.files.rescan(None)
     ((where, _),) = found(memory, "bad-yaml")
     assert where == path
     assert len(memory.call("doctor", {})["findings"]) == 1

@@ -343,7 +343,7 @@ def test_what_was_filed_is_found_by_the_next_question(held):
     )
     (note,) = facts(held)
     note.write_text(note.read_text().replace("lighthouse", "windmill"))
-    held.rescan([note])
+    held.files.rescan([note])
     assert held.call("recall", {"query": "windmill"})["hits"][0]["kind"] == "fact"
     assert not held.call("recall", {"query": "lighthouse"})["hits"]
 
@@ -423,8 +423,8 @@ def test_a_status_set_by_hand_is_believed_only_with_its_tombstone(held, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(held.vault, "add_tombstones", full)
         with pytest.raises(StorageError):
-            held.rescan([note])
-    held.rescan(None)
+            held.files.rescan([note])
+    held.files.rescan(None)
     assert content_hash("Anna drinks tea.") in held.vault.tombstones()
 
 
@@ -482,8 +482,8 @@ def test_a_conflict_is_asked_about_when_the_disk_takes_the_note_again(
     with monkeypatch.context() as patch:
         patch.setattr(held.vault, "apply", full)
         with pytest.raises(StorageError):
-            held.rescan(None)
-    held.rescan(None)
+            held.files.rescan(None)
+    held.files.rescan(None)
     assert len(facts(held, "review")) == 1
 
 
@@ -494,8 +494,8 @@ def test_a_conflict_copy_becomes_a_review_note_that_shows_the_difference(held):
     note = held.settings.vault / kept["path"]
     copy = note.with_name(f"{note.stem}.sync-conflict-20261120-201500-ABCDEFG.md")
     copy.write_text(note.read_text().replace("tea", "oat milk"))
-    held.rescan(None)
-    held.rescan(None)
+    held.files.rescan(None)
+    held.files.rescan(None)
     (asks,) = facts(held, "review")
     text = asks.read_text()
     assert "-Anna drinks tea." in text
@@ -516,7 +516,7 @@ def test_a_conflict_with_nothing_to_compare_says_what_to_do(held):
     (held.settings.vault / "facts" / "x.md").write_text(
         "<<<<<<< ours\ntea\n=======\nmilk\n>>>>>>> theirs\n"
     )
-    held.rescan(None)
+    held.files.rescan(None)
     assert "Mend the file, or delete it." in facts(held, "review")[0].read_text()
 
 
@@ -561,7 +561,7 @@ def test_the_hash_list_follows_what_people_do(held, clock):
     assert hashes() == {content_hash("Anna drinks tea.")}
     note = held.settings.vault / kept["path"]
     note.write_text(note.read_text().replace("tea", "oat milk"))
-    held.rescan([note])
+    held.files.rescan([note])
     assert hashes() == {content_hash("Anna drinks oat milk.")}
     held.call("forget", {"id": kept["id"]})
     assert hashes() == set()

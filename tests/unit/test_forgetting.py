@@ -456,10 +456,10 @@ def test_a_status_set_by_hand_hides_and_shows_the_same(memory, clock, say):
     (note,) = memory.settings.vault.glob("facts/*/*.md")
     text = note.read_text()
     note.write_text(text.replace("status: active", "status: forgotten"))
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert hits(memory, "therapist Vos") == []
     note.write_text(text)
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert TOLD in texts(memory, "therapist Vos", kinds=["turn"])
 
 

@@ -63,7 +63,7 @@ def held(memory, name="merge"):
 def tick(memory, words, name="merge"):
     path = held(memory, name)
     path.write_text(path.read_text().replace(f"- [ ] {words}", f"- [x] {words}"))
-    memory.rescan(None)
+    memory.files.rescan(None)
 
 
 # -- notes that engram did not write ---------------------------------------------------
@@ -156,7 +156,7 @@ def test_a_foreign_note_may_still_be_changed_by_its_person(keeping):
     """
     text, path = foreign(keeping.root, 1)
     path.write_text(path.read_text().replace("source:", "stage: stale\nsource:"))
-    keeping.memory.rescan(None)
+    keeping.memory.files.rescan(None)
     keeping.run()
     assert "stage: stale" in path.read_text()
     (fact,) = keeping.memory.index.catalog.facts()
@@ -207,10 +207,10 @@ def test_a_note_from_long_ago_is_met_when_it_arrives(opened, settings, clock):
     arrived = clock()
     foreign(settings.vault, 1)
     bare = foreign(settings.vault, 2, front=False)[1]
-    memory.rescan(None)
+    memory.files.rescan(None)
     clock.advance(days=30)
     bare.rename(bare.with_name("other.md"))
-    memory.rescan(None)
+    memory.files.rescan(None)
     shutil.rmtree(settings.cache)
     memory = opened()
     nights(memory, clock, 1)
@@ -387,7 +387,7 @@ def test_a_tick_carries_a_held_run_out_and_it_can_be_undone(doubles, opened):
     assert run["can_be_undone"]
     memory.call("undo", {"id": run["id"]})
     assert statuses(memory).count("superseded") == 0
-    memory.rescan(None)
+    memory.files.rescan(None)
     memory.call("consolidate", {})
     assert statuses(memory).count("superseded") == 0, "a person brought them back"
 
@@ -455,7 +455,7 @@ def test_a_deleted_note_is_no_consent(doubles, clock):
     memory = doubles.memory
     memory.call("consolidate", {})
     held(memory).unlink()
-    memory.rescan(None, accept_deletions=True)
+    memory.files.rescan(None, accept_deletions=True)
     nights(memory, clock, 2)
     assert statuses(memory).count("superseded") == 0
     assert memory.call("status", {})["held"] == {}
@@ -492,7 +492,7 @@ def test_a_frozen_vault_carries_out_no_hold(doubles):
     assert held(memory).exists()
     assert "nothing is done to memories now" in memory.health.problems()["review"]
     memory.maintenance_loop.order.freeze = real
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert not held(memory).exists()
     assert statuses(memory).count("superseded") == 25
 
@@ -668,7 +668,7 @@ def test_what_may_not_be_ended_is_not_proposed(settings, opened, clock, how):
     """
     paths = equal(settings.vault, 1, id=how != "no id")["Anna bought lamp number 0."]
     memory = opened(**({"holds": "apply"} if how == "unasked" else {}))
-    memory.rescan(None)
+    memory.files.rescan(None)
     for path in paths if how in {"pinned", "edited"} else ():
         text = path.read_text()
         path.write_text(
@@ -680,7 +680,7 @@ def test_what_may_not_be_ended_is_not_proposed(settings, opened, clock, how):
                 )
             )
         )
-    memory.rescan(None)
+    memory.files.rescan(None)
     before = bytes_of(paths)
     nights(memory, clock, 2)
     assert bytes_of(paths) == before
@@ -692,7 +692,7 @@ def test_a_held_run_and_a_proposal_of_one_pass_are_asked_in_one_note(doubles):
     memory = doubles.memory
     for number in (8, 9):
         foreign(memory.settings.vault, number, text="Carl owns a red canoe.")
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert memory.call("consolidate", {})["held"]["merge"] == (
         "merge would end 25 memories, and a run may end 20 without asking; "
         "merge would end 1 note that engram did not write"

@@ -222,14 +222,14 @@ def test_a_waiting_turn_whose_block_a_person_took_is_found_all_the_same(
     words = "\n> [!user] 21:00 %%theirs%%\n> A zebra finch.\n\n^t2\n"
     if seen:
         note.write_text(note.read_text() + words)
-        told.rescan([note])
+        told.files.rescan([note])
     told.call(
         "observe",
         {"turns": [{"id": "b", "session": "walk", "text": "A purple heron."}]},
     )
     if not seen:
         note.write_text(note.read_text() + words)
-        told.rescan([note])
+        told.files.rescan([note])
 
     def found(query):
         return [

@@ -449,7 +449,7 @@ def test_words_taken_out_of_the_session_file_do_not_return_with_a_retry(
     session.write_text(
         text[: text.index("> [!user]")] + text[text.rindex("> [!user]") :]
     )
-    waiting.rescan(None)
+    waiting.files.rescan(None)
     waiting = held_back(opened()) if again else waiting
     assert all(
         "Max" not in hit["text"]
@@ -470,9 +470,9 @@ def test_a_session_file_deleted_while_its_batch_is_parked_stays_deleted(waiting,
     """The batch is settled, for nothing of it is left."""
     parked(waiting, turn(1, "My name is Mira."))
     sessions(waiting)[0].unlink()
-    waiting.rescan(None)
+    waiting.files.rescan(None)
     time.sleep(waiting.settings.policy.files.settle_most_seconds + 0.1)
-    waiting.rescan(None)
+    waiting.files.rescan(None)
     clock.advance(days=1)
     work(waiting)
     assert not sessions(waiting)
@@ -590,7 +590,7 @@ def test_a_turn_is_not_stored_twice_when_the_catalogue_is_found_damaged_meanwhil
             observe(waiting, turn(1))
         assert not waiting.index.scanner.generation
         assert not waiting.ready
-    waiting.rescan([])
+    waiting.files.rescan([])
     assert observe(waiting, turn(1), turn(2))["duplicates"] == 1
     assert not set(waiting.intake._pending) - {"coffee plans"}
     assert observe(waiting, turn(3))["keys"][0].endswith("#^t3")
@@ -603,9 +603,9 @@ def test_a_scan_that_finds_the_catalogue_damaged_reads_everything(waiting, paths
     observe(waiting, turn(1))
     waiting.queue.hurry()
     work(waiting)
-    waiting.rescan([])
+    waiting.files.rescan([])
     damage(waiting)
-    waiting.rescan(paths)
+    waiting.files.rescan(paths)
     assert waiting.index.scanner.generation
     assert observe(waiting, turn(1))["duplicates"] == 1
 

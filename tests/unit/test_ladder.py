@@ -154,7 +154,7 @@ def test_a_pair_that_the_model_told_apart_is_not_asked_about_again(asking, fake,
         (memory.settings.vault / memory.index.catalog.find_fact(fact_id).path).unlink()
     if again == "after a restart":
         memory = asking()
-    memory.rescan(None, accept_deletions=True)
+    memory.files.rescan(None, accept_deletions=True)
     fake.requests.clear()
     understood(memory, fake, MUNICH)
     assert questions(fake) == []

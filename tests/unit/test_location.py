@@ -125,7 +125,7 @@ def test_a_backup_gets_no_tombstones_for_what_was_told_after_it_was_made(machine
     backup = machine.copy("backup")
     machine.do("remember", text="Ben plays the violin.")
     memory = machine.open(backup)
-    memory._look_again(memory.rescan(None))
+    memory.files.rescan_settled(None)
     memory.close()
     assert stones(backup) == ""
     assert machine.do("stats", backup)["facts"] == 1
@@ -209,7 +209,7 @@ def test_a_note_deleted_by_hand_in_a_moved_vault_is_a_deletion(machine):
     (moved / known["path"]).unlink()
     (moved / "notes.md").write_text("so that not all is gone\n")
     memory = machine.open(moved)
-    memory._look_again(memory.rescan(None))
+    memory.files.rescan_settled(None)
     memory.close()
     assert "deleted" in stones(moved)
 
@@ -301,7 +301,7 @@ def test_a_backup_put_back_in_place_of_the_vault_keeps_its_turns_and_lacks_nothi
     shutil.copytree(backup, machine.vault)
     assert machine.leaf() == ID
     memory = machine.open()
-    memory._look_again(memory.rescan(None))
+    memory.files.rescan_settled(None)
     memory.close()
     assert stones(machine.vault) == ""
     machine.do("flush")
@@ -450,7 +450,7 @@ def test_a_folder_put_in_the_vaults_place_while_it_is_open_is_not_written(machin
         (path, path.stat().st_mtime_ns) for path in machine.vault.rglob("*")
     )
     for attempt in (
-        lambda: memory.rescan(None),
+        lambda: memory.files.rescan(None),
         lambda: memory.call("remember", {"text": "Ben plays the violin."}),
     ):
         with pytest.raises(NotFoundError):

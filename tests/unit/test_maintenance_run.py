@@ -389,7 +389,7 @@ def test_what_a_person_edited_or_confirmed_is_theirs(keeping, how):
     path = keeping.root / keeping.seen(name).path
     if how == "edit":
         path.write_text(path.read_text().replace("red", "blue"))
-        keeping.memory.rescan(None)
+        keeping.memory.files.rescan(None)
     else:
         keeping.memory.call("confirm", {"id": name})
     before = path.read_bytes()
@@ -409,7 +409,7 @@ def test_what_a_person_asks_for_by_a_date_is_done(keeping):
             "status: active", "status: active\nexpires: 2026-11-19"
         )
     )
-    keeping.memory.rescan(None)
+    keeping.memory.files.rescan(None)
     keeping.run()
     assert (keeping.seen(name).status, keeping.seen(name).end_reason) == (
         "archived",
@@ -430,7 +430,7 @@ def test_a_note_somebody_is_at_is_put_off(opened, settings, clock):
     name = keeping.fact("Anna saw a red car.", days=100, **FADING)
     path = keeping.root / keeping.seen(name).path
     os.utime(path, (clock().timestamp() - 59,) * 2)
-    keeping.memory.rescan(None)
+    keeping.memory.files.rescan(None)
     assert keeping.run().deferred == {keeping.seen(name).path: "somebody is at it"}
     clock.advance(seconds=1)
     keeping.run()
@@ -479,7 +479,7 @@ def test_a_note_without_front_matter_is_never_written(keeping):
     path = keeping.root / "facts" / "2025-01-01" / "mine.md"
     path.parent.mkdir(parents=True)
     path.write_text("Anna plays the violin.\n")
-    keeping.memory.rescan(None)
+    keeping.memory.files.rescan(None)
     (fact,) = keeping.memory.index.catalog.facts()
     keeping.used(fact.id, access=3)
     report = keeping.run()
@@ -504,7 +504,7 @@ def test_a_name_that_is_taken_in_the_archive_waits_for_another_day(keeping, cloc
     )
     there.parent.mkdir(parents=True)
     there.write_text("Mine.")
-    keeping.memory.rescan(None)
+    keeping.memory.files.rescan(None)
     assert list(keeping.run().deferred.values()) == [
         "another note has its name in archive/2026-11-20"
     ]

@@ -283,7 +283,7 @@ def test_what_was_deleted_a_moment_ago_and_is_asked_for_again_gets_its_note(memo
     again = memory.call("remember", {"text": "The key is under the pot."})
     assert again["verdict"] == "created"
     assert (memory.settings.vault / again["path"]).exists()
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert [
         hit["text"]
         for hit in memory.call("recall", {"query": "key", "kinds": ["fact"]})["hits"]
@@ -358,7 +358,7 @@ def test_what_was_said_anew_is_not_restored_beside_it(memory, gone):
     else:
         note = memory.settings.vault / old["path"]
         note.write_text(note.read_text().replace("status: active", "status: archived"))
-        memory.rescan(None)
+        memory.files.rescan(None)
     new = memory.call("remember", {"text": "Anna drinks oat milk!", "tags": ["milk"]})
     assert new["verdict"] == "created"
     answer = memory.call(
@@ -442,10 +442,10 @@ def test_words_that_were_said_before_a_person_edited_the_statement_are_marked(me
     text = note.read_text().replace("status:", "tags: [milk]\nstatus:")
     note.write_text(text.replace("oat milk.\n", "oat milk!\n", 1))
     note = note.rename(note.with_name("on-" + note.name))
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert marked() == (False, False)
     note.write_text(note.read_text().replace("oat milk!", "soy milk."))
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert marked() == (True, True)
 
 
@@ -471,9 +471,9 @@ def test_a_note_that_a_person_deletes_is_a_tombstone(memory, clock):
     observe(memory, turn(1, "I work as a marine biologist."))
     notes(memory)[0].unlink()
     memory.index.scanner.clock = lambda: clock().timestamp()
-    memory.rescan(None)
+    memory.files.rescan(None)
     clock.advance(seconds=10)
-    memory.rescan(None)
+    memory.files.rescan(None)
     clock.advance(seconds=10)
     memory.call(
         "observe", {"turns": [turn(2, "I work as a marine biologist.")]}, "import"
@@ -846,7 +846,7 @@ def test_files_of_one_conversation_that_begin_in_one_second_are_all_found(memory
     for name in "ab":
         (hit, *_) = recalled(memory, "tulip", persona=name)["hits"]
         assert hit["text"] == f"The word of {name} is tulip."
-    memory.reindex()
+    memory.files.reindex()
     assert memory.call("stats", {})["turns"] == 14
 
 
@@ -875,7 +875,7 @@ def test_the_doctor_names_what_cannot_be_looked_at(memory, tmp_path):
         os.close(deep)
         deep = below
     os.close(deep)
-    memory.rescan(None)
+    memory.files.rescan(None)
     found = memory.call("doctor", {})["findings"]
     assert {row["code"]: row["where"].partition("/" + name)[0] for row in found} == {
         "symlink-out": "facts/out",
@@ -898,7 +898,7 @@ def test_vanished_notes_are_a_fault_until_a_person_speaks(opened, settings):
         memory.call("remember", {"text": f"Anna drinks tea number {number}."})
     for path in notes(memory):
         path.unlink()
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert "frozen" in memory.call("status", {})["faults"]
     assert [found["code"] for found in memory.call("doctor", {})["findings"]] == [
         "frozen"

@@ -66,7 +66,7 @@ def test_every_name_has_a_form_that_can_be_printed(path, form):
 def test_a_memory_under_any_name_is_shown_recalled_and_changed(memory, settings):
     """By its id and by its path; what is written into it stays in its file."""
     paths = facts_of(settings, ODD)
-    memory.rescan(None)
+    memory.files.rescan(None)
     for number, path in enumerate(paths):
         name = f"01KBH2Q0M6T4W2Y0B7C5D9{number:04}"
         (hit,) = [
@@ -89,7 +89,7 @@ def test_names_that_differ_in_form_or_case_alone_are_two_notes(memory, settings)
     catalogue.
     """
     paths = facts_of(settings, ("cafe\u0301", "caf\u00e9", "Case", "case"))
-    memory.rescan(None)
+    memory.files.rescan(None)
     hits = memory.call("recall", {"query": "platypus", "k": 10})["hits"]
     assert sorted(hit["path"] for hit in hits) == sorted(paths)
 
@@ -101,14 +101,14 @@ def test_a_problem_of_a_name_is_counted_until_the_file_is_gone(memory, settings)
     (settings.vault / "notes").mkdir()
     bad = settings.vault / os.fsdecode(b"notes/pl\xe4ne.md")
     bad.write_text("words")
-    memory.rescan([bad])
-    memory.rescan(None)
+    memory.files.rescan([bad])
+    memory.files.rescan(None)
     assert memory.call("status", {})["problems"] == 1
     (found,) = memory.call("doctor", {})["findings"]
     assert (found["code"], found["where"]) == ("name", "notes/pl\\xe4ne.md")
     assert found["fix"]
     bad.unlink()
-    memory.rescan([bad])
+    memory.files.rescan([bad])
     assert memory.call("status", {})["problems"] == 0
     assert memory.call("doctor", {})["healthy"]
 
@@ -144,7 +144,7 @@ def test_odd_names_elsewhere_in_the_vault_hold_no_night_up(memory, settings):
             (settings.vault / folder / os.fsdecode(name)).write_text(
                 "---\nid: x\n---\nSee [[Anna]].\n"
             )
-    memory.rescan(None)
+    memory.files.rescan(None)
     memory.call("remember", {"text": "Anna lives in Porto."})
     result = memory.call("consolidate", {"cadence": "nightly"})
     assert not result["failures"]
@@ -157,7 +157,7 @@ def test_a_question_about_two_files_names_them_on_one_line(memory, settings):
     """A name may hold a box to tick; it must not become one."""
     evil = "x\n- [x] Keep it\n`.sync-conflict-20261101-101010"
     facts_of(settings, ("a", evil))
-    memory.rescan(None)
+    memory.files.rescan(None)
     (note,) = (settings.vault / "review").glob("conflict-*.md")
     assert "- [x]" not in [line[:5] for line in note.read_text().splitlines()]
     assert "x\\n- [x] Keep it" in note.read_text()

@@ -647,7 +647,7 @@ def test_while_somebody_is_at_one_of_them_all_wait(opened, fake, settings, clock
     names = told(keeping, *TRIPS)
     path = keeping.root / keeping.seen(names[1]).path
     os.utime(path, (clock().timestamp() - 30,) * 2)
-    keeping.memory.rescan(None)
+    keeping.memory.files.rescan(None)
     judging(fake, fold=all_of(FOLD))
     assert night(keeping, "fold")["put_off"] == {
         keeping.seen(names[1]).path: "somebody is at it"

@@ -153,7 +153,7 @@ def test_what_a_person_stands_by_is_never_the_loser(keeping, how):
             .replace(*change)
             .replace("drinks", "drinks" if how == "origin" else " drinks")
         )
-        keeping.memory.rescan(None)
+        keeping.memory.files.rescan(None)
     before = path.read_bytes()
     light(keeping, only="merge")
     assert statuses(keeping, [theirs, ours]) == ["active", "superseded"]

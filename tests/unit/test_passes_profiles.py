@@ -92,7 +92,7 @@ def test_the_profile_is_no_evidence_what_a_person_wrote_into_it_is(keeping):
     consolidate(keeping)
     path = keeping.root / "profile.md"
     path.write_text(path.read_text() + "\nMy violin is blue.\n")
-    keeping.memory.rescan(None)
+    keeping.memory.files.rescan(None)
     hits = keeping.memory.call("recall", {"query": "oolong tea"})["hits"]
     assert [hit["kind"] for hit in hits] == ["fact"]
     assert [
@@ -361,7 +361,7 @@ def test_a_storyline_stays_as_it_was_when_its_memories_were_put_away(told, fake)
     for name in early[:4]:
         path = told.root / told.seen(name).path
         path.write_text(path.read_text().replace("status: active", "status: archived"))
-    told.memory.rescan(None)
+    told.memory.files.rescan(None)
     consolidate(told, only="storylines")
     assert stories(told) == {"porto-2026-10-02-story.md": ("2026-10-02", "2026-10-09")}
     assert (

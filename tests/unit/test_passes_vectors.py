@@ -205,7 +205,7 @@ def test_a_tier_is_remembered_between_its_two_limits(keeping, opened):
     again.clock.advance(hours=1)
     path = again.root / again.seen(name).path
     path.write_text(path.read_text().replace("importance: 0.2", "importance: 0.9"))
-    again.memory.rescan(None)
+    again.memory.files.rescan(None)
     assert told(again.run()) == {"tier": "1 turn hot", "precision": "1 in 32 bits"}
     embedded(again)
     assert stored(again)[name] == Stored(32, "hot")

@@ -190,7 +190,7 @@ def test_a_batch_cut_short_anywhere_is_made_whole_by_filing_it_again(
         held = held_back(opened())
         (batch,) = held.pipeline.due(clock())
     held.pipeline.file(batch.tried(), outcome)
-    held.rescan(None)
+    held.files.rescan(None)
     found = content(held)
     assert {
         path for path in {*found, *whole} if found.get(path) != whole.get(path)
@@ -217,7 +217,7 @@ def test_what_we_wrote_before_we_were_cut_short_is_no_word_of_a_persons(
     assert texts(held, "superseded") == ["Anna lives in Berlin."]
     if end == "killed":
         held = held_back(opened())
-    held.rescan(None)
+    held.files.rescan(None)
     assert [row for row in rows(held) if row["action"] == "edit"] == []
 
 
@@ -247,7 +247,7 @@ def test_an_edit_of_a_persons_in_that_moment_is_theirs(held, monkeypatch, fault)
     with monkeypatch.context() as patch, suppress(EngramError):
         patch.setattr(syscalls, "SYS", Typing(STAGES["note"], fault))
         held.pipeline.file(batch, outcome)
-    held.rescan(None)
+    held.files.rescan(None)
     assert {row["memory"] for row in rows(held) if row["action"] == "edit"} == {
         fact.id for fact in mine
     }
@@ -266,7 +266,7 @@ def test_a_conflict_further_on_does_not_make_our_own_edit_a_persons(held):
             [Edit(fact.path, fact.sha, keys, "heard again") for fact in (ours, theirs)],
             [],
         )
-    held.rescan(None)
+    held.files.rescan(None)
     assert [row["memory"] for row in rows(held) if row["action"] == "edit"] == [
         theirs.id
     ]
@@ -290,6 +290,7 @@ def test_an_answer_that_came_before_the_memory_is_carried_out_when_it_stands(
     assert cases(held) == [asks]
     (batch,) = held.pipeline.due(clock())
     held.pipeline.file(batch.tried(), outcome)
+    held.between()  # as the writer does after each job
     assert not cases(held)
     assert {"Ben works at Acme.", "Ben works at Initech."} <= set(texts(held))
 

@@ -296,7 +296,7 @@ def test_hand_written_notes_and_conclusions_are_told_apart(memory):
     for path, text in pages.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    memory.rescan(None)
+    memory.files.rescan(None)
     found = {
         hit["path"]: (hit["provenance"], hit["trust"])
         for hit in recalled(memory, "heron")["hits"]
@@ -332,7 +332,7 @@ def test_a_card_names_the_source_of_what_the_user_did_not_say(memory, clock):
     people = memory.settings.vault / "entities" / "people" / "Anna.md"
     people.parent.mkdir(parents=True)
     people.write_text("---\ntype: person\n---\n")
-    memory.rescan(None)
+    memory.files.rescan(None)
     for text in (
         "Anna is a nurse.",
         "Anna lives in Porto.",

@@ -36,7 +36,7 @@ def keep(memory, clock):
         path = memory.settings.vault / "facts" / "2026-10-01" / f"fact-{len(made)}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"---\n{lines}---\n{text}\n")
-        memory.rescan(None)
+        memory.files.rescan(None)
         return name
 
     return write
@@ -46,7 +46,7 @@ def entity(memory, name, aliases):
     path = memory.settings.vault / "entities" / "people" / f"{name}.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"---\ntype: person\naliases: {aliases}\n---\n")
-    memory.rescan(None)
+    memory.files.rescan(None)
 
 
 def told(memory, *texts, session="walk", **more):
@@ -310,19 +310,19 @@ def test_ties_follow_the_notes(memory, keep):
     path = memory.settings.vault / memory.index.catalog.find_fact(second).path
     text = path.read_text()
     assert tied(memory, first) == {(first, second, "entity")}
-    memory.reindex()
+    memory.files.reindex()
     assert tied(memory, first) == {(first, second, "entity")}
     path.write_text(text.replace("[Anna]", "[Ben]"))
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert tied(memory, first) == set()
     path.write_text(text.replace("---\nAnna", "status: superseded\n---\nAnna"))
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert tied(memory, first) == set()
     path.write_text(text)
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert tied(memory, first) == {(first, second, "entity")}
     path.unlink()
-    memory.rescan(None, accept_deletions=True)
+    memory.files.rescan(None, accept_deletions=True)
     assert tied(memory, first) == set()
 
 
@@ -357,7 +357,7 @@ def test_a_stored_tie_is_followed_as_far_as_its_confidence_reaches(memory, keep,
         [EdgeRow(Edge(near, faint, "similar", confidence=0.2, reinforced=clock()))]
     )
     assert order(memory, "mill") == [near, far]
-    memory.rescan(None)
+    memory.files.rescan(None)
     assert edges.at([far]) == (Edge(near, far, "similar", reinforced=clock()),)
 
 
@@ -718,7 +718,7 @@ def test_a_memory_made_everybodys_does_not_tell_the_conversation_of_a_persona(me
     """Who may read the memory may not read what was said in private."""
     _, note = heron(memory, persona="work")
     edit(note, "persona: work\n", "")
-    memory.rescan(None)
+    memory.files.rescan(None)
     (hit,) = recalled(memory, "Where does the heron nest?")
     assert (hit["kind"], hit["quote"], hit["session"]) == ("fact", "", "")
     (hit,) = recalled(memory, "Where does the heron nest?", persona="work")

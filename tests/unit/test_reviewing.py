@@ -359,7 +359,7 @@ def test_a_decision_cut_short_is_finished_when_the_tick_is_seen_again(
     with monkeypatch.context() as patch:
         patch.setattr(syscalls, "SYS", Dying(renames))
         queue.obey(None)
-    memory.rescan(None)
+    memory.files.rescan(None)
     queue.obey(None)
     texts = sorted(fact.text for fact in every(memory))
     assert texts == sorted(
@@ -404,7 +404,7 @@ def test_a_case_whose_memory_was_deleted_is_closed(memory, queue, told, clock):
     tick(path, "newer")
     assert queue.obey(None) == {}
     assert path.exists()
-    memory.rescan(None, accept_deletions=True)
+    memory.files.rescan(None, accept_deletions=True)
     assert queue.obey(None) == {}
     assert not path.exists()
     assert fact_of(memory, told[1].text).status == "active"
@@ -419,7 +419,7 @@ def test_a_question_about_files_is_listed_and_settled_by_hand(memory, queue, clo
         memory.vault.read(known.path)
     )
     (memory.settings.vault / "review" / "broken.md").write_bytes(b"---\na: [\n---\nx\n")
-    memory.rescan(None)
+    memory.files.rescan(None)
     cases = queue.cases.open_cases()
     assert all(not case.choices for case in cases)
     assert len(cases) == 3  # and the question about the copy

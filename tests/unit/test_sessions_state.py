@@ -379,7 +379,7 @@ def test_a_promise_whose_day_is_long_over_crowds_out_no_other(memory, clock):
             path.write_bytes(
                 frontmatter.edit(path.read_bytes(), {"valid_from": f"{day}T00:00:00"})
             )
-    memory.rescan(None)
+    memory.files.rescan(None)
     shown = memory.call("context", {})["parts"]["promises"]
     assert [next(name for name in days if name in line) for line in shown] == [
         "late",

@@ -351,7 +351,7 @@ def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere
         (vault / "notes/mine.md").write_text(
             f"See [[{names[0]}]] and [[{names[1]}]].\n"
         )
-        memory.rescan(None)
+        memory.files.rescan(None)
     clock.advance(days=92)
     run = memory.call("consolidate", {"cadence": "nightly"})["run"]
     assert (broken_links(vault), orphan_boxes(vault)) == ([], [])

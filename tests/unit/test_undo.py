@@ -347,6 +347,6 @@ def test_an_undo_tells_what_failed_also_where_the_catalogue_cannot_be_written(
     assert len(undone.failures) == 2
     assert not [row for row in log_rows(keeping)[before:] if row["action"] == "edit"]
     assert keeping.order.history.unfinished() == ""
-    keeping.memory.rescan(None)
+    keeping.memory.files.rescan(None)
     keeping.order.undo(report.run)
     assert {keeping.seen(name).status for name in (first, second)} == {"active"}

@@ -1,0 +1,238 @@
+"""Changes that users, editors, sync tools and git make to the files of a vault.
+
+A scan works in two phases: it compares the files with the catalogue, then what a user
+edited or deleted is recorded, and only then the catalogue takes it in. So a crash in
+between neither loses a deletion nor invents one (rows X3, X8, X9, X20).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from engram.core import dedup
+from engram.core.records import Fact
+from engram.errors import ConflictError, NotFoundError
+from engram.pipeline.write import deed
+from engram.vault.paths import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from engram.core.records import Problem
+    from engram.index.update import Diff, EditedFact
+    from engram.operations.review import ReviewQueue
+    from engram.pipeline.commits import CommitLog
+    from engram.pipeline.readiness import Readiness
+    from engram.pipeline.reconcile import Reconciler
+
+log = logging.getLogger("engram.memory")
+
+LOGGED_PLACES = 20
+"""The most places of new problems in one log line; `engram doctor` names all."""
+
+FROZEN = (
+    "many notes vanished at once; nothing is believed deleted until you say "
+    "`engram doctor --accept-deletions`"
+)
+SET_STATUS = "a person set the status"
+
+
+class FileSync:
+    """Compares the files with the catalogue, and follows what users changed.
+
+    Belongs to the one writer. `look_due` is the monotonic time after which a process
+    without a daemon looks at the files again.
+    """
+
+    def __init__(
+        self,
+        reconciler: Reconciler,
+        review_queue: ReviewQueue,
+        readiness: Readiness,
+        commits: CommitLog,
+    ) -> None:
+        self.reconciler = reconciler
+        self.note_writer = reconciler.note_writer
+        self.vault = reconciler.vault
+        self.index = reconciler.index
+        self.settings = reconciler.settings
+        self.health = self.note_writer.health
+        self.usage_tracker = reconciler.usage_tracker
+        self.forgetting = reconciler.forgetting
+        self.review_queue = review_queue
+        self.clock = review_queue.clock
+        self.readiness = readiness
+        self.commits = commits
+        self.look_due = time.monotonic()
+        self._checked_out = False
+
+    # -- scans -------------------------------------------------------------------------
+
+    def rescan(
+        self, paths: Collection[Path] | None, *, accept_deletions: bool = False
+    ) -> set[Path]:
+        """Take in what changed on disk, everywhere or only at and below `paths`.
+
+        Returns the paths that need a second look after `settle_most_seconds`: gone, or
+        still being written. Raises NotFoundError where another folder has taken the
+        place of the vault.
+        """
+        if self.vault.was_exchanged:
+            raise NotFoundError(
+                "another folder stands in the vault's place",
+                where=str(self.settings.vault),
+                fix="Put the vault back, or start again with what stands there.",
+            )
+        now, began = self.clock(), time.monotonic()
+        with self.readiness.reading():
+            self.vault.settle_leftovers(now, self.settings.policy.files.quiet_seconds)
+            diff = self.index.scan(paths, accept_deletions=accept_deletions)
+        self._record_user_changes(diff, now)
+        self._schedule_look(diff, began)
+        self._report(diff)
+
+        self._checked_out = diff.checked_out
+        if diff.checked_out:
+            self.reconciler.box_writer.reload()
+        if paths is None:
+            # git and sync tools bring tombstones of another time or machine
+            self.index.tombstones.reload()
+            self.reconciler.entity_writer.refresh()
+            self.usage_tracker.refresh(now, restore=not diff.checked_out)
+        self._follow(diff, now)
+        self.apply_answers(paths)
+        self.commits.done("by hand", "follow what a person did by hand")
+        return {self.settings.vault / path for path in diff.pending}
+
+    def rescan_settled(self, paths: Collection[Path] | None) -> None:
+        """Scan, and wait for the second look at files that need one."""
+        unsettled = self.rescan(paths)
+        if unsettled:
+            time.sleep(self.settings.policy.files.settle_most_seconds)
+            self.rescan(unsettled)
+
+    def reindex(self) -> dict[str, Any]:
+        """Delete every derived store and read the vault again (row X20).
+
+        What users changed is recorded first, because the catalogue that remembers the
+        files as they were is deleted too.
+        """
+        began = time.monotonic()
+        self.rescan_settled(None)
+        if self.health.problem("frozen"):
+            raise ConflictError(FROZEN, fix="Then reindex.")
+        with self.readiness.reading():
+            self.index.rebuild()
+        self.note_writer.seed()
+        return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}
+
+    def apply_answers(self, paths: Collection[Path] | None) -> None:
+        """Carry out what users ticked in `review/`, everywhere or below `paths` (X9)."""
+        problems = self.review_queue.obey(paths)
+        self.health.report("review", "; ".join(problems.values()))
+
+    def meet_unrecorded(self) -> None:
+        """Record the first meeting of notes that no log of this program knows.
+
+        A crash may have lost the log row of a note that the program wrote. After a
+        checkout the logs are those of that commit, so nothing is recorded.
+        """
+        if self._checked_out:
+            return
+        births, met = self.note_writer.births(), self.usage_tracker.usage_log.first_met
+        unknown = [
+            fact_id
+            for fact_id in self.index.catalog.fact_ids()
+            if fact_id not in births and met(fact_id) is None
+        ]
+        if unknown:
+            units = self.index.units(unknown).values()
+            facts = [unit for unit in units if isinstance(unit, Fact)]
+            self._meet(facts, self.clock())
+
+    # -- what follows from a scan ------------------------------------------------------
+
+    def _record_user_changes(self, diff: Diff, now: datetime) -> None:
+        """Record what users edited and deleted, then let the catalogue take it in."""
+        if diff.edited:
+            self._record_edits(diff.edited, now)
+        if diff.deleted:
+            self.forgetting.entomb_deleted(diff.deleted, now)
+        self.index.scanner.acknowledge(diff)
+
+    def _record_edits(self, edits: Sequence[EditedFact], now: datetime) -> None:
+        """Log edits, set or lift tombstones for a status that a user set or removed.
+
+        A change that this program wrote and did not index before it ended is not logged
+        as an edit.
+        """
+        for edit in edits:
+            was_forgotten = edit.before.status == "forgotten"
+            is_forgotten = edit.after.status == "forgotten"
+            if is_forgotten and not was_forgotten:
+                self.forgetting.entomb([edit.after], now, SET_STATUS)
+            elif was_forgotten and not is_forgotten:
+                self.forgetting.restore(edit.after.id, now, SET_STATUS)
+            at = self.vault.edited_at(edit.after.path)
+            edited_at = datetime.fromtimestamp(at, UTC) if at else None
+            self.usage_tracker.attested(edit.after.id, now, edited_at)
+
+        by_user = [
+            edit.after.id
+            for edit in edits
+            if not dedup.is_own_change(edit.before, edit.after)
+        ]
+        self.note_writer.explain(
+            [
+                deed(now, "edit", fact_id, "a person edited the note")
+                for fact_id in by_user
+            ]
+        )
+
+    def _follow(self, diff: Diff, now: datetime) -> None:
+        """Update what depends on the notes that changed."""
+        if diff.added or diff.edited or diff.deleted:
+            self.note_writer.seed()
+        if diff.added:
+            self._meet(self.index.catalog.facts_at(diff.added), now)
+        self.note_writer.untie(diff.deleted)
+        self.note_writer.conflicts.found(diff.conflicts)
+        self.note_writer.conflicts.ask(now)
+
+    def _meet(self, facts: Collection[Fact], now: datetime) -> None:
+        births = self.note_writer.births()
+        self.usage_tracker.meet(facts, births, now, self.settings.zone)
+
+    def _schedule_look(self, diff: Diff, began: float) -> None:
+        """Set `look_due` so that looking takes at most a share of the time."""
+        policy, done = self.settings.policy.files, time.monotonic()
+        pause = policy.look_seconds
+        if not diff.added and not diff.changed:
+            pause = max(pause, (done - began) / policy.look_share)
+        self.look_due = done + pause
+
+    def _report(self, diff: Diff) -> None:
+        """Report and log what is wrong with files."""
+        self.health.report("leftover", "; ".join(self.vault.unsettled.values()))
+        self.health.report("frozen", FROZEN if diff.frozen else "")
+        if diff.problems:
+            problems = self._in_words(diff.problems)
+            log.warning("%s; `engram doctor` names them", problems)
+
+    def _in_words(self, problems: Sequence[Problem]) -> str:
+        """Return how many problems of each code, with places if content may be logged."""
+        counts = Counter(problem.code for problem in problems)
+        numbers = ", ".join(
+            f"{code} {number}" for code, number in sorted(counts.items())
+        )
+        words = f"problems in files: {numbers}"
+        if not self.settings.log_content:
+            return words
+        first = problems[:LOGGED_PLACES]
+        places = ", ".join(printable(problem.path) for problem in first)
+        return f"{words} ({places})"
