@@ -126,7 +126,7 @@ def page(done: Played, before: str) -> str:
     asked = ", ".join(f"{task} {number}" for task, number in done.calls.most_common())
     told = {
         "table": year_page.table(done.months),
-        "calls": f"{done.calls.total():,} questions to the model: {asked}.",
+        "calls": f"{done.calls.total():,} model calls: {asked}.",
     }
     for name, text in told.items():
         head, _, rest = before.partition(f"<!-- {name} -->\n")
@@ -155,7 +155,7 @@ def main() -> int:
         spent = time.process_time() - began
         print(year_page.table(done.months))
         print(
-            f"\n{done.turns} turns, {done.calls.total()} questions to the model, {spent:.0f} s of CPU"
+            f"\n{done.turns} turns, {done.calls.total()} model calls, {spent:.0f} s of CPU"
         )
         wrong = problems(done)
         tree = [*year_page.listing(done.vault), ""]
