@@ -1,5 +1,7 @@
-"""The public verbs. One table, and the handlers of its rows.
+"""The public operations on a vault, as `remember`, `recall` and `forget`.
 
-In: a name and its arguments, checked against `table.py`. Out: a dictionary that fits
-JSON. Command line, HTTP and Python only translate this table. Start with `table.py`.
+In: the name of an operation and its arguments. Out: a dictionary that fits JSON, or an
+EngramError. A new command and HTTP route takes two files, three at most: a row in
+`table.py`, a method that handles it in the module of its part, and, where its result
+shall not print as a plain tree, a function in `serve/output.py`. Start with `table.py`.
 """

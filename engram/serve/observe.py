@@ -1,6 +1,4 @@
-"""Turns on their way in: JSON lines from a stream, sent in batches; a busy daemon is
-waited for.
-"""
+"""Send turns to `observe` in batches: JSON lines from a stream, or an import."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ LOOK_SECONDS, TELL_SECONDS = 0.1, 5.0
 
 
 class TurnSender:
-    """Sends turns to `observe` and adds up what became of them."""
+    """Sends turns to `observe` and counts stored, duplicate and refused ones."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -38,10 +36,10 @@ class TurnSender:
         self.refused: list[str] = []
 
     def send(self, turns: list[dict[str, Any]], places: Sequence[str] = ()) -> None:
-        """Send a batch; a busy daemon is waited for, and of a refused batch only the
-        bad turns stay behind.
+        """Send a batch, again and again while the daemon is busy.
 
-        `places` says where each turn stands, for who has to look for it.
+        A refused batch is halved until only the bad turns are refused. `places` names
+        the line of each turn, for the message.
         """
         while True:
             try:
@@ -69,7 +67,7 @@ class TurnSender:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """When the user breaks off, say what is stored and end."""
+        """On Ctrl-C print how many turns are stored, and exit."""
         try:
             yield
         except KeyboardInterrupt:
@@ -86,7 +84,7 @@ class TurnSender:
             raise SystemExit(INTERRUPTED) from None
 
     def close(self) -> dict[str, Any]:
-        """The sums, and each refusal with its reason."""
+        """Return the counts, and each refusal with its reason."""
         if sys.stderr.isatty():
             sys.stderr.write("\r\033[K")
         return {
@@ -97,8 +95,9 @@ class TurnSender:
 
 
 def observe(source: TextIO | None, call: Call) -> dict[str, Any]:
-    """Send the JSON lines of `source`, which is None where standard input is closed, as
-    they arrive.
+    """Send the JSON lines of `source` as they arrive.
+
+    `source` is None where standard input is closed; that raises BadRequestError.
     """
     if source is None:
         raise BadRequestError(
@@ -125,27 +124,23 @@ def observe(source: TextIO | None, call: Call) -> dict[str, Any]:
 
 
 def exit_code(result: dict[str, Any]) -> int:
-    """Whether a turn was refused: what came in is wrong then, not the command line."""
+    """Return 65 if a turn was refused, else 0."""
     return ConflictError.exit_code if result["refused"] else 0
 
 
 def parked(call: Call) -> dict[str, Any]:
-    """How many turns wait for the model to recover, and what it said; nothing if none
-    do.
-    """
+    """Return how many turns are parked, and why; an empty result if there are none."""
     count = call("stats", {})["parked_turns"]
     return {"parked": count, "why": why_parked(call)} if count else {}
 
 
 def why_parked(call: Call) -> str:
-    """What kept turns from being distilled or filed."""
+    """Return why turns were not extracted or filed."""
     return "; ".join(call("status", {}).get("faults", {}).values())
 
 
 def _arriving(source: int) -> Iterator[list[bytes]]:
-    """Whole lines, in groups as large as what has arrived; the last line may lack its
-    end.
-    """
+    """Yield the whole lines of each read; the last line may have no newline."""
     rest = b""
     while chunk := os.read(source, READ_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -170,9 +165,7 @@ def _read(
 
 
 def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
-    """Send the turns of an import; what its reader could not make sense of counts as
-    refused.
-    """
+    """Send the turns of an import; what its reader could not parse counts as refused."""
     from engram.core.records import Problem
 
     sink = TurnSender(call)
@@ -194,7 +187,7 @@ def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
 
 
 def distil(call: Call) -> None:
-    """Have everything distilled that waits, and say how much is left while it lasts."""
+    """Extract memories from all waiting turns, and print how many are left."""
     call("flush", {"background": True})
     told = time.monotonic()
     while left := _left(call("stats", {})):
@@ -214,7 +207,7 @@ def _left(counts: dict[str, Any]) -> int:
 
 
 def counted(found: Iterable[Turn | Problem]) -> dict[str, Any]:
-    """What an import would send, without sending it."""
+    """Count what an import would send, without sending it."""
     from engram.core.records import Problem
 
     turns = 0
@@ -230,7 +223,7 @@ def counted(found: Iterable[Turn | Problem]) -> dict[str, Any]:
 
 
 def _sent(turn: Turn) -> dict[str, Any]:
-    """A turn as `observe` takes it, marked as imported."""
+    """Return a turn as `observe` takes it, marked as imported."""
     return {
         "id": turn.id,
         "session": turn.session,

@@ -1,7 +1,7 @@
-"""The wire: find a vault's daemon and call an operation over its Unix socket.
+"""Find the daemon of a vault and call an operation over its Unix socket.
 
-Light on purpose: a recall through the daemon should cost little more than starting
-Python, so this module imports neither the configuration nor an HTTP library.
+A recall through the daemon should cost little more than starting Python. This module
+therefore imports neither the configuration nor an HTTP library.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class AbsentError(UnavailableError):
-    """Nobody listens on the socket: no daemon runs for this vault."""
+    """No daemon listens on the socket of this vault."""
 
 
 LIGHT = {"observe": "/v1/turns", "recall": "/v1/recall", "remember": "/v1/memories"}
@@ -38,8 +38,9 @@ folder.
 
 
 def folder_of(vault: str | None, env: Mapping[str, str]) -> str | None:
-    """The folder of the vault that `config.load` would choose, or None where only
-    `load` can tell.
+    """Return the folder of the vault that `config.load` would choose.
+
+    None where the configuration has to be parsed to know it.
     """
     home = env.get("HOME")
     if not home:
@@ -59,8 +60,9 @@ def folder_of(vault: str | None, env: Mapping[str, str]) -> str | None:
 
 
 def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
-    """The socket of the vault that `config.load` would choose, or None where only
-    `load` can tell.
+    """Return the socket of the vault that `config.load` would choose.
+
+    None where the configuration has to be parsed to know it.
     """
     folder = folder_of(vault, env)
     vault_id = folder and _id_at(folder)
@@ -81,9 +83,7 @@ def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
 
 
 def _id_at(folder: str) -> str | None:
-    """The id of the vault in a folder; '' or None where there is none, or only
-    `config.load` can tell.
-    """
+    """Return the id of the vault in a folder; '' or None where it is not known."""
     vault_id = plain_text(f"{folder}/engram.toml", "id")
     return (
         vault_id
@@ -93,8 +93,9 @@ def _id_at(folder: str) -> str | None:
 
 
 def folder_mark(folder: str | None) -> str:
-    """The device and inode of a folder, as a request names the vault that it means; ''
-    where it cannot be seen.
+    """Return the device and inode of a folder, or '' where it cannot be read.
+
+    A request names the vault it is meant for in this form.
     """
     try:
         found = os.stat(folder) if folder else None  # noqa: PTH116
@@ -104,8 +105,9 @@ def folder_mark(folder: str | None) -> str:
 
 
 def plain_text(path: str, name: str) -> str | None:
-    """The value of a line `name = "value"` of a TOML file, '' if the name is nowhere in
-    it, None if unsure.
+    """Return the value of a line `name = "value"` of a TOML file.
+
+    '' if the name does not occur in it, None if the file has to be parsed to know it.
     """
     try:
         with open(path, encoding="utf-8-sig") as file:  # noqa: PTH123
@@ -133,7 +135,7 @@ def plain_text(path: str, name: str) -> str | None:
 
 
 def connect(path: str, timeout: float | None = None) -> socket.socket:
-    """A connection to the daemon at `path`; AbsentError if nobody listens there."""
+    """Return a connection to the daemon at `path`; raise AbsentError without one."""
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     client.settimeout(timeout)
     try:
@@ -150,7 +152,7 @@ def connect(path: str, timeout: float | None = None) -> socket.socket:
 
 
 def answers(path: str) -> bool:
-    """Whether somebody listens on the socket."""
+    """Return whether a daemon listens on the socket."""
     try:
         connect(path).close()
     except AbsentError:
@@ -159,8 +161,9 @@ def answers(path: str) -> bool:
 
 
 class Address:
-    """A path as a socket address; one that is too long goes through a descriptor of its
-    folder.
+    """A path as a socket address.
+
+    A path that is too long is reached through a descriptor of its folder.
     """
 
     def __init__(self, path: str) -> None:
@@ -188,12 +191,11 @@ def call(
     owner: bool = False,
     folder: str | None = None,
 ) -> dict[str, Any]:
-    """The result of operation `name`; raises the EngramError that the daemon answered
-    with.
+    """Return the result of operation `name`; raise the EngramError of the daemon.
 
-    `owner` says that the owner's command line asks, not a chatbot (`gate.Door`). With
-    `folder`, the vault's, the daemon refuses if it serves another one: nothing is done
-    to the wrong vault.
+    `owner` says that the caller is the owner's command line, not a chatbot
+    (`auth.SocketAccess`). With `folder`, the vault's, a daemon that serves another
+    folder refuses.
     """
     method, target, body = request_of(name, params)
     lines = [f"{method} {target} HTTP/1.1", "Host: engram", "Connection: close"]
@@ -223,7 +225,7 @@ def call(
 
 
 def _send(line: socket.socket, request: bytes) -> None:
-    """Send as much as is taken: what is too large is answered before its end."""
+    """Send the request; a request that is too large is answered before its end."""
     try:
         line.sendall(request)
     except (BrokenPipeError, ConnectionResetError):
@@ -231,8 +233,9 @@ def _send(line: socket.socket, request: bytes) -> None:
 
 
 def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
-    """Method, target and body of the request for an operation; arguments that are None
-    are left out.
+    """Return method, target and body of the request for an operation.
+
+    Arguments that are None are left out.
     """
     given = {key: value for key, value in params.items() if value is not None}
     if name in LIGHT:
@@ -257,7 +260,7 @@ def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
 
 
 def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramError:
-    """The exception that an answer's error object stands for."""
+    """Return the exception for the error object of a response."""
     code = error.get("code", "internal")
     words = {key: str(error.get(key, "")) for key in ("where", "fix")}
     what = str(error.get("what", "the daemon met a fault"))
@@ -274,7 +277,7 @@ def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramErro
 
 
 def _answer(line: socket.socket) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers and body; the peer closes the connection after them."""
+    """Return status, headers and body; the daemon closes the connection then."""
     with line.makefile("rb") as file:
         raw = file.read()
     head, _, body = raw.partition(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""systemd: render the user units, install them, start and stop them."""
+"""The systemd user units: render, install, start and stop them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
 KEPT = ("ENGRAM_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
-"""What the daemon must see as the command line sees it, or the two would look in
-different places.
+"""Variables that the units hand to the daemon, so that it finds the same folders as
+the command line.
 """
 
 STOP_SECONDS = 45.0
@@ -35,11 +35,11 @@ NIGHTLY = ["engram-consolidate.timer"]
 def rendered(
     settings: Settings, env: Mapping[str, str], *, instance: bool, nightly: bool = False
 ) -> dict[Path, str]:
-    """The unit files for this vault, by the path they are installed at.
+    """Return the unit files for this vault, by the path to install them at.
 
-    One vault has `engram.service` and `engram.socket`, or with `nightly` no daemon but
-    a timer; any further one is an instance of `engram@.service` under the escaped path
-    of its folder.
+    The default vault has `engram.service` and `engram.socket`, or with `nightly` only a
+    timer. Any other vault is an `instance` of `engram@.service`, named by the escaped
+    path of its folder.
     """
     home = env.get("XDG_CONFIG_HOME") or f"{env.get('HOME') or Path.home()}/.config"
     kept = [
@@ -67,8 +67,9 @@ def rendered(
 
 
 def unit_folder() -> Path:
-    """Where the unit files are: in the installed package, or beside it in a source
-    tree.
+    """Return the folder of the unit files: in the package, or beside it in a source tree.
+
+    Raises StorageError where there is none.
     """
     for folder in (PACKAGE / "systemd", PACKAGE.parent / "systemd"):
         if folder.is_dir():
@@ -79,30 +80,31 @@ def unit_folder() -> Path:
 
 
 def quoted(text: str, *, command: bool = False) -> str:
-    """`text` as one word of a unit file; in a command line dollars mean variables too."""
+    """Quote `text` as one word of a unit file; with `command` escape dollars too."""
     text = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{text.replace("$", "$$") if command else text}"'
 
 
 def escaped(path: Path) -> str:
-    """A path as the instance name of a unit, as `systemd-escape --path` gives it."""
+    """Escape a path as the instance name of a unit, as `systemd-escape --path` does."""
     raw = os.fsencode(path).strip(b"/")
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_."
-    signs = [
-        "-"
-        if byte == 47
-        else chr(byte)
-        if byte in plain and not (place == 0 and byte == 46)
-        else f"\\x{byte:02x}"
-        for place, byte in enumerate(raw)
-    ]
-    return "".join(signs) or "-"
+    escaped_name = ""
+    for place, byte in enumerate(raw):
+        leading_dot = place == 0 and byte == ord(".")
+        if byte == ord("/"):
+            escaped_name += "-"
+        elif byte in plain and not leading_dot:
+            escaped_name += chr(byte)
+        else:
+            escaped_name += f"\\x{byte:02x}"
+    return escaped_name or "-"
 
 
 def names(socket: str | Path, instance: Path | None = None) -> list[str]:
-    """The units that are started for the usual vault, or for the vault `instance`.
+    """Return the units to start for the default vault, or for the vault `instance`.
 
-    systemd cannot listen on a path too long for an address.
+    Without `engram.socket` where the path is too long for a socket address.
     """
     if instance:
         return [f"engram@{escaped(instance)}.service"]
@@ -113,15 +115,15 @@ def names(socket: str | Path, instance: Path | None = None) -> list[str]:
 def up(
     settings: Settings, texts: Mapping[Path, str], units: Sequence[str]
 ) -> dict[str, Any]:
-    """Install the units and start these.
+    """Install the unit files `texts` and start `units`.
 
-    Raises NotFoundError (no vault there), UnavailableError where systemd has no session
-    for this user.
+    Raises NotFoundError where there is no vault, UnavailableError where systemd runs no
+    session for this user.
     """
     check_vault(settings.vault)
     if not has_session():
         raise UnavailableError(
-            "systemd has no session for this user; nothing was written",
+            "systemd runs no session for this user; no unit was written",
             fix=f"Start the daemon yourself: {shlex.join(['engram', 'daemon', '--vault', str(settings.vault)])}",
         )
     for folder in (settings.state, settings.cache):
@@ -138,8 +140,10 @@ def up(
 
 
 def down(path: str, units: Sequence[str]) -> dict[str, Any]:
-    """Stop the daemon behind the socket and disable its units; one that systemd does
-    not run is asked to end itself.
+    """Stop the daemon behind the socket `path` and disable its units.
+
+    A daemon that systemd does not run gets SIGTERM. Raises UnavailableError where it
+    does not end in time.
     """
     stopped: list[str] = []
     if has_session():
@@ -158,16 +162,16 @@ def down(path: str, units: Sequence[str]) -> dict[str, Any]:
         while socket_client.answers(path):
             if time.monotonic() > last:
                 raise UnavailableError(
-                    "the daemon takes long to stop",
+                    "the daemon has not stopped yet",
                     where=f"process {pid}",
-                    fix="Wait, then look again.",
+                    fix="Wait, then try again.",
                 )
             time.sleep(0.05)
     return {"stopped": stopped or "nothing was running"}
 
 
 def has_session() -> bool:
-    """Whether a systemd user manager can be talked to."""
+    """Return whether a systemd user manager answers."""
     try:
         done = subprocess.run(
             ["systemctl", "--user", "show", "--property=Version"],  # noqa: S607
@@ -180,9 +184,7 @@ def has_session() -> bool:
 
 
 def systemctl(*words: str) -> str:
-    """What `systemctl --user` says; UnavailableError with its own words when it
-    refuses.
-    """
+    """Return the output of `systemctl --user`; raise UnavailableError where it fails."""
     done = subprocess.run(  # noqa: S603
         ["systemctl", "--user", *words],  # noqa: S607
         capture_output=True,
@@ -193,15 +195,13 @@ def systemctl(*words: str) -> str:
         raise UnavailableError(
             f"systemctl {words[0]} failed",
             where=done.stderr.strip(),
-            fix="`journalctl --user -u engram` tells more.",
+            fix="`journalctl --user -u engram` shows the log.",
         )
     return done.stdout
 
 
 def install(texts: Mapping[Path, str]) -> list[str]:
-    """Write the unit files that are not there already, word for word; the paths of
-    those written.
-    """
+    """Write the unit files that differ from the installed ones; return their paths."""
     written = []
     for path, text in texts.items():
         content = text.encode()
