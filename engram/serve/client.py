@@ -1,5 +1,6 @@
-"""The Python interface: `from engram import Memory`. Standard library only until no
-daemon answers.
+"""The Python interface: `from engram import Memory`.
+
+Only the standard library is loaded as long as a daemon answers.
 """
 
 from __future__ import annotations
@@ -22,25 +23,21 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
     class SocketConnection(Protocol):
-        """Where operations are carried out: a daemon, or a memory in this process."""
+        """A way to a vault: its daemon, or a memory in this process."""
 
         def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
             """Carry out one operation."""
 
         def close(self) -> None:
-            """Let go."""
+            """Release the vault."""
 
 
 LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
-"""How long a held vault is waited for, and how often it is tried: a daemon may be
-starting, a command be at work.
-"""
+"""How long to wait for a locked vault, and the pause between two tries."""
 
 
 class RemoteVault:
-    """The daemon behind a socket, which is asked for the vault in `folder` and refuses
-    for another.
-    """
+    """The daemon behind a socket; it refuses if it does not serve `folder`."""
 
     def __init__(
         self, path: str, folder: str | None = None, *, owner: bool = False
@@ -50,16 +47,16 @@ class RemoteVault:
         self.owner = owner
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask the daemon; raises the EngramError that it answered with."""
+        """Ask the daemon; raise the EngramError that it answers with."""
         return socket_client.call(
             self.path, name, params, owner=self.owner, folder=self.folder
         )
 
     def close(self) -> None:
-        """Nothing is held between calls."""
+        """Do nothing: there is no connection between two calls."""
 
 
-class Owned:
+class LocalVault:
     """A memory in this process for the owner's command line."""
 
     def __init__(self, held: memory.Memory) -> None:
@@ -72,22 +69,22 @@ class Owned:
         return self.held.call(name, params, OWNER)
 
     def close(self) -> None:
-        """Let go of the vault."""
+        """Release the vault."""
         self.held.close()
 
 
 def line(vault: Path | None, *, owner: bool = False) -> SocketConnection:
-    """The way to a vault: its daemon if one answers, else a memory in this process,
-    with the vault's lock.
+    """Connect to a vault: to its daemon, else lock it and open it in this process.
 
-    `owner` says that the owner's command line asks, not a chatbot. Raises ConfigError,
-    NotFoundError (no vault there) or LockedError (another process goes on holding it).
+    `owner` says that the caller is the owner's command line, not a chatbot. Raises
+    ConfigError, NotFoundError where there is no vault, or LockedError where another
+    process does not release it.
     """
     from engram import config
 
     last = time.monotonic() + LOCK_SECONDS
     while True:
-        # anew each time: another vault may take a state that was free
+        # read again each time: another vault may take a state folder that was free
         settings = config.load(vault, os.environ)
         if socket_client.answers(path := str(settings.socket)):
             return RemoteVault(path, str(settings.vault), owner=owner)
@@ -98,11 +95,11 @@ def line(vault: Path | None, *, owner: bool = False) -> SocketConnection:
                 raise
             time.sleep(LOCK_LOOK_SECONDS)
         else:
-            return Owned(held) if owner else held
+            return LocalVault(held) if owner else held
 
 
 def embedded(settings: Settings) -> memory.Memory:
-    """A memory in this process, ready for use; the caller closes it."""
+    """Return a memory in this process, ready for use; the caller closes it."""
     from engram.memory import Memory as Embedded
 
     held = Embedded(settings)
@@ -116,21 +113,22 @@ def embedded(settings: Settings) -> memory.Memory:
 
 
 class ClosedVault:
-    """A vault that was let go of."""
+    """A vault that was released."""
 
     def call(self, name: str, _params: dict[str, Any]) -> dict[str, Any]:
-        """Nothing is asked any more; raises UnavailableError."""
+        """Raise UnavailableError."""
         raise UnavailableError(
             "this memory was closed", where=name, fix="Open another: `Memory(folder)`."
         )
 
     def close(self) -> None:
-        """It is."""
+        """Do nothing."""
 
 
 class Recall:
-    """An answer. `text` is fenced and marked as notes, ready to stand in a prompt;
-    `hits` are dicts.
+    """The answer of `recall`: `hits` are dicts, `text` is ready for a prompt.
+
+    The text is fenced and marked as notes.
     """
 
     def __init__(self, result: dict[str, Any]) -> None:
@@ -149,8 +147,7 @@ class Recall:
 
 
 class Memory:
-    """A vault, through its daemon if one runs, else opened here and locked until
-    `close`.
+    """A vault: through its daemon, else opened in this process until `close`.
 
     >>> with Memory("~/Engram") as mem:
     ...     context = mem.recall("what should I bring Anna?", session="s1")
@@ -169,14 +166,12 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Let go of the vault."""
+        """Release the vault."""
         self._line.close()
         self._line = ClosedVault()
 
     def call(self, name: str, **params: Any) -> dict[str, Any]:
-        """Any operation of the table by name; the answer is the same JSON with and
-        without a daemon.
-        """
+        """Call any operation by name; return the same JSON with and without a daemon."""
         answer = self._line.call(
             name,
             {key: _plain(value) for key, value in params.items() if value is not None},
@@ -198,9 +193,7 @@ class Memory:
         occurred_at: datetime | str | None = None,
         turns: Sequence[dict[str, Any]] = (),
     ) -> dict[str, Any]:
-        """Take one exchange, or `turns` as they are; when this returns they are on disk
-        (row X18).
-        """
+        """Store one exchange, or `turns` as they are; on return they are on disk (X18)."""
         common = {
             "session": session,
             "persona": persona,
@@ -225,14 +218,16 @@ class Memory:
         )
 
     def recall(self, query: str, **options: Any) -> Recall:
-        """The few memories that matter for `query`; options as in the table: k, budget,
-        session, persona, …
+        """Return the memories that match `query` best.
+
+        The options are those of the table: k, budget, session, persona, …
         """
         return Recall(self.call("recall", query=query, **options))
 
     def remember(self, text: str, **options: Any) -> dict[str, Any]:
-        """Keep a statement; options as in the table. Where it raised a question the
-        answer names that `case`.
+        """Store a statement; the options are those of the table.
+
+        A conflict that waits for the user is named in `case`.
         """
         return self.call("remember", text=text, **options)
 
@@ -241,20 +236,20 @@ class Memory:
         return self.call("forget", id=id, reason=reason)
 
     def show(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """One memory with everything known of it."""
+        """Return one memory with its note, source, use and relations."""
         return self.call("show", id=id)
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """The turns a memory came from and each decision on it."""
+        """Return the turns behind a memory and each decision on it."""
         return self.call("why", id=id)
 
     def flush(self, session: str | None = None) -> dict[str, Any]:
-        """Distil every waiting turn now and wait for it."""
+        """Extract memories from every waiting turn now, and wait for it."""
         return self.call("flush", session=session)
 
 
 def _plain(value: Any) -> Any:
-    """A date as its ISO 8601 text, a tuple as a list; anything else as it is."""
+    """Return a time as ISO 8601 text, a tuple as a list, other values unchanged."""
     if hasattr(value, "isoformat"):
         return value.isoformat()
     return list(value) if isinstance(value, tuple) else value

@@ -1,9 +1,9 @@
-"""History read again: every recorded turn, at its own time, into a vault of its own,
-and what came out otherwise.
+"""Replay the history of a vault into a new one, and compare the statements.
 
-The vault at hand is only read. The same turns and the same replies of a model give the
-same vault, byte for byte (row X25): nothing in it depends on the clock of the machine,
-on chance, or on the order of folders.
+Every recorded turn is observed again at its own time. The present vault is only read.
+The same turns and the same replies of a model give the same vault, byte for byte (row
+X25): it depends neither on the clock of the machine nor on random numbers nor on the
+order of folders.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ if TYPE_CHECKING:
 def reprocess(
     settings: Settings, into: Path, tell: Callable[[int, int], object]
 ) -> dict[str, Any]:
-    """Distil all that was said anew into the new vault `into`; how many turns, and the
-    statements that differ.
+    """Extract all memories again into the new vault `into`; count and compare them.
 
-    `new` are active statements that the vault does not have, `gone` those of its own
-    that did not come again, also because a person wrote them. What somebody asked to
-    keep is asked for again. `tell` hears of progress: (turns done, of how many). Raises
-    NotFoundError (no vault at hand), BadRequestError where `into` is a file,
-    ConflictError where it holds something.
+    `new` are active statements that the vault does not have, `gone` those that were not
+    extracted again, for example because the user wrote them. Statements that the user
+    asked to remember are remembered again. `tell` is called with the number of turns
+    done and of all turns.
+
+    Raises NotFoundError where there is no vault, BadRequestError where `into` is a
+    file, ConflictError where it is not empty.
     """
     template.check_vault(settings.vault)
     template.check_creatable(into)
@@ -48,7 +49,7 @@ def reprocess(
         raise ConflictError(
             "the folder is not empty",
             where=str(into),
-            fix="Name one that is not there yet.",
+            fix="Name a folder that does not exist yet.",
         )
     said = sorted(
         recorded(settings), key=lambda turn: (turn.occurred_at, turn.session, turn.id)
@@ -62,7 +63,7 @@ def reprocess(
     disk.write_new(into / template.SETTINGS, own)
     template.create_vault(into, name, template.template_folder())
     with TemporaryDirectory() as home:
-        waiting = _told(_beside(settings, into, name, Path(home)), said, tell)
+        waiting = _replayed(_settings_for(settings, into, name, Path(home)), said, tell)
     return {
         "vault": str(into),
         "turns": len(said),
@@ -71,12 +72,10 @@ def reprocess(
     }
 
 
-def _told(
+def _replayed(
     fresh: Settings, said: Sequence[Turn], tell: Callable[[int, int], object]
 ) -> dict[str, Any]:
-    """Tell the new vault everything, at its time; how many turns no model has read yet,
-    if there are any.
-    """
+    """Observe every turn at its time; return the counts of turns not extracted yet."""
     clock = _Clock(said[0].occurred_at if said else datetime.now(UTC))
     memory, done = Memory(fresh, clock=clock), 0
     memory.start()
@@ -84,7 +83,7 @@ def _told(
         memory.warm()
         for turns in _requests(said, fresh.policy.buffer.turns):
             clock.now = turns[-1].occurred_at
-            _say(memory, turns)
+            _observe(memory, turns)
             done += len(turns)
             tell(done, len(said))
         left = memory.call("flush", {})
@@ -94,7 +93,7 @@ def _told(
 
 
 def recorded(settings: Settings) -> Iterator[Turn]:
-    """Every turn in the session files of a vault."""
+    """Yield every turn in the session files of a vault."""
     vault = Vault(settings.vault)
     for path in vault.notes("sessions"):
         read = frontmatter.read(vault.read(path), settings.policy.files)
@@ -103,7 +102,7 @@ def recorded(settings: Settings) -> Iterator[Turn]:
 
 
 class _Clock:
-    """Stands at the time of what is being said."""
+    """A clock that shows the time of the present turn."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
@@ -112,10 +111,8 @@ class _Clock:
         return self.now
 
 
-def _beside(settings: Settings, into: Path, name: str, home: Path) -> Settings:
-    """The settings for the new vault: the same rules and model, and folders of its own
-    for everything else.
-    """
+def _settings_for(settings: Settings, into: Path, name: str, home: Path) -> Settings:
+    """Return the settings for the new vault: the same, but with its own folders."""
     state = home / "state"
     disk.make_folders(state)
     disk.write_new(state / DEVICE, f"{content_hash(name)[:16]}\n".encode())
@@ -124,16 +121,14 @@ def _beside(settings: Settings, into: Path, name: str, home: Path) -> Settings:
 
 
 def _requests(said: Sequence[Turn], most: int) -> Iterator[list[Turn]]:
-    """The turns as they are handed in: neighbours of one conversation together, so many
-    at most.
-    """
+    """Yield batches of up to `most` successive turns of one conversation."""
     for _, talk in groupby(said, key=lambda turn: (turn.session, turn.persona)):
         turns = list(talk)
         yield from (turns[start : start + most] for start in range(0, len(turns), most))
 
 
-def _say(memory: Memory, turns: Iterable[Turn]) -> None:
-    """Hand turns in; what a person asked to keep they ask for again."""
+def _observe(memory: Memory, turns: Iterable[Turn]) -> None:
+    """Observe turns; those of the session `remembered` are remembered again."""
     plain = []
     for turn in turns:
         if turn.session == REMEMBERED:
@@ -165,7 +160,7 @@ def _compared(old: Path, new: Path, settings: Settings) -> dict[str, Any]:
 
 
 def _active(root: Path, settings: Settings) -> dict[str, str]:
-    """The active statements of a vault, by hash."""
+    """Return the active statements of a vault, by hash."""
     vault = Vault(root)
     found: list[Fact | None] = []
     for path in vault.notes("facts"):

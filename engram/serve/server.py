@@ -27,19 +27,21 @@ if TYPE_CHECKING:
     from engram.serve.http import Routes
 
 PEER = struct.Struct("3i")
-"""What SO_PEERCRED tells: process, user and group of whoever connected."""
+"""The struct of SO_PEERCRED: process, user and group of the peer."""
 
 
 class OwnUserProtocol(H11Protocol):
-    """HTTP for this user alone: another user's connection to the Unix socket is closed
-    unread, a dawdler's too.
+    """HTTP for this user alone.
+
+    A connection of another user to the Unix socket is closed unread, and one whose
+    request head takes too long.
     """
 
     head_seconds: float
-    _dawdles: asyncio.TimerHandle | None = None
+    _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent's
-        """Look at the peer before anything is read."""
+        """Check the user of the peer before anything is read."""
         super().connection_made(transport)
         self._await_head()
         peer: socket.socket = transport.get_extra_info("socket")
@@ -50,39 +52,38 @@ class OwnUserProtocol(H11Protocol):
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Read on; a head that was begun must end in time."""
+        """Read data; stop the timer once the head of the request is complete."""
         super().data_received(data)
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Stop the timer."""
         super().connection_lost(exc)
-        if self._dawdles:
-            self._dawdles.cancel()
+        if self._head_timer:
+            self._head_timer.cancel()
 
     def _await_head(self) -> None:
-        """Give the head its time while one is due; any further byte of it buys none."""
+        """Start the timer while a request head is due; further bytes do not extend it."""
         due = self.conn.their_state is h11.IDLE
-        if due and self._dawdles is None:
-            self._dawdles = self.loop.call_later(
+        if due and self._head_timer is None:
+            self._head_timer = self.loop.call_later(
                 self.head_seconds, self.transport.abort
             )
-        elif not due and self._dawdles:
-            self._dawdles.cancel()
-            self._dawdles = None
+        elif not due and self._head_timer:
+            self._head_timer.cancel()
+            self._head_timer = None
 
 
 class PatientServer(uvicorn.Server):
-    """A server that on its way out still reads what was on its way in: the parent
-    closes whatever it has not read.
+    """A server that reads requests already on their way before it stops.
+
+    Its parent closes every connection from which nothing was read.
     """
 
     linger_seconds: float
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no further connection, give those that were made a moment to ask, then
-        end as the parent.
-        """
+        """Accept no more connections, wait for requests on open ones, then stop."""
         for server in self.servers:
             server.close()
         await asyncio.sleep(self.linger_seconds)
@@ -90,14 +91,15 @@ class PatientServer(uvicorn.Server):
 
 
 def peer_uid(connection: socket.socket) -> int:
-    """The user id of the process at the other end of a Unix socket."""
+    """Return the user id of the process at the other end of a Unix socket."""
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
     return int(PEER.unpack(raw)[1])
 
 
 class HttpServer:
-    """Answers on every socket in `listeners` from `start` to `stop`; `beat` is when it
-    last showed life.
+    """Answers on every socket in `listeners` from `start` to `stop`.
+
+    `beat` is the monotonic time of its last sign of life.
     """
 
     def __init__(
@@ -141,17 +143,17 @@ class HttpServer:
         self._thread = threading.Thread(target=self._run, name="server", daemon=True)
 
     def start(self) -> None:
-        """Begin to answer; returns when it does. UnavailableError if it cannot."""
+        """Start to answer and return; raise UnavailableError where that fails."""
         self._thread.start()
         while not all(server.started for server in self._servers):
             if not self._thread.is_alive():
                 raise UnavailableError(
-                    "the server did not start", fix="The daemon's log tells why."
+                    "the server did not start", fix="The daemon's log says why."
                 )
             time.sleep(0.005)
 
     def stop(self) -> None:
-        """Take no more requests, finish those in hand, close the sockets."""
+        """Accept no more requests, finish those in progress, close the sockets."""
         for server in self._servers:
             server.should_exit = True
         self._thread.join()

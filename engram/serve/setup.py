@@ -1,4 +1,4 @@
-"""Beginning: make a vault, run its daemon here or in the background."""
+"""Create a vault, and run its daemon here or in the background."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ LOOK_SECONDS = 0.05
 def init_vault(
     load: Callable[[], Settings], *, git: bool, dry_run: bool
 ) -> dict[str, Any]:
-    """Plant the template in the vault; with `git` make it a repository. In a repository
-    that is a commit.
+    """Write the template into the vault; with `git` make it a repository.
+
+    In a repository the new files are committed.
     """
     vault, source = load().vault, template.template_folder()
     vault_id = ulid(datetime.now(UTC), secrets.token_hex(16))
@@ -65,14 +66,16 @@ def _git(vault: Path) -> None:
         )
     except FileNotFoundError:
         raise UnavailableError(
-            "git is not installed", fix="Install it, or leave --git out."
+            "git is not installed", fix="Install git, or leave --git out."
         ) from None
     if done.returncode:
-        raise ConflictError("git refused", where=done.stderr.strip())
+        raise ConflictError(
+            "git could not create the repository", where=done.stderr.strip()
+        )
 
 
 def serve(load: Callable[[], Settings], port: int | None) -> None:
-    """Run the daemon in this process until it is told to stop."""
+    """Run the daemon in this process until it gets SIGTERM or SIGINT."""
     from engram.daemon import daemon
     from engram.serve.server import HttpServer
 
@@ -84,7 +87,7 @@ def serve(load: Callable[[], Settings], port: int | None) -> None:
 
 
 def command(settings: Settings, *more: str) -> list[str]:
-    """The command line that runs the daemon of this vault with this very program."""
+    """Return the command line that runs the daemon of this vault with this Python."""
     return [
         sys.executable,
         "-P",
@@ -99,8 +102,9 @@ def command(settings: Settings, *more: str) -> list[str]:
 
 
 def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
-    """Start the daemon as a process of its own and wait until it answers; its log is in
-    the state folder.
+    """Start the daemon as a process of its own and wait until it answers.
+
+    Its log is in the state folder. Raises the error that the daemon ends with.
     """
     path = str(settings.socket)
     if socket_client.answers(path):
@@ -122,7 +126,7 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
     last = time.monotonic() + START_SECONDS
     while not socket_client.answers(path):
         if process.poll() is not None or time.monotonic() > last:
-            raise _told(log.read_bytes()[started:], log)
+            raise _startup_error(log.read_bytes()[started:], log)
         time.sleep(LOOK_SECONDS)
     return {
         "running": "yes",
@@ -133,19 +137,19 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
     }
 
 
-def _told(said: bytes, log: Path) -> EngramError:
-    """The fault that a daemon ended with, from what it printed."""
+def _startup_error(said: bytes, log: Path) -> EngramError:
+    """Return the error that a daemon ended with, from its output."""
     lines = said.decode(errors="replace").splitlines() or [""]
     try:
         return socket_client.fault_of(json.loads(lines[-1])["error"], {})
     except (ValueError, KeyError, TypeError):
         return UnavailableError(
-            "the daemon did not start", where=str(log), fix="That file tells more."
+            "the daemon did not start", where=str(log), fix="Its log is in that file."
         )
 
 
 def hints(settings: Settings, port: int | None = None) -> Sequence[str]:
-    """The lines a chatbot needs."""
+    """Return examples of how a chatbot connects."""
     port = port or settings.tcp_port
     vault = str(settings.vault).replace(os.path.expanduser("~"), "~", 1)  # noqa: PTH111
     curl = f"curl --unix-socket {settings.socket} http://localhost/v1/recall --json"
