@@ -7,21 +7,25 @@ told without a model.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from engram.core.forgetting import CUT
 from engram.core.language.echo import own_words
 from engram.core.language.injection import instruction
 from engram.core.language.sentences import sentences
 from engram.core.language.words import content, language, words
+from engram.core.markdown import between, inside
 from engram.core.trust import MADE, SYNTHESIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.policy.sessions import TalkPolicy
@@ -38,6 +42,7 @@ KEYS = ("one_liner", *LISTS, "tone", "parse_error")
 """The keys of a session summary in the front matter of its file (row E11)."""
 
 _DENSE = 4
+_TICK = re.compile(r"^- \[[ xX]\] ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,92 @@ def rows(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
         return {str(key): dict(row) for key, row in json.loads(raw)[part].items()}
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}
+
+
+def state_bytes(
+    personas: Mapping[str, Mapping[str, Any]], files: Mapping[str, Mapping[str, Any]]
+) -> bytes:
+    """The content of `state/sessions.json`."""
+    text = json.dumps(
+        {"personas": personas, "talks": files}, ensure_ascii=False, indent=1
+    )
+    return f"{text}\n".encode()
+
+
+def block_digest(text: str, keys: object) -> str:
+    """The 16 hex digits by which a generated block is known; ticks do not count."""
+    plain = _TICK.sub("- [ ] ", text.strip())
+    content = f"{plain}\n{json.dumps(keys, sort_keys=True)}"
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryCut:
+    """A session file and `state/sessions.json` after forgotten text was removed.
+
+    `keys` holds the front matter keys that change.
+    """
+
+    keys: Mapping[str, object]
+    body: str
+    state: bytes
+
+
+def cut_summaries(
+    stem: str,
+    keys: Mapping[str, object],
+    body: str,
+    state: bytes,
+    allowed: Callable[[str], str],
+) -> SummaryCut:
+    """Remove forgotten text from the generated summaries of a session (`X8`).
+
+    `allowed` returns a text without its forgotten sentences. A block that a person
+    changed is theirs and stays.
+    """
+    personas, files = rows(state, "personas"), rows(state)
+    row, changed = files.get(stem, {}), dict[str, object]()
+    for block, names in (("summary", KEYS), ("rolling", ())):
+        text = inside(body, block)
+        known = {name: keys[name] for name in names if keys.get(name)}
+        if text is None or row.get(block) != block_digest(text, known):
+            continue
+
+        left = {name: allowed_value(value, allowed) for name, value in known.items()}
+        changed |= {name: value for name, value in left.items() if value != known[name]}
+        new = _allowed_lines(text, allowed)
+        if new != text:
+            body = between(body, block, new)
+        row[block] = block_digest(
+            new, {name: value for name, value in left.items() if value}
+        )
+
+    for persona in personas.values():
+        for name in ("rollingSummary", "lastUserMessage"):
+            if persona.get(name):
+                persona[name] = allowed(str(persona[name]))
+
+    return SummaryCut(changed, body, state_bytes(personas, files))
+
+
+def _allowed_lines(text: str, allowed: Callable[[str], str]) -> str:
+    """The lines without forgotten sentences; a line that had nothing else is dropped."""
+    lines = []
+    for line in text.split("\n"):
+        left = allowed(line) if line.strip() else line
+        if left or not line:
+            lines.append(left)
+    return "\n".join(lines)
+
+
+def allowed_value(value: object, allowed: Callable[[str], str]) -> object:
+    """The value of a summary key without forgotten sentences.
+
+    An item of a list is dropped, a whole string becomes `CUT`.
+    """
+    if isinstance(value, list):
+        return [left for one in value if (left := allowed(str(one)))] or None
+    return (allowed(value) or CUT) if isinstance(value, str) else value
 
 
 def curated(

@@ -225,7 +225,7 @@ class MemoryOperations:
 
         hides = {"memories": sorted(along), "turns": list(hidden.turns)}
         self.note_writer.explain([deed(now, "hide", name, why) | hides])
-        self.forgetting.retell([name, *filter(None, sources), *hidden.turns])
+        self.forgetting.cut_summaries([name, *filter(None, sources), *hidden.turns])
         self.note_writer.seed()
         result: dict[str, Any] = {
             "id": name,

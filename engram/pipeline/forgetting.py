@@ -15,12 +15,11 @@ from engram.core.language.echo import own_words
 from engram.core.language.paraphrase import fingerprints, restates
 from engram.core.language.sentences import sentences
 from engram.core.records import Edit, Fact, FiledTurn
-from engram.core.sessions import STATE
+from engram.core.sessions import STATE, cut_summaries
 from engram.core.text import content_hash
 from engram.errors import EngramError
 from engram.index import hiding
 from engram.index.filters import SearchFilter
-from engram.maintenance.passes import sessions as passes_sessions
 from engram.pipeline.write import deed
 from engram.vault import frontmatter, reviews, sessions
 from engram.vault.disk import sha256
@@ -232,27 +231,29 @@ class Forgetting:
             tuple(one for one in facts if self.index.visible(one) != one), tuple(turns)
         )
 
-    def retell(self, turns: Iterable[str]) -> None:
-        """Cut the summaries that engram wrote of the conversations of these turns; a
-        file that refuses is left.
+    def cut_summaries(self, turns: Iterable[str]) -> None:
+        """Remove forgotten text from the summaries of the sessions of these turns.
 
-        When they are handed out they are cut anyway.
+        `turns` are keys of turns. A file that cannot be written is left as it is:
+        recall cuts the summary whenever it is handed out.
         """
-        cut = partial(self.index.tombstones.forgotten.shown, said=Spoken())
         for name in sorted({key.partition("#")[0] for key in turns}):
             with suppress(EngramError):
-                raw, told = self.vault.read(sessions.path(name)), self.vault.read(STATE)
-                held = frontmatter.read(raw, self.note_writer.settings.policy.files)
-                keys, body, state = passes_sessions.without(
-                    name, held.keys, held.body, told, cut
-                )
-                if keys or body != held.body:
-                    change = Edit(
-                        sessions.path(name), sha256(raw), keys, FORGOTTEN, body
-                    )
-                    self.note_writer.write([change], [])
-                if state != told:
-                    self.vault.rewrite(STATE, lambda _, state=state: state)  # type: ignore[misc]
+                self._cut_summary(name)
+
+    def _cut_summary(self, name: str) -> None:
+        """Rewrite one session file and `state/sessions.json` where that changes them."""
+        path = sessions.path(name)
+        raw, state = self.vault.read(path), self.vault.read(STATE)
+        note = frontmatter.read(raw, self.note_writer.settings.policy.files)
+        allowed = partial(self.index.tombstones.forgotten.shown, said=Spoken())
+        cut = cut_summaries(name, note.keys, note.body, state, allowed)
+
+        if cut.keys or cut.body != note.body:
+            edit = Edit(path, sha256(raw), cut.keys, FORGOTTEN, cut.body)
+            self.note_writer.write([edit], [])
+        if cut.state != state:
+            self.vault.rewrite(STATE, lambda _: cut.state)
 
     def _cut(self, turn: FiledTurn) -> bool:
         return self.index.tombstones.forgotten.hides(

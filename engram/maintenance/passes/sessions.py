@@ -7,7 +7,6 @@ what no person edited. `state/sessions.json` records the generated text.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.categories import category_of
 from engram.core.entities import is_owner, key
-from engram.core.forgetting import CUT, Spoken
+from engram.core.forgetting import Spoken
 from engram.core.importance import mentioned
 from engram.core.markdown import between, inert, inside
 from engram.core.records import Create, Edit
@@ -27,11 +26,14 @@ from engram.core.sessions import (
     LISTS,
     SPINE,
     STATE,
+    allowed_value,
+    block_digest,
     cut,
     due,
     either,
     rows,
     shown,
+    state_bytes,
     telling,
     who,
     window,
@@ -42,7 +44,7 @@ from engram.core.trust import MADE
 from engram.maintenance.passes import FileWrite, ModelQuestion, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.policy.sessions import TalkPolicy
@@ -60,7 +62,6 @@ SECTIONS = {
 
 _CONVERSATION = re.compile(r"^## Conversation[ \t]*$", re.MULTILINE)
 _ROLLING = re.compile(r"^## Rolling[ \t]*$", re.MULTILINE)
-_TICK = re.compile(r"^- \[[ xX]\] ", re.MULTILINE)
 _LAST_MESSAGE = 100
 
 
@@ -261,7 +262,7 @@ def _spine_material(
     }
     sessions = [
         {
-            name: _cut_value(keys[name], shown_text)
+            name: allowed_value(keys[name], shown_text)
             for name in ("one_liner", *LISTS)
             if keys.get(name)
         }
@@ -329,28 +330,20 @@ class _SessionState:
         known = self.files.get(stem, {}).get(block)
         if known is None:
             return not text and not more
-        return text is not None and known == _digest(text, more)
+        return text is not None and known == block_digest(text, more)
 
     def wrote(self, stem: str, block: str, text: str, more: object = "") -> None:
         """This block says this, and it is ours."""
         row = self.files.pop(stem, {})
-        self.files[stem] = row | {block: _digest(text, more)}
+        self.files[stem] = row | {block: block_digest(text, more)}
 
     def marks(self) -> list[Step]:
         """The file, where it changed; the talks that were told last."""
         kept = dict(list(self.files.items())[-self.view.policy.talks.kept :])
         if (rows(self.before, "personas"), rows(self.before)) == (self.people, kept):
             return []
-        raw = _state_bytes(self.people, kept)
-        return [FileWrite(STATE, raw, "what conversations were told")]
-
-
-def _digest(text: str, more: object) -> str:
-    """What a block says, in 16 digits; a ticked box does not count."""
-    plain = _TICK.sub("- [ ] ", text.strip())
-    return hashlib.sha256(
-        f"{plain}\n{json.dumps(more, sort_keys=True)}".encode()
-    ).hexdigest()[:16]
+        state = state_bytes(self.people, kept)
+        return [FileWrite(STATE, state, "what conversations were told")]
 
 
 def _block_edit(
@@ -385,65 +378,6 @@ def _with_block(body: str, block: str, text: str) -> str:
     return (
         body[:at] + between(f"## {block.title()}\n\n", block, text) + "\n" + body[at:]
     )
-
-
-def without(
-    stem: str,
-    keys: Mapping[str, object],
-    body: str,
-    told: bytes,
-    cut: Callable[[str], str],
-) -> tuple[dict[str, object], str, bytes]:
-    """Return a session file without forgotten text in its own summaries (`X8`).
-
-    That is the keys that change, the body, and `state/sessions.json`, which was `told`.
-    `cut` returns a text without what was forgotten. What a person wrote in a summary
-    stays.
-    """
-    people, files = rows(told, "personas"), rows(told)
-    row, changed = files.get(stem, {}), dict[str, object]()
-    for block, names in (("summary", KEYS), ("rolling", ())):
-        text = inside(body, block)
-        more = {name: keys[name] for name in names if keys.get(name)}
-        if text is None or row.get(block) != _digest(text, more):
-            continue
-        fewer = {name: _cut_value(value, cut) for name, value in more.items()}
-        changed |= {name: value for name, value in fewer.items() if value != more[name]}
-        new = _cut_lines(text, cut)
-        if new != text:
-            body = between(body, block, new)
-        left = {name: value for name, value in fewer.items() if value}
-        row[block] = _digest(new, left)
-    for person in people.values():
-        for name in ("rollingSummary", "lastUserMessage"):
-            if person.get(name):
-                person[name] = cut(str(person[name]))
-    return changed, body, _state_bytes(people, files)
-
-
-def _cut_lines(text: str, cut: Callable[[str], str]) -> str:
-    """Return a text with each line cut; a line of which nothing is left goes."""
-    found: list[str] = []
-    for line in text.split("\n"):
-        left = cut(line) if line.strip() else line
-        if left or not line:
-            found.append(left)
-    return "\n".join(found)
-
-
-def _state_bytes(people: Mapping[str, object], files: Mapping[str, object]) -> bytes:
-    """Return the bytes of `state/sessions.json`."""
-    state = {"personas": people, "talks": files}
-    return f"{json.dumps(state, ensure_ascii=False, indent=1)}\n".encode()
-
-
-def _cut_value(value: object, cut: Callable[[str], str]) -> object:
-    """A line, or a list of lines, of a summary without what is cut; a line that is gone
-    leaves a mark.
-    """
-    if isinstance(value, list):
-        return [kept for one in value if (kept := cut(str(one)))] or None
-    return (cut(value) or CUT) if isinstance(value, str) else value
 
 
 # -- texts -----------------------------------------------------------------------------
