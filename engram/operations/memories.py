@@ -158,7 +158,6 @@ class MemoryOperations:
             self.editor.patch(fact, keys, action, USER_ASKED, unarchive=bool(status))
             if status:
                 self.usage_tracker.attested(fact.id, now)
-                self.note_writer.seed()
         return {
             "id": fact.id,
             "path": self.index.catalog.find_fact(fact.id).path,
@@ -179,7 +178,6 @@ class MemoryOperations:
         for name in self.forgetting.restore(turn, now, USER_ASKED):
             self._restore_along(name)
         self.note_writer.explain([deed(now, "restore", turn, USER_ASKED)])
-        self.note_writer.seed()
         return {"id": turn, "path": self._turn_path(turn), "changed": ["status"]}
 
     def _restore_along(self, name: str) -> None:
@@ -226,7 +224,6 @@ class MemoryOperations:
         hides = {"memories": sorted(along), "turns": list(hidden.turns)}
         self.note_writer.explain([deed(now, "hide", name, why) | hides])
         self.forgetting.cut_summaries([name, *filter(None, sources), *hidden.turns])
-        self.note_writer.seed()
         result: dict[str, Any] = {
             "id": name,
             "path": unit.path if isinstance(unit, Fact) else self._turn_path(name),

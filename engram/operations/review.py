@@ -115,7 +115,6 @@ class ReviewQueue:
             self._keep(current.memories[0], now)
         else:
             self._drop(current, now)
-        self.note_writer.seed()
 
     def merge_into_equal(self, fact: Fact, now: datetime) -> Fact | None:
         """Let the active memory that states the same take the place of `fact` (`C5`).

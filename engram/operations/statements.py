@@ -263,7 +263,6 @@ class StatementOperations:
             change = self._changes.supersede(fact, winner, CORRECTED, now)
             row = deed(now, "correct", fact.id, CORRECTED) | {"met": new_id}
             self.note_writer.write([change], [row])
-        self.note_writer.seed()
         return {"id": new_id, "corrects": fact.id, "text": text}
 
     def _winner(self, name: str) -> Fact | None:

@@ -121,13 +121,6 @@ class WritePlan:
             *doubtful,
         ]
 
-    @property
-    def unsays(self) -> bool:
-        """Whether a statement that was active is not any more."""
-        return bool(self._bodies) or any(
-            fact.status != "active" for fact in self._known.values()
-        )
-
     # -- planning ----------------------------------------------------------------------
 
     def placed(self, fact: Fact) -> Fact:

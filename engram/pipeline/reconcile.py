@@ -95,8 +95,6 @@ class Reconciler:
             lambda: self.vault.logged_pairs(APART),
         )
         self.forgetting = Forgetting(note_writer)
-        # whether the list of hashes may hold what no active fact says any more
-        self._stale = False
 
     def file(self, batch: Batch, extraction: Extraction, now: datetime) -> BatchResult:
         """Write what was distilled from the batch, whose turns are filed already (rows
@@ -224,19 +222,16 @@ class Reconciler:
     def _apply(
         self, plan: WritePlan, first: Sequence[Change], then: Sequence[Change]
     ) -> None:
-        """Carry the changes out, log why, and keep the list of hashes true also where
-        they were cut short.
+        """Write the changes in two steps, with the log rows in the second one.
+
+        The salience of a fact decays by its confidence: it is anchored before the new
+        confidence counts (`A10`, `B6`).
         """
-        stale, self._stale = self._stale or plan.unsays, True
         before = self._facts(plan.reweighed)
         self.note_writer.write(first, [])
         self.note_writer.write(then, plan.rows)
-        # its salience fades by its confidence, from now on by the new one (`A10`, `B6`)
         for fact in before:
             self.usage_tracker.anchored(fact, plan.now)
-        if stale:
-            self.note_writer.seed()
-        self._stale = False
 
     def _beside(
         self, batch: Batch, extraction: Extraction, ids: Sequence[str], plan: WritePlan

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from engram.core.actions import BIRTHS
 from engram.core.classify import tier_of
@@ -127,49 +127,80 @@ class NoteWriter:
         rows: Sequence[Mapping[str, object]],
         ready: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        """Carry out a plan, log it, and let the index see it before anybody asks (rows
-        X18, C11).
+        """Carry out a plan and log it (rows X18, C11).
 
-        `ready` is as `Vault.apply` takes it.
+        When this returns, the index and the list of hashes agree with the notes.
+        `ready` is as `Vault.apply` takes it. Raises EngramError; what was written
+        before is known to the index all the same.
         """
-        held: dict[str, bytes] = {}
+        paths = [path for change in changes for path in _paths(change)]
+        known = [path for path in paths if self.index.holds(path)]
+        before = self._hashes_at(known)
+        written: dict[str, bytes] = {}
         try:
-            self.vault.apply(changes, held, ready=ready)
-        except EngramError as fault:  # what stands already must be known as ours, or the next try makes it twice
-            ours = {
-                path: raw
-                for path, raw in held.items()
-                if self.vault.has_content(path, raw)
-            }
-            # a person's edit is for a rescan to tell
-            theirs = isinstance(fault, ConflictError)
-            made = [
-                path
-                for change in changes
-                if isinstance(change, Create) or not theirs
-                for path in _paths(change)
-            ]
-            self.took(ours, [path for path in made if path not in ours])
+            self.vault.apply(changes, written, ready=ready)
+        except EngramError as fault:
+            self._interrupted(changes, written, fault)
             raise
-        self.index.wrote(held)
-        new = [
-            content_hash(facts.statement_of(change.body))
-            for change in changes
-            if _is_new_fact(change)
-        ]
-        if new and not self.health.problem(HASHES):
-            self._besides(HASHES, partial(self.vault.add_hashes, new))
-        elif new:
-            self.seed()
+
+        self.index.wrote(written)
+        self._follow_hashes(before, self._hashes_at(paths))
         self.explain(rows)
 
-    def took(self, held: Mapping[str, bytes], unsure: Collection[str]) -> None:
-        """Let the index know what we wrote, and look at the paths of which a refusal
-        left nobody able to say it.
+    def _interrupted(
+        self,
+        changes: Sequence[Change],
+        written: Mapping[str, bytes],
+        fault: EngramError,
+    ) -> None:
+        """Let the index know which changes of a refused plan stand.
+
+        Otherwise the next attempt would make the same notes a second time. After a
+        conflict the files of others are left to the next scan: a person edited them.
         """
-        self.index.wrote(held)
+        ours = {
+            path: raw
+            for path, raw in written.items()
+            if self.vault.has_content(path, raw)
+        }
+        theirs = isinstance(fault, ConflictError)
+        unsure = [
+            path
+            for change in changes
+            if isinstance(change, Create) or not theirs
+            for path in _paths(change)
+            if path not in ours
+        ]
+        self.took(ours, unsure)
+
+    def took(self, written: Mapping[str, bytes], unsure: Collection[str]) -> None:
+        """Let the index know what engram wrote elsewhere, and read `unsure` paths again.
+
+        Those are the paths for which a refusal leaves open what they hold.
+        """
+        self.index.wrote(written)
         if unsure:
             self.conflicts.found(self.index.scan(unsure).conflicts)
+        self.seed()
+
+    def _hashes_at(self, paths: Collection[str]) -> set[str]:
+        """The content hashes of the active facts in these files."""
+        facts_there = self.index.catalog.facts_at(paths) if paths else ()
+        return {
+            content_hash(fact.text) for fact in facts_there if fact.status == "active"
+        }
+
+    def _follow_hashes(self, before: set[str], after: set[str]) -> None:
+        """Bring the list of hashes up to date after a write (`C5`).
+
+        New statements are appended. Where one ended, or the last write of the list
+        failed, the list is written anew.
+        """
+        added = sorted(after - before)
+        if before - after or self.health.problem(HASHES):
+            self.seed()
+        elif added:
+            self._besides(HASHES, partial(self.vault.add_hashes, added))
 
     def untie(self, gone: Collection[Fact]) -> None:
         """Where engram lists or quotes memories, those whose note is gone keep their
@@ -258,7 +289,10 @@ class NoteWriter:
             return None
 
     def seed(self) -> None:
-        """Bring the list of hashes to what the index knows (`C5`)."""
+        """Write the list of hashes anew if it differs from the index (`C5`).
+
+        For changes of the vault that others made; `write` and `took` follow their own.
+        """
         catalog = self.index.catalog
         self._besides(
             HASHES,
@@ -367,10 +401,6 @@ def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -
             raw, BlockEdit(path, "its note is gone", unlink=name), policy
         )
     return raw
-
-
-def _is_new_fact(change: Change) -> TypeGuard[Create]:
-    return isinstance(change, Create) and change.keys.get("status") == "active"
 
 
 def deed(
