@@ -134,8 +134,7 @@ class NoteWriter:
         before is known to the index all the same.
         """
         paths = [path for change in changes for path in _paths(change)]
-        known = [path for path in paths if self.index.holds(path)]
-        before = self._hashes_at(known)
+        before = self._hashes_at(paths)
         written: dict[str, bytes] = {}
         try:
             self.vault.apply(changes, written, ready=ready)
