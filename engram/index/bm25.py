@@ -463,8 +463,27 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _postings_of_word(self, word: str, question: Question) -> tuple[Ints, Ints]:
         """Return the postings of `word` under all its stems, with the counts summed.
 
-        A question of unknown language is stems_of in each language of the index. A name
-        may be a capitalised stop word.
+        A name may be a capitalised stop word.
+        """
+        stems = self._question_stems(word, question)
+        found = [
+            self._live_postings(stem) for stem in stems if stem in self._postings.terms
+        ]
+        stop_words = STOP.get(question.language, STOP["en"])
+        if not found and (word in question.names or word not in stop_words):
+            return self._live_postings(STOP_WORD + word)
+        if len(found) < 2:
+            return found[0] if found else self._live_postings("")
+        rows, place = np.unique(
+            np.concatenate([rows for rows, _ in found]), return_inverse=True
+        )
+        counts = np.bincount(place, np.concatenate([counts for _, counts in found]))
+        return rows, counts.astype(np.int32)
+
+    def _question_stems(self, word: str, question: Question) -> list[str]:
+        """Return the terms to look up for `word`.
+
+        A question of unknown language is stemmed in each language of the index.
         """
         code = question.language
         codes = {code}
@@ -476,20 +495,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             stems.append(CAPITALISED + word)
         elif word in question.small:
             stems.append(STOP_WORD + word)
-        found = [
-            self._live_postings(stem) for stem in stems if stem in self._postings.terms
-        ]
-        if not found and (
-            word in question.names or word not in STOP.get(code, STOP["en"])
-        ):
-            return self._live_postings(STOP_WORD + word)
-        if len(found) < 2:
-            return found[0] if found else self._live_postings("")
-        rows, place = np.unique(
-            np.concatenate([rows for rows, _ in found]), return_inverse=True
-        )
-        counts = np.bincount(place, np.concatenate([counts for _, counts in found]))
-        return rows, counts.astype(np.int32)
+        return stems
 
     def _candidates(
         self, question: Question, terms: list[scoring.Term], visible: Bools

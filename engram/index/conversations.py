@@ -54,7 +54,7 @@ class SessionReader:
         The latest session comes first.
         """
         found = [
-            path for path, stand in self._stands().items() if self._due(stand, now)
+            path for path, stand in self._progress().items() if self._due(stand, now)
         ]
         known = frontmatter.read(self.read(SPINE)).keys.get("messages")
         since = sum(self.messages().values()) - (known if type(known) is int else 0)
@@ -63,14 +63,14 @@ class SessionReader:
     def next_over(self, now: datetime) -> datetime | None:
         """Return when the next session will be over (row E10), None if none."""
         gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
-        ends = [stand.ended + gap + _INSTANT for stand in self._stands().values()]
+        ends = [stand.ended + gap + _INSTANT for stand in self._progress().values()]
         return min((end for end in ends if end > now), default=None)
 
     def view(self, now: datetime) -> tuple[SessionView, ...]:
         """Return the sessions to summarise now, as many as one run takes."""
         waiting = self._waiting()
         paths = [
-            path for path, stand in self._stands().items() if self._due(stand, now)
+            path for path, stand in self._progress().items() if self._due(stand, now)
         ]
         talks = (
             self.talk(path, waiting.get(path, []))
@@ -172,7 +172,7 @@ class SessionReader:
         minutes = self.settings.policy.buffer.session_gap_minutes
         return due(stand, now, minutes, self.policy, model=self.model)
 
-    def _stands(self) -> dict[str, SessionProgress]:
+    def _progress(self) -> dict[str, SessionProgress]:
         """Return the progress of unfinished sessions by path, latest first."""
         waiting = self._waiting()
         files: dict[str, SessionFile] = {
@@ -181,22 +181,22 @@ class SessionReader:
                 self.policy.episode_users if self.model else 0
             )
         }
-        stands = {}
+        progress = {}
         for path in [*(path for path in waiting if path not in files), *files]:
             some = waiting.get(path, [])
             if path in files:
                 held = files[path].stand
                 users = sum(filed.turn.role == "user" for filed in some)
                 ended = max([held.ended, *(filed.turn.occurred_at for filed in some)])
-                stands[path] = replace(
+                progress[path] = replace(
                     held,
                     turns=held.turns + len(some),
                     users=held.users + users,
                     ended=ended,
                 )
             elif talk := self.talk(path, some):
-                stands[path] = talk.stand
-        return stands
+                progress[path] = talk.stand
+        return progress
 
     def _waiting(self) -> dict[str, list[FiledTurn]]:
         """Return the turns that wait for their file, by its path."""
@@ -211,11 +211,11 @@ class SessionReader:
 
 
 def _unfiled(
-    path: str, waiting: list[FiledTurn], told: Mapping[str, Mapping[str, Any]]
+    path: str, waiting: list[FiledTurn], summaries: Mapping[str, Mapping[str, Any]]
 ) -> SessionView:
     times = [filed.turn.occurred_at for filed in waiting]
     first = waiting[0].turn
     talk = SessionView(
         path, first.session, first.persona, min(times), max(times), tuple(waiting)
     )
-    return replace(talk, keys={"rolled": told.get(talk.stem, {}).get("rolled", 0)})
+    return replace(talk, keys={"rolled": summaries.get(talk.stem, {}).get("rolled", 0)})

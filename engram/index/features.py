@@ -61,11 +61,13 @@ def _is_about_speaker(text: str, own: frozenset[str]) -> bool:
     `own` are the words of the first person in `text`. "I have three cats. Any advice?"
     does; "What should I do?" and "My sister has three cats." do not.
     """
-    told = text
+    statements = text
     if any(mark in text for mark in _QUESTION_MARKS):
-        told = " ".join(
+        statements = " ".join(
             found for found in _SENTENCE.findall(text) if not _is_question(found)
         )
     elif not own or not own <= POSSESSIVE:
         return True
-    return of_oneself(told.casefold()) or bool(_FIRST_PERSON_CJK.search(told))
+    return of_oneself(statements.casefold()) or bool(
+        _FIRST_PERSON_CJK.search(statements)
+    )

@@ -186,7 +186,7 @@ class Scanner:
         diff = DiffBuilder()
         generation = self.database.generation
         was_complete = self._is_complete()
-        if not was_complete or (self.git and self.git.changed_stamp()):
+        if not was_complete or self._git_stamp():
             paths = None
 
         places = self._places(paths)
@@ -198,7 +198,7 @@ class Scanner:
             if path not in seen.files and not _is_below(path, seen.unseen)
         ]
         # asked after the walk: the stamp covers what git did until then
-        stamp = self.git.changed_stamp() if self.git else ""
+        stamp = self._git_stamp()
         if stamp and was_complete:
             lost = self._follow_git(seen, lost, diff)
             diff.checked_out = True
@@ -207,12 +207,16 @@ class Scanner:
 
         if paths is None:
             self._walked_generation = generation
-            if not seen.unseen:
-                if not was_complete and not self._is_complete():
-                    self.database.set_setting("complete", "yes")
-                if self.git and stamp:
-                    self.git.mark_known(stamp)
+        if paths is None and not seen.unseen:
+            if not was_complete and not self._is_complete():
+                self.database.set_setting("complete", "yes")
+            if self.git and stamp:
+                self.git.mark_known(stamp)
         return diff.diff(*self._user_changes())
+
+    def _git_stamp(self) -> str:
+        """Return the stamp of what git did since the last whole scan, or ''."""
+        return self.git.changed_stamp() if self.git else ""
 
     def _is_complete(self) -> bool:
         """Return whether the whole vault was read since the catalogue was empty."""

@@ -208,24 +208,11 @@ def store_new(
 
     A cold start consists of these: five statements for a batch instead of ten a file.
     """
-    keys = [key_of(unit) for entry, _ in entries for unit in entry.units or ()]
-    claims = Counter(entry.claim for entry, _ in entries)
-    paths = [entry.path for entry, _ in entries]
-    hashes = [entry.sha for entry, _ in entries]
-
-    taken = _present(db, "SELECT path FROM file WHERE path", paths)
-    taken |= _present(db, "SELECT claim FROM file WHERE claim", list(claims))
-    taken |= _present(db, "SELECT sha FROM file WHERE sha", hashes)
-    taken |= _present(db, "SELECT key FROM unit WHERE key", keys)
-    taken |= _present(db, "SELECT key FROM removed WHERE key", keys)
-    taken |= {key for key, times in Counter(keys).items() if times > 1}
-
+    taken = _taken_names(db, [entry for entry, _ in entries])
     colliding: list[tuple[Entry, Stat]] = []
     new: list[tuple[Entry, Stat]] = []
     for entry, stat in entries:
-        names = {entry.path, entry.claim, entry.sha, *map(key_of, entry.units or ())}
-        alone = claims[entry.claim] == 1 and taken.isdisjoint(names)
-        is_new = entry.units is not None and alone
+        is_new = entry.units is not None and taken.isdisjoint(_names(entry))
         (new if is_new else colliding).append((entry, stat))
 
     for entry, _ in new:
@@ -237,6 +224,29 @@ def store_new(
     ]
     _write_units(db, units)
     return colliding
+
+
+def _names(entry: Entry) -> set[str]:
+    """Return everything by which another file could collide with `entry`."""
+    keys = map(key_of, entry.units or ())
+    return {entry.path, entry.claim, entry.sha, *keys}
+
+
+def _taken_names(db: sqlite3.Connection, entries: Sequence[Entry]) -> set[str]:
+    """Return the names of `entries` that the catalogue or two of them have."""
+    keys = [key_of(unit) for entry in entries for unit in entry.units or ()]
+    claims = [entry.claim for entry in entries]
+    paths = [entry.path for entry in entries]
+    hashes = [entry.sha for entry in entries]
+
+    taken = _present(db, "SELECT path FROM file WHERE path", paths)
+    taken |= _present(db, "SELECT claim FROM file WHERE claim", claims)
+    taken |= _present(db, "SELECT sha FROM file WHERE sha", hashes)
+    taken |= _present(db, "SELECT key FROM unit WHERE key", keys)
+    taken |= _present(db, "SELECT key FROM removed WHERE key", keys)
+    taken |= {claim for claim, number in Counter(claims).items() if number > 1}
+    taken |= {key for key, number in Counter(keys).items() if number > 1}
+    return taken
 
 
 def drop(db: sqlite3.Connection, path: str, diff: DiffBuilder) -> None:
@@ -442,36 +452,40 @@ def _replace_units(
 
     Equal ones keep their sequence number.
     """
-    before: dict[str, tuple[str, str, str]] = {}
-    for source in sources:
-        found = db.execute(
-            "SELECT key, kind, path, record FROM unit WHERE path = ?", (source,)
-        )
-        before.update({key: (kind, path, record) for key, kind, path, record in found})
-    units = {key_of(unit): unit for unit in entry.units or ()}
-    records = {key: pack(unit) for key, unit in units.items()}
+    before = _stored_units(db, sources)
     facts = {
         key: cast("Fact", unpack(kind, record))
         for key, (kind, _, record) in before.items()
         if kind == "fact"
     }
-
-    _remove_units(db, [key for key in before if key not in records])
+    units = {key_of(unit): unit for unit in entry.units or ()}
+    records = {key: pack(unit) for key, unit in units.items()}
+    stored = {key: (path, record) for key, (_, path, record) in before.items()}
     changed = [
         key
         for key, record in records.items()
-        if before.get(key, ())[1:] != (entry.path, record)
+        if stored.get(key) != (entry.path, record)
     ]
+
+    _remove_units(db, [key for key in before if key not in records])
     _write_units(db, [(entry.path, units[key], records[key]) for key in changed], facts)
     if new := [(key,) for key in changed if key not in before]:
         db.executemany("DELETE FROM removed WHERE key = ?", new)
-
     if diff.by_user:
-        moved = len(sources) > 1
-        for key, fact in facts.items():
-            for other, unit in units.items():
-                if _is_edit(fact, unit, moved=moved):
-                    _write_user_change(db, key, before[key][2], records[other])
+        _record_edits(db, facts, units, moved=len(sources) > 1)
+
+
+def _stored_units(
+    db: sqlite3.Connection, paths: Sequence[str]
+) -> dict[str, tuple[str, str, str]]:
+    """Return kind, path and record of the units of these files, by key."""
+    units: dict[str, tuple[str, str, str]] = {}
+    for source in paths:
+        rows = db.execute(
+            "SELECT key, kind, path, record FROM unit WHERE path = ?", (source,)
+        )
+        units.update({key: (kind, path, record) for key, kind, path, record in rows})
+    return units
 
 
 def _write_units(
@@ -490,18 +504,21 @@ def _write_units(
     ]
     db.executemany(_WRITE_UNIT, rows)
 
+    _write_strands(db, [unit for _, unit, _ in units], before)
+
+
+def _write_strands(
+    db: sqlite3.Connection, units: Sequence[Unit], before: Mapping[str, Fact] | None
+) -> None:
     old = {key: _strand_rows(unit) for key, unit in (before or {}).items()}
-    new = {
-        unit.id: _strand_rows(unit) for _, unit, _ in units if isinstance(unit, Fact)
-    }
-    changed = [key for key, strand in new.items() if old.get(key) != strand]
-    if changed and before is not None:
+    new = {unit.id: _strand_rows(unit) for unit in units if isinstance(unit, Fact)}
+    changed = [key for key, rows in new.items() if old.get(key) != rows]
+    if not changed:
+        return
+    if before is not None:
         db.executemany("DELETE FROM strand WHERE key = ?", [(key,) for key in changed])
-    if changed:
-        db.executemany(
-            "INSERT INTO strand VALUES (?, ?, ?, ?, ?)",
-            [row for key in changed for row in new[key]],
-        )
+    rows = [row for key in changed for row in new[key]]
+    db.executemany("INSERT INTO strand VALUES (?, ?, ?, ?, ?)", rows)
 
 
 def _strand_rows(unit: Unit) -> list[tuple[object, ...]]:
@@ -551,6 +568,19 @@ def _last_seq(db: sqlite3.Connection) -> int:
 
 
 # -- user changes ----------------------------------------------------------------------
+
+
+def _record_edits(
+    db: sqlite3.Connection,
+    before: Mapping[str, Fact],
+    after: Mapping[str, Unit],
+    *,
+    moved: bool,
+) -> None:
+    for key, fact in before.items():
+        for unit in after.values():
+            if _is_edit(fact, unit, moved=moved):
+                _write_user_change(db, key, pack(fact), pack(unit))
 
 
 def _is_edit(before: Fact, after: Unit, *, moved: bool) -> bool:
