@@ -540,7 +540,7 @@ def _is_listed(item: str, texts: Iterable[str]) -> bool:
 
 
 def _blank_spine() -> str:
-    head = "---\nkind: spine\nversion: 0\nmessages: 0\nupdated: never\n---\n# Spine\n"
+    head = "---\nkind: spine\nversion: 0\nmessages: 0\nupdated: never\n---\n# Persona summary\n"
     return head + "".join(
         f"\n## {title}\n\n" + between("", name, "") for name, title in SECTIONS.items()
     )
