@@ -1,8 +1,7 @@
-"""The files of a vault: reading, writing, watching. The only package that changes a
-file.
+"""The files of a vault: reading, writing, watching. Only this package changes files.
 
-In: records and planned changes. Out: notes on the disk, and problems with their place.
-`disk.py` is the only door to the file system; `frontmatter.py` is the only parser of
-notes. Start with `store.py` (the writer of notes) and `journal.py` (turns before they
-are filed).
+In: records and planned changes. Out: notes on the disk, records read from notes, and
+problems with their path and line. Start with `store.py`, which applies changes to
+notes, and `journal.py`, which stores turns before they are filed. Every write goes
+through `disk.py`, which says what a crash leaves; `frontmatter.py` parses all notes.
 """

@@ -1,6 +1,4 @@
-"""Artifacts: the very words in which something was decided, corrected, promised or laid
-down (row C9).
-"""
+"""Artifacts: the exact words of a decision, correction, principle or commitment (C9)."""
 
 from __future__ import annotations
 
@@ -20,8 +18,9 @@ FOLDER = "artifacts"
 
 
 def artifact(fact: Fact, kind: str, words: str, zone: tzinfo) -> Create:
-    """`artifacts/<day>/artifact-<the memory's name>.md` with `words` as they were said;
-    the memory has its path.
+    """The note `artifacts/<day>/artifact-<name of the memory>.md` with these `words`.
+
+    `fact` has its path already; `kind` becomes the key `artifact_type`.
     """
     stem = PurePosixPath(fact.path).stem
     keys: dict[str, object] = {

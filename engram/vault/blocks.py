@@ -1,8 +1,8 @@
-"""What engram tells in notes that are no memories: lines made from memories, between
-markers (rows B11, C14, C15, D9).
+"""Generated blocks in notes that are not facts (rows B11, C14, C15, D9).
 
-A line ends with numbered links to the notes that it rests on: `She lives in Porto.
-[[fact-…|1]] [[fact-…|2]]`. What stands outside of the markers is the person's.
+A block is a list of lines made from memories, between two markers. A line ends with
+numbered links to its sources: `She lives in Porto. [[fact-…|1]] [[fact-…|2]]`. All text
+outside of the markers belongs to the user.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engram.core.records import BlockEdit
 
 PROSE = ("description", "story")
-"""Blocks of sentences; they stand below the title, those of list items at the end."""
+"""Blocks of sentences, placed below the title; blocks of list items are at the end."""
 
 _LINE = re.compile(r"(?:- )?(?P<text>.*?)(?P<links>(?: \[\[[^\[\]|]+\|\d+\]\])*)")
 _STEM = re.compile(r"\[\[([^\[\]|]+)\|")
@@ -48,9 +48,7 @@ def page_from(note: notes.Note) -> Page:
 
 
 def is_foreign(page: Page) -> bool:
-    """Whether a note that is no memory is somebody's own, in which engram neither wrote
-    nor tells anything.
-    """
+    """Whether a note that is not a fact was written by the user alone."""
     ours = page.keys.get("kind") == "entity" and is_ulid(str(page.keys.get("id") or ""))
     said = any(
         not line.startswith(("# ", "![[about.base]]"))
@@ -61,7 +59,7 @@ def is_foreign(page: Page) -> bool:
 
 
 def block_lines(text: str) -> tuple[Line, ...]:
-    """The lines of a block, as `block_text` wrote them or a person changed them."""
+    """The lines of a block, as `block_text` or the user wrote them."""
     found = (
         _LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()
     )
@@ -73,9 +71,7 @@ def block_lines(text: str) -> tuple[Line, ...]:
 
 
 def block_text(lines: Sequence[Line], name: str) -> str:
-    """The lines as they stand in the block `name`; each source keeps its number,
-    nothing in the words is markup.
-    """
+    """The text of the block `name`; markup in the lines is made inert."""
     numbers: dict[str, int] = {}
     told = []
     for line in lines:
@@ -89,8 +85,9 @@ def block_text(lines: Sequence[Line], name: str) -> str:
 
 
 def apply_block_edit(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes:
-    """The note `raw`, b'' for none, with what `change` tells in it. Raises
-    ConflictError where it cannot be patched.
+    """The note `raw` (b'' for a new one) with the blocks and keys of `change`.
+
+    Raises ConflictError where the note cannot be patched.
     """
     raw = raw or notes.emit(change.keys, f"# {change.title}\n" if change.title else "")
     keys = {**_unlinked(notes.read(raw, policy), change.unlink), **change.keys}
@@ -109,9 +106,7 @@ def apply_block_edit(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes
 
 
 def _unlinked(note: notes.Note, name: str) -> dict[str, object]:
-    """The keys of `note` whose value is a link to the note of this name, each with the
-    name alone.
-    """
+    """The keys of `note` that link to the note `name`, with the plain name instead."""
     return {
         key: name for key, value in note.keys.items() if name and value == f"[[{name}]]"
     }
@@ -122,9 +117,7 @@ def _link(name: str) -> re.Pattern[str]:
 
 
 def _placed(body: str, name: str, text: str) -> str:
-    """`body` with this block, which goes when it is empty; a new one of sentences comes
-    below the title.
-    """
+    """`body` with this block set, or removed where `text` is empty."""
     held = name in blocks(body)
     if not text:
         return without_blocks(body, name)

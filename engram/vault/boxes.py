@@ -1,9 +1,8 @@
-"""The notes of boxes and traces, and the two small files of state beside them (rows
-C31, C32).
+"""The notes of boxes and traces, and their two state files (rows C31, C32).
 
-A box note lists what a stretch of a conversation taught, a trace note lists its boxes;
-they link both ways. What stands between their markers is ours, all else is the person's
-and keeps every byte.
+A box note lists the memories of one stretch of a conversation, a trace note lists its
+boxes; they link to each other. Only the text between the markers is engram's; all other
+bytes stay.
 """
 
 from __future__ import annotations
@@ -41,11 +40,10 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 @dataclass(frozen=True, slots=True)
 class OpenBox:
-    """A box of `state/open-boxes.jsonl`: open, or sealed for `trace`, its notes not
-    `filed` yet or lately.
+    """A row of `state/open-boxes.jsonl`: an open box, or one sealed for `trace`.
 
-    `touched` is when it was last added to by the clock on the wall; the times in the
-    box are the conversation's.
+    `touched` is the wall-clock time of the last addition; the times in the box are the
+    conversation's. `filed` says whether its notes are written.
     """
 
     box: Box
@@ -56,8 +54,10 @@ class OpenBox:
 
 @dataclass(frozen=True, slots=True)
 class BoxNote:
-    """A box as its note has it: `name` below `boxes/`, the name of its trace's note,
-    and the stems it lists.
+    """A box as read from its note.
+
+    `name` is its path below `boxes/` without suffix, `trace` the name of its trace's
+    note, `links` the stems of its memories.
     """
 
     name: str
@@ -67,9 +67,7 @@ class BoxNote:
 
 
 def box_name(box: Box, zone: tzinfo) -> str:
-    """`<local date>/box-<topic>-<end of the id>`: the name of a box; its note is
-    `box_path` of that.
-    """
+    """The name of a box: `<local date>/box-<topic>-<end of the id>`."""
     day = box.opened.astimezone(zone)
     return f"{day:%Y-%m-%d}/box-{slug(boxes.subjects(box)[0], _SLUG_BYTES)}-{box.id[-_ID_SIGNS:].lower()}"
 
@@ -80,9 +78,7 @@ def box_path(name: str) -> str:
 
 
 def trace_name(trace: Trace) -> str:
-    """`<topic>-<digits of the id>`. The digits keep a link to a thing, `[[Porto]]`,
-    from leading to its trace.
-    """
+    """`<topic>-<digits of the id>`; the digits keep `[[Porto]]` free for the place."""
     return f"{slug(trace.topic, _SLUG_BYTES)}-{trace.id.removeprefix(boxes.TRACE)}"
 
 
@@ -92,7 +88,7 @@ def trace_path(trace: Trace) -> str:
 
 
 def box_note(box: Box, stems: Sequence[str], trace: Trace, zone: tzinfo) -> bytes:
-    """The note of a sealed box whose memories stand in the files `stems` (`C31`)."""
+    """The note of a sealed box with links to the memories `stems` (`C31`)."""
     keys = {
         "id": box.id,
         "kind": "box",
@@ -110,9 +106,7 @@ def box_note(box: Box, stems: Sequence[str], trace: Trace, zone: tzinfo) -> byte
 
 
 def updated_box_note(raw: bytes, box: Box, stems: Sequence[str], trace: Trace) -> bytes:
-    """The box's note `raw` with the list of its memories and the link to its trace as
-    they should be.
-    """
+    """The box's note `raw` with its list of memories and its trace updated."""
     return _patched(
         raw, box.id, {"trace": f"[[{trace_name(trace)}]]"}, "memories", _memories(stems)
     )
@@ -134,16 +128,14 @@ def trace_note(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
 def updated_trace_note(
     raw: bytes, trace: Trace, zone: tzinfo, policy: BoxPolicy
 ) -> bytes:
-    """The trace's note `raw` with its boxes, topics and date as they are now."""
+    """The trace's note `raw` with its boxes, topics and date updated."""
     return _patched(
         raw, trace.id, _trace_keys(trace, zone, policy), "boxes", _boxes(trace)
     )
 
 
 def box_from(note: notes.Note, path: str, zone: tzinfo) -> BoxNote | None:
-    """The sealed box in a note; None if it is none or its times cannot be read. Its
-    memories are in `links`.
-    """
+    """The sealed box in a note; None if it is none or its times cannot be read."""
     keys = note.keys
     opened, sealed = (time_value(keys.get(key), zone) for key in ("opened", "sealed"))
     if (
@@ -186,15 +178,13 @@ def span(start: datetime, end: datetime, zone: tzinfo) -> str:
 
 
 def traces_from_notes(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
-    """The traces as the box notes tell them, for a vault whose `state/traces.json` is
-    lost.
-    """
+    """The traces, derived from the box notes; for a lost `state/traces.json`."""
     found: dict[str, list[BoxNote]] = {}
     for path in sorted((vault.root / "boxes").rglob("*.md")):
         name = path.relative_to(vault.root).as_posix()
         try:
             note = notes.read(vault.read(name), _LIMITS)
-        except EngramError:  # what cannot be read is passed over, as in the catalogue
+        except EngramError:  # skipped, as in the catalogue
             continue
         if (box := box_from(note, name, zone)) and box.trace:
             found.setdefault(box.trace, []).append(box)
@@ -217,7 +207,7 @@ def traces_from_notes(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
 
 
 def traces_text(traces: Mapping[str, Trace]) -> bytes:
-    """`state/traces.json`: a line for each trace, in the order of their ids."""
+    """The content of `state/traces.json`: a line for each trace, sorted by id."""
     rows = (
         f"{_json(key)}: {_json(_trace_row(trace))}"
         for key, trace in sorted(traces.items())
@@ -226,9 +216,7 @@ def traces_text(traces: Mapping[str, Trace]) -> bytes:
 
 
 def traces_from(raw: bytes) -> dict[str, Trace]:
-    """The traces in `state/traces.json`. Raises StorageError where it is not what
-    `traces_text` wrote.
-    """
+    """The traces in `state/traces.json`. Raises StorageError if it is damaged."""
     try:
         return {
             str(key): Trace(
@@ -250,17 +238,14 @@ def traces_from(raw: bytes) -> dict[str, Trace]:
 
 
 def open_boxes_text(held: Iterable[OpenBox]) -> bytes:
-    """Lines of `state/open-boxes.jsonl`, one for each box, in the order given; the last
-    one of a box holds.
-    """
+    """Lines for `state/open-boxes.jsonl`; of a box the last line counts."""
     return jsonl.encode(map(_row, held))
 
 
 def open_boxes_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
-    """The boxes in `state/open-boxes.jsonl`, and whether each whole line is what
-    `open_boxes_text` wrote.
+    """The boxes in `state/open-boxes.jsonl`, and whether every whole line is valid.
 
-    A last line without its end was cut short behind others, and never decided anything.
+    A last line without a newline was cut short by a crash and does not count.
     """
     found: dict[str, OpenBox] = {}
     whole = raw[: raw.rfind(b"\n") + 1]
@@ -326,9 +311,7 @@ def _held(row: Mapping[str, object]) -> OpenBox:
 def _patched(
     raw: bytes, own: str, keys: Mapping[str, object], block: str, lines: str
 ) -> bytes:
-    """`raw`, the note with the id `own`, with these keys and these lines in its block,
-    line ends left as they are.
-    """
+    """The note `raw` with these keys and this block; it must have the id `own`."""
     note = notes.read(raw, _LIMITS)
     if not note.problems and note.keys.get("id") != own:
         raise ConflictError(

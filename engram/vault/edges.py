@@ -56,7 +56,7 @@ class EdgeStore:
         self._stat: Stat | None = None
 
     def refresh(self) -> None:
-        """Read the file again if another program changed it; foreign lines are skipped."""
+        """Read the file again if another program changed it; skip foreign lines."""
         if (stat := self._stat_now()) == self._stat:
             return
         found = _lines(self.vault.read(EDGES)) if stat is not None else {}
@@ -70,7 +70,7 @@ class EdgeStore:
         return tuple(line.edge for line in self.lines.values())
 
     def at(self, ends: Iterable[str]) -> tuple[Edge, ...]:
-        """The edges that begin or end at any of `ends`; may be called from any thread."""
+        """The edges with an end in `ends`; may be called from any thread."""
         by_end, lines = self._by_end, self.lines
         names = dict.fromkeys(name for end in ends for name in by_end.get(end, ()))
         return tuple(line.edge for name in names if (line := lines.get(name)))

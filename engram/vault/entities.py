@@ -1,10 +1,8 @@
-"""An entity's note and the record it stands for (rows B1, C13, E2; `docs/format.md` is
-the norm).
+"""Entity notes and their records (rows B1, C13, E2; `docs/format.md` is normative).
 
-The file's stem is the entity's name, so that a link by that name resolves. Ours in it
-are the front matter and the lines between the markers `relations`; what stands anywhere
-else is the person's. The memories about it are shown by an embedded base and never
-copied.
+The stem of the file is the entity's name, so that a link by that name resolves. Engram
+writes the front matter and the block `relations`; all other text belongs to the user.
+The memories about an entity are shown by an embedded base and never copied.
 """
 
 from __future__ import annotations
@@ -56,10 +54,10 @@ OWN_FOLDERS = frozenset(
         "traces",
     }
 )
-"""The folders whose notes have names of a form of their own, or are entities."""
+"""The folders of engram's own notes: no link by a plain name leads to them."""
 
 TEMPLATE_FILES = ("Home.md", "templates/", "views/")
-"""What stands in every vault and is about nobody."""
+"""Files of the template, which are about no entity."""
 
 _KEYS = frozenset(
     {"id", "kind", "type", "aliases", "alias", "created", "superseded_by"}
@@ -78,11 +76,9 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def stem(name: str) -> str:
-    """`name` as a file's stem that Obsidian, Windows and Android take and a link can
-    hold, 120 bytes at most.
+    """`name` as a file's stem, valid in Obsidian, Windows, Android and in a link.
 
-    Signs they refuse become blanks; letters of any script, case and blanks stay; never
-    empty.
+    Characters that one of them refuses become blanks; at most 120 bytes, never empty.
 
     >>> stem("AC/DC: the band?")
     'AC DC the band'
@@ -99,7 +95,7 @@ def unambiguous_stem(name: str, other_files: Mapping[str, str]) -> str:
     `other_files` is what the function of that name found. A person's own note keeps the
     name: a link may lead there.
 
-    >>> free_stem("Home", {"home": "Home.md"}), free_stem("Anna", {"anna": "notes/Anna.md"})
+    >>> unambiguous_stem("Home", {"home": "Home.md"}), unambiguous_stem("Anna", {"anna": "notes/Anna.md"})
     ('Home (name)', 'Anna')
     """
     plain = stem(name)
@@ -111,16 +107,12 @@ def unambiguous_stem(name: str, other_files: Mapping[str, str]) -> str:
 
 
 def link_key(name: str) -> str:
-    """The form in which Obsidian compares names of files: two that are equal in it are
-    one link.
-    """
+    """The form in which Obsidian compares file names: equal forms are one link."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
 def other_files(root: Path) -> dict[str, str]:
-    """The files outside of `OWN_FOLDERS` to which a link may lead: their names as a link has
-    them, folded, and their paths.
-    """
+    """The files outside of `OWN_FOLDERS` to which a link may lead: key to path."""
     found: dict[str, str] = {}
     for folder, folders, names in os.walk(root):
         below = os.path.relpath(folder, root)
@@ -137,18 +129,17 @@ def other_files(root: Path) -> dict[str, str]:
 
 
 def path_of(name: str, entity_type: str) -> str:
-    """Where the note of a new entity belongs."""
+    """The path of the note of a new entity."""
     return f"{FOLDER}/{FOLDERS[entity_type]}/{stem(name)}.md"
 
 
 def entity_from(
     note: Note, path: str, sha: str, zone: tzinfo
 ) -> tuple[Entity, tuple[Problem, ...]]:
-    """The entity in a note, and what in it could not be understood.
+    """The entity in a note, and its problems.
 
-    Tolerant: its name is the file's stem, its type the front matter's or else the
-    folder's; a note without any front matter, or with a fault in it, is an entity all
-    the same.
+    Tolerant: the name is the file's stem, the type that of the front matter or else of
+    the folder. A note with broken or no front matter is an entity, too.
     """
     problems = [
         Problem(each.code, each.message, path, each.line) for each in note.problems
@@ -184,9 +175,7 @@ def new_entity(
     created: datetime,
     relations: Iterable[tuple[str, str]] = (),
 ) -> Entity:
-    """The entity to write for `name`; a name that no file can have stays as an alias.
-    Its id follows from both.
-    """
+    """A new entity; a `name` that no file can have becomes an alias."""
     safe = stem(name)
     return Entity(
         name=safe,
@@ -215,16 +204,14 @@ def entity_keys(entity: Entity, zone: tzinfo) -> dict[str, object]:
 
 
 def entity_body(entity: Entity) -> str:
-    """Its name, its relations, and the memories about it, which Obsidian looks up."""
+    """The body of a new note: name, relations, and a base that lists the memories."""
     return (
         with_relations(f"# {entity.name}\n", entity.relations) + "\n![[about.base]]\n"
     )
 
 
 def relations_of(body: str) -> tuple[tuple[str, str], ...]:
-    """The relations in a note as (type, name of the other): `- works at: [[Siemens]]`
-    is (works_at, Siemens).
-    """
+    """The relations in a note: `- works at: [[Siemens]]` is (works_at, Siemens)."""
     block = _RELATIONS.search(body)
     found = (_LINE.match(line) for line in (block[1].splitlines() if block else ()))
     return tuple((label(line["type"]), line["name"].strip()) for line in found if line)
@@ -233,9 +220,7 @@ def relations_of(body: str) -> tuple[tuple[str, str], ...]:
 def with_relations(
     body: str, add: Iterable[tuple[str, str]] = (), drop: Iterable[tuple[str, str]] = ()
 ) -> str:
-    """`body` with these relations in its block, each once; lines of others, a person's
-    too, stay as they are.
-    """
+    """`body` with relations added and dropped in its block; other lines stay."""
     gone, have = set(drop), set(relations_of(body))
     fresh = [pair for pair in dict.fromkeys(add) if pair not in have]
     block = _RELATIONS.search(body)
@@ -251,9 +236,7 @@ def with_relations(
 
 
 def entity_files(root: Path) -> dict[str, Stat]:
-    """Every entity note below `root` with what tells two states of it apart; links and
-    hidden files are passed over.
-    """
+    """Every entity note below `root` with its stat; no links, no hidden files."""
     found: dict[str, Stat] = {}
     folders = [FOLDER]
     while folders:
@@ -283,7 +266,7 @@ def _says(line: str, gone: set[tuple[str, str]]) -> bool:
 
 
 def _is_theirs(note: Note, path: str) -> bool:
-    """Whether a person wrote something into the note that engram does not write."""
+    """Whether the note has keys or text that engram did not write."""
     heading = f"# {path.rpartition('/')[2].removesuffix('.md')}"
     lines = {line.strip() for line in without_blocks(note.body).splitlines()}
     return bool(note.keys.keys() - _KEYS or lines - {"", heading, "![[about.base]]"})

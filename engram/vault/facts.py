@@ -1,6 +1,4 @@
-"""A memory's note and the record it stands for (rows C7, C8; `docs/format.md` is the
-norm).
-"""
+"""Fact notes and their records (rows C7, C8; `docs/format.md` is normative)."""
 
 from __future__ import annotations
 
@@ -107,12 +105,11 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 def fact_from(
     note: Note, path: str, sha: str, zone: tzinfo
 ) -> tuple[Fact | None, tuple[Problem, ...]]:
-    """The fact in a note, and what in it could not be understood (rows C8, X3).
+    """The fact in a note, and its problems (rows C8, X3).
 
-    Tolerant: other formats' names and scales are taken, an unreadable value counts as
-    absent and is named. A note without front matter is a person's memory: confidence 1,
-    id and date derived from the path. None where the note itself has a problem or says
-    nothing.
+    Tolerant: keys and scales of other formats are accepted; a value that cannot be read
+    counts as missing and is a problem. A note without front matter has confidence 1,
+    and its id and date follow from its path. None where the note is broken or empty.
     """
     reader = _Reader(note, path, zone)
     text = statement_of(note.body)
@@ -161,9 +158,7 @@ def fact_from(
 
 
 def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
-    """The front matter of a new note, in the order of the format; optional keys only
-    when they say something.
-    """
+    """The front matter of a new note, in the order of the format, without defaults."""
     sources = [f"[[{key}]]" for key in (fact.source, *fact.also) if key]
     keys: dict[str, object] = {
         "id": fact.id,
@@ -197,10 +192,9 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
 
 
 def fact_body(text: str, source: str = "", asking: str = "") -> str:
-    """The statement, made inert, and below it the words it came from as an embed
-    (`source` is a turn's key).
+    """The body of a new note: the inert statement, and its turn `source` as an embed.
 
-    `asking` is what `reviews.section` wrote of a doubtful one.
+    `asking` is the question of a doubtful fact, from `reviews.section`.
     """
     statement = _REVIEW.sub("&#35;", inert(plain_text(text).strip()))
     parts = (statement, f"![[{source}]]" if source else "", asking.rstrip("\n"))
@@ -208,8 +202,9 @@ def fact_body(text: str, source: str = "", asking: str = "") -> str:
 
 
 def with_statement(body: str, old: str, new: str, day: str) -> str | None:
-    """`body` saying `new` where it said `old`, which moves under `## History`; None
-    where a person put it otherwise.
+    """`body` with the statement `new`; `old` moves below `## History`.
+
+    None where the user changed the statement.
     """
     before, after = fact_body(old).rstrip("\n"), fact_body(new).rstrip("\n")
     if not body.startswith(before):
@@ -226,22 +221,18 @@ def with_statement(body: str, old: str, new: str, day: str) -> str | None:
 
 
 COMPUTED = ("stage",)
-"""Keys that engram wrote once and computes now: each goes with the next write to its
-note.
-"""
+"""Keys of old versions that are computed now; the next write to a note removes them."""
 
 
 def keys_to_write(change: Edit | Move) -> dict[str, object]:
-    """The keys that a change gives a note, without those that engram wrote once; none
-    where it is only moved.
-    """
+    """The keys that a change writes, COMPUTED ones removed; {} for a mere move."""
     if not change.keys and change.body is None:
         return {}
     return {**dict.fromkeys(COMPUTED), **change.keys}
 
 
 def is_derived_id(fact: Fact, zone: tzinfo) -> bool:
-    """Whether the note has no id of its own, so that its memory goes by its path."""
+    """Whether the fact's id is derived from its path: the note has no id."""
     return fact.id == _derived_id(fact.path, zone)
 
 
@@ -250,17 +241,13 @@ def _derived_id(path: str, zone: tzinfo) -> str:
 
 
 def was_reworded(fact: Fact) -> bool:
-    """Whether a note says something else than when it was made, of which its name has
-    the hash (`C7`).
-    """
+    """Whether the statement has another hash than the one in the file name (`C7`)."""
     named = _NAMED.search(fact.path)
     return named is not None and not content_hash(fact.text).startswith(named[1])
 
 
 def statement_of(body: str) -> str:
-    """The statement in a note's body: without embeds and what stands under `## History`
-    or `## Review`.
-    """
+    """The statement in a body, without embeds, `## History` and `## Review`."""
     aside = _ASIDE.search(body)
     return original(_EMBED.sub("", body[: aside.start()] if aside else body)).strip()
 
@@ -273,11 +260,10 @@ def fact_path(
     folder: str = "facts",
     pattern: str = "",
 ) -> str:
-    """`facts/<local date>/<category>-<slug>-<hash8>.md` for a new fact, `review/<the
-    same>` for a doubtful one (`C7`).
+    """The path of a new fact (`C7`): `facts/<date>/<category>-<slug>-<hash8>.md`.
 
-    `taken` says whether a path is in use; such a name gets `-2`, `-3` … ValueError if
-    the fact has no date.
+    In the `folder` review it has no date. `taken` says whether a path is in use; such a
+    name gets `-2`, `-3` … Raises ValueError for a fact without a date.
     """
     if fact.created is None:
         message = "a new fact needs its time"
@@ -297,12 +283,12 @@ def fact_path(
 
 
 def link(name: str) -> str:
-    """`name` as a wikilink, or as it is where a link cannot hold it."""
+    """`name` as a wikilink, or unchanged where a link cannot contain it."""
     return name if _UNLINKABLE.search(name) else f"[[{name}]]"
 
 
 class _Reader:
-    """Takes values out of one note and collects what it could not understand."""
+    """Reads the values of one note and collects its problems."""
 
     def __init__(self, note: Note, path: str, zone: tzinfo) -> None:
         self.note, self.path, self.zone = note, path, zone
@@ -314,9 +300,7 @@ class _Reader:
                 self._said[key] = (rank, name, value)
 
     def first(self, key: str) -> tuple[str, object]:
-        """The name under which `key` stands in the note, the nearest, and its value;
-        None if it stands nowhere.
-        """
+        """The name of `key` in the note and its value, None if it is missing."""
         _, name, value = self._said.get(key, (0, key, None))
         return name, value
 

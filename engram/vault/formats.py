@@ -1,4 +1,4 @@
-"""How times, names and other people's words are written inside a note."""
+"""The written forms of times, titles, free names and blocks inside a note."""
 
 from __future__ import annotations
 
@@ -37,16 +37,13 @@ _TITLE_ESCAPE = re.compile(r"\\(.)|&#(\d{1,7});")
 
 
 def time_text(when: datetime, zone: tzinfo) -> str:
-    """`when` in `zone` to the second, without offset; with it in the hour that a clock
-    change repeats.
-    """
+    """`when` in `zone` to the second; with its offset only in a repeated hour."""
     local = when.astimezone(zone).replace(microsecond=0)
     return (local if is_repeated(local) else local.replace(tzinfo=None)).isoformat()
 
 
 def time_value(value: object, zone: tzinfo, *, end: bool = False) -> datetime | None:
-    """The instant that a person or `time_text` wrote, None if it is none; in UTC, where
-    instants compare.
+    """The time that the user or `time_text` wrote, in UTC; None if it is none.
 
     A time without offset is local in `zone`. A date alone is its first instant, or with
     `end` the first instant of the next day, so that `expires: 2026-12-31` covers the
@@ -65,9 +62,7 @@ def time_value(value: object, zone: tzinfo, *, end: bool = False) -> datetime | 
 
 
 def _day(text: str, *, end: bool) -> datetime | None:
-    """The first instant of the date in `text`, or with `end` of the day after it; None
-    if it is no date.
-    """
+    """The start of the date in `text`, or with `end` of the next day; else None."""
     try:
         return datetime.combine(date.fromisoformat(text), time()) + timedelta(days=end)
     except (ValueError, OverflowError):
@@ -87,9 +82,7 @@ def unused_name(name: str, taken: Callable[[str], bool]) -> str:
 
 
 def title(text: str) -> str:
-    """`text` as part of a callout's title: one line without `%` and `|`, nothing in it
-    is markup.
-    """
+    """`text` as part of a callout's title: one line, without markup, `%` and `|`."""
     shown = _TITLE_SIGN.sub(r"\\\g<0>", text)
     shown = "".join(
         sign if sign.isprintable() and sign not in "%|" else f"&#{ord(sign)};"
@@ -103,12 +96,12 @@ def title(text: str) -> str:
 
 
 def unescaped_title(shown: str) -> str:
-    """The text that `title` was given; a reference to no character stays as it is."""
+    """The inverse of `title`."""
     return _TITLE_ESCAPE.sub(_sign, shown) if "\\" in shown or "&" in shown else shown
 
 
 def blocks(body: str) -> dict[str, str]:
-    """What stands between the markers in `body`, by their names."""
+    """The text of each block in `body`, by its name."""
     return {
         found["name"]: found["text"] for found in reversed([*_BLOCK.finditer(body)])
     }

@@ -1,12 +1,10 @@
-"""git: each operation a commit of its own files, in a vault that is a repository;
-through the `git` binary.
+"""Commits in a vault that is a git repository, through the `git` binary.
 
-It adds and commits paths of ours and nothing else: nothing is ever amended, rebased,
-reset, stashed or pushed, and no program that the repository's configuration names is
-run (`git_process`). While the user merges, rebases or holds the index nothing is
-touched, nor ever what the user has staged; what is due then is committed later. What
-git itself changes in the vault, as with a checkout, is told from what people do
-(`checked_out`).
+Engram adds and commits only its own paths: it never amends, rebases, resets, stashes or
+pushes, and runs no program that the repository's configuration names (`git_process`).
+While the user merges, rebases or holds the index nothing is committed, and never what
+the user has staged; the paths wait for a later commit. Changes that git itself makes,
+as in a checkout, are told apart from the user's edits (`checked_out`).
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ BUSY = (
     "SQUASH_MSG",
     "index.lock",
 )
-"""What stands in the git folder while the user is in the middle of something."""
+"""Files in the git folder that show a git operation of the user in progress."""
 
 INDEX_LOCK = "index.lock"
 AWAY = (
@@ -50,22 +48,17 @@ AWAY = (
     "BISECT_LOG",
     "detached HEAD",
 )
-"""What the user is in the middle of while the files of another time stand in the vault.
-"""
+"""Operations during which the vault may hold the files of another commit."""
 SEEN = "git-seen"
-"""The file, beside that of what waits, that holds the stamp of the files that are
-known.
-"""
+"""The file with the stamp and commit up to which the vault's files are known."""
 
 DETACHED = re.compile(rb"[0-9a-f]{40,64}\s*")
 
 _ARGUMENTS = 65536
-"""Letters that a command line takes without doubt."""
+"""Characters of paths that fit on a command line."""
 
 DUE, ADDED = "due", "added"
-"""What is noted of a path: it is to be committed; it was new, and we put it into the
-index.
-"""
+"""The kinds of pending paths: to be committed; new and added to the index by engram."""
 
 
 class Git:
@@ -93,9 +86,7 @@ class Git:
     def open(
         cls, root: Path, waiting: Path, policy: FilePolicy | None = None
     ) -> Git | None:
-        """The vault's own repository; None where the vault is none, as inside a larger
-        one, or there is no git.
-        """
+        """The repository whose root is the vault; None without one, or without git."""
         git = cls(root, waiting, policy or FilePolicy())
         if not (root / ".git").exists():
             return None
@@ -110,7 +101,7 @@ class Git:
         return Path(os.fsdecode(self._run("rev-parse", "--absolute-git-dir")).strip())
 
     def busy(self) -> str | None:
-        """What the user is in the middle of, or None."""
+        """The git operation of the user that is in progress, or None."""
         if mark := next(
             (mark for mark in BUSY if os.path.lexists(self._folder / mark)), None
         ):
@@ -122,14 +113,15 @@ class Git:
         return None
 
     def other_checkout(self) -> str:
-        """Why the files may be those of another time, so that nothing may be concluded
-        from them; or ''.
+        """Why the files may be those of another commit, or ''.
+
+        Nothing may be concluded from missing or changed files then.
         """
         why = self.busy() or ""
         return why if why.startswith(AWAY) else ""
 
     def _of_lock(self) -> str:
-        """How old the lock of the index is, and what to do about it."""
+        """A message about the lock of the index: its age, and what to do."""
         try:
             minutes = (time.time() - (self._folder / INDEX_LOCK).lstat().st_mtime) / 60
         except OSError:
@@ -144,9 +136,7 @@ class Git:
         )
 
     def _take_stale_locks(self) -> None:
-        """Remove locks that a git left which was killed, or lost its power: old ones
-        that no process can own.
-        """
+        """Remove locks of a killed git: old ones that no process owns."""
         for name in (INDEX_LOCK, "HEAD.lock", f"{self._branch()}.lock"):
             lock = self._folder / name
             with suppress(OSError, EngramError):
@@ -170,8 +160,9 @@ class Git:
     # -- what git itself changed -------------------------------------------------------
 
     def stamp(self) -> str:
-        """What changes with every checkout, stash, reset or merge; '' where the
-        repository cannot be read.
+        """A value that changes with every checkout, stash, reset or merge.
+
+        '' where the repository cannot be read.
         """
         try:
             head = disk.read(self._folder / "HEAD").decode(errors="replace").strip()
@@ -182,7 +173,7 @@ class Git:
 
     @property
     def is_locked(self) -> bool:
-        """Whether a git holds the index just now, or left its lock behind."""
+        """Whether a git process holds the index, or left its lock."""
         return os.path.lexists(self._folder / INDEX_LOCK)
 
     def changed_stamp(self) -> str:
@@ -237,7 +228,7 @@ class Git:
         return {path for path in paths if states.get(path, "  ")[1] == " "}
 
     def deleted(self, paths: Collection[str]) -> set[str]:
-        """Those of the absent `paths` that a person deleted through git since `mark_known`:
+        """The missing `paths` that the user deleted through git since `mark_known`:
         with `git rm`, or in a commit.
 
         Only where HEAD is on the same branch and moved forward along its history, or
@@ -278,21 +269,20 @@ class Git:
     # -- commits -----------------------------------------------------------------------
 
     def has_pending(self) -> bool:
-        """Whether something is still to be committed."""
+        """Whether paths wait to be committed."""
         return self.waiting.exists()
 
     def add_pending(self, paths: Iterable[str], kind: str = DUE) -> None:
-        """Remember that these paths are to be committed. Raises StorageError."""
+        """Record that these paths are to be committed. Raises StorageError."""
         disk.make_folders(self.waiting.parent)
         disk.append(self.waiting, _notes(kind, paths), set())
 
     def commit(self, paths: Iterable[str], subject: str, op: str, run: str = "") -> str:
-        """Commit these paths, and those that waited; the commit's hash, '' where there
-        is nothing to commit.
+        """Commit these paths and the pending ones; the commit's hash or ''.
 
-        A run's commit is by what it is taken back, so it holds its own paths alone.
-        What cannot be committed now waits, so '' also while the user is in the middle
-        of something. Raises StorageError.
+        '' means that nothing changed, or that the user's git operation is in progress
+        and the paths stay pending. The commit of a run holds only its own paths, since
+        an undo is made from it. Raises StorageError.
         """
         self._take_stale_locks()
         own, noted, added = set(paths), self._noted(DUE), self._noted(ADDED)
@@ -440,7 +430,7 @@ class Git:
         return self._run("cat-file", "blob", name) if there else b""
 
     def _noted(self, kind: str) -> set[str]:
-        """The paths that were noted so; what is no note is passed over."""
+        """The pending paths of this kind."""
         try:
             raw = disk.read(self.waiting)
         except NotFoundError:
@@ -454,7 +444,7 @@ class Git:
         return found
 
     def _leave(self, due: Collection[str], added: Collection[str] = ()) -> None:
-        """Only these still wait."""
+        """Make exactly these paths pending."""
         if due:
             disk.make_folders(self.waiting.parent)
             disk.write_derived(
@@ -464,9 +454,7 @@ class Git:
             disk.remove(self.waiting)
 
     def _begin(self) -> None:
-        """From now on git has its time, and what its configuration names is switched
-        off.
-        """
+        """Start the time limit of git, and switch off what its configuration names."""
         self._until = time.monotonic() + self.seconds
         self._settings = git_process.fixed(git_process.version())
         self._configured = git_process.parsed(self._run("config", "--list", "-z"))

@@ -1,4 +1,4 @@
-"""Run `git` so that nothing which the repository's configuration names is executed.
+"""Running `git` without executing any program that its configuration names.
 
 Hooks, the file-system monitor, signing, editors, pagers, credential helpers, transports
 and diff programs are switched off by fixed settings; content filters and hooks of the

@@ -156,7 +156,7 @@ def printable(path: str) -> str:
     A byte that is not UTF-8 becomes `\xe9`, a control character `\n` or `\x1b`, a sign that turns the direction of
     writing `\u202e`. All other names stay as they are.
 
-    >>> shown("notes/caf\udce9.md")
+    >>> printable("notes/caf\udce9.md")
     'notes/caf\\xe9.md'
     """
     return _UNSHOWN.sub(_escaped, path)

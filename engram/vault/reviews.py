@@ -1,9 +1,8 @@
-"""Notes that wait for a person: how a case is written and how the tick in it is read
-(rows X8, X9).
+"""Review notes: how a question to the user is written and its answer read (X8, X9).
 
-Below a heading `## Review` stand a sentence, the words in question and one box for each
-way out. What stands above it, the statement, is never read as an answer; a statement
-cannot hold that heading.
+The section `## Review` has a sentence, the quoted words in question, and one check box
+for each answer. The statement above it is never read as an answer, and cannot contain
+that heading.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ KIND = "review"
 FOLDER = "review"
 
 CONFLICT_PREFIX = "conflict-"
-"""How the names of notes begin that ask about two memories or two files."""
+"""The prefix of the names of notes that ask about two memories or two files."""
 
 LABELS: Mapping[str, str] = {
     "keep": "Keep it",
@@ -40,7 +39,7 @@ LABELS: Mapping[str, str] = {
     "apply": "Do it",
     "leave": "Leave all of it as it is",
 }
-"""The answers and the words beside their boxes."""
+"""The answers and the labels of their boxes."""
 
 DOUBT = ("keep", "drop")
 """The answers to a doubtful memory."""
@@ -66,11 +65,12 @@ _ANSWERS = {label.casefold(): answer for answer, label in LABELS.items()}
 
 
 def section(why: str, quote: str = "", answers: tuple[str, ...] = DOUBT) -> str:
-    """The part of a note that asks: why it waits, the words in question, a box for each
-    answer.
+    """The section that asks: why, the quoted words in question, a box for each answer.
 
-    >>> print(section("no evidence in the turn"), end="") ## Review <BLANKLINE> This
-    waits for you: no evidence in the turn. Tick one box and save; it is done at once.
+    >>> print(section("no evidence in the turn"), end="")
+    ## Review
+    <BLANKLINE>
+    This waits for you: no evidence in the turn. Tick one box and save; it is done at once.
     <BLANKLINE>
     - [ ] Keep it
     - [ ] Drop it
@@ -153,9 +153,7 @@ def has_question(body: str) -> bool:
 
 
 def problems(body: str, path: str, first: int) -> Iterator[Problem]:
-    """What keeps ticks from being carried out; `first` is the number of the body's
-    first line in the file.
-    """
+    """Why ticks cannot be applied; `first` is the line number of the body's start."""
     answers = ticked_answers(body)
     if len(answers) > 1:
         heading = _HEADING.search(body)
@@ -170,7 +168,7 @@ def problems(body: str, path: str, first: int) -> Iterator[Problem]:
 
 
 def quoted(body: str) -> str:
-    """The words in question that the part which asks shows, or ''."""
+    """The quoted words in question, or ''."""
     place = _section(body)
     found = _ASKED.search(body, *place) if place else None
     lines = (
@@ -186,9 +184,7 @@ def quoted(body: str) -> str:
 
 
 def without_question(body: str) -> str:
-    """`body` without what `section` wrote; a person's own lines among it stay, under
-    their heading.
-    """
+    """`body` without the text of `section`; lines that the user added to it stay."""
     place = _section(body)
     if place is None:
         return body
@@ -204,7 +200,7 @@ def without_question(body: str) -> str:
 
 
 def _section(body: str) -> tuple[int, int] | None:
-    """Where the part that asks begins and ends, up to the next heading of level 1 or 2."""
+    """The start and end of the section `## Review`, or None."""
     heading = _HEADING.search(body)
     if heading is None:
         return None
@@ -221,7 +217,7 @@ def _shown(word: str, fact: Fact, zone: tzinfo, quote: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Other people's words as a block quote in which nothing runs."""
+    """`text` as a block quote without markup."""
     return "\n".join(
         f"> {line}".rstrip() for line in inert(plain_text(text).strip()).split("\n")
     )

@@ -1,6 +1,4 @@
-"""The single values of a front matter: what a plain word stands for, and how a value is
-written.
-"""
+"""YAML scalars in front matter: how they are read and written."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
 def parse_scalar(text: str) -> str | float | bool | None:
-    """What a plain scalar stands for in the 1.2 core schema; over-long numbers stay
-    text.
-    """
+    """The value of a plain scalar in the YAML 1.2 core schema; long numbers are text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
@@ -55,8 +51,9 @@ def key_lines(name: str, value: object) -> list[str]:
 
 
 def format_scalar(value: object) -> str:
-    """One value on one line, numbers with at most two decimals; TypeError for anything
-    but text, number, bool.
+    """A value on one line, numbers with at most two decimals.
+
+    Raises TypeError for anything but text, number, bool.
     """
     match value:
         case bool():
@@ -72,9 +69,7 @@ def format_scalar(value: object) -> str:
 
 
 def quote_scalar(text: str) -> str:
-    """`text` as a scalar: plain where every YAML reader agrees that it is text, else in
-    double quotes.
-    """
+    """`text` as a scalar: plain if every YAML reader takes it for text, else quoted."""
     plain = text[:1].isalnum() and text.isprintable() and not text.endswith((":", " "))
     if (
         plain

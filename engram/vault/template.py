@@ -1,4 +1,4 @@
-"""A new vault: the template's files, put only where nothing stands yet."""
+"""Creating a vault from the template; existing files are never overwritten."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from engram.vault import disk
 
 SETTINGS = "engram.toml"
 FOLDERS = ("facts", "sessions", "notes", "state")
-"""Folders every vault has, also where a version control system dropped them for being
-empty.
-"""
+"""Folders of every vault; git does not store those that are empty."""
 
 PACKAGE = Path(__file__).parents[1]
 _A_FILE = "this is a file, and a vault is a folder"
@@ -34,9 +32,7 @@ def template_folder() -> Path:
 
 
 def check_vault(vault: Path) -> None:
-    """Raise NotFoundError where `vault` is no vault: what stands there instead, and how
-    to make one.
-    """
+    """Raise NotFoundError where `vault` is not a vault, with how to make one."""
     make = f"`engram init {shlex.quote(str(vault))}`"
     if file := _in_the_way(vault):
         raise NotFoundError(_A_FILE, where=str(file), fix=_NAME_ANOTHER)
@@ -50,7 +46,7 @@ def check_vault(vault: Path) -> None:
 
 
 def check_creatable(vault: Path) -> None:
-    """Raise BadRequestError where no vault can be made, since a file stands in its way."""
+    """Raise BadRequestError where a file is at the path of the vault or above it."""
     if file := _in_the_way(vault):
         raise BadRequestError(_A_FILE, where=str(file), fix=_NAME_ANOTHER)
 
@@ -78,8 +74,7 @@ def with_id(settings: bytes, vault_id: str) -> bytes:
 
 
 def create_vault(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
-    """Make `vault` a vault and return the paths of the new files; what stands already
-    stays as it is.
+    """Make `vault` a vault; the paths of the new files. Existing files stay.
 
     New folders are 0700 and new files 0600. Raises ForbiddenError where a link leads
     out of the folder, BadRequestError where a file stands in its way.
@@ -97,14 +92,12 @@ def create_vault(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
 
 
 def _in_the_way(vault: Path) -> Path | None:
-    """What stands where the vault, or a folder above it, would have to be, and is no
-    folder.
-    """
+    """The file at the path of the vault or of a folder above it, or None."""
     stands = next(path for path in (vault, *vault.parents) if path.exists())
     return None if stands.is_dir() else stands
 
 
 def _stands(vault: Path, path: str) -> bool:
-    """Whether something has this name already, be it a link that leads nowhere."""
+    """Whether `path` exists, be it a broken link."""
     place = vault / path
     return place.exists() or place.is_symlink()

@@ -159,5 +159,5 @@ def test_a_snapshot_believed_at_any_mark_is_found_by_older_caches(arena, monkeyp
 
 def test_an_errno_taken_for_success_is_found(arena, monkeypatch):
     """The journal says that it stored what the disk refused."""
-    monkeypatch.setattr(Journal, "_unlocked", swallow)
+    monkeypatch.setattr(Journal, "_without_lock", swallow)
     found(arena, IngestWork(), fail_everywhere, ERRORS)
