@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 NIGHT = datetime(2026, 11, 20, 2, tzinfo=UTC)
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 DUE = 100
-"""One memory in so many is archived the night after."""
+"""One memory in so many is due the night after; protected ones stay."""
 TOLD = 5
 """Memories that one conversation gave."""
 
@@ -170,7 +170,7 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
             memory.usage_tracker,
             memory.reconciler.entity_writer,
             lambda: now,
-            lambda: "",
+            memory.maintenance_loop.order.freeze,
         )
         settling = order.run("nightly")
         assert settling.as_json()["counts"].keys() <= {
@@ -197,7 +197,8 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
         report = order.run("nightly")
         busy = time.perf_counter() - begin
         done = report.as_json()["counts"].get("archive", 0)
-        assert done == -(-size // DUE), (done, report.failures, report.deferred)
+        # statements of the material that no run may archive are not counted
+        assert 0 < done <= -(-size // DUE), (done, report.failures, report.deferred)
         yield ratio(
             "night, 1 % due", f"{size:,}", busy, ("read+hash+parse", parsed), 1.5
         )

@@ -103,10 +103,14 @@ def _doubles(
         view.policy.insight.reflected if view.whole else view.policy.insight.newest
     )
     near = {one.fact.id: one for one in memories[:compared]}
-    chosen = near | {
-        one.fact.id: one for group in groups.values() if len(group) > 1 for one in group
-    }
-    statement = {one.fact.id: key for key, group in groups.items() for one in group}
+    chosen = dict(near)
+    statement: dict[str, tuple[str | None, str]] = {}
+    for key, group in groups.items():
+        for one in group:
+            statement[one.fact.id] = key
+            if len(group) > 1:
+                chosen[one.fact.id] = one
+
     used = set(view.closed.get("merge", ()))
     for winner in sorted(chosen.values(), key=lambda one: _merge_rank(view, one, now)):
         if winner.fact.id in used:
@@ -115,13 +119,11 @@ def _doubles(
         similar = {one.fact.id: one for one in groups[own]}
         if winner.fact.id in near:
             similar |= _near_doubles(view, winner)
-        losers = [
-            one
-            for name, one in sorted(similar.items())
-            if name not in used
-            and name != winner.fact.id
-            and _gives_way(winner, one, equal=statement.get(name) == own)
-        ]
+        losers: list[MemoryState] = []
+        for name, one in sorted(similar.items()):
+            free = name not in used and name != winner.fact.id
+            if free and _gives_way(winner, one, equal=statement.get(name) == own):
+                losers.append(one)
         if losers:
             used |= {winner.fact.id, *(one.fact.id for one in losers)}
             yield winner, losers

@@ -49,10 +49,10 @@ def promises(view: PassView, now: datetime) -> list[Step]:
     were said, so that a second run changes nothing.
     """
     held = {one.fact.id: one.fact for one in view.active() if _counts(one.fact)}
-    found: dict[str, Step] = {
+    found = {
         fact.id: _settled(fact, todos.EXPIRED, now, "its time is over", view)
         for fact in held.values()
-        if todos.is_open(fact) and fact.valid_until and fact.valid_until <= now
+        if _is_over(fact, now)
     }
     for talk, filed in _heard(view):
         known = [fact for fact in held.values() if fact.persona in {None, talk.persona}]
@@ -71,7 +71,13 @@ def promises(view: PassView, now: datetime) -> list[Step]:
             why = f"kept, as said in {filed.key}"
             found[kept.id] = _settled(kept, todos.FULFILLED, when, why, view)
             held[kept.id] = replace(kept, done=when, tags=(*kept.tags, todos.FULFILLED))
-    return list(found.values())
+    return [*found.values()]
+
+
+def _is_over(fact: Fact, now: datetime) -> bool:
+    """Return whether a promise is open, and its time has passed."""
+    until = fact.valid_until
+    return todos.is_open(fact) and until is not None and until <= now
 
 
 def _habit(known: Iterable[Fact], filed: FiledTurn, view: PassView) -> Fact | None:
