@@ -1,4 +1,4 @@
-"""Write the pages that follow from the program: configuration, policy and command line."""
+"""Generate the pages on configuration, policy numbers, command line and rows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 DOCS = Path(__file__).parent
-WRITTEN = "This page is written from the program itself by `make docs`."
+WRITTEN = "This page is generated from the program by `make docs`."
 
 FILES = {
     "vault": (
         "In the vault: `engram.toml`",
-        "It travels with the vault, so it may hold only what is harmless on another machine.",
+        "This file is part of the vault and may contain only keys that are harmless on another machine.",
     ),
     "user": (
         "Your own: `~/.config/engram/config.toml`",
-        "Everything that names a place, a port, a server or a key. It is refused in a vault.",
+        "All keys that name a folder, a port, a server or a secret. A vault may not contain them.",
     ),
 }
 
@@ -32,29 +32,32 @@ ENVIRONMENT = (
         "ENGRAM_HOME",
         "one folder for configuration (`config.toml`), state, cache and socket, instead of the next four",
     ),
-    ("XDG_CONFIG_HOME", "where `engram/config.toml` stands; else `~/.config`"),
-    ("XDG_STATE_HOME", "where the journal and the lock stand; else `~/.local/state`"),
-    ("XDG_CACHE_HOME", "where the index stands; else `~/.cache`"),
-    ("XDG_RUNTIME_DIR", "where the socket stands; else below the state folder"),
+    ("XDG_CONFIG_HOME", "folder of `engram/config.toml`; default `~/.config`"),
+    ("XDG_STATE_HOME", "folder of the journal and the lock; default `~/.local/state`"),
+    ("XDG_CACHE_HOME", "folder of the index; default `~/.cache`"),
+    ("XDG_RUNTIME_DIR", "folder of the socket; default: inside the state folder"),
     (
         "ENGRAM_API_KEY",
-        "the model's key, when no `model.api_key_file` and no systemd credential gives it",
+        "the model's key, if neither `model.api_key_file` nor a systemd credential provides it",
     ),
-    ("OPENAI_API_KEY", "the same, after `ENGRAM_API_KEY`; alone it starts no model"),
-    ("CREDENTIALS_DIRECTORY", "set by systemd: the folder of the credential `api_key`"),
-    ("TZ", "the time zone where `zone` is empty"),
+    (
+        "OPENAI_API_KEY",
+        "the same, after `ENGRAM_API_KEY`; on its own it enables no model",
+    ),
+    ("CREDENTIALS_DIRECTORY", "set by systemd: folder of the credential `api_key`"),
+    ("TZ", "the time zone if `zone` is empty"),
 )
 
 
 def config_page() -> str:
-    """`docs/config.md`: every key by the file that may hold it, and every variable."""
+    """Return `docs/config.md`: each key, by file, and each environment variable."""
     parts = [
         "# Configuration\n",
         f"{WRITTEN} No file is needed: every key has a default.\n",
-        "A key whose name has a dot stands in the section before the dot (`[buffer]`, then `turns = 5`). A variable of",
-        "the environment goes before your own file. Every problem is reported at once, with a suggestion, and nothing",
-        "starts until all are mended. `engram config show` prints what holds, `engram config explain KEY` one key.",
-        "[Every other number](policy.md) has its place in the code.\n",
+        "A key with a dot belongs to the section before the dot (`[buffer]`, then `turns = 5`). Environment variables",
+        "override the user's file. All problems are reported at once, with suggestions, and must be fixed before engram",
+        "starts. `engram config show` prints the effective settings, `engram config explain KEY` one key.",
+        "[All other numbers](policy.md) are set in the code.\n",
     ]
     for place, (title, words) in FILES.items():
         own = [key for key in keys() if key.place == place]
@@ -68,7 +71,7 @@ def config_page() -> str:
             "",
         ]
     variables = [
-        (f"`{key.env}`", f"goes before `{key.name}`") for key in keys() if key.env
+        (f"`{key.env}`", f"overrides `{key.name}`") for key in keys() if key.env
     ]
     variables += [(f"`{name}`", meaning) for name, meaning in ENVIRONMENT]
     return "\n".join(
@@ -77,11 +80,11 @@ def config_page() -> str:
 
 
 def policy_page() -> str:
-    """`docs/policy.md`: every number of the program."""
+    """Return `docs/policy.md`: every number of the program."""
     parts = [
         "# Numbers\n",
         f"{WRITTEN}\n",
-        "A number with a key may be [set](config.md); the others change in `engram/core/policies/` only. The source is",
+        "A number with a key can be [configured](config.md); the others are set in `engram/core/policy/`. The source is",
         "a [capability row](rows.md), or the part of the design that the number comes from.",
     ]
     concern = ""
@@ -109,14 +112,14 @@ def policy_page() -> str:
 
 
 def rows_page() -> str:
-    """`docs/rows.md`: as it stands, with the tests that name each row."""
+    """Return the present `docs/rows.md` with the tests of each row filled in."""
     named = named_tests()
     lines = (DOCS / "rows.md").read_text("utf-8").splitlines()
     return "".join(f"{_with_tests(line, named)}\n" for line in lines)
 
 
 def named_tests() -> dict[str, list[str]]:
-    """Row → node ids of the tests below a comment `# row: …`."""
+    """Return the node ids of the tests below a comment `# row: …`, by row."""
     found: dict[str, list[str]] = {}
     for path in sorted((DOCS.parent / "tests").rglob("test_*.py")):
         wanted: list[str] = []
@@ -150,7 +153,7 @@ PAGES = {
 
 
 def main() -> None:
-    """Write every page anew."""
+    """Write all generated pages."""
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), "utf-8")
 
@@ -183,7 +186,7 @@ def _meaning(key: Key) -> str:
 
 
 def _number(value: float) -> str:
-    """Without exponent, and without a fraction that says nothing."""
+    """Return the number without exponent and without a zero fraction."""
     return str(int(value)) if value == int(value) else str(value)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HEAD = """# Command line
 
-This page is written from the program itself by `make docs`.
+This page is generated from the program by `make docs`.
 
 Every command also takes these options:
 """
