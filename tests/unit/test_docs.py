@@ -146,3 +146,19 @@ def test_the_words_for_faults_are_those_of_the_program():
         and kind.code != "internal"
     }
     assert told == known
+
+
+def test_each_change_of_the_contributors_page_needs_three_files_that_exist():
+    page = (ROOT / "docs" / "contributing.md").read_text()
+    named = [
+        re.findall(r"`(engram/[\w/.]+)`", line)
+        for line in page.splitlines()
+        if line.startswith("Files:")
+    ]
+    offenders = [
+        files
+        for files in named
+        if not 1 <= len(files) <= 3 or not all((ROOT / name).exists() for name in files)
+    ]
+    assert len(named) == 7
+    assert not offenders
