@@ -201,11 +201,7 @@ def edit(
             where=f"line {first.line}",
             fix="Mend the note; it was left alone.",
         )
-    gone = {key for key, value in keys.items() if value is None and key in note.keys}
-    said = {key: value for key, value in keys.items() if value is not None}
-    changed = {
-        key: value for key, value in said.items() if not _stands(note.keys, key, value)
-    } | dict.fromkeys(gone)
+    changed = _changes(note.keys, keys)
     wanted = note.body if body is None else body.replace("\r\n", "\n")
     if not changed and wanted == note.body:
         return raw
@@ -216,17 +212,27 @@ def edit(
     new = (
         head + _patched(note.front or "", changed, note.newline) + close + tail
     ).encode("utf-8", "replace")
-    _check(
-        new,
-        {
-            key: value
-            for key, value in {**note.keys, **changed}.items()
-            if key not in gone
-        },
-        wanted,
-        policy,
-    )
+    merged = {**note.keys, **changed}
+    expected = {
+        key: value
+        for key, value in merged.items()
+        if key not in changed or value is not None
+    }
+    _check(new, expected, wanted, policy)
     return new
+
+
+def _changes(
+    present: Mapping[str, object], keys: Mapping[str, object]
+) -> dict[str, object]:
+    """Those of `keys` that change a note with the keys `present`; None deletes a key."""
+    changed = {
+        key: value
+        for key, value in keys.items()
+        if value is not None and not _has_value(present, key, value)
+    }
+    deleted = [key for key, value in keys.items() if value is None and key in present]
+    return changed | dict.fromkeys(deleted)
 
 
 def emit(keys: Mapping[str, object], body: str) -> bytes:
@@ -455,7 +461,7 @@ def _value(fm: str, node: yaml.Node) -> Any:
     return _mapping(fm, node)
 
 
-def _stands(keys: Mapping[str, object], key: str, value: object) -> bool:
+def _has_value(keys: Mapping[str, object], key: str, value: object) -> bool:
     """Whether the note already says this, whatever its quoting."""
     return key in keys and _canonical(keys[key]) == _canonical(value)
 
@@ -478,7 +484,7 @@ def _check(
     """
     note = read(new, policy)
     same = note.keys.keys() == keys.keys() and all(
-        _stands(note.keys, *pair) for pair in keys.items()
+        _has_value(note.keys, *pair) for pair in keys.items()
     )
     if note.problems or note.body != body or not same:
         raise ConflictError(
@@ -507,18 +513,13 @@ def _patched(front: str, changed: Mapping[str, object], newline: str) -> str:
                 _Chunk(chunk, start, key, node), changed[key.value], newline
             )
         chunks.append(chunk)
+
     known = {key.value for key, _ in pairs}
-    fresh = {
-        key: value
-        for key, value in changed.items()
-        if key not in known and value is not None
-    }
-    lines = [
-        line
-        for key, value in fresh.items()
-        for line in key_lines(quote_scalar(key), value)
-    ]
-    return "".join([*chunks, *(line + newline for line in lines)])
+    for key, value in changed.items():
+        if key not in known and value is not None:
+            lines = key_lines(quote_scalar(key), value)
+            chunks += [line + newline for line in lines]
+    return "".join(chunks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,42 +107,50 @@ def choose(
     mine = identity(vault)
     known, unrecorded = _records(home, vault_id)
     here = [record for record in known if _same(record.path, vault)]
-    itself = [record for record in known if mine and record.folder == mine]
 
     def is_vault(record: Record) -> bool:
         return id_at(record.path) == vault_id
 
-    def has_left(record: Record) -> bool:
-        return not is_vault(record) or identity(record.path) != mine
-
-    leaf, path, moved_from, displaced = "", vault, "", ""
-    stays = _first(itself, here.__contains__)
-    moved = None if stays else _first(itself, has_left)
-    if moved:
-        leaf, moved_from = moved.leaf, moved.path
-        displaced = f"{home}/{here[0].leaf}" if here else ""
-    elif stays or here:
-        record = stays or here[0]
-        leaf, path = record.leaf, record.path
-    elif unrecorded or not known:
-        leaf = vault_id
-    elif gone := _first(known, lambda record: not is_vault(record)):
-        leaf, moved_from = gone.leaf, gone.path
-    else:
-        leaf = _fresh(vault, vault_id, known)
+    leaf, path, moved_from = _matching(known, here, mine, is_vault)
+    if not leaf and known and not unrecorded:
+        gone = _first(known, lambda record: not is_vault(record))
+        leaf = gone.leaf if gone else _fresh(vault, vault_id, known)
+        moved_from = gone.path if gone else ""
+    leaf = leaf or vault_id
 
     others = [one for one in known if one.leaf != leaf and one not in here]
     original = _first(others, is_vault) if leaf != vault_id else None
     return Place(
         home,
         leaf,
-        path,
+        path or vault,
         mine,
         id_at,
         moved_from=moved_from,
         copy_of=original.path if original else "",
-        kept=displaced,
+        kept=f"{home}/{here[0].leaf}" if moved_from and here else "",
     )
+
+
+def _matching(
+    known: list[Record],
+    here: list[Record],
+    mine: str,
+    is_vault: Callable[[Record], bool],
+) -> tuple[str, str, str]:
+    """The leaf of the vault's record, and its path either as kept or as moved from.
+
+    All three are '' where neither the identity `mine` nor the path is recorded.
+    """
+    itself = [record for record in known if mine and record.folder == mine]
+    if stays := _first(itself, here.__contains__):
+        return stays.leaf, stays.path, ""
+    for record in itself:
+        if not is_vault(record) or identity(record.path) != mine:
+            return record.leaf, "", record.path
+    if here:
+        return here[0].leaf, here[0].path, ""
+    return "", "", ""
 
 
 def _first(records: list[Record], holds: Callable[[Record], bool]) -> Record | None:

@@ -167,33 +167,37 @@ def _conversation(
     if note.problems:
         return None, tuple(replace(problem, path=path) for problem in note.problems)
     name = path.rpartition("/")[2].removesuffix(".md")
-    session, persona = (str(note.keys.get(key) or "") for key in ("session", "persona"))
+    session = str(note.keys.get("session") or "")
+    persona = str(note.keys.get("persona") or "")
     started = time_value(note.keys.get("started"), zone) or time_value(name[:10], zone)
     if not session or started is None:
         return None, (
             Problem("no-session", "the keys session and started are missing", path, 1),
         )
 
-    problems: list[Problem] = []
     turns: dict[int, Turn] = {}
+    problems: list[Problem] = []
     for block, when in _timed(blocks, started, zone):
-        if block.number in turns:
-            line = note.body_line + block.first
-            message = f"^t{block.number} stands twice"
-            problems.append(Problem("duplicate-block", message, path, line))
-        else:
+        if block.number not in turns:
             turns[block.number] = _turn(block, session, persona or None, when)
+            continue
+        line = note.body_line + block.first
+        message = f"^t{block.number} stands twice"
+        problems.append(Problem("duplicate-block", message, path, line))
 
     filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in turns.items())
-    ended = time_value(note.keys.get("ended"), zone) or max(
-        [started, *(turn.occurred_at for turn in turns.values())]
+    last = max([started, *(turn.occurred_at for turn in turns.values())])
+    conversation = Conversation(
+        session,
+        persona or None,
+        started,
+        time_value(note.keys.get("ended"), zone) or last,
+        filed,
+        rolled=_count(note.keys.get("rolled")),
+        episodes=_count(note.keys.get("episodes")),
+        summarised=_count(note.keys.get("summarised")),
     )
-    counts = (
-        _count(note.keys.get(key)) for key in ("rolled", "episodes", "summarised")
-    )
-    return Conversation(
-        session, persona or None, started, ended, filed, *counts
-    ), tuple(problems)
+    return conversation, tuple(problems)
 
 
 def _timed(
