@@ -55,6 +55,29 @@ class _EntityChange:
     aliases: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _StatedRelation:
+    """A relation with the turn that states it: when, and how far it is believed, 0–1."""
+
+    relation: Relation
+    said_at: datetime
+    source_class: str
+    trust: float
+
+    @property
+    def is_alias(self) -> bool:
+        """Whether it states another name of an entity."""
+        return label(self.relation.type) == ALIAS
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it may change notes: aliases neither end nor come from tools."""
+        if not label(self.relation.type):
+            return False
+        from_tool = self.source_class == "tool"
+        return not (self.is_alias and (self.relation.ended or from_tool))
+
+
 class EntityWriter:
     """Knows the entity notes of a vault and keeps them up. Belongs to the one writer."""
 
@@ -226,52 +249,52 @@ class EntityWriter:
         left alone and gets its lines with a later batch.
         """
         self._look()
-        said = {turn.id: turn.occurred_at for turn in turns}
-        told = [
-            one
-            for one in extraction.relations
-            if one.turn_id in said and label(one.type)
-        ]
-        heard = {turn.id: turn for turn in turns}
-        classes = {
-            id(one): trust.source_class(trust.heard(heard[one.turn_id], one.quote))
-            for one in told
-        }
-        told = [
-            one
-            for one in told
-            if label(one.type) != ALIAS or not (one.ended or classes[id(one)] == "tool")
-        ]
-        bonds = sorted(
-            (one for one in told if label(one.type) != ALIAS),
-            key=lambda one: said[one.turn_id],
+        stated = self._stated(extraction.relations, turns)
+        relations = sorted(
+            (one for one in stated if not one.is_alias), key=lambda one: one.said_at
         )
-        since = min(said.values(), default=now)
-        wanted = [
-            (name, fact.created or since) for fact in facts for name in fact.about
-        ]
-        wanted += [
-            (name, said[one.turn_id])
-            for one in bonds
-            if not one.ended
-            for name in (one.subject, one.object)
-        ]
+        aliases = [one.relation for one in stated if one.is_alias]
+        since = min((turn.occurred_at for turn in turns), default=now)
+
         types = _types(extraction, turns)
         self._retype(types, now)
-        fresh = self._fresh(wanted, types)
-        policy = self.settings.policy.trust
-        lines = self._changes(
-            bonds,
-            said,
-            {name: trust.trust(one, policy) for name, one in classes.items()},
-        )
-        wishes = self._wishes(lines, [one for one in told if label(one.type) == ALIAS])
+        created = self._fresh(_names(facts, relations, since), types)
+        changed = self._changes(relations)
+        wishes = self._wishes(changed, aliases)
         self._create(
             {
                 path: _granted_new(entity, wishes.pop(path, _EntityChange()))
-                for path, entity in fresh.items()
+                for path, entity in created.items()
             }
         )
+        waiting = self._update_notes(wishes, now)
+
+        rows = [self._settled(row, waiting) for row in changed.values()]
+        rows += [EdgeRow(tie) for tie in ties if edge_id(tie) not in self.edges.lines]
+        self.edges.append(rows)
+
+    def _stated(
+        self, relations: Iterable[Relation], turns: Sequence[Turn]
+    ) -> list[_StatedRelation]:
+        """Return the relations that these turns state and that may change notes."""
+        by_id = {turn.id: turn for turn in turns}
+        policy = self.settings.policy.trust
+        stated = []
+        for relation in relations:
+            turn = by_id.get(relation.turn_id)
+            if turn is None:
+                continue
+            source_class = trust.source_class(trust.heard(turn, relation.quote))
+            believed = trust.trust(source_class, policy)
+            stated.append(
+                _StatedRelation(relation, turn.occurred_at, source_class, believed)
+            )
+        return [one for one in stated if one.is_usable]
+
+    def _update_notes(
+        self, wishes: Mapping[str, _EntityChange], now: datetime
+    ) -> set[str]:
+        """Change existing notes; return the paths of those that have to wait."""
         with disk.DeferredSyncs() as pending:
             waiting = {
                 path
@@ -281,14 +304,7 @@ class EntityWriter:
         self._unnamed = {
             path: wishes[path].aliases for path in waiting if wishes[path].aliases
         }
-        settled = [self._settled(line, waiting) for line in lines.values()]
-        known = (EdgeRow(edge) for edge in ties)
-        self.edges.append(
-            [
-                *settled,
-                *(line for line in known if edge_id(line.edge) not in self.edges.lines),
-            ]
-        )
+        return waiting
 
     def _fresh(
         self, wanted: Sequence[tuple[str, datetime]], types: Mapping[str, str]
@@ -365,52 +381,45 @@ class EntityWriter:
                     sha = disk.sha256(held[entity.path])
                     self._wrote(self.vault.apply([Move(entity.path, sha, to, {}, why)]))
 
-    def _changes(
-        self,
-        bonds: Sequence[Relation],
-        said: Mapping[str, datetime],
-        believed: Mapping[int, float],
-    ) -> dict[str, EdgeRow]:
-        """The edges that the relations open, end or reinforce, and those whose note
-        still waits.
+    def _changes(self, relations: Sequence[_StatedRelation]) -> dict[str, EdgeRow]:
+        """Return the edges that relations open, end or reinforce, by edge id.
 
-        Nobody is believed beyond their trust, and ends what somebody said who is
-        believed more (rows D6, X27); `believed` is that trust, by the relation's
-        identity.
+        Edges whose note still waits for its line are among them. A statement counts at
+        most as far as its source is believed, and ends no edge of a source that is
+        believed more (rows D6, X27).
         """
-        policy = self.settings.policy.links
         changed = self.edges.owed()
-        for one in bonds:
-            seen, most = self._edge(one), believed[id(one)]
-            seen = replace(seen, confidence=min(seen.confidence, most))
-            if key(one.subject) == key(one.object) or seen.source == seen.target:
+        for stated in relations:
+            relation, trusted = stated.relation, stated.trust
+            seen = self._edge(relation)
+            seen = replace(seen, confidence=min(seen.confidence, trusted))
+            same_entity = key(relation.subject) == key(relation.object)
+            if same_entity or seen.source == seen.target:
                 continue
-            if one.ended:
-                changed |= self._over(seen, said[one.turn_id], changed, most)
-                continue
-            now = self._like(seen, changed)
-            rivals = [line.edge for line in now.values()]
-            found = graph.together(
-                rivals, seen, said[one.turn_id], policy, single=seen.label in SINGLE
-            )
-            if any(_ends(now.get(edge_id(edge)), edge, most) for edge in found):
-                continue
-            for edge in found:
-                before = now.get(name := edge_id(edge))
-                turned = (
-                    before is None
-                    or before.owed
-                    or before.edge.valid_until != edge.valid_until
-                )
-                highest = max(most, before.edge.confidence) if before else most
-                level = before.trust if before else 0.0
-                level = max(level, most) if edge.target == seen.target else level
-                changed[name] = EdgeRow(
-                    replace(edge, confidence=min(edge.confidence, highest)),
-                    turned,
-                    level,
-                )
+            if relation.ended:
+                changed |= self._over(seen, stated.said_at, changed, trusted)
+            else:
+                changed |= self._reinforced(seen, stated, changed)
         return changed
+
+    def _reinforced(
+        self, seen: Edge, stated: _StatedRelation, changed: Mapping[str, EdgeRow]
+    ) -> dict[str, EdgeRow]:
+        """Return the edges that a relation which holds opens, reinforces or replaces."""
+        known = self._like(seen, changed)
+        edges = graph.together(
+            [row.edge for row in known.values()],
+            seen,
+            stated.said_at,
+            self.settings.policy.links,
+            single=seen.label in SINGLE,
+        )
+        if any(_ends(known.get(edge_id(edge)), edge, stated.trust) for edge in edges):
+            return {}
+        return {
+            edge_id(edge): _row(edge, known.get(edge_id(edge)), seen, stated.trust)
+            for edge in edges
+        }
 
     def _over(
         self, seen: Edge, said: datetime, changed: Mapping[str, EdgeRow], most: float
@@ -554,6 +563,34 @@ def _granted_new(entity: Entity, wish: _EntityChange) -> Entity:
 def _new_names(entity: Entity, wish: _EntityChange) -> list[str]:
     called = {key(name) for name in (entity.name, *entity.aliases)}
     return [alias for alias in dict.fromkeys(wish.aliases) if key(alias) not in called]
+
+
+def _row(edge: Edge, before: EdgeRow | None, seen: Edge, trusted: float) -> EdgeRow:
+    """Return the row of an edge after a statement `seen`, with `before` its last row.
+
+    The note is owed a line where the edge is new, still waits, or begins or ends.
+    """
+    if before is None:
+        level = trusted if edge.target == seen.target else 0.0
+        confidence = min(edge.confidence, trusted)
+        return EdgeRow(replace(edge, confidence=confidence), owed=True, trust=level)
+
+    owed = before.owed or before.edge.valid_until != edge.valid_until
+    level = max(before.trust, trusted) if edge.target == seen.target else before.trust
+    confidence = min(edge.confidence, max(trusted, before.edge.confidence))
+    return EdgeRow(replace(edge, confidence=confidence), owed=owed, trust=level)
+
+
+def _names(
+    facts: Sequence[Fact], relations: Sequence[_StatedRelation], since: datetime
+) -> list[tuple[str, datetime]]:
+    """Return the names that need a note, each with the time of its first mention."""
+    names = [(name, fact.created or since) for fact in facts for name in fact.about]
+    for stated in relations:
+        if not stated.relation.ended:
+            names.append((stated.relation.subject, stated.said_at))
+            names.append((stated.relation.object, stated.said_at))
+    return names
 
 
 def _ends(before: EdgeRow | None, edge: Edge, most: float) -> bool:
