@@ -99,7 +99,7 @@ class Retriever:
             mark=secrets.token_hex(4),
             complete=ready,
             embed=self.embedding.question if self.embedding else None,
-            known=sources,
+            sources=sources,
         )
         if request.session:
             self.handed_out.note(request.session, answer.text)

@@ -1,6 +1,4 @@
-"""What stood on an earlier day in the place of what a question finds: chains of
-supersession (row X5).
-"""
+"""Search as of an earlier day: follow chains of supersession (row X5)."""
 
 from __future__ import annotations
 
@@ -20,13 +18,13 @@ if TYPE_CHECKING:
     from engram.index.filters import SearchFilter
     from engram.index.search import Index
 
-ASIDE = 50
-"""Facts that are looked at for what stood in their place."""
-LONGEST = 32
-"""Links of a chain that are followed, there and back."""
+EXTRA_HITS = 50
+"""Further facts whose chains are followed."""
+LONGEST_CHAIN = 32
+"""Facts of a chain that are read, in both directions."""
 
 
-def stood(
+def at(
     index: Index,
     question: Question,
     where: SearchFilter,
@@ -34,60 +32,54 @@ def stood(
     units: Mapping[str, Unit],
     then: datetime,
 ) -> tuple[list[Scored], dict[str, Unit], int]:
-    """The candidates with what stood at `then` in the place of others, without what had
-    been replaced by then.
+    """Return the candidates as of `then`: scores, units, and the number replaced.
 
-    And how many that were.
+    Facts valid at `then` are added where a later fact of their chain was found; facts
+    that had been replaced by `then` are removed, and counted.
     """
-    every = index.lexical.search(
-        question, replace(where, kinds=("fact",), as_of=None), len(units) + ASIDE
+    hits = index.lexical.search(
+        question, replace(where, kinds=("fact",), as_of=None), len(units) + EXTRA_HITS
     ).hits
-    more, facts = _instead(index, every, units.keys(), then, where.persona or None)
+    added, facts = _predecessors(index, hits, units.keys(), then, where.persona or None)
     both = {**units, **facts}
-    gone = _replaced(index, both, then)
-    kept = {name: unit for name, unit in both.items() if name not in gone}
-    return [one for one in (*scored, *more) if one.key in kept], kept, len(gone)
+    replaced = _replaced(index, both, then)
+    left = {name: unit for name, unit in both.items() if name not in replaced}
+    return [one for one in (*scored, *added) if one.key in left], left, len(replaced)
 
 
-def _instead(
+def _predecessors(
     index: Index,
-    found: Iterable[Scored],
+    hits: Iterable[Scored],
     known: Collection[str],
     then: datetime,
     persona: str | None,
 ) -> tuple[list[Scored], dict[str, Fact]]:
-    """What stood at `then` in the place of facts that are found and did not, and those
-    facts, by id.
+    """Return the facts valid at `then` in the chains of hits that were not, by id.
 
-    Each is worth what led to it: who asks in today's words for what was then is
-    answered in the words of then, and the other way about.
+    Each gets the best score of the hits that led to it: a question in today's words
+    finds a fact in the words of then, and the other way about.
     """
     scores: dict[str, float] = {}
     facts: dict[str, Fact] = {}
-    for one in found:
-        if one.key in known:
+    for hit in hits:
+        if hit.key in known:
             continue
-        for other in _chain(index, one.key):
-            holds = lifecycle.hidden_then(other, then) is None and other.persona in {
-                None,
-                persona,
-            }
-            if (
-                holds
-                and other.id not in known
-                and one.score > scores.get(other.id, 0.0)
-            ):
-                scores[other.id], facts[other.id] = one.score, other
-    return [
-        Scored(name, score, {"chain": score}) for name, score in scores.items()
-    ], facts
+        for fact in _chain(index, hit.key):
+            if fact.id in known or fact.persona not in {None, persona}:
+                continue
+            if lifecycle.hidden_then(fact, then) is not None:
+                continue
+            if hit.score > scores.get(fact.id, 0.0):
+                scores[fact.id], facts[fact.id] = hit.score, fact
+
+    added = [Scored(name, score, {"chain": score}) for name, score in scores.items()]
+    return added, facts
 
 
 def _replaced(index: Index, units: Mapping[str, Unit], then: datetime) -> set[str]:
-    """Those of the facts whose place another one had taken by `then`, known and valid,
-    whatever came of it later.
+    """Return the ids of the facts that a fact valid at `then` had superseded.
 
-    One that was only weakened stands beside what contradicts it.
+    A fact that was only weakened is not replaced: it stays beside what contradicts it.
     """
     ended = [
         one
@@ -99,7 +91,7 @@ def _replaced(index: Index, units: Mapping[str, Unit], then: datetime) -> set[st
 
 def _succeeded(index: Index, fact: Fact, then: datetime) -> bool:
     seen, ahead = {fact.id}, list(fact.superseded_by)
-    while ahead and len(seen) < LONGEST:
+    while ahead and len(seen) < LONGEST_CHAIN:
         later = [one for one in _facts(index, ahead) if one.id not in seen]
         if any(lifecycle.hidden_then(one, then) is None for one in later):
             return True
@@ -111,10 +103,10 @@ def _succeeded(index: Index, fact: Fact, then: datetime) -> bool:
 
 
 def _chain(index: Index, name: str) -> list[Fact]:
-    """The facts before and behind this one, itself too, the nearest first."""
+    """Return the fact with its predecessors and successors, the nearest first."""
     found: dict[str, Fact] = {}
     ahead: Sequence[str] = [name]
-    while ahead and len(found) < LONGEST:
+    while ahead and len(found) < LONGEST_CHAIN:
         near = _facts(index, ahead)
         found |= {one.id: one for one in near}
         linked = (

@@ -1,5 +1,6 @@
-"""What an assistant should know before it answers, as one text that fits its budget
-(rows C21, E16, E18).
+"""Build the text that an assistant reads before it answers (rows C21, E16, E18).
+
+The text has parts (foundation, promises, threads …) and fits a budget of tokens.
 """
 
 from __future__ import annotations
@@ -26,6 +27,17 @@ if TYPE_CHECKING:
     from engram.core.policy.sessions import TodoPolicy
     from engram.index.conversations import SessionReader
 
+DROP_ORDER = (
+    "summary",
+    "threads",
+    "frictions",
+    "wins",
+    "habits",
+    "rolling",
+    "promises",
+    "foundation",
+)
+"""The parts in the order in which they are cut to fit the budget."""
 STAGES = ("open", "fulfilled", "expired", *todos.LOOPS, "all")
 
 
@@ -49,22 +61,25 @@ class ContextBuilder:
         self._recall = recall
 
     def todos(self, stage: str, persona: str | None) -> dict[str, Any]:
-        """The promises and loops in this stage, those due first, in local time (`E16`);
-        a persona's and everybody's.
+        """Return the promises and loops in this stage, those due first (`E16`).
+
+        Those of the persona and those of no persona; times are local.
         """
         if stage not in STAGES:
             raise BadRequestError(
                 f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}."
             )
-        some = self._promises(persona, self.index.catalog.facts(*todos.PROMISING))
-        found = [
-            fact for fact in self._shown(some) if stage in {"all", todos.stage(fact)}
+        promises = self._promises(persona, self.index.catalog.facts(*todos.PROMISING))
+        chosen = [
+            fact
+            for fact in self._visible(promises)
+            if stage in {"all", todos.stage(fact)}
         ]
-        came = formatting.provenance(self.index, found, self.settings.policy.trust)
+        sources = formatting.provenance(self.index, chosen, self.settings.policy.trust)
         return {
             "todos": [
-                _row(fact, self.settings.zone) | formatting.attributed(came[fact.id])
-                for fact in found
+                _row(fact, self.settings.zone) | formatting.attributed(sources[fact.id])
+                for fact in chosen
             ]
         }
 
@@ -75,175 +90,170 @@ class ContextBuilder:
         persona: str | None,
         budget: int | None,
     ) -> dict[str, Any]:
-        """Foundation, talks, promises and what is relevant, in at most `budget` tokens
-        (`E18`).
+        """Return the parts of the context, in at most `budget` tokens (`E18`).
 
-        What does not fit is left out in this order: what is relevant, the summary of
-        the latest talk, threads. What the action log suggests (`C21`) stands beside the
-        text: it is for who runs the memory, not for who answers.
+        What does not fit is left out: first the hits for the question, then the parts
+        in the order of `DROP_ORDER`. The advice of the action log (`C21`) is beside
+        the text: it is for the operator of the memory, not for the assistant.
         """
-        now, policy = self.clock(), self.settings.policy
+        policy = self.settings.policy
         budget = policy.recall.budget if budget is None else budget
         name = intake.name_from(persona, self.settings) if persona else None
         thread = intake.name_from(session, self.settings) if session else None
+
         budget -= self._cost([_fenced({name: ["-"] for name in TITLES}, "0" * 8)])
-        every = self.index.catalog.facts()
-        parts = self._parts(name, thread, now, every)
-        spent = {part: self._cost(lines) for part, lines in parts.items()}
-        for part in (
-            "summary",
-            "threads",
-            "frictions",
-            "wins",
-            "habits",
-            "rolling",
-            "promises",
-            "foundation",
-        ):
-            if sum(spent.values()) > budget:
-                parts[part] = self._fitting(
-                    parts[part], spent[part] - (sum(spent.values()) - budget)
-                )
-                spent[part] = self._cost(parts[part])
-        left = budget - sum(spent.values())
-        known = {line.partition("] ")[2] for lines in parts.values() for line in lines}
-        if query and left >= policy.recall.least_tokens + policy.recall.line_tokens:
-            hits = self._recall(query=query, session=thread, persona=name, budget=left)[
-                "hits"
-            ]
-            parts["relevant"] = self._fitting(
-                _grouped([hit for hit in hits if hit["text"] not in known]), left
-            )
+        facts = self.index.catalog.facts()
+        parts = self._parts(name, thread, self.clock(), facts)
+        budget -= self._cut_to(parts, budget)
+        if query and budget >= policy.recall.least_tokens + policy.recall.line_tokens:
+            parts["relevant"] = self._relevant(query, thread, name, budget, parts)
+
         page = self.talks.read(GUIDELINES).decode(errors="replace")
         parts["guidance"] = guiding(page, policy.actions)
         text = _fenced(parts, secrets.token_hex(4))
         if thread:
             self.handed_out.note(thread, text)
-        known_state = rows(self.talks.read(STATE), "personas").get(name or "", {})
-        state = {
-            key: self._cut(value) if isinstance(value, str) else value
-            for key, value in known_state.items()
-        }
-        live = {
-            "messageCount": self.talks.messages().get(name or "", 0)
-        } | self._curator(name, every)
-        filled = {part: lines for part, lines in parts.items() if lines}
         return {
             "text": text,
             "tokens": self._cost([text]),
-            "parts": filled,
-            "state": {**state, **live},
+            "parts": {part: lines for part, lines in parts.items() if lines},
+            "state": self._state(name, facts),
         }
+
+    def _cut_to(self, parts: dict[str, list[str]], budget: int) -> int:
+        """Cut the parts in place until they fit; return the tokens they cost."""
+        costs = {part: self._cost(lines) for part, lines in parts.items()}
+        for part in DROP_ORDER:
+            excess = sum(costs.values()) - budget
+            if excess > 0:
+                parts[part] = self._fitting(parts[part], costs[part] - excess)
+                costs[part] = self._cost(parts[part])
+        return sum(costs.values())
+
+    def _relevant(
+        self,
+        query: str,
+        session: str | None,
+        persona: str | None,
+        budget: int,
+        parts: Mapping[str, list[str]],
+    ) -> list[str]:
+        """Return the hits for the question that no other part has, as lines."""
+        answer = self._recall(
+            query=query, session=session, persona=persona, budget=budget
+        )
+        listed = {line.partition("] ")[2] for lines in parts.values() for line in lines}
+        hits = [hit for hit in answer["hits"] if hit["text"] not in listed]
+        return self._fitting(_grouped(hits), budget)
+
+    def _state(self, persona: str | None, facts: Sequence[Fact]) -> dict[str, Any]:
+        """Return the stored state of the persona with its counts of today."""
+        stored = rows(self.talks.read(STATE), "personas").get(persona or "", {})
+        state = {
+            key: self._cut(value) if isinstance(value, str) else value
+            for key, value in stored.items()
+        }
+        state["messageCount"] = self.talks.messages().get(persona or "", 0)
+        return state | self._curator(persona, facts)
 
     def _parts(
         self,
         persona: str | None,
         session: str | None,
         now: datetime,
-        every: Sequence[Fact],
+        facts: Sequence[Fact],
     ) -> dict[str, list[str]]:
-        policy, zone = self.settings.policy.todos, self.settings.zone
-        promises = list(self._shown(self._promises(persona, every)))
+        """Return the lines of each part, uncut, without the hits for the question."""
+        promises = list(self._visible(self._promises(persona, facts)))
         latest = next(iter(self.talks.latest(persona)), {})
         rolling = self._cut(self.talks.rolling(persona, session))
-        since = now - timedelta(hours=policy.win_hours)
-        known = {todos.key(fact.text) for fact in promises}
-        open_loops = [
-            loop
-            for loop in self._kept(latest.get("open_loops"))
-            if todos.key(loop) not in known
-        ]
 
-        def some(stage: str, most: int) -> list[Fact]:
-            return [
-                fact
-                for fact in _next(promises, now, policy)
-                if todos.stage(fact) == stage
-            ][:most]
+        pinned = (fact for fact in facts if fact.pinned and _may(fact, persona, now))
+        chosen = {"foundation": list(self._visible(pinned))}
+        chosen |= _by_stage(promises, now, self.settings.policy.todos)
+        parts = self._lines(chosen)
 
-        pinned = self._shown(
-            fact for fact in every if fact.pinned and _may(fact, persona, now)
-        )
-        facts = {
-            "foundation": list(pinned),
-            "promises": some("open", policy.commitments),
-            "habits": some(todos.HABIT, policy.habits),
-            "wins": [
-                fact
-                for fact in promises
-                if todos.stage(fact) == todos.FULFILLED
-                and fact.done
-                and since <= fact.done <= now
-            ],
-            "threads": some(todos.THREAD, policy.threads),
-            "frictions": some(todos.FRICTION, policy.frictions),
-        }
-        chosen = (fact for some_facts in facts.values() for fact in some_facts)
-        came = formatting.provenance(self.index, chosen, self.settings.policy.trust)
-        parts = {
-            name: [_line(fact, came[fact.id].label, zone) for fact in found]
-            for name, found in facts.items()
-        }
+        open_loops = self._open_loops(latest, promises)
         parts["threads"] += [f"- [{trust.SUMMARY}, open] {loop}" for loop in open_loops]
-        parts["threads"] = parts["threads"][: policy.threads]
-        summary = [
-            self._kept(latest.get("one_liner")),
-            self._kept(latest.get("what_mattered")),
+        parts["threads"] = parts["threads"][: self.settings.policy.todos.threads]
+
+        parts["rolling"] = []
+        if rolling:
+            parts["rolling"].append(
+                f"- [{trust.SUMMARY}, this conversation so far] {rolling}"
+            )
+        summary = self._visible_texts(latest.get("one_liner"))
+        summary += self._visible_texts(latest.get("what_mattered"))
+        parts["summary"] = [
+            f"- [{trust.SUMMARY}, last conversation] {text}" for text in summary
         ]
-        return parts | {
-            "rolling": [f"- [{trust.SUMMARY}, this conversation so far] {rolling}"]
-            if rolling
-            else [],
-            "summary": [
-                f"- [{trust.SUMMARY}, last conversation] {text}"
-                for texts in summary
-                for text in texts
-            ],
+        return parts
+
+    def _lines(self, parts: Mapping[str, Sequence[Fact]]) -> dict[str, list[str]]:
+        """Return the facts of each part as lines with their sources."""
+        zone, policy = self.settings.zone, self.settings.policy.trust
+        chosen = (fact for facts in parts.values() for fact in facts)
+        sources = formatting.provenance(self.index, chosen, policy)
+        return {
+            name: [_line(fact, sources[fact.id].label, zone) for fact in facts]
+            for name, facts in parts.items()
         }
 
-    def _shown(self, some: Iterable[Fact]) -> Iterator[Fact]:
-        """The facts without what was forgotten."""
+    def _open_loops(
+        self, latest: Mapping[str, Any], promises: Iterable[Fact]
+    ) -> list[str]:
+        """Return the open loops of the latest session that are not facts already."""
+        listed = {todos.key(fact.text) for fact in promises}
+        loops = self._visible_texts(latest.get("open_loops"))
+        return [loop for loop in loops if todos.key(loop) not in listed]
+
+    def _visible(self, facts: Iterable[Fact]) -> Iterator[Fact]:
+        """Yield the facts without what the user asked to forget."""
         return (
-            fact for fact in map(self.index.visible, some) if isinstance(fact, Fact)
+            fact for fact in map(self.index.visible, facts) if isinstance(fact, Fact)
         )
 
     def _cut(self, text: str) -> str:
         return self.index.tombstones.forgotten.shown(text, Spoken())
 
-    def _kept(self, value: object) -> list[str]:
-        """The texts in a key of a session file, without what was forgotten."""
+    def _visible_texts(self, value: object) -> list[str]:
+        """Return the texts of a session file's key, without forgotten text."""
         return list(filter(None, map(self._cut, _texts(value))))
 
-    def _curator(self, persona: str | None, every: Sequence[Fact]) -> dict[str, Any]:
-        """When memories were last concluded from, and how many there were then (`E9`);
-        nothing before that.
-        """
-        last, count, _ = curated(every, persona)
-        return (
-            {"curator": {"lastRunAt": last.isoformat(), "lastMemoryCountAtRun": count}}
-            if last
-            else {}
-        )
+    def _curator(self, persona: str | None, facts: Sequence[Fact]) -> dict[str, Any]:
+        """Return time and count of the latest conclusions (`E9`); {} before the first."""
+        last, count, _ = curated(facts, persona)
+        if not last:
+            return {}
+        return {
+            "curator": {"lastRunAt": last.isoformat(), "lastMemoryCountAtRun": count}
+        }
 
-    def _promises(self, persona: str | None, some: Iterable[Fact]) -> list[Fact]:
+    def _promises(self, persona: str | None, facts: Iterable[Fact]) -> list[Fact]:
+        """Return the promises and loops among the facts, those due first."""
         now = self.clock()
-        kept = (fact for fact in some if todos.stage(fact))
-        found = {fact.id: fact for fact in kept if _may(fact, persona, now)}.values()
+        promises = {
+            fact.id: fact
+            for fact in facts
+            if todos.stage(fact) and _may(fact, persona, now)
+        }
         return sorted(
-            found, key=lambda fact: (fact.valid_from or fact.created or now, fact.id)
+            promises.values(),
+            key=lambda fact: (fact.valid_from or fact.created or now, fact.id),
         )
 
     def _cost(self, lines: Iterable[str]) -> int:
         return sum(ranking.tokens(line, self.settings.policy.recall) for line in lines)
 
     def _fitting(self, lines: list[str], budget: int) -> list[str]:
-        kept: list[str] = []
+        """Return the first lines that fit into `budget` tokens."""
+        fitting: list[str] = []
         for line in lines:
             budget -= self._cost([line])
             if budget < 0:
                 break
-            kept.append(line)
-        return kept
+            fitting.append(line)
+        return fitting
 
 
 TITLES = {
@@ -275,6 +285,32 @@ def _fenced(parts: Mapping[str, list[str]], mark: str) -> str:
     return "\n".join([*head, *lines, f"</memory-notes {mark}>"])
 
 
+def _by_stage(
+    promises: Sequence[Fact], now: datetime, policy: TodoPolicy
+) -> dict[str, list[Fact]]:
+    """Return the promises of each part, at most as many as the policy shows."""
+    upcoming = _next(promises, now, policy)
+    since = now - timedelta(hours=policy.win_hours)
+
+    def first(stage: str, most: int) -> list[Fact]:
+        return [fact for fact in upcoming if todos.stage(fact) == stage][:most]
+
+    wins = [
+        fact
+        for fact in promises
+        if todos.stage(fact) == todos.FULFILLED
+        and fact.done
+        and since <= fact.done <= now
+    ]
+    return {
+        "promises": first("open", policy.commitments),
+        "habits": first(todos.HABIT, policy.habits),
+        "wins": wins,
+        "threads": first(todos.THREAD, policy.threads),
+        "frictions": first(todos.FRICTION, policy.frictions),
+    }
+
+
 def _next(promises: Sequence[Fact], now: datetime, policy: TodoPolicy) -> list[Fact]:
     """Those that have a day, the first first, then those without, the latest first;
     none whose day is long over.
@@ -291,15 +327,16 @@ def _may(fact: Fact, persona: str | None, now: datetime) -> bool:
 
 
 def _line(fact: Fact, provenance: str, zone: tzinfo) -> str:
-    """A fact with who said it and its day (rows D6, E18)."""
+    """Return a fact as a line with its source and its day (rows D6, E18)."""
     moment = fact.valid_from or fact.created
     when = f"{moment.astimezone(zone):%Y-%m-%d}" if moment else "undated"
     return f"- [{provenance}, {when}, confidence {fact.confidence:.2f}] {' '.join(fact.text.split())}"
 
 
 def _grouped(hits: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The hits by their first subject, each group where its best one stands; first
-    those of nobody's (`A29`).
+    """Return the hits as lines by first subject, those without a subject first (`A29`).
+
+    The groups are in the order of their best hit.
     """
     groups: dict[str, list[str]] = {"": []}
     for hit in hits:
@@ -311,8 +348,8 @@ def _grouped(hits: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _hit(hit: Mapping[str, Any]) -> str:
-    said = ", ".join(filter(None, [hit["provenance"], hit["standing"]]))
-    return f"- [{said}, {hit['category'] or hit['kind']}, {str(hit['when'])[:10]}] {' '.join(hit['text'].split())}"
+    source = ", ".join(filter(None, [hit["provenance"], hit["standing"]]))
+    return f"- [{source}, {hit['category'] or hit['kind']}, {str(hit['when'])[:10]}] {' '.join(hit['text'].split())}"
 
 
 def _texts(value: object) -> list[str]:

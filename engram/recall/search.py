@@ -1,5 +1,7 @@
-"""Question → candidates → ranking → verified hits → an answer that fits its budget
-(rows X1, X4, X5, X19, X24).
+"""Answer a question from memory: candidates, ranking, verified hits, token budget.
+
+Rows X1, X4, X5, X19, X24. `recall` is the entry; `_candidates` names the steps of a
+search, and `_verified` reads the files again before anything is returned.
 """
 
 from __future__ import annotations
@@ -46,9 +48,7 @@ REMEMBERED_STATUSES = ("active", "archived", "superseded", "invalidated")
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """What a caller wants to know, and how much of it; what was said in `session`
-    itself is marked as such.
-    """
+    """A question and its limits; hits from `session` itself are marked as such."""
 
     query: str
     k: int
@@ -64,11 +64,11 @@ class RecallRequest:
 
 @dataclass(frozen=True, slots=True)
 class RecallSources:
-    """What is known besides notes and turns: who goes by which names, and the ties that
-    no note tells (`C34`).
+    """Sources of a search besides notes and turns.
 
-    `usage` is how a memory was used, `left` how many seconds there still are for the
-    answer (`X24`).
+    `names` holds the entities and their aliases, `ties` returns the edges of the given
+    keys (`C34`), `usage` returns how a memory was used, and `left` returns how many
+    seconds there still are for the answer (`X24`).
     """
 
     names: EntityNames = field(default_factory=EntityNames)
@@ -80,8 +80,9 @@ class RecallSources:
 def asked(
     settings: Settings, now: datetime, query: str, **wishes: Any
 ) -> RecallRequest:
-    """The request with the policy's defaults filled in; BadRequestError for what cannot
-    be answered.
+    """Return the request with the policy's defaults filled in.
+
+    Raises BadRequestError for a request that cannot be answered.
     """
     policy = settings.policy.recall
     if not query.strip():
@@ -101,7 +102,7 @@ def asked(
 
 
 def seconds(settings: Settings, milliseconds: int | None) -> float:
-    """How long an answer may take (`X24`)."""
+    """Return how many seconds an answer may take (`X24`)."""
     return (milliseconds or settings.policy.recall.milliseconds) / 1000
 
 
@@ -113,10 +114,11 @@ def recall(
     mark: str,
     complete: bool,
     embed: Callable[[str, float], bytes] | None = None,
-    known: RecallSources | None = None,
+    sources: RecallSources | None = None,
 ) -> Recalled:
-    """Answer a question from facts, turns and notes; what waits in the journal counts
-    too (`X1`, `X18`).
+    """Answer a question from facts, turns and notes (`X1`).
+
+    Turns that wait in the journal are searched too (`X18`).
 
     `mark` is an unguessable word that fences the text handed to a model. `complete`
     says whether the vault has been read since the start. `embed` makes the vector of a
@@ -125,24 +127,26 @@ def recall(
     request (`C23`). Where no time is left, what would come next is left out, and the
     note says so.
     """
-    policy, known = settings.policy.recall, known or RecallSources()
+    policy, sources = settings.policy.recall, sources or RecallSources()
     question = ranking.ask(
-        ask.query, ask.now.astimezone(settings.zone), known.names.one
+        ask.query, ask.now.astimezone(settings.zone), sources.names.one
     )
-    hurry = _TimeLimit(known.left)
-    meant = cache(lambda text: embed(text, known.left())) if embed else None
-    found = _found(index, settings, ask, question, known, meant, hurry)
+    limit = _TimeLimit(sources.left)
+    embed_once = cache(lambda text: embed(text, sources.left())) if embed else None
+    search = _Search(index, settings, ask, question, sources, embed_once, limit)
+
+    found = _candidates(search)
     scarce = not ask.archive and len(found.slots) < ask.k and found.filtered["status"]
-    if scarce and not hurry.skips("the archive"):
-        found = _found(
-            index, settings, replace(ask, archive=True), question, known, meant, hurry
-        )
+    if scarce and not limit.skips("the archive"):
+        found = _candidates(replace(search, request=replace(ask, archive=True)))
+
     filtered, slots = found.filtered, _contained(index, found, settings)
-    firm = cache(lambda name: _standing_of(known.usage(name).stability, policy))
-    hits = _verified(index, found, slots, firm, hurry, settings.policy.trust)
+    standing = cache(lambda name: _standing_of(sources.usage(name).stability, policy))
+    hits = _verified(index, found, slots, standing, limit, settings.policy.trust)
     chosen = ranking.fill(hits, question, policy, ask.k, ask.budget)
     if len(chosen) < min(len(hits), ask.k):
         filtered["over the token budget"] += min(len(hits), ask.k) - len(chosen)
+
     why = "" if chosen else _why_empty(index, filtered, complete=complete)
     return Recalled(
         query=ask.query,
@@ -150,7 +154,7 @@ def recall(
         text=formatting.fenced(chosen, mark, ask.session),
         tokens=sum(hit.tokens for hit in chosen),
         filtered=dict(filtered),
-        note="; ".join(filter(None, [why, found.lack, hurry.told])),
+        note="; ".join(filter(None, [why, found.lack, limit.note()])),
         complete=complete,
     )
 
@@ -162,29 +166,40 @@ class _TimeLimit:
         self._left = left
         self._skipped: list[str] = []
 
-    def skips(self, what: str) -> bool:
-        """Whether `what` is left out."""
+    def skips(self, step: str) -> bool:
+        """Return whether time is up; if so, record that `step` is left out."""
         late = self._left() <= 0
-        self._skipped += [what] if late and what not in self._skipped else []
+        if late and step not in self._skipped:
+            self._skipped.append(step)
         return late
 
-    @property
-    def told(self) -> str:
-        """What was left out, in words, or ''."""
-        return (
-            f"time was up, left out: {', '.join(self._skipped)}"
-            if self._skipped
-            else ""
-        )
+    def note(self) -> str:
+        """Return a sentence that names the steps left out, or ''."""
+        if not self._skipped:
+            return ""
+        return f"time was up, left out: {', '.join(self._skipped)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The parts that the steps of one search read."""
+
+    index: Index
+    settings: Settings
+    request: RecallRequest
+    question: ranking.Question
+    sources: RecallSources
+    embed: Callable[[str], bytes] | None
+    limit: _TimeLimit
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """What one search gave: units by key and slots, best first; what was left out; why
-    meaning did not help.
+    """The result of one search: units by key, and slots, best first.
 
-    A turn or a note may be missing among the units: its record is read if it comes to
-    be shown.
+    `filtered` counts what was left out, by reason; `lack` says why vectors were not
+    used. A turn or a note may be missing among the units: its record is read only if
+    it is shown.
     """
 
     ask: RecallRequest
@@ -194,118 +209,139 @@ class _Candidates:
     lack: str
 
 
-def _found(
-    index: Index,
-    settings: Settings,
-    ask: RecallRequest,
-    question: ranking.Question,
-    known: RecallSources,
-    embed: Callable[[str], bytes] | None,
-    hurry: _TimeLimit,
-) -> _Candidates:
-    """The candidates in their order: by words and meaning, with what the best of them
-    lead to.
+def _candidates(search: _Search) -> _Candidates:
+    """Return the candidates, best first: by words, by vectors and by relations."""
+    request, settings = search.request, search.settings
+    preset = ranking.PRESETS[request.preset]
+    where = _filter(request)
+
+    words_only = search.index.lexical.search(
+        search.question, where, max(settings.policy.recall.pool, request.k)
+    )
+    filtered = Counter(words_only.filtered)
+    best, lack, close = _with_vectors(search, where, words_only.hits)
+
+    units, unread = _read_units(search, [one.key for one in best], close, filtered)
+    scored = [one for one in best if one.key in units or one.key in unread]
+    if request.as_of and "fact" in request.kinds:
+        scored, units, replaced = recall_as_of.at(
+            search.index, search.question, where, scored, units, request.as_of
+        )
+        filtered.update(["replaced by then"] * replaced)
+
+    scored, units, activations = _with_related(search, where, scored, units)
+    signals = _signals(search, units, activations)
+    signals |= {key: _unread_unit(key, settings) for key in unread}
+    if preset.from_use or preset.frequency:
+        signals = _with_usage(signals, units, search.sources)
+
+    slots = ranking.merged(scored, signals, request.now, preset)
+    return _Candidates(request, units, slots, filtered, lack)
+
+
+def _filter(request: RecallRequest) -> SearchFilter:
+    """Return the kinds, statuses, persona and day that the index filters by."""
+    statuses: tuple[str, ...] = ("active",)
+    if request.as_of:
+        statuses = REMEMBERED_STATUSES
+    elif request.archive:
+        statuses = ("active", "archived")
+
+    as_of = request.as_of.timestamp() if request.as_of else None
+    return SearchFilter(request.kinds, statuses, request.persona or "", as_of)
+
+
+def _read_units(
+    search: _Search,
+    keys: Sequence[str],
+    close: Collection[str] | None,
+    filtered: Counter[str],
+) -> tuple[dict[str, Unit], set[str]]:
+    """Return the records of the keys that may be recalled, and the keys left unread.
+
+    A record is read where ranking needs it: of every unit if the time of a turn or a
+    note counts. `close` is as `_with_vectors` returns it.
     """
-    statuses = (
-        REMEMBERED_STATUSES
-        if ask.as_of
-        else ("active", "archived")
-        if ask.archive
-        else ("active",)
-    )
-    where = SearchFilter(
-        ask.kinds,
-        statuses,
-        ask.persona or "",
-        ask.as_of.timestamp() if ask.as_of else None,
-    )
-    found = index.lexical.search(
-        question, where, max(settings.policy.recall.pool, ask.k)
-    )
-    alone = (found.hits, "", None)
-    by_meaning = embed if embed and not hurry.skips("meaning") else None
-    best, lack, close = (
-        _with_meaning(index, settings, question, where, found.hits, by_meaning)
-        if by_meaning
-        else alone
-    )
-    filtered, preset = Counter(found.filtered), ranking.PRESETS[ask.preset]
-    keys = [one.key for one in best]
-    # then what ranks a turn or a note is in its record too
-    timely = preset.recency or ask.as_of
-    unread = set() if timely else _unread(index, keys)
-    units = _recallable(
-        index, [key for key in keys if key not in unread], ask, filtered
-    )
-    talks = settings.policy.talks
-    units = {
+    request = search.request
+    needs_times = ranking.PRESETS[request.preset].recency or request.as_of
+    unread = set() if needs_times else _unread(search.index, keys)
+
+    read = [key for key in keys if key not in unread]
+    units = _recallable(search.index, read, request, filtered)
+    policy = search.settings.policy.talks
+    near = {
         key: unit
         for key, unit in units.items()
-        if not _far(unit, question, close, talks, filtered)
+        if not _far(unit, search.question, close, policy, filtered)
     }
-    scored = [one for one in best if one.key in units or one.key in unread]
-    if ask.as_of and "fact" in ask.kinds:
-        scored, units, gone = recall_as_of.stood(
-            index, question, where, scored, units, ask.as_of
-        )
-        filtered.update(["replaced by then"] * gone)
-    tied = not ask.as_of and not hurry.skips("ties")
-    ties = _ties(index, settings, scored, units, known, where, ask) if tied else {}
-    enough = settings.policy.links.enough
+    return near, unread
+
+
+def _with_related(
+    search: _Search,
+    where: SearchFilter,
+    scored: list[ranking.Scored],
+    units: dict[str, Unit],
+) -> tuple[list[ranking.Scored], dict[str, Unit], dict[str, float]]:
+    """Add the units that the best facts lead to; return the activations too (`C34`)."""
+    if search.request.as_of or search.limit.skips("ties"):
+        return scored, units, {}
+
+    activations = _activations(search, where, scored, units)
+    least = search.settings.policy.links.enough
     further = [
         key
-        for key, activation in ties.items()
-        if activation >= enough and key not in units
+        for key, activation in activations.items()
+        if activation >= least and key not in units
     ]
-    units |= _recallable(index, further, ask, Counter())
-    scored += [ranking.Scored(key, 0.0, {}) for key in further if key in units]
-    named = _naming(question, known.names)
-    stages = _stages(index, units, known, settings, ask.now)
-    ranked = {
-        key: _ranked(unit, settings, named, ties.get(key, 0.0), stages.get(key, ""))
+    units = units | _recallable(search.index, further, search.request, Counter())
+    added = [ranking.Scored(key, 0.0, {}) for key in further if key in units]
+    return scored + added, units, activations
+
+
+def _signals(
+    search: _Search, units: Mapping[str, Unit], activations: Mapping[str, float]
+) -> dict[str, ranking.UnitSignals]:
+    """Return what ranking needs to know of each unit that was read."""
+    settings = search.settings
+    named = _naming(search.question, search.sources.names)
+    stages = _stages(search.index, units, search.sources, settings, search.request.now)
+    return {
+        key: _ranked(
+            unit, settings, named, activations.get(key, 0.0), stages.get(key, "")
+        )
         for key, unit in units.items()
     }
-    ranked |= {key: _unread_unit(key, settings) for key in unread}
-    if preset.from_use or preset.frequency:
-        ranked = _seen(ranked, units, known)
-    return _Candidates(
-        ask, units, ranking.merged(scored, ranked, ask.now, preset), filtered, lack
-    )
 
 
-def _seen(
-    ranked: Mapping[str, ranking.UnitSignals],
+def _with_usage(
+    signals: Mapping[str, ranking.UnitSignals],
     units: Mapping[str, Unit],
-    known: RecallSources,
+    sources: RecallSources,
 ) -> dict[str, ranking.UnitSignals]:
-    """The units with how they were used, and how many of the candidates are about the
-    same (rows A15, E7).
-    """
+    """Add usage and the frequency of subjects among the candidates (`A15`, `E7`)."""
     about = {
         name: set(unit.about) for name, unit in units.items() if isinstance(unit, Fact)
     }
     counts = Counter(subject for subjects in about.values() for subject in subjects)
     most = max(counts.values(), default=1)
 
-    def told(name: str, unit: ranking.UnitSignals) -> ranking.UnitSignals:
-        usage, shares = (
-            known.usage(name),
-            [counts[subject] / most for subject in about[name]],
+    result = dict(signals)
+    for name, subjects in about.items():
+        usage = sources.usage(name)
+        shares = [counts[subject] / most for subject in subjects]
+        result[name] = result[name]._replace(
+            used=usage.last_access,
+            stability=usage.stability,
+            frequency=sum(shares) / len(shares) if shares else 0.0,
         )
-        frequency = sum(shares) / len(shares) if shares else 0.0
-        return unit._replace(
-            used=usage.last_access, stability=usage.stability, frequency=frequency
-        )
-
-    return {
-        name: told(name, unit) if name in about else unit
-        for name, unit in ranked.items()
-    }
+    return result
 
 
 def _unread(index: Index, keys: Sequence[str]) -> set[str]:
-    """Those of `keys` that are ranked without their records: turns that nobody removed,
-    notes that are no episodes.
+    """Return the keys that are ranked without their records.
+
+    These are turns that no user removed and notes that are not episodes.
     """
     facts = index.lexical.of_kind("fact", keys)
     return {
@@ -324,63 +360,63 @@ def _recallable(
     }
 
 
-def _ties(
-    index: Index,
-    settings: Settings,
+def _activations(
+    search: _Search,
+    where: SearchFilter,
     scored: Sequence[ranking.Scored],
     units: Mapping[str, Unit],
-    known: RecallSources,
-    where: SearchFilter,
-    ask: RecallRequest,
 ) -> dict[str, float]:
-    """What the best facts lead to, and how strongly, 0–1 (rows A18, C34)."""
-    policy = settings.policy.links
+    """Return how strongly the best facts lead to others, 0-1 by key (`A18`, `C34`)."""
+    policy = search.settings.policy.links
     best = scored[0].score if scored else 0.0
+    if best <= 0:
+        return {}
+
     near = (
         one
         for one in scored
         if one.score >= policy.enough * best and isinstance(units.get(one.key), Fact)
     )
-    seeds = (
-        {one.key: one.score / best for one in islice(near, policy.seeds)}
-        if best > 0
-        else {}
-    )
-    return index.related(seeds, known.ties, where, ask.now) if seeds else {}
+    seeds = {one.key: one.score / best for one in islice(near, policy.seeds)}
+    if not seeds:
+        return {}
+    edges = search.sources.ties
+    return search.index.related(seeds, edges, where, search.request.now)
 
 
-def _with_meaning(
-    index: Index,
-    settings: Settings,
-    question: ranking.Question,
-    where: SearchFilter,
-    found: Sequence[ranking.Scored],
-    embed: Callable[[str], bytes],
+def _with_vectors(
+    search: _Search, where: SearchFilter, by_words: Sequence[ranking.Scored]
 ) -> tuple[Sequence[ranking.Scored], str, Collection[str] | None]:
-    """What words found, mixed with what is near by meaning (`A14`, `A17`); or as it
-    was, and why.
+    """Return the hits mixed with those near by vector (`A14`, `A17`).
 
-    And which units are near enough for an episode (`A29`), None where words alone
-    decide.
+    Also returns the reason if vectors were not used, or '', and the keys of the units
+    near enough for an episode (`A29`), None where words alone decide.
     """
-    policy, pool = settings.policy, max(settings.policy.recall.pool, len(found))
+    if not search.embed or search.limit.skips("meaning"):
+        return by_words, "", None
+
+    index, policy = search.index, search.settings.policy
     if lack := index.lacks_vectors():
-        return found, f"vectors not used: {lack}", None
+        return by_words, f"vectors not used: {lack}", None
+
+    naming = index.lexical.naming(search.question)
     try:
-        vector = embed(ranking.nameless(question.text, index.lexical.naming(question)))
+        vector = search.embed(ranking.nameless(search.question.text, naming))
     except (ModelError, ConfigError) as fault:
-        return found, f"vectors not used: {fault.what}", None
-    near = index.near(vector, where, pool, [one.key for one in found])
+        return by_words, f"vectors not used: {fault.what}", None
+
+    pool = max(policy.recall.pool, len(by_words))
+    near = index.near(vector, where, pool, [one.key for one in by_words])
     if not near:
-        return found, "vectors not used: those of this model are not made yet", None
-    close = {
-        one.key for one in near if (one.similarity or 0.0) > policy.similarity.episode
-    }
-    return (
-        ranking.mixed(found, near, policy.vectors.weight, policy.similarity.floor),
-        "",
-        close,
+        lack = "vectors not used: those of this model are not made yet"
+        return by_words, lack, None
+
+    floor = policy.similarity.episode
+    close = {one.key for one in near if (one.similarity or 0.0) > floor}
+    mixed = ranking.mixed(
+        by_words, near, policy.vectors.weight, policy.similarity.floor
     )
+    return mixed, "", close
 
 
 def _far(
@@ -390,8 +426,9 @@ def _far(
     policy: TalkPolicy,
     filtered: Counter[str],
 ) -> bool:
-    """Whether an episode is too far from the question to enter an answer (`A29`): by
-    meaning, else by words.
+    """Return whether an episode is too far from the question (`A29`).
+
+    Decided by vectors where `close` is given, else by words.
     """
     if isinstance(unit, Fact | FiledTurn) or not unit.path.startswith(EPISODES):
         return False
@@ -408,8 +445,9 @@ def _far(
 def _left_out(
     unit: Unit, ask: RecallRequest, buried: Collection[str], filtered: Counter[str]
 ) -> bool:
-    """Whether a unit may not be recalled; counted by reason. A turn goes with the fact
-    a person removed (`X8`).
+    """Return whether a unit may not be recalled, and count the reason.
+
+    A turn is removed with the fact that a user removed (`X8`).
     """
     why = None
     if isinstance(unit, Fact):
@@ -428,8 +466,9 @@ def _left_out(
 
 
 def _buried(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
-    """Whether a person removed the turn, or the statement of a note whose keys, and so
-    its status, are not known.
+    """Return whether a user removed the turn, or the statement of a broken note.
+
+    The front matter of such a note cannot be read, so its status is not known.
     """
     if isinstance(unit, FiledTurn):
         return unit.key in buried
@@ -439,39 +478,28 @@ def _buried(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
 def _stages(
     index: Index,
     units: Mapping[str, Unit],
-    known: RecallSources,
+    sources: RecallSources,
     settings: Settings,
     now: datetime,
 ) -> dict[str, str]:
-    """How far each fact among the candidates is trusted at `now` (`C24`), as far as one
-    answer can tell.
+    """Return the lifecycle stage of each fact among the candidates at `now` (`C24`).
 
-    What became of its like lately (`C30`) is left out, for it is in the action log.
+    Outcomes of similar facts (`C30`) are left out: they are in the action log.
     """
     facts = [unit for unit in units.values() if isinstance(unit, Fact)]
-    voices = index.voices(
-        [key for fact in facts for key in (fact.source, *fact.also) if key]
-    )
-    found: dict[str, str] = {}
+    voices = index.voices(sorted(formatting.evidence(facts)))
+    policy = settings.policy
+
+    stages: dict[str, str] = {}
     for fact in facts:
-        heard = [
-            voices[key].source_class
-            for key in (fact.source, *fact.also)
-            if key in voices
-        ]
-        said_by = trust.said_by(fact, heard)
-        usage = known.usage(fact.id)
-        vitals = decay.vitals(
-            fact,
-            usage,
-            now,
-            trust.trust(said_by, settings.policy.trust),
-            settings.policy,
-        )
-        found[fact.id] = lifecycle.stage(
-            fact, usage, vitals, settings.policy, trust.bars("core", said_by)
-        )[0]
-    return found
+        classes = [one.source_class for one in formatting.voices_of(fact, voices)]
+        said_by = trust.said_by(fact, classes)
+        level = trust.trust(said_by, policy.trust)
+        usage = sources.usage(fact.id)
+        vitals = decay.vitals(fact, usage, now, level, policy)
+        bars = trust.bars("core", said_by)
+        stages[fact.id] = lifecycle.stage(fact, usage, vitals, policy, bars)[0]
+    return stages
 
 
 def _ranked(
@@ -481,9 +509,7 @@ def _ranked(
     ties: float,
     stage: str,
 ) -> ranking.UnitSignals:
-    """What ranking needs to know of a unit; `named` says whether the question names
-    somebody.
-    """
+    """Return the signals of a unit; `named` says whether the question names an entity."""
     if isinstance(unit, Fact):
         return ranking.UnitSignals(
             unit.id,
@@ -502,22 +528,19 @@ def _ranked(
 
 
 def _unread_unit(key: str, settings: Settings) -> ranking.UnitSignals:
-    """What ranking knows of a turn or a note whose record was not read."""
+    """Return the signals of a turn or a note whose record was not read."""
     return ranking.UnitSignals(
         key, nudge=_nudge_of_turns(settings) if "#^" in key else 0.0
     )
 
 
 def _nudge_of_turns(settings: Settings) -> float:
-    """A turn is trusted like a candidate: nothing has confirmed it, so it does not
-    outrank a new fact (`C28`).
-    """
+    """Return the nudge of a candidate: a turn does not outrank a new fact (`C28`)."""
     return lifecycle.nudge("candidate", "", settings.policy)
 
 
 def _naming(question: ranking.Question, names: EntityNames) -> Callable[[str], bool]:
-    """Whether the question names whom a memory is about, by that name or another one of
-    theirs (`A20`).
+    """Return a test whether the question names an entity, by any of its names (`A20`).
 
     A name that is also a stop word (Will) counts where the question uses it as a name.
     """
@@ -536,11 +559,11 @@ def _naming(question: ranking.Question, names: EntityNames) -> Callable[[str], b
 def _contained(
     index: Index, found: _Candidates, settings: Settings
 ) -> Sequence[ranking.RankedSlot]:
-    """The slots, with each source from outside kept to its share of the places (`X27`)."""
+    """Return the slots, each outside source limited to its share of places (`X27`)."""
     policy = settings.policy
     places = ranking.places(found.ask.k, found.ask.budget, policy.recall)
     if not _outside(index, found.slots[:places], found.units, policy.trust):
-        # nobody from outside has a place, so it does not matter who stands behind
+        # no outside source has a place, so the slots behind do not matter
         return found.slots
     classes = _outside(index, found.slots, found.units, policy.trust)
     return ranking.contained(found.slots, classes, places, policy.recall)
@@ -552,8 +575,9 @@ def _outside(
     units: Mapping[str, Unit],
     policy: TrustPolicy,
 ) -> dict[str, str]:
-    """The source class of what anybody may have said, by key (`X27`); a fact is never
-    surer than its source's cap.
+    """Return the source class of each slot from outside, by key (`X27`).
+
+    Facts above the caps of outside sources are skipped: no such source made them.
     """
     cap = max(policy.ingest, policy.tool)
     ranked = {slot.key: units.get(slot.key) for slot in slots}
@@ -582,43 +606,49 @@ def _verified(
     index: Index,
     found: _Candidates,
     slots: Sequence[ranking.RankedSlot],
-    firm: Callable[[str], str],
-    hurry: _TimeLimit,
+    standing: Callable[[str], str],
+    limit: _TimeLimit,
     policy: TrustPolicy,
 ) -> list[Hit]:
-    """The best `k` slots as hits that say what their files say now (`X19`); at least
-    one, no more once time is up.
+    """Return the best `k` slots as hits that agree with their files now (`X19`).
+
+    Returns at least one if there is one, and stops once time is up.
     """
-    standing, by_key = [], {slot.key: slot for slot in slots}
+    by_key = {slot.key: slot for slot in slots}
     seen: dict[str, CurrentFile] = {}
-    for one in islice(
-        _standing(index, found.units, list(by_key), found.ask, found.filtered, seen),
-        found.ask.k,
-    ):
-        standing.append(one)
-        if hurry.skips("further hits"):
+
+    current: list[tuple[str, Unit, str]] = []
+    readable = _current(
+        index, found.units, list(by_key), found.ask, found.filtered, seen
+    )
+    for one in islice(readable, found.ask.k):
+        current.append(one)
+        if limit.skips("further hits"):
             break
-    sources = sorted({unit.source for _, unit, _ in standing if isinstance(unit, Fact)})
-    said = {
+
+    sources = sorted({unit.source for _, unit, _ in current if isinstance(unit, Fact)})
+    turns = {
         key: unit
-        for key, unit, _ in _standing(index, {}, sources, found.ask, Counter(), seen)
+        for key, unit, _ in _current(index, {}, sources, found.ask, Counter(), seen)
     }
-    came = formatting.provenance(index, (unit for _, unit, _ in standing), policy)
-    faults = index.faults(((unit, path) for _, unit, path in standing), seen)
+    provenance = formatting.provenance(index, (unit for _, unit, _ in current), policy)
+    faults = index.faults(((unit, path) for _, unit, path in current), seen)
     return [
-        formatting.as_hit(by_key[key], unit, path, said, firm(key), came[key], fault)
-        for (key, unit, path), fault in zip(standing, faults, strict=True)
+        formatting.as_hit(
+            by_key[key], unit, path, turns, standing(key), provenance[key], fault
+        )
+        for (key, unit, path), fault in zip(current, faults, strict=True)
     ]
 
 
 def _standing_of(stability: float, policy: RecallPolicy) -> str:
-    """What a memory of this stability is called (`A29`)."""
+    """Return the label of a memory of this stability, or '' (`A29`)."""
     if stability >= policy.well_established:
         return "well-established"
     return "established" if stability >= policy.established else ""
 
 
-def _standing(
+def _current(
     index: Index,
     units: Mapping[str, Unit],
     keys: Sequence[str],
@@ -626,25 +656,28 @@ def _standing(
     filtered: Counter[str],
     seen: dict[str, CurrentFile],
 ) -> Iterator[tuple[str, Unit, str]]:
-    """Those of `keys` that may be recalled as their files have them now, each with that
-    unit and the file's path.
+    """Yield the keys that may be recalled, each with its unit as the file has it now.
 
-    `units` are read already, `seen` is as `Index.current` takes it.
+    The third part is the path of the file. `units` are read already, `seen` is as
+    `Index.current` takes it.
     """
     for start in range(0, len(keys), ask.k):
         page = keys[start : start + ask.k]
         places = index.catalog.places(page)
         read = index.units([key for key in page if key not in units])
         for key in page:
-            known, place = units.get(key) or read.get(key), places.get(key, ("", ""))
-            unit = index.current(known, place, seen) if known else None
+            record = units.get(key) or read.get(key)
+            place = places.get(key, ("", ""))
+            unit = index.current(record, place, seen) if record else None
             if unit is None:
                 filtered["gone from its file"] += 1
-            elif not _left_out(unit, ask, index.tombstones.keys, filtered):
-                if shown_unit := index.visible(unit):
-                    yield key, shown_unit, place[0]
-                else:
-                    filtered["forgotten"] += 1
+                continue
+            if _left_out(unit, ask, index.tombstones.keys, filtered):
+                continue
+            if visible := index.visible(unit):
+                yield key, visible, place[0]
+            else:
+                filtered["forgotten"] += 1
 
 
 def _why_empty(index: Index, filtered: Counter[str], *, complete: bool) -> str:

@@ -234,7 +234,7 @@ def test_an_answer_takes_no_longer_than_its_time(memory, keep):
         mark="m",
         complete=True,
         embed=refused,
-        known=late,
+        sources=late,
     )
     assert answer.note == "time was up, left out: meaning, ties, further hits"
     assert len(answer.hits) == 1
