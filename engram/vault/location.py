@@ -113,13 +113,10 @@ def choose(
 
     leaf, path, moved_from = _matching(known, here, mine, is_vault)
     if not leaf and known and not unrecorded:
-        gone = _first(known, lambda record: not is_vault(record))
-        leaf = gone.leaf if gone else _fresh(vault, vault_id, known)
-        moved_from = gone.path if gone else ""
+        leaf, moved_from = _moved_or_copied(vault, vault_id, known, is_vault)
     leaf = leaf or vault_id
 
     others = [one for one in known if one.leaf != leaf and one not in here]
-    original = _first(others, is_vault) if leaf != vault_id else None
     return Place(
         home,
         leaf,
@@ -127,7 +124,7 @@ def choose(
         mine,
         id_at,
         moved_from=moved_from,
-        copy_of=original.path if original else "",
+        copy_of="" if leaf == vault_id else _first_path(others, is_vault),
         kept=f"{home}/{here[0].leaf}" if moved_from and here else "",
     )
 
@@ -138,7 +135,7 @@ def _matching(
     mine: str,
     is_vault: Callable[[Record], bool],
 ) -> tuple[str, str, str]:
-    """The leaf of the vault's record, and its path either as kept or as moved from.
+    """The leaf of the vault's record, the path to keep in it, or the one to replace.
 
     All three are '' where neither the identity `mine` nor the path is recorded.
     """
@@ -151,6 +148,24 @@ def _matching(
     if here:
         return here[0].leaf, here[0].path, ""
     return "", "", ""
+
+
+def _moved_or_copied(
+    vault: str,
+    vault_id: str,
+    known: list[Record],
+    is_vault: Callable[[Record], bool],
+) -> tuple[str, str]:
+    """The leaf and path of a record whose vault is gone, or the leaf for a copy and ''."""
+    for record in known:
+        if not is_vault(record):
+            return record.leaf, record.path
+    return _fresh(vault, vault_id, known), ""
+
+
+def _first_path(records: list[Record], holds: Callable[[Record], bool]) -> str:
+    record = _first(records, holds)
+    return record.path if record else ""
 
 
 def _first(records: list[Record], holds: Callable[[Record], bool]) -> Record | None:
