@@ -65,15 +65,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engram.memory")
 UNLOCKED = (
-    "the file system of the vault cannot lock folders ({why}); only the state folder keeps a second writer away, so "
-    "run no daemon with another ENGRAM_HOME or on another machine on this folder"
+    "the file system of the vault cannot lock folders ({why}); only the state folder "
+    "keeps a second writer away, so run no daemon with another ENGRAM_HOME or on another "
+    "machine on this folder"
 )
-INJECTED = "injected.json"
-OWN = "own-writes.json"
+
+HANDED_OUT = "injected.json"
+"""In the state folder: which texts recall handed out, by session (`X7`)."""
+
+OWN_WRITES = "own-writes.json"
+"""In the cache: which files this program wrote in the last minute."""
 
 
 def utc_now() -> datetime:
-    """The clock outside tests."""
+    """Return the time of the wall clock."""
     return datetime.now(UTC)
 
 
@@ -105,11 +110,11 @@ class Memory:
     # -- life --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Take the lock, replay the journal, open the index: recall works from here on,
-        marked incomplete.
+        """Take the locks, open the index, replay the journal.
 
-        Raises NotFoundError (no vault there), LockedError (another process owns it, or
-        its state), StorageError.
+        From here on recall works, and says that it is incomplete until `warm` is done.
+        Raises NotFoundError (no vault there), LockedError (another process has the vault
+        or its state) and StorageError.
         """
         settings = self.settings
         template.check_vault(settings.vault)
@@ -119,8 +124,9 @@ class Memory:
         if self._lock.unlocked:
             self.health.report("lock", UNLOCKED.format(why=self._lock.unlocked))
         try:
-            self._settle_in()
-            self._open()
+            self._record_place()
+            self._build()
+            self._load()
             for fault in self.intake.recover(self.clock()):
                 self.health.report("journal", fault)
             self.between()
@@ -130,32 +136,34 @@ class Memory:
             self._lock.release()
             raise
 
-    def _settle_in(self) -> None:
-        """Record that the state is this folder's, unless another folder took it since
-        the settings were loaded.
+    def _record_place(self) -> None:
+        """Record that the state folder belongs to this vault folder.
 
-        A folder that holds other files than the catalogue knows, as a backup that was
-        put back, has another identity; then the catalogue begins anew, and nothing
-        passes for deleted.
+        Raises LockedError where another folder took it since the settings were loaded.
+        A restored backup is another folder, so its catalogue begins anew and nothing
+        counts as deleted.
         """
         settings, place = self.settings, self.settings.place
-        # a state folder of the caller's choice
         if place is None or str(settings.state) != place.state:
-            return
+            return  # the caller chose the state folder
+
         now = location.choose_again(place, str(settings.vault), settings.vault_id)
         if now.leaf != place.leaf:
-            fix = "Try again: it gets a state of its own."
             raise LockedError(
-                "another vault took this state meanwhile", where=place.state, fix=fix
+                "another vault took this state meanwhile",
+                where=place.state,
+                fix="Try again: it gets a state of its own.",
             )
+
         record = settings.state / location.RECORD
         if not record.exists() or disk.read(record) != place.record():
             disk.write_derived(record, place.record())
             disk.sync([record, settings.state])
-        if told := place.told():
-            log.warning("%s: %s", settings.vault, told)
+        if notice := place.told():
+            log.warning("%s: %s", settings.vault, notice)
 
-    def _open(self) -> None:
+    def _build(self) -> None:
+        """Build every part from parts above it."""
         settings = self.settings
         self.commits = CommitLog(settings, self.health, self.executor)
         self.vault = Vault(settings.vault, self.commits.before_write)
@@ -268,17 +276,19 @@ class Memory:
             }
         )
         with suppress(EngramError, ValueError, TypeError):
-            self.vault.own_writes.update(json.loads(disk.read(settings.cache / OWN)))
+            self.vault.own_writes.update(
+                json.loads(disk.read(settings.cache / OWN_WRITES))
+            )
         with suppress(NotFoundError, ValueError, AttributeError):
-            self.handed_out.load(json.loads(disk.read(settings.state / INJECTED)))
+            self.handed_out.load(json.loads(disk.read(settings.state / HANDED_OUT)))
 
     def warm(self) -> set[Path]:
         """Compare the vault with the catalogue and take in what changed meanwhile.
 
-        As with `rescan`, the paths given back want another look; without a daemon they
-        had it.
+        Returns the paths that need a second look, as `FileSync.rescan` does; without a
+        daemon they had it.
         """
-        # else what a run did that was cut short passes for a person's doing
+        # First, so that the files of an interrupted run do not count as user edits.
         self.maintenance_loop.order.recover()
         self.usage_tracker.refresh(self.clock())
         unsettled: set[Path] = set()
@@ -298,8 +308,9 @@ class Memory:
         return self.readiness.ready
 
     def embed(self) -> bool:
-        """Give a share of the units that have none their vectors, in any thread;
-        whether more are waiting (`X18`).
+        """Embed some units that have no vector; return whether more wait (`X18`).
+
+        May be called from any thread.
         """
         if self.embedding is None or not self.ready:
             return False
@@ -307,48 +318,43 @@ class Memory:
         return embed_some(self.index, self.embedding, some) == some
 
     def save(self) -> None:
-        """Write down what would be slow to make again after a crash, and how memories
-        were used.
-        """
+        """Write usage, and snapshots of what would be slow to make again."""
         self.index.save()
         self.maintenance_loop.schedule.save()
-        self._save_injected()
-        self._save_own()
+        self._save_handed_out()
+        self._save_own_writes()
         if not self.commits.away():
             self.usage_tracker.flush()
             self.reconciler.box_writer.save()
         self.commits.passing()
 
-    def _save_injected(self) -> None:
-        """What was handed out is known after a restart too; a crash loses the last hour
-        of it (`X7`).
-        """
-        disk.write_derived(
-            self.settings.state / INJECTED, json.dumps(self.handed_out.dump()).encode()
-        )
+    def _save_handed_out(self) -> None:
+        """Keep what recall handed out over a restart; a crash loses an hour (`X7`)."""
+        content = json.dumps(self.handed_out.dump()).encode()
+        disk.write_derived(self.settings.state / HANDED_OUT, content)
 
-    def _save_own(self) -> None:
-        """The next process, as the next command is, need not take what this one just
-        wrote for a person's doing.
-        """
-        first = (
-            self.clock().timestamp() - self.settings.policy.files.quiet_seconds
-        ) * 1e9
-        late = {
-            path: when for path, when in self.vault.own_writes.items() if when > first
+    def _save_own_writes(self) -> None:
+        """Tell the next process which files are not user edits, though just written."""
+        quiet = self.settings.policy.files.quiet_seconds
+        oldest = (self.clock().timestamp() - quiet) * 1e9
+        recent = {
+            path: written
+            for path, written in self.vault.own_writes.items()
+            if written > oldest
         }
-        disk.write_derived(self.settings.cache / OWN, json.dumps(late).encode())
+        content = json.dumps(recent).encode()
+        disk.write_derived(self.settings.cache / OWN_WRITES, content)
 
     def close(self) -> None:
-        """Save the index and let go of the vault. What waits stays in the journal."""
+        """Save, and release the vault. Turns that wait stay in the journal."""
         self.readiness.set_compared(compared=False)
         self.queue.close()
         try:
             with suppress(EngramError):
                 self.usage_tracker.flush()
                 self.maintenance_loop.schedule.save()
-                self._save_injected()
-                self._save_own()
+                self._save_handed_out()
+                self._save_own_writes()
                 if not self.commits.away():
                     self.reconciler.box_writer.save()
             self.index.close()
@@ -397,8 +403,10 @@ class Memory:
             self.files.rescan(None)
 
     def between(self) -> None:
-        """What is due whatever else is done: look at the clock, commit the operation
-        that has ended.
+        """Check the clock and commit the operation that has ended.
+
+        The writer of a daemon calls this between its jobs, a process without a daemon
+        before each operation.
         """
         self.clock_guard.look()
         if self.pipeline.take_filed_again():
