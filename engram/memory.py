@@ -275,6 +275,10 @@ class Memory:
                 "health": health_operations,
             }
         )
+
+    def _load(self) -> None:
+        """Read what the last process left for this one; each file may be missing."""
+        settings = self.settings
         with suppress(EngramError, ValueError, TypeError):
             self.vault.own_writes.update(
                 json.loads(disk.read(settings.cache / OWN_WRITES))
