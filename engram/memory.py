@@ -191,7 +191,9 @@ class Memory:
             if model
             else None
         )
-        distiller = Distiller(self.extractor, self.reconciler.ladder, self.embedding)
+        distiller = Distiller(
+            self.extractor, self.reconciler.comparison, self.embedding
+        )
         self.readiness = Readiness(self.index)
         schedule = Schedule(
             settings.state / "consolidation.json",

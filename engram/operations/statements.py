@@ -122,7 +122,7 @@ class StatementOperations:
         )
         self.reconciler.forgetting.lift([evidence], now, asked=True)
         row = deed(now, "store", fact.id, "asked to remember")
-        verdict, cases = self.reconciler.keep(fact, turn, row)
+        verdict, cases = self.reconciler.remember(fact, turn, row)
         if verdict.met:
             return self._confirmed(verdict.met, verdict.why, turn, pinned=pinned)
 

@@ -1,9 +1,9 @@
-"""The write ladder, climbed: from what an extractor proposes to notes, and to what
-belongs to them (model §3).
+"""Candidates become notes: each is decided on, all are written as one plan (model §3).
 
-Each candidate passes the cheap rungs, is contained where its source is not the user,
-and meets its neighbours; what follows is gathered in one plan and written at once.
-Filing the same batch twice, as after a crash, changes nothing.
+`Reconciler.file` takes what an extractor found in a batch of turns. For each candidate
+it asks the `Decider` and enters the result into a `WritePlan`; then it writes the plan,
+and what belongs to the facts: entity notes, edges, the box of the conversation. Filing
+a batch a second time, as after a crash, changes nothing.
 """
 
 from __future__ import annotations
@@ -13,20 +13,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engram.core import dedup, trust
-from engram.core.categories import PLAIN, category_of
-from engram.core.classify import event_end, importance_of, is_trivial, kind_of, tier_of
-from engram.core.containment import contained
-from engram.core.dedup import Decision, Evidence, Judgement
-from engram.core.entities import expiry
-from engram.core.language.permanent_attributes import REMEMBER_TAG, asked_to_keep
-from engram.core.language.quotations import parts
-from engram.core.lifecycle import protected
-from engram.core.records import Extraction, Fact, FiledTurn
-from engram.core.text import content_hash, ulid
+from engram.core import trust
+from engram.core.dedup import Verdict
+from engram.core.records import Extraction
+from engram.core.text import ulid
 from engram.pipeline.boxes import BoxWriter
+from engram.pipeline.candidates import Statement, candidate_fact, log_row
 from engram.pipeline.compare import Comparison, pair_of
+from engram.pipeline.decide import ALREADY, Decider
 from engram.pipeline.entities import EntityWriter
+from engram.pipeline.evidence import EvidenceReader
 from engram.pipeline.forgetting import FORGOTTEN, Forgetting
 from engram.pipeline.plan import WritePlan
 from engram.pipeline.write import deed
@@ -34,24 +30,24 @@ from engram.pipeline.write import deed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engram.core.dedup import Effect, Neighbour, Verdict
-    from engram.core.records import Candidate, Change, Turn
+    from engram.core.records import Candidate, Change, Edge, Fact, FiledTurn, Turn
     from engram.ingest.queue import Batch
     from engram.pipeline.boxes import Stretch
+    from engram.pipeline.decide import Resolution
     from engram.pipeline.plan import Case
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
 
-ALREADY = "already filed"
 APART = "apart"
-QUOTE = 280
-"""Characters of the evidence that a person is shown (as in row C9)."""
+APART_REASON = "a model found that they say different things"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What a batch became: ids of new facts, of confirmed ones, of those in review;
-    skips by reason.
+    """What a batch became.
+
+    Ids of new facts, of known facts that were confirmed, and of facts that wait in
+    review; numbers of skipped candidates by reason.
     """
 
     created: tuple[str, ...] = ()
@@ -61,34 +57,31 @@ class BatchResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """What stands behind a candidate: its turn, the words in it, and that turn as it
-    counts for them (`trust.heard`).
+class CandidateResult:
+    """What one candidate became: `memory` is the id of the fact, new or known."""
 
-    With a model's opinion beside a known fact, if any.
-    """
-
-    turn: Turn
-    quote: str
-    heard: Turn
-    opinion: tuple[str, str] | None = None
+    turn_id: str
+    verdict: Verdict
+    memory: str
 
 
 class Reconciler:
-    """Files batches. Belongs to the one writer; `ladder` may be asked by any thread."""
+    """Files batches and statements. Belongs to the one writer.
+
+    `comparison` may be asked by any thread.
+    """
 
     def __init__(self, note_writer: NoteWriter, usage_tracker: UsageTracker) -> None:
-        self.note_writer, self.usage_tracker = note_writer, usage_tracker
-        self.vault, self.index, self.settings = (
-            note_writer.vault,
-            note_writer.index,
-            note_writer.settings,
-        )
+        self.note_writer = note_writer
+        self.usage_tracker = usage_tracker
+        self.vault = note_writer.vault
+        self.index = note_writer.index
+        self.settings = note_writer.settings
         self.entity_writer = EntityWriter(self.vault, self.settings)
         self.box_writer = BoxWriter(
             self.vault, self.index, self.settings, note_writer.health
         )
-        self.ladder = Comparison(
+        self.comparison = Comparison(
             self.index,
             self.settings,
             self.entity_writer.ref_of,
@@ -96,121 +89,231 @@ class Reconciler:
         )
         self.forgetting = Forgetting(note_writer)
 
+    # -- batches -----------------------------------------------------------------------
+
     def file(self, batch: Batch, extraction: Extraction, now: datetime) -> BatchResult:
-        """Write what was distilled from the batch, whose turns are filed already (rows
-        A1, C5, C7, X8, X17).
+        """Write what was extracted from a batch (rows A1, C5, C7, X8, X17).
 
-        Each candidate climbs the ladder; the plan of all is written at once, then what
-        belongs to it: entities, ties and the box of the conversation.
+        The turns of the batch are in their session file already. Raises EngramError;
+        then the batch can be filed again.
         """
-        filed = {item.filed.turn.id: item.filed for item in batch.waiting}
-        self.forgetting.lift(filed.values(), now)
+        turns = {item.filed.turn.id: item.filed for item in batch.waiting}
+        self.forgetting.lift(turns.values(), now)
+
         plan = WritePlan(self.settings, now, self.note_writer)
-        became: list[tuple[str, str]] = []
-        skipped: Counter[str] = Counter(extraction.dropped)
-        ordinals: Counter[str] = Counter()
-        for candidate in extraction.candidates:
-            evidence = filed[candidate.turn_id]
-            seed = "\n".join(
-                (extraction.extractor, evidence.key, str(ordinals[candidate.turn_id]))
+        results = [
+            self._plan_candidate(
+                plan, batch, extraction, candidate, turns[candidate.turn_id], ordinal
             )
-            ordinals[candidate.turn_id] += 1
-            heard = trust.heard(evidence.turn, candidate.quote)
-            fact_id = ulid(heard.occurred_at, seed)
-            fact = self._fact(
-                candidate, replace(evidence, turn=heard), fact_id, extraction.extractor
-            )
-            said = Statement(
-                evidence.turn,
-                candidate.quote,
-                heard,
-                extraction.opinions.get(fact.text),
-            )
-            gone = self.forgetting.barred(fact, replace(evidence, turn=heard))
-            judged = (
-                dedup.Verdict("skip", FORGOTTEN)
-                if gone
-                else self._judge(fact, said, plan, batch.attempts)
-            )
-            verdict = self._climbed(fact, said, plan, judged)
-            became.append((verdict.action, verdict.met or fact.id))
-            if verdict.action == "skip":
-                skipped[verdict.why] += 1
-            if verdict.why != ALREADY and not (
-                batch.attempts and self.vault.actions_of(fact.id)
-            ):
-                plan.rows.append(
-                    _row(
-                        now, fact.id, candidate, evidence, verdict, extraction.extractor
-                    )
-                )
-                plan.rows += self._apart(now, fact, extraction)
-            elif (
-                self.index.catalog.fact(fact.id)
-                and fact.id not in self.note_writer.births()
-            ):  # cut short before the log told it
-                plan.rows.append(
-                    deed(now, "create", fact.id, ALREADY, extraction.extractor)
-                )
+            for candidate, ordinal in _numbered(extraction.candidates)
+        ]
         self._write(plan)
-        self._beside(batch, extraction, [fact_id for _, fact_id in became], plan)
-        created, confirmed, review = (
-            tuple(fact_id for action, fact_id in became if action == wanted)
-            for wanted in ("create", "confirm", "review")
-        )
-        self._late(created, now)
-        return BatchResult(created, confirmed, review, skipped)
+        self._write_related(plan, batch, extraction, results)
 
-    def _late(self, created: Sequence[str], now: datetime) -> None:
-        """What was said long before it was filed, as in an import, fades from now on:
-        nobody could recall it (`B6`).
+        by_action: dict[str, list[str]] = {}
+        skipped = Counter(extraction.dropped)
+        for result in results:
+            by_action.setdefault(result.verdict.action, []).append(result.memory)
+            if result.verdict.action == "skip":
+                skipped[result.verdict.why] += 1
+        created = tuple(by_action.get("create", ()))
+        self._start_clocks(created, now)
+        return BatchResult(
+            created,
+            tuple(by_action.get("confirm", ())),
+            tuple(by_action.get("review", ())),
+            skipped,
+        )
+
+    def _plan_candidate(
+        self,
+        plan: WritePlan,
+        batch: Batch,
+        extraction: Extraction,
+        candidate: Candidate,
+        filed: FiledTurn,
+        ordinal: int,
+    ) -> CandidateResult:
+        """Decide on one candidate and enter what follows into the plan.
+
+        `ordinal` is its number among the candidates of its turn: with the extractor and
+        the turn it makes the id, so that the next attempt finds the same note.
         """
-        late = timedelta(days=self.settings.policy.decay.late_days)
-        for fact in self._facts(created):
-            if fact.created and now - fact.created > late:
-                self.usage_tracker.attested(fact.id, now)
-        self.usage_tracker.meet(
-            self._facts(created),
-            self.note_writer.births(),
-            now,
-            self.settings.zone,
-            filed=True,
+        attributed = trust.heard(filed.turn, candidate.quote)
+        source = replace(filed, turn=attributed)
+        seed = f"{extraction.extractor}\n{filed.key}\n{ordinal}"
+        fact = candidate_fact(
+            candidate,
+            source,
+            ulid(attributed.occurred_at, seed),
+            extraction.extractor,
+            self.entity_writer.linked(candidate.about),
+            self.settings.policy,
         )
+        opinion = extraction.opinions.get(fact.text)
+        statement = Statement(filed.turn, candidate.quote, attributed, opinion)
+        earlier = self.vault.actions_of(fact.id) if batch.attempts else []
 
-    def _apart(
+        decider = self._decider(plan)
+        if self.forgetting.barred(fact, source):
+            verdict = Verdict("skip", FORGOTTEN)
+        else:
+            verdict = decider.screen(
+                fact,
+                statement,
+                filed=self.index.unit(fact.id) is not None,
+                rows=earlier,
+            )
+        verdict = self._enter(plan, decider, fact, statement, verdict)
+
+        if verdict.why != ALREADY and not earlier:
+            row = log_row(
+                plan.now, fact.id, candidate, filed.key, verdict, extraction.extractor
+            )
+            plan.rows.append(row)
+            plan.rows += self._told_apart(plan.now, fact, extraction)
+        elif self._lacks_row(fact.id):
+            row = deed(plan.now, "create", fact.id, ALREADY, extraction.extractor)
+            plan.rows.append(row)
+        return CandidateResult(candidate.turn_id, verdict, verdict.met or fact.id)
+
+    def _decider(self, plan: WritePlan) -> Decider:
+        evidence = EvidenceReader(self.note_writer, plan)
+        return Decider(self.settings, self.comparison, evidence, plan)
+
+    def _lacks_row(self, fact_id: str) -> bool:
+        """Whether a crash took the row of the action log about a note that was written."""
+        written = self.index.catalog.fact(fact_id) is not None
+        return written and fact_id not in self.note_writer.births()
+
+    def _told_apart(
         self, now: datetime, fact: Fact, extraction: Extraction
     ) -> Iterator[dict[str, object]]:
-        """A row for each known fact that the model found to say something else: it is
-        not asked again (`A9`).
+        """A row for each known fact that a model told apart from this one (`A9`).
+
+        The model is not asked about these pairs again.
         """
         for known in self._facts(extraction.apart.get(fact.text, ())):
-            row = deed(
-                now,
-                APART,
-                fact.id,
-                "a model found that they say different things",
-                extraction.extractor,
-            )
-            yield row | {
-                "met": known.id,
-                "pair": sorted(pair_of(fact.text, known.text)),
-            }
-            self.ladder.judged(fact.text, known.text)
+            row = deed(now, APART, fact.id, APART_REASON, extraction.extractor)
+            pair = sorted(pair_of(fact.text, known.text))
+            yield row | {"met": known.id, "pair": pair}
+            self.comparison.judged(fact.text, known.text)
+
+    def _start_clocks(self, created: Sequence[str], now: datetime) -> None:
+        """Let new facts fade from now on if they were said long ago, as in an import.
+
+        Nobody could recall them before (`B6`).
+        """
+        late = timedelta(days=self.settings.policy.decay.late_days)
+        facts = self._facts(created)
+        for fact in facts:
+            if fact.created and now - fact.created > late:
+                self.usage_tracker.attested(fact.id, now)
+        births, zone = self.note_writer.births(), self.settings.zone
+        self.usage_tracker.meet(facts, births, now, zone, filed=True)
+
+    # -- single statements -------------------------------------------------------------
+
+    def remember(
+        self, fact: Fact, turn: Turn, row: Mapping[str, object]
+    ) -> tuple[Verdict, list[Case]]:
+        """File a statement that somebody asks to keep, on the words of `turn` (A1, A7).
+
+        Returns what became of it, and the notes in review that it led to (`X9`). The
+        importance that the caller gave stays. What does not come from the user is
+        contained as in a batch (`X27`). `row` is the row of the action log.
+        """
+        now = datetime.fromisoformat(str(row["at"]))
+        plan = WritePlan(self.settings, now, self.note_writer)
+        statement = Statement(turn, turn.text, turn)
+        decider = self._decider(plan)
+
+        source_class = trust.source_class(turn)
+        if source_class == "user":
+            resolution = decider.compare(fact, statement, surprise=False)
+            verdict = self._enter_resolution(plan, resolution)
+        else:
+            policy = self.settings.policy.trust
+            confidence = trust.cap(fact.confidence, source_class, policy)
+            fact = replace(fact, confidence=confidence, origin=source_class)
+            verdict = decider.contain(fact, statement)
+            verdict = self._enter(plan, decider, fact, statement, verdict)
+
+        changed: dict[str, object] = {}
+        if verdict.action == "confirm":
+            changed = {"action": "confirm", "met": verdict.met}
+        elif verdict.action == "review":
+            changed = {"action": "review", "reason": verdict.why}
+        plan.rows.append({**row, **changed})
+
+        self._write_once(plan)
+        facts = self._facts([fact.id])
+        extraction = Extraction((), "user")
+        edges = self._edges(facts, plan)
+        self.entity_writer.take(facts, extraction, [turn], plan.now, edges)
+        return verdict, plan.asked
+
+    # -- entering decisions into the plan ----------------------------------------------
+
+    def _enter(
+        self,
+        plan: WritePlan,
+        decider: Decider,
+        fact: Fact,
+        statement: Statement,
+        verdict: Verdict,
+    ) -> Verdict:
+        """Enter the verdict of the cheap checks; what passes them is compared first."""
+        if verdict.action == "create":
+            return self._enter_resolution(plan, decider.compare(fact, statement))
+
+        if verdict.action == "confirm":
+            if known := plan.fact(verdict.met):
+                plan.confirm(known, fact)
+        elif verdict.action == "review":
+            doubtful = replace(fact, status="review", end_reason=verdict.why)
+            plan.add(plan.placed(doubtful), verdict.why, statement.quote, asking=True)
+        return verdict
+
+    def _enter_resolution(self, plan: WritePlan, resolution: Resolution) -> Verdict:
+        """Enter what follows from a comparison: the new fact, and changes of others."""
+        fact, place, why = resolution.fact, resolution.place, resolution.why
+        plan.met[fact.id] = resolution.neighbours
+        plan.rows += resolution.rows
+        if resolution.successor:
+            plan.precede(resolution.successor, fact)
+        if place:
+            fact = plan.placed(fact)
+
+        for effect in resolution.effects:
+            fact = plan.carry_out(effect, fact, resolution.quotes)
+            if effect.deed != "confirm":
+                old = effect.fact.id
+                row = deed(plan.now, effect.deed, old, effect.why, fact.origin)
+                plan.rows.append(row | {"met": fact.id})
+        if not place:
+            return Verdict("confirm", why, resolution.effects[0].fact.id)
+
+        asked = any(effect.deed == "ask" for effect in resolution.effects)
+        waits = place == "review"
+        quote = resolution.quotes[fact.id]
+        plan.add(fact, why, quote, asking=waits and not asked)
+        return Verdict("review" if waits else "create", why)
+
+    # -- writing the plan --------------------------------------------------------------
 
     def _write(self, plan: WritePlan) -> None:
-        """Write what is filed again if the process ends here: the new notes go last.
+        """Write a plan that is made again if the process ends here: new notes go last.
 
-        Tombstones, then what happens to known facts, the questions, the very words:
-        whoever is named there and is not there yet is made when the batch is filed
-        again. A fact that stands is not, so the rest is durable first.
+        First the tombstones, then the changes of known facts, the questions and the
+        artifacts. What these name and is missing is made when the batch is filed again;
+        a fact whose note exists is not filed again.
         """
         self._bury(plan)
         self._apply(plan, [*plan.marks, *plan.artifacts], plan.notes)
 
     def _write_once(self, plan: WritePlan) -> None:
-        """Write what nobody repeats if the process ends here: nothing ends before its
-        successor stands.
-        """
+        """Write a plan that nobody makes again: no fact ends before its successor exists."""
         self.note_writer.write(plan.notes, [])
         self._bury(plan)
         self._apply(plan, [], [*plan.artifacts, *plan.marks])
@@ -233,472 +336,64 @@ class Reconciler:
         for fact in before:
             self.usage_tracker.anchored(fact, plan.now)
 
-    def _beside(
-        self, batch: Batch, extraction: Extraction, ids: Sequence[str], plan: WritePlan
-    ) -> None:
-        """What belongs to a batch besides its facts: entity notes and relations, ties,
-        the box of the conversation.
+    # -- what belongs to the facts -----------------------------------------------------
 
-        What waits in review has its entities, so that its links lead somewhere, and
-        nothing else. What was skipped is looked at too: where a batch is filed again it
-        may have got its note and none of this.
+    def _write_related(
+        self,
+        plan: WritePlan,
+        batch: Batch,
+        extraction: Extraction,
+        results: Sequence[CandidateResult],
+    ) -> None:
+        """Write entity notes, relations and edges, and fill the box of the conversation.
+
+        Facts in review get their entities, so that their links lead somewhere, and no
+        more. Skipped candidates count too: an earlier attempt at the batch may have
+        written their notes and nothing of this.
         """
-        filed = self._facts(ids)
-        turns, own = batch.turns, {item.filed.key for item in batch.waiting}
-        memories = {fact.id: fact for fact in filed if fact.status != "review"}
-        ties = (
-            edge
-            for fact in memories.values()
-            if fact.source in own
-            for edge in self.ladder.ties(fact, plan)
-        )
-        self.entity_writer.take(filed, extraction, turns, plan.now, ties)
-        became = [
-            (candidate.turn_id, name)
-            for candidate, name in zip(extraction.candidates, ids, strict=True)
-        ]
-        people = {turn.speaker for turn in turns}
+        facts = self._facts([result.memory for result in results])
+        memories = {fact.id: fact for fact in facts if fact.status != "review"}
+        turns, keys = batch.turns, {item.filed.key for item in batch.waiting}
+        own = [fact for fact in memories.values() if fact.source in keys]
+        edges = self._edges(own, plan)
+        self.entity_writer.take(facts, extraction, turns, plan.now, edges)
         self.box_writer.add(
             turns[0].session,
             turns[0].persona,
-            self._stretches(batch, became, memories),
+            self._stretches(batch, results, memories),
             plan.now,
-            people,
+            {turn.speaker for turn in turns},
         )
+
+    def _edges(self, facts: Sequence[Fact], plan: WritePlan) -> Iterator[Edge]:
+        """The edges from new facts to similar ones (`A13`)."""
+        for fact in facts:
+            yield from self.comparison.ties(fact, plan)
 
     def _stretches(
         self,
         batch: Batch,
-        became: Sequence[tuple[str, str]],
+        results: Sequence[CandidateResult],
         memories: Mapping[str, Fact],
     ) -> Iterator[Stretch]:
-        """What each few turns of a batch taught, for its box; `became` says from which
-        turn each memory comes.
-        """
+        """The memories of each few turns of a batch, with the time of the last turn."""
         for turns in batch.stretches(self.settings.policy.buffer.batch_turns):
-            said = {turn.id for turn in turns}
-            names = dict.fromkeys(name for turn_id, name in became if turn_id in said)
-            yield (
-                [memories[name] for name in names if name in memories],
-                turns[-1].occurred_at,
-            )
+            turn_ids = {turn.id for turn in turns}
+            names = [one.memory for one in results if one.turn_id in turn_ids]
+            facts = [
+                memories[name] for name in dict.fromkeys(names) if name in memories
+            ]
+            yield facts, turns[-1].occurred_at
 
     def _facts(self, ids: Sequence[str]) -> list[Fact]:
-        """Those of the facts that are known, each once."""
-        return [
-            fact for fact in map(self.index.catalog.fact, dict.fromkeys(ids)) if fact
-        ]
-
-    def keep(
-        self, fact: Fact, turn: Turn, row: Mapping[str, object]
-    ) -> tuple[Verdict, list[Case]]:
-        """A statement that somebody asks to keep, on the words of `turn`: what became
-        of it, what waits (A1, A7, X9).
-
-        A person's own weight of it stays. What does not come from the user is contained
-        as in a batch (`X27`).
-        """
-        plan = WritePlan(
-            self.settings, datetime.fromisoformat(str(row["at"])), self.note_writer
-        )
-        said, source = Statement(turn, turn.text, turn), trust.source_class(turn)
-        if source == "user":
-            verdict = self._compare(fact, said, plan, surprises=False)
-        else:
-            confidence = trust.cap(fact.confidence, source, self.settings.policy.trust)
-            fact = replace(fact, confidence=confidence, origin=source)
-            verdict = self._climbed(fact, said, plan, self._suspected(fact, said, plan))
-        became = {
-            "confirm": {"action": "confirm", "met": verdict.met},
-            "review": {"action": "review", "reason": verdict.why},
-        }
-        plan.rows.append({**row, **became.get(verdict.action, {})})
-        self._write_once(plan)
-        kept = self._facts([fact.id])
-        ties = (edge for one in kept for edge in self.ladder.ties(one, plan))
-        self.entity_writer.take(kept, Extraction((), "user"), [turn], plan.now, ties)
-        return verdict, plan.asked
-
-    # -- the ladder --------------------------------------------------------------------
-
-    def _judge(
-        self, fact: Fact, said: Statement, plan: WritePlan, attempts: int
-    ) -> Verdict:
-        """The cheap rungs, and what is contained because of who said it (`C5`, `X8`,
-        `X17`, `X27`).
-        """
-        digest = content_hash(fact.text)
-        twin = plan.twin(digest, fact.persona, said.turn.occurred_at)
-        already = self.index.unit(fact.id) is not None
-        if attempts and not already and (rows := self.vault.actions_of(fact.id)):
-            # The batch was filed before: the statement was confirmed, or a person has
-            # removed it since.
-            met = (
-                str(row["met"])
-                for row in rows
-                if row.get("met") and row.get("memory") == fact.id
-            )
-            return dedup.Verdict("skip", ALREADY, next(met, ""))
-        verdict = dedup.judge(
-            trivial=is_trivial(fact.text, self.settings.policy.importance),
-            grounded=bool(said.quote),
-            already=already,
-            twin=twin,
-            buried=plan.is_buried(digest),
-        )
-        return (
-            self._suspected(fact, said, plan) if verdict.action == "create" else verdict
-        )
-
-    def _suspected(self, fact: Fact, said: Statement, plan: WritePlan) -> Verdict:
-        """Whether a statement waits because of who said it, or because a person removed
-        it before (`X8`, `X27`).
-        """
-        if plan.is_buried(content_hash(fact.text)):
-            return dedup.Verdict("review", "a person removed this before")
-        why = contained(fact, said.turn, said.quote, self.settings.policy.trust)
-        return dedup.Verdict("review", why) if why else dedup.Verdict("create", "new")
-
-    def _climbed(
-        self, fact: Fact, said: Statement, plan: WritePlan, verdict: Verdict
-    ) -> Verdict:
-        """Enter into the plan what follows from the verdict of the cheap rungs, or from
-        those above where it passes.
-        """
-        if verdict.action == "create":
-            return self._compare(fact, said, plan)
-        if verdict.action == "confirm" and (known := plan.fact(verdict.met)):
-            plan.confirm(known, fact)
-        elif verdict.action == "review":
-            doubtful = plan.placed(
-                replace(fact, status="review", end_reason=verdict.why)
-            )
-            plan.add(doubtful, verdict.why, said.quote, asking=True)
-        return verdict
-
-    def _compare(
-        self, fact: Fact, said: Statement, plan: WritePlan, *, surprises: bool = True
-    ) -> Verdict:
-        """The rungs that look at the neighbours: plans what follows, and says it in one
-        verdict (rows A7–A13, D3).
-        """
-        model = self.settings.model is not None
-        weighed = self.ladder.weigh(fact, said.turn.occurred_at, model=model, plan=plan)
-        plan.met[fact.id] = weighed.neighbours
-        if surprises:
-            fact = replace(fact, importance=weighed.importance)
-        if heired := [
-            near.fact
-            for near in weighed.neighbours
-            if fact.id in near.fact.superseded_by
-        ]:
-            return self._healed(plan, fact, heired, said)
-        grey = tuple(
-            replace(near, fact=self._stood_by(near.fact, fact))
-            for near in weighed.verdict.grey
-        )
-        opinion = _judgement(grey, said.opinion)
-        if opinion and opinion.relation == "contradicts":
-            grey = tuple(
-                self._attested(near) if number == opinion.index else near
-                for number, near in enumerate(grey, 1)
-            )
-        verdict = replace(weighed.verdict, grey=grey)
-        # no model can have seen what is new in this batch
-        if verdict.action == "judge" and opinion is None:
-            unseen = [near for near in grey if plan.is_new(near.fact)]
-            alone = dedup.relate(
-                unseen, self.settings.policy.similarity, calibrated=True, model=False
-            )
-            verdict = alone if alone.action == "review" else verdict
-        claim = self._claim(
-            fact, said.heard, [near.fact for near in verdict.grey], plan
-        )
-        decision = dedup.decide(verdict, claim, self.settings.policy.ladder, opinion)
-        if any(
-            effect.deed == "ask" and effect.fact.persona != fact.persona
-            for effect in decision.effects
-        ):
-            decision = replace(decision, why="others know the old one too")
-        return self._planned(plan, fact, decision, said)
-
-    def _healed(
-        self, plan: WritePlan, fact: Fact, heired: Sequence[Fact], said: Statement
-    ) -> Verdict:
-        """The process ended when the old facts were marked and this one, which they
-        name, was not made yet.
-        """
-        for old in heired:
-            done = {"invalidated": "invalidate", "superseded": "supersede"}.get(
-                old.status, "weaken"
-            )
-            plan.rows.append(
-                deed(plan.now, done, old.id, old.end_reason, fact.origin)
-                | {"met": fact.id}
-            )
-        why = next((old.end_reason for old in heired if old.end_reason), "new")
-        fact = replace(fact, supersedes=tuple(old.id for old in heired))
-        return self._planned(plan, fact, Decision("active", why), said)
-
-    def _planned(
-        self, plan: WritePlan, fact: Fact, decision: Decision, said: Statement
-    ) -> Verdict:
-        """Enter a decision into the plan."""
-        effects = [self._heard(effect, said.heard, plan) for effect in decision.effects]
-        if decision.place:
-            fact = plan.placed(
-                self._standing(fact, decision, plan, said.turn.occurred_at)
-            )
-        for effect in effects:
-            words = {
-                fact.id: said.quote,
-                effect.fact.id: self._words(effect.fact, plan),
-            }
-            fact = plan.carry_out(effect, fact, words)
-            if effect.deed != "confirm":
-                row = deed(
-                    plan.now, effect.deed, effect.fact.id, effect.why, fact.origin
-                )
-                plan.rows.append(row | {"met": fact.id})
-        if not decision.place:
-            return dedup.Verdict("confirm", decision.why, effects[0].fact.id)
-        asked = any(effect.deed == "ask" for effect in effects)
-        plan.add(
-            fact,
-            decision.why,
-            said.quote,
-            asking=decision.place == "review" and not asked,
-        )
-        return dedup.Verdict(
-            "review" if decision.place == "review" else "create", decision.why
-        )
-
-    def _standing(
-        self, fact: Fact, decision: Decision, plan: WritePlan, said: datetime
-    ) -> Fact:
-        """The new fact with its status; one that was over before it was heard of ends
-        where its successor was said.
-        """
-        if decision.place == "active":
-            return fact
-        fact = replace(fact, status=decision.place, end_reason=decision.why)
-        if by := plan.fact(decision.by):
-            later = [
-                turn.occurred_at
-                for turn in self._evidence(by, plan)
-                if turn.occurred_at > said
-            ]
-            fact = replace(
-                fact, superseded_by=(by.id,), valid_until=min(later, default=None)
-            )
-            if not dedup.is_held(self._stood_by(by, fact)):
-                plan.precede(by, fact)
-        return fact
-
-    def _heard(self, effect: Effect, turn: Turn, plan: WritePlan) -> Effect:
-        """A reinforcement counts if its source is a further one, and lifts nobody above
-        their trust (`D6`, `X27`).
-        """
-        if effect.deed not in {"reinforce", "rewrite"} or effect.confidence is None:
-            return effect
-        turns = self._evidence(effect.fact, plan)
-        if trust.independent([*turns, turn]) <= trust.independent(turns):
-            return replace(effect, deed="confirm")
-        who = min(
-            (trust.fact_class(effect.fact, turns), trust.source_class(turn)),
-            key=trust.CLASSES.index,
-        )
-        most = max(
-            effect.fact.confidence,
-            trust.cap(effect.confidence, who, self.settings.policy.trust),
-        )
-        return replace(effect, confidence=most)
-
-    def _claim(
-        self, fact: Fact, turn: Turn, met: Sequence[Fact], plan: WritePlan
-    ) -> Evidence:
-        """What stands behind a statement beside the facts it met (`X8`, `X23`, `X27`)."""
-        policy = self.settings.policy
-        evidence = {old.id: self._evidence(old, plan) for old in met}
-        own = trust.source_class(turn)
-        classes = {old.id: trust.fact_class(old, evidence[old.id]) for old in met}
-        bars = {
-            old: trust.bars_superseding(own, theirs, policy.trust)
-            for old, theirs in classes.items()
-        }
-        older = (
-            old.id
-            for old in met
-            if any(said.occurred_at > turn.occurred_at for said in evidence[old.id])
-        )
-        return Evidence(
-            source=fact.source,
-            own=turn.role == "user" and own != "tool",
-            correction=category_of(fact.category).corrects,
-            barred={old: why for old, why in bars.items() if why},
-            older=frozenset(older),
-            left=policy.ladder.supersessions - plan.retired,
-        )
-
-    def _stood_by(self, fact: Fact, new: Fact) -> Fact:
-        """The fact, as one a person stands by where they edited its note, or others
-        know it too (`X23`, `E14`).
-        """
-        held = self.note_writer.told("edit", fact.id) or fact.persona != new.persona
-        return replace(fact, verification="user_confirmed") if held else fact
-
-    def _attested(self, near: Neighbour) -> Neighbour:
-        """The neighbour with the turns that said it in the same words, of which its
-        note does not tell (`A10`).
-        """
-        fact = near.fact
-        rows = (
-            row
-            for row in self.vault.actions_of(fact.id)
-            if row.get("action") == "confirm"
-        )
-        told = dict.fromkeys(
-            key
-            for row in rows
-            if (key := str(row.get("turn") or "")) and key != fact.source
-        )
-        return replace(
-            near, fact=replace(fact, also=tuple(dict.fromkeys((*fact.also, *told))))
-        )
-
-    def _evidence(self, fact: Fact, plan: WritePlan) -> list[Turn]:
-        """The turns that a fact rests on, as far as they are in the vault, as they
-        count for it (`trust.heard`).
-        """
-        units = self.index.units([key for key in (fact.source, *fact.also) if key])
-        filed = [unit for unit in units.values() if isinstance(unit, FiledTurn)]
-        if not any(parts(one.turn.text) for one in filed):
-            return [one.turn for one in filed]
-        logged = [
-            *self.vault.actions_of(fact.id),
-            *(row for row in plan.rows if fact.id in {row["memory"], row.get("met")}),
-        ]
-        return [_counted(one, logged) for one in filed]
-
-    def _words(self, fact: Fact, plan: WritePlan) -> str:
-        said = self._evidence(fact, plan)
-        return said[0].text[:QUOTE] if said else ""
-
-    # -- records -----------------------------------------------------------------------
-
-    def _fact(
-        self, candidate: Candidate, evidence: FiledTurn, fact_id: str, extractor: str
-    ) -> Fact:
-        """The record of a new fact (rows A12, B19, C4, C6, C10, C17, D6, X14)."""
-        policy, turn = self.settings.policy, evidence.turn
-        category = category_of(candidate.category).name
-        if category_of(category).not_from_outside and trust.bars(
-            category, trust.source_class(turn)
-        ):
-            category = PLAIN
-        importance = candidate.importance
-        if importance is None:
-            importance, _ = importance_of(
-                candidate.text, category, candidate.tags, policy.importance
-            )
-        confidence = round(
-            trust.cap(candidate.confidence, trust.source_class(turn), policy.trust), 2
-        )
-        speculative = tier_of(confidence, policy.extraction) == "speculative"
-        ends = expiry(candidate.lifetime, turn.occurred_at, policy.extraction)
-        if speculative:
-            unconfirmed = turn.occurred_at + timedelta(
-                days=policy.extraction.speculative_days
-            )
-            ends = min(ends or unconfirmed, unconfirmed)
-        kind = kind_of(candidate.text, category, candidate.tags, candidate.when)[0]
-        tags = candidate.tags
-        if (
-            turn.role == "user"
-            and turn.origin != "tool"
-            and asked_to_keep(turn.text, candidate.quote)
-        ):
-            tags = (*tags, *{REMEMBER_TAG}.difference(tags))
-        fact = Fact(
-            id=fact_id,
-            text=candidate.text,
-            category=category,
-            kind=kind,
-            created=turn.occurred_at,
-            confidence=confidence,
-            importance=round(importance, 2),
-            about=self.entity_writer.linked(candidate.about),
-            tags=tags,
-            source=evidence.key,
-            origin=extractor.partition("/")[0],
-            valid_from=candidate.when.start if candidate.when else None,
-            event_end=event_end(
-                f"{candidate.text} {candidate.quote}", category, kind, candidate.when
-            ),
-            persona=turn.persona,
-        )
-        # a guess ends nothing that is to stay
-        return fact if protected(fact) else replace(fact, expires=ends)
+        """The facts with these ids that are in the vault, each once."""
+        found = map(self.index.catalog.fact, dict.fromkeys(ids))
+        return [fact for fact in found if fact]
 
 
-def _counted(filed: FiledTurn, logged: Sequence[Mapping[str, object]]) -> Turn:
-    """The turn as the user's own, unless each of the words in it that the action log
-    names is only passed on.
-    """
-    words = [
-        str(row["quote"])
-        for row in logged
-        if row.get("turn") == filed.key and row.get("quote")
-    ]
-    heard = [trust.heard(filed.turn, one) for one in words]
-    return next(
-        (turn for turn in heard if turn == filed.turn), (heard or [filed.turn])[0]
-    )
-
-
-def _judgement(
-    grey: Sequence[Neighbour], opinion: tuple[str, str] | None
-) -> Judgement | None:
-    """A model's opinion about one of the facts that are to be judged now, as the number
-    of that one.
-    """
-    relation, known = opinion or ("", "")
-    numbers = [number for number, near in enumerate(grey, 1) if near.fact.id == known]
-    if not numbers or relation not in {"same", "contradicts"}:
-        return None
-    return Judgement("same" if relation == "same" else "contradicts", numbers[0])
-
-
-def _row(
-    now: datetime,
-    fact_id: str,
-    candidate: Candidate,
-    evidence: FiledTurn,
-    verdict: Verdict,
-    extractor: str,
-) -> dict[str, object]:
-    """A line of the action log (rows A32, C22): what was decided, why, on which
-    evidence.
-    """
-    action = {
-        "create": "store",
-        "confirm": "confirm",
-        "review": "review",
-        "skip": "discard",
-    }[verdict.action]
-    row: dict[str, object] = {
-        "at": now.isoformat(timespec="seconds"),
-        "action": action,
-        "outcome": "applied",
-        "memory": fact_id,
-    }
-    if verdict.met:
-        row["met"] = verdict.met
-    if verdict.why == FORGOTTEN:  # not in these words either
-        return row | {"reason": verdict.why, "turn": evidence.key, "by": extractor}
-    return row | {
-        "reason": verdict.why,
-        "turn": evidence.key,
-        "quote": candidate.quote,
-        "by": extractor,
-    }
+def _numbered(candidates: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:
+    """Each candidate with its number, from 0, among the candidates of its turn."""
+    numbers: Counter[str] = Counter()
+    for candidate in candidates:
+        yield candidate, numbers[candidate.turn_id]
+        numbers[candidate.turn_id] += 1

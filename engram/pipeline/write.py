@@ -182,21 +182,24 @@ class NoteWriter:
             self.conflicts.found(self.index.scan(unsure).conflicts)
         self.seed()
 
-    def _hashes_at(self, paths: Collection[str]) -> set[str]:
-        """The content hashes of the active facts in these files."""
+    def _hashes_at(self, paths: Sequence[str]) -> list[str]:
+        """The content hashes of the active facts in these files, in this order."""
         facts_there = self.index.catalog.facts_at(paths) if paths else ()
-        return {
-            content_hash(fact.text) for fact in facts_there if fact.status == "active"
+        hashes = {
+            fact.path: content_hash(fact.text)
+            for fact in facts_there
+            if fact.status == "active"
         }
+        return [hashes[path] for path in dict.fromkeys(paths) if path in hashes]
 
-    def _follow_hashes(self, before: set[str], after: set[str]) -> None:
+    def _follow_hashes(self, before: Collection[str], after: Sequence[str]) -> None:
         """Bring the list of hashes up to date after a write (`C5`).
 
         New statements are appended. Where one ended, or the last write of the list
         failed, the list is written anew.
         """
-        added = sorted(after - before)
-        if before - after or self.health.problem(HASHES):
+        added = [digest for digest in after if digest not in before]
+        if not set(before) <= set(after) or self.health.problem(HASHES):
             self.seed()
         elif added:
             self._besides(HASHES, partial(self.vault.add_hashes, added))

@@ -274,7 +274,7 @@ def test_a_statement_is_embedded_once(asking, fake):
     embedded(memory)
     fake.requests.clear()
     for _ in range(2):
-        memory.reconciler.ladder.learn(
+        memory.reconciler.comparison.learn(
             [BEACH, OCEAN, MUNICH, OCEAN], memory.embedding.vectors
         )
     assert [request.body["input"] for request in fake.requests] == [[OCEAN, MUNICH]]
@@ -285,7 +285,7 @@ def test_a_statement_is_embedded_once(asking, fake):
 
 def weighed(memory, text, when=None, plan=None, **more):
     fact = Fact("", text, created=memory.clock(), **more)
-    return memory.reconciler.ladder.weigh(
+    return memory.reconciler.comparison.weigh(
         fact, when or memory.clock(), model=False, plan=plan
     )
 
@@ -305,7 +305,7 @@ def test_the_nearest_come_first_and_five_are_compared(held):
     few = replace(
         held.settings.policy, ladder=replace(held.settings.policy.ladder, pool=3)
     )
-    held.reconciler.ladder.beside.settings = replace(held.settings, policy=few)
+    held.reconciler.comparison.beside.settings = replace(held.settings, policy=few)
     assert (
         len(weighed(held, "Anna painted her wooden boat blue in Oslo.").neighbours) == 3
     )
@@ -365,7 +365,7 @@ def test_the_same_slot_is_compared_from_further_away(asking, fake):
     memory = asking()
     tell(memory, "Anna drinks tea with milk every morning.", **habit)
     ladder, new = (
-        memory.reconciler.ladder,
+        memory.reconciler.comparison,
         Fact("", "Anna drinks coffee with sugar every morning.", about=("Anna",)),
     )
     assert ladder.weigh(new, memory.clock(), model=True).verdict.action == "create"
@@ -383,7 +383,7 @@ def test_nothing_is_tied_to_what_is_over(held):
     ends = {frozenset((row["from"], row["to"])) for row in rows(held, "edges.jsonl")}
     assert frozenset((new, gone)) not in ends
     assert (
-        held.reconciler.ladder.ties(
+        held.reconciler.comparison.ties(
             held.index.catalog.fact(gone),
             WritePlan(held.settings, held.clock(), held.note_writer),
         )

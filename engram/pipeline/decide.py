@@ -1,0 +1,300 @@
+"""What becomes of a candidate, and of the facts it meets (rows A7-A13, C5, D3, X8, X27).
+
+`Decider` reads the index, the action log and the plan so far, and changes none of them:
+`screen` gives the verdict of the cheap checks, `compare` a `Resolution` that the
+reconciler enters into the plan. The rules themselves are in `core.dedup`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engram.core import dedup, trust
+from engram.core.classify import is_trivial
+from engram.core.containment import contained
+from engram.core.dedup import Decision, Evidence, Judgement, Verdict
+from engram.core.text import content_hash
+from engram.pipeline.write import deed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from engram.config import Settings
+    from engram.core.dedup import Effect, Neighbour
+    from engram.core.records import Fact, Turn
+    from engram.pipeline.candidates import Statement
+    from engram.pipeline.compare import Comparison
+    from engram.pipeline.evidence import EvidenceReader
+    from engram.pipeline.plan import WritePlan
+
+ALREADY = "already filed"
+REMOVED = "a person removed this before"
+OTHER_PERSONAS = "others know the old one too"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What becomes of a candidate that was compared with the known facts.
+
+    `fact` is the new fact with its status; it gets a note unless `place` is ''.
+    `effects` change known facts, `quotes` are the words behind the new and those facts,
+    by id. `successor` is a known fact that takes the place of the new one. `rows` are
+    rows of the action log that a crash kept from being written.
+    """
+
+    fact: Fact
+    place: str
+    why: str
+    neighbours: Sequence[Neighbour]
+    quotes: Mapping[str, str]
+    effects: Sequence[Effect] = ()
+    successor: Fact | None = None
+    rows: Sequence[dict[str, object]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """Decides about the candidates of one plan."""
+
+    settings: Settings
+    comparison: Comparison
+    evidence: EvidenceReader
+    plan: WritePlan
+
+    # -- the cheap checks --------------------------------------------------------------
+
+    def screen(
+        self,
+        fact: Fact,
+        statement: Statement,
+        *,
+        filed: bool,
+        rows: Sequence[Mapping[str, object]],
+    ) -> Verdict:
+        """The verdict without a comparison (`C5`, `X8`, `X17`, `X27`); `create` passes.
+
+        `filed` says that this very candidate has its note, `rows` are the rows of the
+        action log about it from an earlier attempt at the same batch.
+        """
+        # The statement was confirmed then, or a person has removed it since.
+        if rows and not filed:
+            met = [
+                str(row["met"])
+                for row in rows
+                if row.get("met") and row.get("memory") == fact.id
+            ]
+            return Verdict("skip", ALREADY, met[0] if met else "")
+
+        digest = content_hash(fact.text)
+        verdict = dedup.judge(
+            trivial=is_trivial(fact.text, self.settings.policy.importance),
+            grounded=bool(statement.quote),
+            already=filed,
+            twin=self.plan.twin(digest, fact.persona, statement.turn.occurred_at),
+            buried=self.plan.is_buried(digest),
+        )
+        if verdict.action != "create":
+            return verdict
+        return self.contain(fact, statement)
+
+    def contain(self, fact: Fact, statement: Statement) -> Verdict:
+        """Whether a statement waits in review because of its source or its past.
+
+        That is where a source may not state it, or a person removed it before (`X8`,
+        `X27`); `create` otherwise.
+        """
+        if self.plan.is_buried(content_hash(fact.text)):
+            return Verdict("review", REMOVED)
+        policy = self.settings.policy.trust
+        if why := contained(fact, statement.turn, statement.quote, policy):
+            return Verdict("review", why)
+        return Verdict("create", "new")
+
+    # -- the comparison ----------------------------------------------------------------
+
+    def compare(
+        self, fact: Fact, statement: Statement, *, surprise: bool = True
+    ) -> Resolution:
+        """What follows from the neighbours of a new fact (rows A7-A13, D3).
+
+        With `surprise` the importance of the fact depends on how new it is (`D3`).
+        """
+        compared = self.comparison.weigh(
+            fact,
+            statement.turn.occurred_at,
+            model=self.settings.model is not None,
+            plan=self.plan,
+        )
+        neighbours = compared.neighbours
+        if surprise:
+            fact = replace(fact, importance=compared.importance)
+
+        predecessors = [
+            near.fact for near in neighbours if fact.id in near.fact.superseded_by
+        ]
+        if predecessors:
+            return self._complete(fact, statement, predecessors, neighbours)
+
+        verdict, judgement = self._verdict(fact, statement, compared.verdict)
+        known = [near.fact for near in verdict.grey]
+        decision = dedup.decide(
+            verdict,
+            self._evidence(fact, statement.attributed, known),
+            self.settings.policy.ladder,
+            judgement,
+        )
+        if _asks_another_persona(decision, fact):
+            decision = replace(decision, why=OTHER_PERSONAS)
+        return self._resolve(fact, statement, decision, neighbours)
+
+    def _complete(
+        self,
+        fact: Fact,
+        statement: Statement,
+        predecessors: Sequence[Fact],
+        neighbours: Sequence[Neighbour],
+    ) -> Resolution:
+        """File the successor of facts that were changed before the process ended.
+
+        They name `fact` already; their rows in the action log are missing.
+        """
+        actions = {"invalidated": "invalidate", "superseded": "supersede"}
+        rows = []
+        for old in predecessors:
+            action = actions.get(old.status, "weaken")
+            row = deed(self.plan.now, action, old.id, old.end_reason, fact.origin)
+            rows.append(row | {"met": fact.id})
+
+        reasons = [old.end_reason for old in predecessors if old.end_reason]
+        fact = replace(fact, supersedes=tuple(old.id for old in predecessors))
+        why = reasons[0] if reasons else "new"
+        quotes = {fact.id: statement.quote}
+        return Resolution(fact, "active", why, neighbours, quotes, rows=rows)
+
+    def _verdict(
+        self, fact: Fact, statement: Statement, verdict: Verdict
+    ) -> tuple[Verdict, Judgement | None]:
+        """The verdict on the similarity, with what is known of the facts in question.
+
+        The judgement is the model's opinion on one of them, if it gave one.
+        """
+        grey = [
+            replace(near, fact=self.evidence.held(near.fact, fact))
+            for near in verdict.grey
+        ]
+        judgement = _judgement(grey, statement.opinion)
+        if judgement and judgement.relation == "contradicts":
+            number = judgement.index - 1
+            grey[number] = self.evidence.with_confirmations(grey[number])
+
+        # No model can have seen the facts that are new in this batch.
+        if verdict.action == "judge" and judgement is None:
+            unseen = [near for near in grey if self.plan.is_new(near.fact)]
+            cuts = self.settings.policy.similarity
+            by_words = dedup.relate(unseen, cuts, calibrated=True, model=False)
+            if by_words.action == "review":
+                return by_words, None
+        return replace(verdict, grey=tuple(grey)), judgement
+
+    def _evidence(self, fact: Fact, turn: Turn, known: Sequence[Fact]) -> Evidence:
+        """The evidence of a new fact beside that of the known facts (`X8`, `X23`, `X27`).
+
+        `turn` is the attributed turn.
+        """
+        policy = self.settings.policy
+        source_class = trust.source_class(turn)
+        barred: dict[str, str] = {}
+        older: set[str] = set()
+        for old in known:
+            turns = self.evidence.turns(old)
+            old_class = trust.fact_class(old, turns)
+            if why := trust.bars_superseding(source_class, old_class, policy.trust):
+                barred[old.id] = why
+            if any(one.occurred_at > turn.occurred_at for one in turns):
+                older.add(old.id)
+        return Evidence(
+            source=fact.source,
+            own=turn.role == "user" and source_class != "tool",
+            correction=fact.category == "correction",
+            barred=barred,
+            older=frozenset(older),
+            left=policy.ladder.supersessions - self.plan.retired,
+        )
+
+    # -- the result --------------------------------------------------------------------
+
+    def _resolve(
+        self,
+        fact: Fact,
+        statement: Statement,
+        decision: Decision,
+        neighbours: Sequence[Neighbour],
+    ) -> Resolution:
+        """The decision with the confidence that the sources allow, and its quotes."""
+        effects = [
+            self._capped(effect, statement.attributed) for effect in decision.effects
+        ]
+        quotes = {fact.id: statement.quote}
+        for effect in effects:
+            quotes[effect.fact.id] = self.evidence.quote(effect.fact)
+
+        successor = None
+        if decision.place not in {"", "active"}:
+            fact = replace(fact, status=decision.place, end_reason=decision.why)
+            successor = self.plan.fact(decision.by)
+        if successor:
+            fact = self._preceding(fact, successor, statement.turn.occurred_at)
+            if dedup.is_held(self.evidence.held(successor, fact)):
+                successor = None  # its note is not changed
+        return Resolution(
+            fact, decision.place, decision.why, neighbours, quotes, effects, successor
+        )
+
+    def _preceding(self, fact: Fact, successor: Fact, said_at: datetime) -> Fact:
+        """A fact that was over when it was heard of: it ends when its successor was said."""
+        later = [
+            turn.occurred_at
+            for turn in self.evidence.turns(successor)
+            if turn.occurred_at > said_at
+        ]
+        until = min(later, default=None)
+        return replace(fact, superseded_by=(successor.id,), valid_until=until)
+
+    def _capped(self, effect: Effect, turn: Turn) -> Effect:
+        """A reinforcement with the confidence that its sources allow (`D6`, `X27`).
+
+        One whose source is no further one only confirms.
+        """
+        if effect.deed not in {"reinforce", "rewrite"} or effect.confidence is None:
+            return effect
+        turns = self.evidence.turns(effect.fact)
+        if trust.independent([*turns, turn]) <= trust.independent(turns):
+            return replace(effect, deed="confirm")
+
+        classes = (trust.fact_class(effect.fact, turns), trust.source_class(turn))
+        best = min(classes, key=trust.CLASSES.index)
+        capped = trust.cap(effect.confidence, best, self.settings.policy.trust)
+        return replace(effect, confidence=max(effect.fact.confidence, capped))
+
+
+def _judgement(
+    grey: Sequence[Neighbour], opinion: tuple[str, str] | None
+) -> Judgement | None:
+    """A model's opinion as the number of the fact in question; None if it has none."""
+    relation, known = opinion or ("", "")
+    for number, near in enumerate(grey, 1):
+        if near.fact.id == known and relation == "same":
+            return Judgement("same", number)
+        if near.fact.id == known and relation == "contradicts":
+            return Judgement("contradicts", number)
+    return None
+
+
+def _asks_another_persona(decision: Decision, fact: Fact) -> bool:
+    """Whether a person is asked about a fact that another persona knows."""
+    return any(
+        effect.deed == "ask" and effect.fact.persona != fact.persona
+        for effect in decision.effects
+    )

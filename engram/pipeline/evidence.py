@@ -1,0 +1,96 @@
+"""The turns that facts rest on, as far as they are in the vault, and who said them.
+
+Reads the index and the action log; writes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engram.core import trust
+from engram.core.language.quotations import parts
+from engram.core.records import FiledTurn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.core.dedup import Neighbour
+    from engram.core.records import Fact, Turn
+    from engram.pipeline.plan import WritePlan
+    from engram.pipeline.write import NoteWriter
+
+QUOTE_CHARS = 280
+"""Characters of the evidence that a person is shown (as in row C9)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceReader:
+    """Finds the evidence of facts, counting the log rows that `plan` will write."""
+
+    note_writer: NoteWriter
+    plan: WritePlan
+
+    def turns(self, fact: Fact) -> list[Turn]:
+        """The turns that a fact rests on, as they count for it (`trust.heard`)."""
+        keys = [key for key in (fact.source, *fact.also) if key]
+        units = self.note_writer.index.units(keys)
+        filed = [unit for unit in units.values() if isinstance(unit, FiledTurn)]
+        # Without a quotation in the turn all of its words are the speaker's.
+        if not any(parts(one.turn.text) for one in filed):
+            return [one.turn for one in filed]
+
+        rows = [
+            *self.note_writer.vault.actions_of(fact.id),
+            *(
+                row
+                for row in self.plan.rows
+                if fact.id in {row["memory"], row.get("met")}
+            ),
+        ]
+        return [_attributed(one, rows) for one in filed]
+
+    def quote(self, fact: Fact) -> str:
+        """The beginning of the first turn that a fact rests on; '' if there is none."""
+        turns = self.turns(fact)
+        return turns[0].text[:QUOTE_CHARS] if turns else ""
+
+    def held(self, fact: Fact, new: Fact) -> Fact:
+        """The fact, marked as confirmed where its note is not the batch's to change.
+
+        That is where a person edited it, or where another persona than that of `new`
+        knows it (`X23`, `E14`).
+        """
+        edited = self.note_writer.told("edit", fact.id)
+        if edited or fact.persona != new.persona:
+            return replace(fact, verification="user_confirmed")
+        return fact
+
+    def with_confirmations(self, near: Neighbour) -> Neighbour:
+        """The neighbour with the turns that confirmed it in the same words (`A10`).
+
+        The note does not name these turns, only the action log does.
+        """
+        fact = near.fact
+        keys = [*fact.also]
+        for row in self.note_writer.vault.actions_of(fact.id):
+            key = str(row.get("turn") or "")
+            if row.get("action") == "confirm" and key and key != fact.source:
+                keys.append(key)
+        return replace(near, fact=replace(fact, also=tuple(dict.fromkeys(keys))))
+
+
+def _attributed(filed: FiledTurn, rows: Sequence[Mapping[str, object]]) -> Turn:
+    """The turn as it counts for the quotes of it in the log rows.
+
+    It is the user's own if any of these quotes is, or if there is none.
+    """
+    quotes = [
+        str(row["quote"])
+        for row in rows
+        if row.get("turn") == filed.key and row.get("quote")
+    ]
+    turns = [trust.heard(filed.turn, quote) for quote in quotes]
+    if not turns or filed.turn in turns:
+        return filed.turn
+    return turns[0]
