@@ -453,11 +453,7 @@ def _replace_units(
     Equal ones keep their sequence number.
     """
     before = _stored_units(db, sources)
-    facts = {
-        key: cast("Fact", unpack(kind, record))
-        for key, (kind, _, record) in before.items()
-        if kind == "fact"
-    }
+    facts = _facts_of(before)
     units = {key_of(unit): unit for unit in entry.units or ()}
     records = {key: pack(unit) for key, unit in units.items()}
     stored = {key: (path, record) for key, (_, path, record) in before.items()}
@@ -473,6 +469,14 @@ def _replace_units(
         db.executemany("DELETE FROM removed WHERE key = ?", new)
     if diff.by_user:
         _record_edits(db, facts, units, moved=len(sources) > 1)
+
+
+def _facts_of(units: Mapping[str, tuple[str, str, str]]) -> dict[str, Fact]:
+    return {
+        key: cast("Fact", unpack(kind, record))
+        for key, (kind, _, record) in units.items()
+        if kind == "fact"
+    }
 
 
 def _stored_units(
