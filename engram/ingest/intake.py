@@ -69,12 +69,43 @@ def turn_from(
     fresh_id: str = "",
     standing: str = "chat",
 ) -> Turn:
-    """One turn of a request, checked and redacted (`X11`); BadRequestError says which
-    field and why.
+    """Return one turn of a request, checked and redacted (`X11`).
 
     `id` absent: `fresh_id`, or one made up. `occurred_at` absent: `now`; without an
-    offset it is local to the vault's zone. `standing` is who hands it in; a turn may
-    claim a lesser one, never a higher one (`X17`).
+    offset it is local to the vault's zone. `standing` is the trust level of the caller;
+    a turn may claim a lower one, never a higher one (`X17`). Raises BadRequestError
+    with the field and the reason.
+    """
+    text = _checked_text(raw, settings)
+    role = _checked_role(raw)
+    said_at = now
+    if raw.get("occurred_at") is not None:
+        said_at = moment(raw["occurred_at"], settings.zone, "occurred_at")
+
+    words = redact(plain_text(text), settings.redact).text
+    given = {key: raw.get(key) or "" for key in ("id", "session", "speaker", "persona")}
+    names = {
+        key: name_from(name, settings) if name else "" for key, name in given.items()
+    }
+    # redaction must not make one id of two
+    if names["id"] != _plain_name(given["id"]):
+        names["id"] += f" {content_hash(words)[:12]}"
+    return Turn(
+        id=names["id"] or fresh_id or ulid(now, secrets.token_hex(16)),
+        session=names["session"] or SESSION,
+        role=role,
+        text=words,
+        occurred_at=said_at.astimezone(settings.zone).replace(microsecond=0),
+        speaker=names["speaker"],
+        persona=names["persona"] or None,
+        origin=trust.standing(standing, raw.get("origin") or ""),
+    )
+
+
+def _checked_text(raw: Mapping[str, Any], settings: Settings) -> str:
+    """Return the text of a turn; BadRequestError if it is empty or too long.
+
+    Keys that a turn does not have are refused too.
     """
     if unknown := sorted(set(raw) - TURN_KEYS):
         raise BadRequestError(
@@ -91,37 +122,21 @@ def turn_from(
         raise BadRequestError(
             f"a turn may have {most} bytes", where=place, fix="Split it."
         )
-    role = raw.get("role") or "user"
+    return text
+
+
+def _checked_role(raw: Mapping[str, Any]) -> str:
+    """Return the role of a turn; BadRequestError for an unknown role or a bad name."""
+    role: str = raw.get("role") or "user"
     if role not in ROLES:
         raise BadRequestError(
             f"there is no role {role!r}", fix=f"Use one of: {', '.join(ROLES)}."
         )
     for name in ("id", "session", "speaker", "persona", "origin"):
-        if not isinstance(raw.get(name) or "", str) or len(raw.get(name) or "") > 500:
+        value = raw.get(name) or ""
+        if not isinstance(value, str) or len(value) > 500:
             raise BadRequestError(f"{name} must be a text of at most 500 characters")
-    said_at = (
-        now
-        if raw.get("occurred_at") is None
-        else moment(raw["occurred_at"], settings.zone, "occurred_at")
-    )
-    words = redact(plain_text(text), settings.redact).text
-    given = {key: raw.get(key) or "" for key in ("id", "session", "speaker", "persona")}
-    names = {
-        key: name_from(name, settings) if name else "" for key, name in given.items()
-    }
-    # two ids must not become one by what was taken out
-    if names["id"] != _plain_name(given["id"]):
-        names["id"] += f" {content_hash(words)[:12]}"
-    return Turn(
-        id=names["id"] or fresh_id or ulid(now, secrets.token_hex(16)),
-        session=names["session"] or SESSION,
-        role=role,
-        text=words,
-        occurred_at=said_at.astimezone(settings.zone).replace(microsecond=0),
-        speaker=names["speaker"],
-        persona=names["persona"] or None,
-        origin=trust.standing(standing, raw.get("origin") or ""),
-    )
+    return role
 
 
 def name_from(text: str, settings: Settings) -> str:

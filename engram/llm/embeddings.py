@@ -97,11 +97,10 @@ class Embedder:
 
 
 def read(raw: bytes, count: int, most: int) -> tuple[list[bytes], int | None]:
-    """The `count` vectors of a reply in the order asked for, and the tokens it says
-    they took, if it does.
+    """Return the `count` vectors of a reply in order, and the tokens it reports, if any.
 
-    Raises ModelError where it is no such reply: another number of vectors, of another
-    length, or longer than `most`, numbers that are none, a vector of nothing but zeros.
+    Raises ModelError for another number of vectors, for vectors of different lengths
+    or longer than `most`, for values that are not numbers, and for zero vectors.
     """
     try:
         body = json.loads(raw)
@@ -110,25 +109,32 @@ def read(raw: bytes, count: int, most: int) -> tuple[list[bytes], int | None]:
             "The endpoint's answer is not JSON",
             fix="Is the base URL that of a model server?",
         ) from None
-    items = body.get("data") if isinstance(body, dict) else None
+    items = _in_order(body.get("data") if isinstance(body, dict) else None, count)
+    vectors = [_unit(item.get("embedding"), most) for item in items]
+    if len(set(map(len, vectors))) > 1:
+        raise _misshapen("its vectors differ in length")
+
+    usage = body.get("usage")
+    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    return vectors, tokens if type(tokens) is int and tokens >= 0 else None
+
+
+def _in_order(items: Any, count: int) -> list[dict[str, Any]]:
+    """Return the `count` items of a reply by their index; ModelError for other items."""
     if (
         not isinstance(items, list)
         or len(items) != count
         or not all(isinstance(item, dict) for item in items)
     ):
         raise _misshapen(f"it does not hold {count} vectors")
+
     numbers = [item.get("index", place) for place, item in enumerate(items)]
-    if not all(type(number) is int for number in numbers) or sorted(numbers) != list(
-        range(count)
-    ):
+    if not all(type(number) is int for number in numbers):
         raise _misshapen("its vectors are not numbered")
-    placed = dict(zip(numbers, items, strict=True))
-    vectors = [_unit(placed[place].get("embedding"), most) for place in range(count)]
-    if len(set(map(len, vectors))) > 1:
-        raise _misshapen("its vectors differ in length")
-    usage = body.get("usage")
-    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    return vectors, tokens if type(tokens) is int and tokens >= 0 else None
+    if sorted(numbers) != list(range(count)):
+        raise _misshapen("its vectors are not numbered")
+    by_number = dict(zip(numbers, items, strict=True))
+    return [by_number[number] for number in range(count)]
 
 
 def _unit(numbers: Any, most: int) -> bytes:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from engram.errors import ConfigError, ModelError
 from engram.llm.api_forms import said, status_fault
@@ -191,56 +191,88 @@ def encodable(text: str) -> str:
 
 
 def checked_host(settings: ModelSettings | EmbeddingSettings) -> str:
-    """`host` or `host:port` of the endpoint. Raises ConfigError for an address or key
-    that must not be used.
+    """Return `host` or `host:port` of the endpoint.
+
+    Raises ConfigError for an address or a key that must not be used.
     """
     key, name = settings.api_key, f"{settings.section}.base_url"
-
-    def bad(what: str, fix: str) -> ConfigError:
-        return ConfigError(what, where=settings.section, fix=fix)
-
     if key and not re.fullmatch(r"[!-~]+", key):
-        raise bad(
+        raise _refused(
+            settings,
             "The model's API key holds blanks or characters that no key has",
             "Copy the key again.",
         )
     if settings.base_url is None:
         if not key:
-            raise bad(
+            raise _refused(
+                settings,
                 "The default model endpoint needs an API key",
                 f"Set a key, or {name} to a local server.",
             )
         return urlsplit(DEFAULT_URL).netloc
+
+    url, port = _parsed_url(settings, settings.base_url)
+    host = url.hostname or ""
+    _check_address(settings, url.scheme, host)
+    return f"{host}:{port}" if port else host
+
+
+def _refused(
+    settings: ModelSettings | EmbeddingSettings, fault: str, fix: str
+) -> ConfigError:
+    return ConfigError(fault, where=settings.section, fix=fix)
+
+
+def _parsed_url(
+    settings: ModelSettings | EmbeddingSettings, base_url: str
+) -> tuple[SplitResult, int | None]:
+    """Return the parts of the URL and its port; ConfigError unless it is plain http(s).
+
+    User names, passwords, queries and fragments are refused too.
+    """
+    name = f"{settings.section}.base_url"
+    no_address = _refused(
+        settings, f"{name} is not an address", "Example: http://127.0.0.1:11434/v1"
+    )
     try:
-        url = urlsplit(settings.base_url)
+        url = urlsplit(base_url)
         host, port = url.hostname or "", url.port
     except ValueError:
-        raise bad(
-            f"{name} is not an address", "Example: http://127.0.0.1:11434/v1"
-        ) from None
+        raise no_address from None
     if url.scheme not in {"http", "https"} or not re.fullmatch(r"[a-z0-9.:-]+", host):
-        raise bad(f"{name} is not an address", "Example: http://127.0.0.1:11434/v1")
+        raise no_address
     if url.username or url.password or url.query or url.fragment:
-        raise bad(
+        raise _refused(
+            settings,
             f"{name} holds more than an address",
             "A key belongs in the key file or the environment.",
         )
+    return url, port
+
+
+def _check_address(
+    settings: ModelSettings | EmbeddingSettings, scheme: str, host: str
+) -> None:
+    """Raise ConfigError for a link-local host, and for plain http beyond this machine."""
+    name = f"{settings.section}.base_url"
     address = _address(host)
-    if host.rstrip(".") in _METADATA or (
+    internal = host.rstrip(".") in _METADATA or (
         address and (address.is_link_local or str(address) in _METADATA)
-    ):
-        raise bad(
+    )
+    if internal:
+        raise _refused(
+            settings,
             f"{name} leads to {host}, an address of the machine's own network",
             "Models are not there.",
         )
-    if url.scheme == "http" and not (
-        address.is_loopback if address else host == "localhost"
-    ):
-        raise bad(
+
+    local = address.is_loopback if address else host == "localhost"
+    if scheme == "http" and not local:
+        raise _refused(
+            settings,
             f"{name} is plain http to {host}",
             "Use https; plain http is for this machine only (127.0.0.1).",
         )
-    return f"{host}:{port}" if port else host
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -216,11 +216,38 @@ def observe(given: CliContext) -> int:
     return serve_observe.exit_code(result)
 
 
+class ExportKind(click.ParamType):  # type: ignore[type-arg]
+    """A format of `engram import`; the importers are loaded only when it is used."""
+
+    name = "kind"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the format; raises a usage error for an unknown one."""
+        return self._choice().convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """Return the formats as the help shows them."""
+        return self._choice().get_metavar(param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        """Return the formats that begin with `incomplete`."""
+        return self._choice().shell_complete(ctx, param, incomplete)
+
+    def _choice(self) -> click.Choice[str]:
+        from engram.ingest.importers import KINDS
+
+        return click.Choice(["auto", *KINDS])
+
+
 @tree.command("import")
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--kind",
-    type=click.Choice(["auto", "jsonl", "chatgpt", "claude", "markdown", "locomo"]),
+    type=ExportKind(),
     default="auto",
     help="the format of FILE; detected when not given",
 )

@@ -1,0 +1,159 @@
+"""Read conversations from other programs as turns (row X28).
+
+In: the path of an export. Out: `Turn`s, oldest first within a conversation, and a
+`Problem` for each fault of the text. Start with `read_export`. Each format is one file
+with a function `read` and one row in `IMPORTERS`. Every reader streams at most one
+conversation at a time, and gives each turn the same id on every import.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engram.core.records import Problem, Turn
+from engram.errors import BadRequestError, NotFoundError
+from engram.ingest.importers import (
+    chatgpt,
+    claude,
+    files,
+    jsonl,
+    locomo,
+    markdown,
+    values,
+)
+from engram.vault.template import SETTINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import tzinfo
+    from pathlib import Path
+
+    Reader = Callable[[Path, tzinfo], Iterator[Turn | Problem]]
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """A format: its name, its reader, and the key that marks its conversations.
+
+    `key` is '' for a format that is not recognised by a key of a JSON object.
+    """
+
+    kind: str
+    read: Reader
+    key: str = ""
+
+
+IMPORTERS = (
+    Importer("jsonl", jsonl.read),
+    Importer("chatgpt", chatgpt.read, chatgpt.MARK),
+    Importer("claude", claude.read, claude.MARK),
+    Importer("markdown", markdown.read),
+    Importer("locomo", locomo.read, locomo.MARK),
+)
+KINDS = tuple(importer.kind for importer in IMPORTERS)
+
+_READERS = {importer.kind: importer.read for importer in IMPORTERS}
+_KEYED = {importer.key: importer.read for importer in IMPORTERS if importer.key}
+
+
+def read_export(
+    path: Path, zone: tzinfo, kind: str = "auto"
+) -> Iterator[Turn | Problem]:
+    """Return the turns in `path`; `zone` is for times without an offset (`X28`).
+
+    `auto` looks at the content, not at the name. Raises at once, not on the first
+    turn: NotFoundError if there is nothing at `path`, BadRequestError if the format is
+    not known or the file cannot be read.
+    """
+    if not path.exists():
+        raise NotFoundError("nothing to import", where=str(path))
+    if kind not in {"auto", *KINDS}:
+        raise BadRequestError(
+            f"unknown format {kind!r}", fix=f"Use auto or one of: {', '.join(KINDS)}."
+        )
+    try:
+        read = _detected(path) if kind == "auto" else _READERS[kind]
+        if path.is_file():
+            path.open("rb").close()
+    except files.UNREADABLE as error:
+        raise BadRequestError(
+            f"cannot read the export: {files.reason(error)}",
+            where=str(path),
+            fix="Look whether you may read it, and whether it is whole.",
+        ) from error
+    return read(path, zone)
+
+
+def _detected(path: Path) -> Reader:
+    """Return the reader of the content; BadRequestError if no format matches."""
+    if path.is_dir() and not files.members(path):
+        return _detected_folder(path)
+
+    if path.is_file() and path.suffix.lower() in markdown.SUFFIXES:
+        return markdown.read
+    if _is_plain_file(path) and _begins_with_a_line(path):
+        return jsonl.read
+
+    with closing(files.texts(path)) as texts:
+        elements = (item for name, text in texts for item in files.elements(text, name))
+        return _reader_of(path, next(elements, None))
+
+
+def _detected_folder(path: Path) -> Reader:
+    """Return the reader of a folder of Markdown; BadRequestError for a vault."""
+    if (path / SETTINGS).exists():
+        raise BadRequestError(
+            "this folder is a vault of engram",
+            where=str(path),
+            fix="What is in it is remembered already; to work with it name it with"
+            " --vault.",
+        )
+    if next(markdown.notes(path), None):
+        return markdown.read
+    raise _unknown(path, "a folder without Markdown files or conversations.json")
+
+
+def _reader_of(path: Path, first: Any) -> Reader:
+    """Return the reader of the format whose first element is `first`."""
+    if first is None:
+        raise _unknown(path, "nothing")
+    if isinstance(first, Problem):
+        raise _unknown(
+            path, f"no whole JSON, line {first.line} is broken or breaks off"
+        )
+    if not isinstance(first, dict):
+        raise _unknown(path, f"a JSON list of {type(first).__name__}")
+
+    for key, read in _KEYED.items():
+        if key in first:
+            return read
+    if _is_plain_file(path) and values.first(first, jsonl.TEXT_KEYS) is not None:
+        return jsonl.read_whole
+    keys = ", ".join(sorted(first)[:8]) or "none"
+    raise _unknown(path, f"JSON objects with the keys {keys}")
+
+
+def _is_plain_file(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() != ".zip"
+
+
+def _unknown(path: Path, content: str) -> BadRequestError:
+    return BadRequestError(
+        f"this is no export we know; it holds {content}",
+        where=str(path),
+        fix=f"Give one of these, or name the kind if you are sure: {', '.join(KINDS)}.",
+    )
+
+
+def _begins_with_a_line(path: Path) -> bool:
+    """Return whether the first line is a JSON object that is not a whole export."""
+    with path.open("rb") as file:
+        line = next((line for line in file if line.strip()), b"")
+    try:
+        value = json.loads(line.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and _KEYED.keys().isdisjoint(value)

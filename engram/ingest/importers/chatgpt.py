@@ -1,0 +1,80 @@
+"""ChatGPT exports: `conversations.json`, its folder or the zip."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.core.records import Problem, Turn
+from engram.ingest.importers import files, values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import tzinfo
+    from pathlib import Path
+
+
+MARK = "mapping"
+"""The key by which a conversation of this format is recognised."""
+_HIDDEN = "is_visually_hidden_from_conversation"
+
+
+def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
+    """Yield the turns of the export at `path`, conversation by conversation."""
+    return files.conversations(path, zone, _conversation)
+
+
+def _conversation(
+    talk: dict[str, Any], zone: tzinfo, name: str
+) -> Iterator[Turn | Problem]:
+    """Yield the turns of the current branch: from the root to the current node."""
+    mapping = values.as_object(talk.get("mapping"))
+    session = values.string(values.first(talk, ("conversation_id", "id")))
+    latest = values.time_of(talk.get("create_time"), zone)
+    if not session or latest is None:
+        yield Problem(
+            "no-conversation",
+            f"a conversation without id or time: {values.string(talk.get('title'))!r}",
+            name,
+        )
+        return
+    for node in _branch(mapping, values.string(talk.get("current_node"))):
+        message = values.as_object(mapping[node].get("message"))
+        text = _spoken_text(message)
+        if not text:
+            continue
+        latest = values.time_of(message.get("create_time"), zone) or latest
+        identity = values.string(message.get("id")) or node
+        yield Turn(identity, session, _author(message), text, latest, origin="import")
+
+
+def _spoken_text(message: dict[str, Any]) -> str:
+    """Return the text that user or assistant said; '' for tools and hidden messages."""
+    content = values.as_object(message.get("content"))
+    if _author(message) not in {"user", "assistant"}:
+        return ""
+    if content.get("content_type") not in ("text", "multimodal_text"):
+        return ""
+    if message.get("recipient") not in (None, "all"):
+        return ""
+    if values.as_object(message.get("metadata")).get(_HIDDEN):
+        return ""
+    return values.text_of(content.get("parts"))
+
+
+def _author(message: dict[str, Any]) -> str:
+    return values.string(values.as_object(message.get("author")).get("role"))
+
+
+def _branch(mapping: dict[str, Any], leaf: str) -> list[str]:
+    """Return the nodes from the root to `leaf`, or to the last leaf if it is missing."""
+    if leaf not in mapping:
+        parents = {
+            values.string(values.as_object(node).get("parent"))
+            for node in mapping.values()
+        }
+        leaf = next((node for node in reversed(mapping) if node not in parents), "")
+    branch: dict[str, None] = {}
+    while isinstance(mapping.get(leaf), dict) and leaf not in branch:
+        branch[leaf] = None
+        leaf = values.string(mapping[leaf].get("parent"))
+    return list(reversed(branch))

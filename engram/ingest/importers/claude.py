@@ -1,0 +1,48 @@
+"""Claude exports: `conversations.json`, its folder or the zip."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.core.records import Problem, Turn
+from engram.ingest.importers import files, values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import tzinfo
+    from pathlib import Path
+
+
+MARK = "chat_messages"
+"""The key by which a conversation of this format is recognised."""
+
+
+def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
+    """Yield the turns of the export at `path`, conversation by conversation."""
+    return files.conversations(path, zone, _conversation)
+
+
+def _conversation(
+    talk: dict[str, Any], zone: tzinfo, name: str
+) -> Iterator[Turn | Problem]:
+    """Yield the messages in their order; the text blocks where there are blocks."""
+    session = values.string(talk.get("uuid"))
+    latest = values.time_of(talk.get("created_at"), zone)
+    if not session or latest is None:
+        yield Problem(
+            "no-conversation",
+            f"a conversation without id or time: {values.string(talk.get('name'))!r}",
+            name,
+        )
+        return
+    for message in map(values.as_object, values.as_list(talk.get("chat_messages"))):
+        text = values.text_of(message.get("content")) or values.text_of(
+            message.get("text")
+        )
+        latest = values.time_of(message.get("created_at"), zone) or latest
+        role = values.role_of(message.get("sender"))
+        if text:
+            identity = values.string(message.get("uuid")) or values.made_id(
+                session, role, "", latest.isoformat(), text
+            )
+            yield Turn(identity, session, role, text, latest, origin="import")

@@ -1,0 +1,111 @@
+"""Read the JSON files of an export piece by piece, also inside a folder or a zip."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import IO, TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
+
+from engram.core.records import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from engram.core.records import Turn
+
+
+# zipfile raises RuntimeError for a locked or unknown archive
+UNREADABLE = (OSError, BadZipFile, RuntimeError)
+_CHUNK = 1 << 16
+
+
+def reason(error: Exception) -> str:
+    """Return the message of a read error, without its number and path."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def members(folder: Path) -> list[Path]:
+    """Return the JSON files of an unpacked export."""
+    return sorted(folder.glob("conversations*.json"))
+
+
+def texts(path: Path) -> Generator[tuple[str, IO[str]]]:
+    """Yield name and text of the file, or of `conversations*.json` in a folder or zip."""
+    if path.suffix.lower() == ".zip":
+        with ZipFile(path) as archive:
+            for name in sorted(archive.namelist()):
+                if re.search(r"(?:^|/)conversations[^/]*\.json$", name):
+                    with (
+                        archive.open(name) as raw,
+                        io.TextIOWrapper(raw, "utf-8-sig", "replace") as text,
+                    ):
+                        yield f"{path}/{name}", text
+        return
+    for member in members(path) if path.is_dir() else [path]:
+        with member.open(encoding="utf-8-sig", errors="replace") as text:
+            yield str(member), text
+
+
+def elements(stream: IO[str], name: str) -> Iterator[Any]:
+    """Yield the elements of a JSON list, or the one object.
+
+    Yields a Problem and stops where the JSON is broken or cut off.
+    """
+    decoder, size, line = json.JSONDecoder(), _CHUNK, 1
+    buffer = stream.read(size).lstrip()
+    at = 1
+    if not buffer.startswith("["):
+        buffer, at = f"[{buffer}{stream.read()}]", 1
+    while True:
+        at = _next_element(buffer, at)
+        if buffer.startswith("]", at):
+            return
+        try:
+            value, at = decoder.raw_decode(buffer, at)
+        except (ValueError, RecursionError) as error:
+            more = stream.read(size)
+            if not more:
+                message = f"the JSON breaks off or is broken: {error}"
+                yield Problem(
+                    "not-json", message, name, line + buffer.count("\n", 0, at)
+                )
+                return
+            line += buffer.count("\n", 0, at)
+            buffer, at, size = buffer[at:] + more, 0, 2 * size
+        else:
+            yield value
+            size = _CHUNK
+
+
+def _next_element(buffer: str, at: int) -> int:
+    """Return the position of the next character that is neither blank nor comma."""
+    while at < len(buffer) and (buffer[at].isspace() or buffer[at] == ","):
+        at += 1
+    return at
+
+
+def conversations(
+    path: Path,
+    zone: tzinfo,
+    read: Callable[[dict[str, Any], tzinfo, str], Iterator[Turn | Problem]],
+) -> Iterator[Turn | Problem]:
+    """Yield the turns of each conversation of each file, as `read` converts them."""
+    try:
+        for name, text in texts(path):
+            for item in elements(text, name):
+                if isinstance(item, Problem):
+                    yield item
+                elif isinstance(item, dict):
+                    yield from read(item, zone, name)
+                else:
+                    yield Problem(
+                        "not-an-object",
+                        f"a conversation is wanted, this is {type(item).__name__}",
+                        name,
+                    )
+    except UNREADABLE as error:
+        yield Problem("unreadable", f"cannot read on: {reason(error)}", str(path))

@@ -1,0 +1,100 @@
+"""Plain turns: one JSON object a line, or such objects as a list or alone in a file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from engram.core.records import Problem, Turn
+from engram.ingest.importers import files, values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime, tzinfo
+    from pathlib import Path
+
+
+TEXT_KEYS = ("text", "content")
+_SESSION_KEYS = ("session", "session_id", "conversation", "conversation_id")
+_TIME_KEYS = ("occurred_at", "timestamp", "time", "created_at", "date")
+_SPEAKER_KEYS = ("speaker", "name")
+_ID_KEYS = ("id", "message_id", "uuid")
+_SNIPPET = 60
+
+
+def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
+    """Yield one turn a line of the file at `path`."""
+    return _turns(path, zone, _lines(path))
+
+
+def read_whole(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
+    """Yield the turns of a file that is one JSON list or one object."""
+    return _turns(path, zone, _rows(path))
+
+
+def _turns(
+    path: Path, zone: tzinfo, rows: Iterator[tuple[int, Any]]
+) -> Iterator[Turn | Problem]:
+    """Yield one turn a row.
+
+    A row without a time has the time of the row before it, the first one the file's.
+    """
+    latest = values.modified(path, zone)
+    for number, row in rows:
+        if isinstance(row, Problem):
+            yield row
+            continue
+        turn = _turn(row, path.stem, zone, latest)
+        if isinstance(turn, Turn):
+            latest = turn.occurred_at
+            yield turn
+        else:
+            yield Problem(*turn, str(path), number)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each line with its value, or the Problem with it."""
+    with path.open("rb") as lines:
+        for number, raw in enumerate(lines, start=1):
+            if not raw.strip():
+                continue
+            try:
+                yield number, json.loads(raw.decode("utf-8-sig"))
+            except (ValueError, RecursionError) as error:
+                yield (
+                    number,
+                    Problem(
+                        "not-json", f"not a line of JSON: {error}", str(path), number
+                    ),
+                )
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the elements of the file's list, or its one object, with line number 0."""
+    with path.open(encoding="utf-8-sig", errors="replace") as text:
+        yield from ((0, element) for element in files.elements(text, str(path)))
+
+
+def _turn(
+    row: Any, stem: str, zone: tzinfo, latest: datetime
+) -> Turn | tuple[str, str]:
+    """Return the turn, or the code and message of the fault."""
+    if not isinstance(row, dict):
+        return "not-an-object", f"a JSON object is wanted, this is {type(row).__name__}"
+    text = values.text_of(values.first(row, TEXT_KEYS))
+    if not text:
+        return "no-text", f"no text under {' or '.join(TEXT_KEYS)}"
+    given = values.first(row, _TIME_KEYS)
+    when = latest if given is None else values.time_of(given, zone)
+    if when is None:
+        return "bad-time", f"not a time: {str(given)[:_SNIPPET]!r}"
+    role, speaker = (
+        values.role_of(row.get("role")),
+        values.string(values.first(row, _SPEAKER_KEYS)),
+    )
+    session = values.string(values.first(row, _SESSION_KEYS)) or stem
+    name = values.string(values.first(row, _ID_KEYS)) or values.made_id(
+        session, role, speaker, str(given or ""), text
+    )
+    persona = values.string(row.get("persona")) or None
+    return Turn(name, session, role, text, when, speaker, persona, "import")
