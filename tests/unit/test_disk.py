@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import subprocess
-import sys
 import time
 
 import pytest
@@ -14,12 +12,11 @@ import pytest
 from engram.errors import (
     ConflictError,
     ForbiddenError,
-    LockedError,
     NotFoundError,
     StorageError,
 )
 from engram.vault import disk as vault_disk
-from engram.vault import locks, syscalls
+from engram.vault import syscalls
 from engram.vault.syscalls import Syscalls
 
 SHA_OLD = vault_disk.sha256(b"old\n")
@@ -367,20 +364,3 @@ def test_a_file_that_stood_there_already_is_synced_before_it_counts(note, monkey
     )
     vault_disk.write_new(note, b"old\n")
     assert len(synced) == 3
-
-
-def test_a_second_process_is_refused_with_the_pid_of_the_first(tmp_path):
-    """Until the holder lets go or ends."""
-    path = tmp_path / "lock"
-    program = "import sys; from pathlib import Path; from engram.vault import locks; locks.lock(Path(sys.argv[1]))"
-    held = locks.lock(path)
-    with pytest.raises(LockedError, match=str(os.getpid())):
-        locks.lock(path)
-    assert (
-        b"LockedError"
-        in subprocess.run(
-            [sys.executable, "-c", program, path], capture_output=True, check=False
-        ).stderr
-    )
-    held.release()
-    locks.lock(path).release()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -394,15 +392,3 @@ def test_the_example_of_the_page_for_users_holds(tmp_path):
     names = {}
     exec(page.partition("```python\n")[2].partition("```")[0], names)
     names["test_an_allergy_is_known_a_year_later"](tmp_path)
-
-
-def test_to_import_it_loads_nothing_heavy():
-    script = (
-        "import sys, engram.testing\n"
-        "heavy = {'openai', 'numpy', 'pydantic', 'starlette', 'uvicorn', 'watchdog', 'apscheduler', 'sqlite3', 're2'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"

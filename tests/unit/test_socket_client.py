@@ -4,9 +4,6 @@ other end had.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -210,35 +207,3 @@ def test_nobody_listening_is_told_apart_from_a_daemon_that_is_not_ready(tmp_path
     assert not isinstance(caught.value, socket_client.AbsentError)
     with pytest.raises(socket_client.AbsentError):
         socket_client.call(str(settings.socket), "stats", {})
-
-
-def test_a_recall_through_the_daemon_loads_next_to_nothing(tmp_path):
-    """Neither the command library, the table, the configuration nor any big part of the
-    standard library.
-    """
-    settings = settings_in(tmp_path / "home", tmp_path / "v")
-    script = (
-        "import sys; sys.argv = ['engram', 'recall', 'oat milk', '-k', '3', '--vault', sys.argv[1]]\n"
-        "from engram.serve.cli import main\n"
-        "try: main()\n"
-        "finally: print(sorted({'click', 'typing', 'dataclasses', 'inspect', 'pathlib', 'tomllib', 'http', 'asyncio',"
-        " 'engram.config', 'engram.operations.table', 'engram.serve.commands', 'numpy', 'openai', 'pydantic'}"
-        " & set(sys.modules)))"
-    )
-    answers = FakeAnswers()
-    env = {
-        **os.environ,
-        "ENGRAM_HOME": str(tmp_path / "home"),
-        "HOME": str(tmp_path),
-        "PYTHONPATH": str(ROOT),
-    }
-    with serving(answers, settings):
-        done = subprocess.run(
-            [sys.executable, "-S", "-c", script, str(settings.vault)],
-            env=env,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    assert done.stdout.endswith("[]\n"), done.stdout
-    assert answers.calls == [("recall", {"query": "oat milk", "k": 3})]
