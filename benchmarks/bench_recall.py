@@ -119,7 +119,9 @@ def lexical(case: Any) -> Ranker:
 def asked(index: Bm25Index) -> Ranker:
     def ranked(question: Any) -> list[str]:
         found = index.search(
-            ranking.ask(question.text, instant(question.when)), SearchFilter(), POOL
+            ranking.parse_question(question.text, instant(question.when)),
+            SearchFilter(),
+            POOL,
         )
         return [hit.key for hit in found.hits]
 
@@ -144,10 +146,10 @@ def with_facts(*, merge: bool) -> Retriever:
         def ranked(question: Any) -> list[str]:
             now = instant(question.when)
             found = index.search(
-                ranking.ask(question.text, now), SearchFilter(), POOL
+                ranking.parse_question(question.text, now), SearchFilter(), POOL
             ).hits
             keys = (
-                [slot.key for slot in ranking.merged(found, units, now)]
+                [slot.key for slot in ranking.rank(found, units, now)]
                 if merge
                 else [hit.key for hit in found]
             )

@@ -205,7 +205,7 @@ def searching(settings: Settings, notes: int, size: str) -> Iterator[Row]:
     memory.warm()
     full_text = fts5(settings, memory.index)
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    asked = [ranking.ask(text, now) for text in questions]
+    asked = [ranking.parse_question(text, now) for text in questions]
     where = SearchFilter()
     memory.index.lexical.search(asked[0], where, POOL)
     pairs = [

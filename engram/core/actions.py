@@ -29,11 +29,11 @@ Action = Literal[
 Ruling = Literal["allow", "defer", "deny"]
 Row = dict[str, Any]
 
-GUIDELINES = "state/compression-guidelines.md"
+GUIDELINES_FILE = "state/compression-guidelines.md"
 """What the log of actions suggests, for people and for assistants (`C21`)."""
 
 SOURCES = ("extraction", "consolidation", "replay", "manual", "unknown")
-BIRTHS = frozenset({"create", "store", "review"})
+CREATION_ACTIONS = frozenset({"create", "store", "review"})
 """Actions whose rows say that engram wrote a memory; they stay as long as it is in the
 vault (`X17`).
 """
@@ -69,16 +69,16 @@ class Proposal:
 
     @property
     def row(self) -> Row:
-        """What the log says of it, beside when and of which memory; `told` reads it."""
+        """What the log says of it, beside when and of which memory; `checked_row` reads it."""
         return {"ruling": self.ruling, "eligibility": asdict(self.known)}
 
 
-def proposed(action: Action, known: Eligibility, policy: ActionPolicy) -> Proposal:
+def propose(action: Action, known: Eligibility, policy: ActionPolicy) -> Proposal:
     """The action, ruled on (`C22`)."""
     return Proposal(action, known, *ruling(action, known, policy))
 
 
-def told(row: Row) -> Row:
+def checked_row(row: Row) -> Row:
     """A row of the log as it is shown; what it says of a proposal counts only in its
     strict form (`C22`).
 
@@ -155,7 +155,7 @@ def ruling(
 # -- the log ---------------------------------------------------------------------------
 
 
-def parsed(raw: bytes, most: int) -> list[Row]:
+def parse_log(raw: bytes, most: int) -> list[Row]:
     """The latest rows of the action log without those of runs, which else would change
     what the next run reads.
     """
@@ -342,7 +342,7 @@ _GUIDE = re.compile(
 )
 
 
-def guiding(page: str, policy: ActionPolicy) -> list[str]:
+def clear_guidelines(page: str, policy: ActionPolicy) -> list[str]:
     """The first 5 lines of the guidelines that suggest something with some certainty
     (`C21`).
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.core.policy import BoxPolicy
     from engram.core.records import Fact
 
-TRACE = "trace-"
+TRACE_PREFIX = "trace-"
 
 
 def topics(
@@ -48,18 +48,18 @@ def topics(
     return tuple(name for name, _ in counted.most_common(policy.topics))
 
 
-def overlap(one: Collection[str], other: Collection[str]) -> float:
+def topic_overlap(one: Collection[str], other: Collection[str]) -> float:
     """Jaccard: what two sets of topics have in common, as a share of what either has; 0
     for two empty ones.
 
-    >>> overlap(["anna", "porto"], ["anna", "coffee"])
+    >>> topic_overlap(["anna", "porto"], ["anna", "coffee"])
     0.3333333333333333
     """
     either = {*one, *other}
     return len({*one} & {*other}) / len(either) if either else 0.0
 
 
-def batch(
+def box_of_batch(
     session: str,
     persona: str | None,
     memories: Sequence[Fact],
@@ -80,7 +80,7 @@ def batch(
     return Box(ulid(opened, seed), session, persona, opened, last, about, ids)
 
 
-def append(
+def add_batch(
     box: Box | None, new: Box, policy: BoxPolicy
 ) -> tuple[Box | None, Box | None]:
     """The box that is open after the batch `new`, and the one that it closed (`C31`).
@@ -117,14 +117,14 @@ def seal(box: Box, why: str, at: datetime, policy: BoxPolicy) -> Box:
     )
 
 
-def subjects(box: Box) -> tuple[str, ...]:
+def box_subjects(box: Box) -> tuple[str, ...]:
     """The topics of `box`; where it has none, the name of its conversation is what it
     is about.
     """
     return box.topics or (normalise(box.session),)
 
 
-def weave(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
+def find_trace(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
     """The id of the trace of its persona that a sealed `box` joins; that of a new one
     where none fits (`C32`, `E14`).
 
@@ -134,7 +134,7 @@ def weave(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
     the sorted topics and the persona, so the same subject comes back to it.
     """
     window = timedelta(days=policy.trace_days)
-    own = subjects(box)
+    own = box_subjects(box)
     best = (policy.trace_overlap, datetime.min.replace(tzinfo=UTC), "")
     for trace in traces.values():
         if (
@@ -144,20 +144,23 @@ def weave(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
         ):
             continue
         likeness = max(
-            (overlap(own, known) for _, known in trace.boxes[-policy.trace_boxes :]),
+            (
+                topic_overlap(own, known)
+                for _, known in trace.boxes[-policy.trace_boxes :]
+            ),
             default=0.0,
         )
         best = max(best, (likeness, trace.seen, trace.id))
     seed = [*sorted(own), *filter(None, [box.persona])]
     digest = sha256("\n".join(seed).encode("utf-8", "surrogatepass")).hexdigest()
-    return best[2] or f"{TRACE}{digest[:8]}"
+    return best[2] or f"{TRACE_PREFIX}{digest[:8]}"
 
 
-def threaded(trace: Trace | None, trace_id: str, name: str, box: Box) -> Trace:
+def add_to_trace(trace: Trace | None, trace_id: str, name: str, box: Box) -> Trace:
     """`trace`, or a new one, with the sealed `box` in it under `name`, which begins
     with its date; oldest first.
     """
-    own = subjects(box)
+    own = box_subjects(box)
     seen = box.sealed or box.last
     trace = trace or Trace(trace_id, own[0], seen, persona=box.persona)
     if any(known == name for known, _ in trace.boxes):
@@ -181,7 +184,7 @@ def _ended(box: Box, new: Box, policy: BoxPolicy) -> str:
     if (
         box.topics
         and {*new.topics} - {*box.topics}
-        and overlap(box.topics, new.topics) < policy.overlap
+        and topic_overlap(box.topics, new.topics) < policy.overlap
     ):
         return "topic_shift"
     return (

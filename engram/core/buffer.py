@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingTurn:
     """A turn that is on disk but not distilled yet: its journal number, place, signal
     and arrival.
 
@@ -30,7 +30,9 @@ class Waiting:
     left_over: bool = False
 
 
-def due(waiting: Sequence[Waiting], now: datetime, policy: BufferPolicy) -> str | None:
+def flush_reason(
+    waiting: Sequence[WaitingTurn], now: datetime, policy: BufferPolicy
+) -> str | None:
     """Why the waiting turns of one session are to be distilled now, or None to keep
     them (`C2`).
 
@@ -44,11 +46,11 @@ def due(waiting: Sequence[Waiting], now: datetime, policy: BufferPolicy) -> str 
         return "high signal"
     if len(waiting) >= policy.turns:
         return f"{policy.turns} turns"
-    if now >= due_at(waiting, policy):
+    if now >= flush_time(waiting, policy):
         return f"{policy.minutes:g} minutes"
     return None
 
 
-def due_at(waiting: Sequence[Waiting], policy: BufferPolicy) -> datetime:
+def flush_time(waiting: Sequence[WaitingTurn], policy: BufferPolicy) -> datetime:
     """When the oldest of the waiting turns will have waited `minutes`."""
     return min(item.since for item in waiting) + timedelta(minutes=policy.minutes)

@@ -17,7 +17,7 @@ from engram.core.language.permanent_attributes import permanent_attribute
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from engram.core.policy import ExtractionPolicy, ImportancePolicy, LadderPolicy
+    from engram.core.policy import DedupPolicy, ExtractionPolicy, ImportancePolicy
     from engram.core.records import Interval
 
 
@@ -280,7 +280,7 @@ def artifact_of(category: str) -> str:
     return category_of(category).artifact or PLAIN
 
 
-def is_artifact(category: str, confidence: float, policy: LadderPolicy) -> bool:
+def is_artifact(category: str, confidence: float, policy: DedupPolicy) -> bool:
     """Whether the very words are worth keeping: a decision, correction, principle or
     commitment, from .8 (`C9`).
     """

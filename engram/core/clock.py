@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClockReading:
     """A look at two clocks: the one on the wall, and one that only runs (seconds, also
     while the machine sleeps).
     """
@@ -24,7 +24,7 @@ class Reading:
     steady: float
 
 
-def clock_doubt(readings: Sequence[Reading], policy: Policy) -> str | None:
+def clock_doubt(readings: Sequence[ClockReading], policy: Policy) -> str | None:
     """Why the clock cannot be trusted to fade, expire or archive anything, or None
     (design of the vault).
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Turn
 
 
-def contained(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) -> str:
+def containment_reason(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) -> str:
     """Why `fact`, which rests on the words `quote` of `turn`, waits in review, or ''
     (`X27`).
 

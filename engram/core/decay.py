@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.classify import tier_of
-from engram.core.lifecycle import begun, layer_of
+from engram.core.lifecycle import fading_start, layer_of
 from engram.core.policy.lifecycle import CURVES
 from engram.core.records import Vitals
 
@@ -40,7 +40,7 @@ class FadingLaw:
     it and what speeds it up.
 
     `clock` is the last access or, before the first, the last evidence
-    (`lifecycle.begun`, reinforced, edited); the anchor of salience; or the later of
+    (`lifecycle.fading_start`, reinforced, edited); the anchor of salience; or the later of
     access and evidence: a use is evidence too. Only the `layers` named fade, without a
     name all. A `chosen` curve is the policy's, else it halves.
     """
@@ -104,7 +104,7 @@ def half_life(
     return base * _strength(row, usage, limits) / doubt
 
 
-def remaining(
+def remaining_share(
     law: str, fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 ) -> float:
     """`R(t) = curve(t / H)`, 0–1, never rising with `now`; 1 before the anchor, or
@@ -160,7 +160,7 @@ def _doubt(
 
 
 def _since(row: FadingLaw, fact: Fact, usage: Usage) -> datetime | None:
-    evidence = _later(begun(fact, usage), usage.evidence_at)
+    evidence = _later(fading_start(fact, usage), usage.evidence_at)
     if row.clock == "touch":
         return _later(usage.last_access, evidence)
     return (
@@ -194,7 +194,9 @@ def effective_confidence(
 
     .6, never touched again, is below .10 after 77.5 days and below .05 after 107.5.
     """
-    return fact.confidence * remaining("confidence", fact, usage, now, 1.0, policy)
+    return fact.confidence * remaining_share(
+        "confidence", fact, usage, now, 1.0, policy
+    )
 
 
 def salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
@@ -208,7 +210,7 @@ def salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
     return (
         1.0
         if fact.pinned
-        else usage.salience * remaining("salience", fact, usage, now, 1.0, policy)
+        else usage.salience * remaining_share("salience", fact, usage, now, 1.0, policy)
     )
 
 
@@ -223,10 +225,10 @@ def retention(
     """
     limits = policy.decay
     use = min(limits.most_use, limits.use * math.log1p(usage.access))
-    return min(1.0, remaining("retention", fact, usage, now, trust, policy) + use)
+    return min(1.0, remaining_share("retention", fact, usage, now, trust, policy) + use)
 
 
-def inputs(
+def heat_inputs(
     fact: Fact, usage: Usage, now: datetime, policy: Policy, feedback: float = 0.0
 ) -> tuple[float, float, float, float, float]:
     """Confidence, access, recency, importance and feedback, each 0–1, as heat and tiers
@@ -250,13 +252,13 @@ def inputs(
     )
 
 
-def heat(
+def heat_score(
     fact: Fact, usage: Usage, now: datetime, policy: Policy, feedback: float = 0.0
 ) -> float:
     """`.25·confidence + .30·access + .20·recency + .15·importance + .10·feedback`, 0–1
     (`C26`).
 
-    .20 less for what a person disputes. `inputs` says what goes in.
+    .20 less for what a person disputes. `heat_inputs` says what goes in.
     """
     limits = policy.decay
     weights = (
@@ -266,13 +268,15 @@ def heat(
         limits.heat_importance,
         limits.heat_feedback,
     )
-    worth = math.fsum(map(mul, weights, inputs(fact, usage, now, policy, feedback)))
+    worth = math.fsum(
+        map(mul, weights, heat_inputs(fact, usage, now, policy, feedback))
+    )
     return max(
         0.0, worth - (limits.heat_disputed if fact.verification == "disputed" else 0.0)
     )
 
 
-def decay(
+def decay_score(
     fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 ) -> float:
     """`1 − retention`, 0–1 (`C26`); of what lasts `1 − ½^(days / (30·stability))` since
@@ -296,7 +300,7 @@ def _decay(
     return 1 - (
         retained
         if layer_of(fact) in _PASSING
-        else remaining("rest", fact, usage, now, trust, policy)
+        else remaining_share("rest", fact, usage, now, trust, policy)
     )
 
 
@@ -320,14 +324,14 @@ def vitals(
         salience=salience(fact, usage, now, policy),
         retention=retained,
         decay=_decay(fact, usage, now, trust, policy, retained),
-        heat=heat(fact, usage, now, policy, feedback),
+        heat=heat_score(fact, usage, now, policy, feedback),
     )
 
 
 # -- what use makes of it --------------------------------------------------------------
 
 
-def recalled(
+def after_recall(
     fact: Fact, usage: Usage, now: datetime, relevance: float, policy: Policy
 ) -> Usage:
     """The use after a recall at `now` (rows A19, B2, B3, B7); `relevance` 0–1 within
@@ -337,7 +341,7 @@ def recalled(
     worth now + .05 + .05·relevance, at most 1, from .5 at least where it comes from the
     archive; anchored at `now`, or where it was if that is later.
     """
-    limits, held = policy.decay, anchored(fact, usage, now, policy)
+    limits, held = policy.decay, anchor_salience(fact, usage, now, policy)
     worth = (
         max(held.salience, limits.revival)
         if fact.status == "archived"
@@ -360,7 +364,7 @@ def recalled(
     )
 
 
-def anchored(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> Usage:
+def anchor_salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> Usage:
     """The use with salience as it is worth now, anchored at `now`, or where it was if
     that is later.
 
@@ -371,14 +375,14 @@ def anchored(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> Usage:
     return replace(usage, salience=salience(fact, usage, now, policy), salience_at=at)
 
 
-def confirmed(usage: Usage, now: datetime) -> Usage:
+def after_confirmation(usage: Usage, now: datetime) -> Usage:
     """The use after the same statement was heard again (`C17`): confirmations + 1, and
     new evidence.
     """
-    return replace(attested(usage, now), confirmations=usage.confirmations + 1)
+    return replace(after_evidence(usage, now), confirmations=usage.confirmations + 1)
 
 
-def attested(usage: Usage, when: datetime) -> Usage:
+def after_evidence(usage: Usage, when: datetime) -> Usage:
     """The use with evidence of `when`, unless there is later one (`A8`): confidence
     fades from then on.
     """

@@ -1,9 +1,9 @@
 """The rungs of the write ladder: what a new statement does to what is known, with the
 reason (model §3).
 
-`judge` gives the cheap rungs their word; what it lets pass is compared with its
-neighbours by `relate`; `decide` says what follows. All three are pure: the shell
-searches, asks a model where the verdict is `judge`, and writes.
+`check` gives the cheap rungs their word; what it lets pass is compared with its
+neighbours by `compare`; `decide` says what follows. All three are pure: the shell
+searches, asks a model where the verdict is `check`, and writes.
 
     verdict = judge(...)
     if verdict.action == "create":
@@ -23,20 +23,20 @@ from engram.core.text import is_ulid
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.core.policy import LadderPolicy, SimilarityPolicy
+    from engram.core.policy import DedupPolicy, SimilarityPolicy
     from engram.core.records import Fact
 
 Action = Literal["create", "confirm", "skip", "review", "reinforce", "judge"]
-COMPARED = "state/compared.json"
+JUDGEMENTS_FILE = "state/compared.json"
 """What a model said of pairs of statements: as true after a run is taken back as
 before.
 """
 
 RelationKind = Literal["same", "contradicts", "independent"]
-Deed = Literal[
+EffectAction = Literal[
     "confirm", "reinforce", "rewrite", "weaken", "invalidate", "supersede", "ask"
 ]
-Place = Literal["active", "review", "superseded", ""]
+Destination = Literal["active", "review", "superseded", ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +103,12 @@ class Effect:
     """What happens to a fact that is known already.
 
     confirm: logged, no file changes. reinforce: `confidence`, evidence added. rewrite:
-    the same in newer words (`united`), the old ones under History. weaken:
+    the same in newer words (`merge`), the old ones under History. weaken:
     `confidence`, linked both ways. invalidate, supersede: that status, `valid_until`,
     linked both ways; `bury` sets a tombstone on the old statement. ask: a review case.
     """
 
-    deed: Deed
+    deed: EffectAction
     fact: Fact
     why: str
     confidence: float | None = None
@@ -121,7 +121,7 @@ class Decision:
     and what else changes.
     """
 
-    place: Place
+    place: Destination
     why: str
     effects: tuple[Effect, ...] = ()
     by: str = ""
@@ -134,7 +134,7 @@ class Decision:
         )
 
 
-def judge(
+def check(
     *, trivial: bool, grounded: bool, already: bool, twin: str | None, buried: bool
 ) -> Verdict:
     """The first rung that decides: already filed, trivial, ungrounded, hash twin,
@@ -158,7 +158,7 @@ def judge(
     return Verdict("create", "new")
 
 
-def relate(
+def compare(
     neighbours: Sequence[Neighbour],
     cuts: SimilarityPolicy,
     *,
@@ -206,10 +206,10 @@ def relate(
 def decide(
     verdict: Verdict,
     claim: Evidence,
-    policy: LadderPolicy,
+    policy: DedupPolicy,
     judgement: Judgement | None = None,
 ) -> Decision:
-    """What follows from the verdict of `relate`, and from the model's where that was
+    """What follows from the verdict of `compare`, and from the model's where that was
     asked for (`A8`–`A11`, `C33`).
 
     A judgement that is missing, or names nothing that was shown, is independent.
@@ -246,7 +246,7 @@ def decide(
 def _agreed(
     met: Neighbour,
     claim: Evidence,
-    policy: LadderPolicy,
+    policy: DedupPolicy,
     why: str,
     *,
     newer: bool = False,
@@ -255,14 +255,14 @@ def _agreed(
     stay as they are (`A8`, `X23`).
     """
     fact = met.fact
-    if is_held(fact) or claim.source in (fact.source, *fact.also):
+    if is_user_backed(fact) or claim.source in (fact.source, *fact.also):
         return Effect("confirm", fact, why)
-    raised = reinforced(fact.confidence, policy)
+    raised = reinforced_confidence(fact.confidence, policy)
     rewrite = newer and claim.own and not _may_not(fact, claim) and not is_event(fact)
     return Effect("rewrite" if rewrite else "reinforce", fact, why, raised)
 
 
-def _contradicted(met: Neighbour, claim: Evidence, policy: LadderPolicy) -> Decision:
+def _contradicted(met: Neighbour, claim: Evidence, policy: DedupPolicy) -> Decision:
     """A contradiction: the first of these that holds decides.
 
     An event stays, for what happened has happened (`C33`); older evidence changes
@@ -277,16 +277,20 @@ def _contradicted(met: Neighbour, claim: Evidence, policy: LadderPolicy) -> Deci
         return Decision("superseded", "something younger is known", by=fact.id)
     if barred := (claim.barred or {}).get(fact.id):
         return Decision("review", barred, (Effect("ask", fact, why),))
-    if is_held(fact):
+    if is_user_backed(fact):
         return Decision(
             "active", "a person stands by the old one", (Effect("ask", fact, why),)
         )
-    weakens = not claim.correction and episodes(fact) >= policy.episodes
+    weakens = not claim.correction and session_count(fact) >= policy.episodes
     if weakens:
         return Decision(
             "active",
             why,
-            (Effect("weaken", fact, why, weakened(fact.confidence, policy)),),
+            (
+                Effect(
+                    "weaken", fact, why, weakened_confidence(fact.confidence, policy)
+                ),
+            ),
         )
     if claim.left <= 0:
         return Decision(
@@ -320,7 +324,7 @@ def _may_not(fact: Fact, claim: Evidence) -> str:
     )
 
 
-def is_held(fact: Fact) -> bool:
+def is_user_backed(fact: Fact) -> bool:
     """Whether a person stands by a fact, so that the ladder never changes it (`X23`):
     written, confirmed or pinned.
     """
@@ -340,19 +344,19 @@ def is_event(fact: Fact) -> bool:
     )
 
 
-def episodes(fact: Fact) -> int:
+def session_count(fact: Fact) -> int:
     """How many conversations a fact rests on: the session files among its evidence
     (`A10`).
     """
     return len({key.partition("#")[0] for key in (fact.source, *fact.also) if key})
 
 
-def reinforced(confidence: float, policy: LadderPolicy) -> float:
+def reinforced_confidence(confidence: float, policy: DedupPolicy) -> float:
     """Confidence after hearing it again, `min(1, c + .1)` (`A8`)."""
     return min(1.0, round(confidence + policy.gain, 4))
 
 
-def weakened(confidence: float, policy: LadderPolicy) -> float:
+def weakened_confidence(confidence: float, policy: DedupPolicy) -> float:
     """Confidence after a contradiction, `max(.1, c − .2)` (`A10`); never more than it
     was.
     """
@@ -401,7 +405,7 @@ def _gained(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...] | No
     )
 
 
-def united(old: Fact, new: Fact) -> Fact:
+def merge(old: Fact, new: Fact) -> Fact:
     """`old` in the words of `new`, with the evidence, names and tags of both and the
     higher importance (model §3).
     """

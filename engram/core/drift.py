@@ -62,7 +62,7 @@ class DriftFinding:
     why: str
 
 
-def claims(text: str) -> list[PathClaim]:
+def find_claims(text: str) -> list[PathClaim]:
     """What a text claims of a file system (`D10`); addresses of the web and templates
     are none.
     """
@@ -81,7 +81,7 @@ def claims(text: str) -> list[PathClaim]:
     return list(dict.fromkeys(found))
 
 
-def check(
+def check_claim(
     claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
 ) -> DriftFinding | None:
     """Why a claim does not hold below `roots`, or None: it does, or nobody can tell

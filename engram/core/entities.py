@@ -31,7 +31,7 @@ OWNER = "owner"
 ALIAS = "alias"
 """The relation that gives an entity another name, by which it is known from then on."""
 
-SINGLE = frozenset(
+EXCLUSIVE_RELATIONS = frozenset(
     {
         "works_at",
         "lives_in",
@@ -47,7 +47,7 @@ SINGLE = frozenset(
 )
 """Relations that hold to one at a time: a new one ends the old (row B1)."""
 
-COUPLE = frozenset(
+COUPLE_RELATIONS = frozenset(
     {"partner", "spouse", "husband", "wife", "fiance", "girlfriend", "boyfriend"}
 )
 """Relations that end together, whatever the two were called and by whom: `we broke up`.
@@ -82,7 +82,7 @@ _ORG = re.compile(
 
 
 @lru_cache(8192)
-def key(name: str) -> str:
+def name_key(name: str) -> str:
     """The form in which two writings of one name are equal (`C13`, `E2`): lower case,
     all else than words to `_`.
 
@@ -90,7 +90,7 @@ def key(name: str) -> str:
     people, and so may `Müller, Anna`, until a person says by an alias that they are
     one. `+` and `#` stay, so C, C++ and C# are three.
 
-    >>> key("Anna  Müller"), key("ANNA-MÜLLER"), key("John O'Doe")
+    >>> name_key("Anna  Müller"), name_key("ANNA-MÜLLER"), name_key("John O'Doe")
     ('anna_müller', 'anna_müller', 'john_o_doe')
     """
     plain = normalise(name)
@@ -98,20 +98,20 @@ def key(name: str) -> str:
     return "_".join("".join(signs).split()) or plain
 
 
-def ref(entity_type: str, name: str) -> str:
+def entity_ref(entity_type: str, name: str) -> str:
     """`<type>:<slug>`, by which edges and slots name an entity (`E2`).
 
-    >>> ref("person", "John Doe")
+    >>> entity_ref("person", "John Doe")
     'person:john_doe'
     """
-    return f"{entity_type}:{key(name)}"
+    return f"{entity_type}:{name_key(name)}"
 
 
 def is_owner(name: str) -> bool:
     """Whether `name` only says that the owner of the memory is meant: `the user`,
     `owner`, `me` (`A20`).
     """
-    return key(name) in _OWNERS
+    return name_key(name) in _OWNERS
 
 
 class EntityNames:
@@ -132,27 +132,31 @@ class EntityNames:
         """Take in the entity at `place`, instead of what stood there."""
         self.drop(place)
         self._held[place] = entity
-        self._names[key(entity.name)].add(place)
+        self._names[name_key(entity.name)].add(place)
         for alias in entity.aliases:
-            self._aliases[key(alias)].add(place)
+            self._aliases[name_key(alias)].add(place)
 
     def drop(self, place: str) -> None:
         """Forget the entity at `place`, if there is one."""
         entity = self._held.pop(place, None)
         if entity is not None:
-            self._names[key(entity.name)].discard(place)
+            self._names[name_key(entity.name)].discard(place)
             for alias in entity.aliases:
-                self._aliases[key(alias)].discard(place)
+                self._aliases[name_key(alias)].discard(place)
 
     def called(self, name: str) -> list[Entity]:
         """All whose own name this is."""
-        return [self._held[place] for place in sorted(self._names.get(key(name), ()))]
+        return [
+            self._held[place] for place in sorted(self._names.get(name_key(name), ()))
+        ]
 
     def one(self, name: str) -> Entity | None:
         """The one entity that goes by `name`, or None where there is none or more than
         one. Safe from any thread.
         """
-        places = tuple(self._names.get(key(name)) or self._aliases.get(key(name)) or ())
+        places = tuple(
+            self._names.get(name_key(name)) or self._aliases.get(name_key(name)) or ()
+        )
         return self._held.get(places[0]) if len(places) == 1 else None
 
     def all(self) -> tuple[Entity, ...]:
@@ -160,7 +164,7 @@ class EntityNames:
         return tuple(entity for _, entity in sorted(self._held.items()))
 
 
-def known(name: str, entities: Iterable[Entity]) -> Entity | None:
+def find_entity(name: str, entities: Iterable[Entity]) -> Entity | None:
     """The one of `entities` that goes by `name` or has it as an alias, or None
     (`EntityNames`).
     """
@@ -170,7 +174,7 @@ def known(name: str, entities: Iterable[Entity]) -> Entity | None:
     return names.one(name)
 
 
-def kind_of(name: str, hint: str = "") -> str:
+def entity_type_of(name: str, hint: str = "") -> str:
     """What type of entity `name` is (`B1`): the hint if it is a type, an organisation
     by its form, else a concept.
 
@@ -178,7 +182,7 @@ def kind_of(name: str, hint: str = "") -> str:
     more from a name alone would be wrong too often; a person moves the note or sets its
     type.
 
-    >>> kind_of("University of Porto"), kind_of("Anna"), kind_of("Anna", "person")
+    >>> entity_type_of("University of Porto"), entity_type_of("Anna"), entity_type_of("Anna", "person")
     ('org', 'concept', 'person')
     """
     if hint in ENTITY_TYPES:
@@ -186,11 +190,11 @@ def kind_of(name: str, hint: str = "") -> str:
     return "org" if _ORG.search(" ".join(name.split())) else "concept"
 
 
-def label(words_of_it: str) -> str:
+def relation_label(words_of_it: str) -> str:
     """The type of a relation as one word: lower case, all else than letters and digits
     to `_`; '' if none is left.
 
-    >>> label("Works at")
+    >>> relation_label("Works at")
     'works_at'
     """
     return (
@@ -200,7 +204,7 @@ def label(words_of_it: str) -> str:
     )
 
 
-def slot(
+def slot_key(
     category: str, entity_type: str, primary: str, tags: Sequence[str] = ()
 ) -> str:
     """`type|entityType|primaryRef|factType`, a key to compare memories under, never
@@ -209,16 +213,16 @@ def slot(
     `primary` is the ref of the first entity, '' for the owner; type is profile, people
     or project.
 
-    >>> slot("preference", "person", "person:anna")
+    >>> slot_key("preference", "person", "person:anna")
     'people|person|person:anna|preference'
     """
     kind = next((tag for tag in _FACTS if tag in tags), category_of(category).slot)
-    if not primary or primary == ref("person", OWNER):
-        return f"profile|person|{ref('person', OWNER)}|{kind}"
+    if not primary or primary == entity_ref("person", OWNER):
+        return f"profile|person|{entity_ref('person', OWNER)}|{kind}"
     return f"{_AREAS.get(entity_type, 'people')}|{entity_type}|{primary}|{kind}".lower()
 
 
-def subject_match(query_words: Sequence[str], names: Iterable[str]) -> bool:
+def names_subject(query_words: Sequence[str], names: Iterable[str]) -> bool:
     """Whether the query names the subject, by a name or an alias (`A20`).
 
     `query_words` are the query's `words`, which have lost their possessive 's. The
@@ -230,7 +234,9 @@ def subject_match(query_words: Sequence[str], names: Iterable[str]) -> bool:
     )
 
 
-def expiry(lifetime: str, said: datetime, policy: ExtractionPolicy) -> datetime | None:
+def lifetime_end(
+    lifetime: str, said: datetime, policy: ExtractionPolicy
+) -> datetime | None:
     """When a memory ends that is said to hold for a week, a month or a year: 7, 30, 365
     days on (`B19`); else None.
     """
@@ -242,7 +248,7 @@ def expiry(lifetime: str, said: datetime, policy: ExtractionPolicy) -> datetime 
     return said + timedelta(days=days[lifetime]) if lifetime in days else None
 
 
-def is_dirty(
+def outdated_reason(
     described: datetime | None, told: Iterable[datetime], edited: datetime | None = None
 ) -> str | None:
     """Why the description of an entity, written at `described`, is out of date, or None

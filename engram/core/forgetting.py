@@ -1,7 +1,7 @@
 """What a person had forgotten, and what of a text may still be handed out (rows A26,
 X8; model §0.11).
 
-`Forgotten` is made from the rows of `state/tombstones.jsonl`. It cuts sentences out of
+`TombstoneSet` is made from the rows of `state/tombstones.jsonl`. It cuts sentences out of
 texts when they are handed out, and tells the writer which statements to leave out.
 Files are never rewritten for it. The rule:
 
@@ -36,13 +36,13 @@ from engram.core.text import content_hash
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-CUT = "[…]"
+OMISSION = "[…]"
 """What stands in the place of sentences that are hidden."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class Utterance:
     """When words were said, in which turn (its key, '' for none), and whether by the
     user in the chat (`own`).
 
@@ -59,7 +59,7 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Stone:
+class Tombstone:
     """One thing that was forgotten at `at`: what it says, or its very words (`exact`:
     content hashes of sentences).
 
@@ -79,7 +79,7 @@ class Stone:
     turns: bool = False
     whole: str = ""
 
-    def holds(self, said: Spoken) -> bool:
+    def holds(self, said: Utterance) -> bool:
         """Whether it hides words that were said like this."""
         if said.key and said.key in self.anew:
             return False
@@ -93,14 +93,14 @@ class Stone:
         )
 
 
-def stones(rows: Iterable[Mapping[str, object]]) -> tuple[Stone, ...]:
+def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ...]:
     """The tombstones that stand, from their rows in any order of writing; rows of
     another form are passed over.
 
     A row with `restored` takes the earlier ones of its memory and hash back, one with
     `lifted` (a turn's key) says that the user said it anew.
     """
-    found: dict[tuple[str, str, str], Stone] = {}
+    found: dict[tuple[str, str, str], Tombstone] = {}
     for row in rows:
         memory, digest, within = (
             str(row.get(name) or "") for name in ("memory", "hash", "in")
@@ -120,7 +120,7 @@ def stones(rows: Iterable[Mapping[str, object]]) -> tuple[Stone, ...]:
             )
             exact = frozenset(map(str, cut)) if isinstance(cut, list) else frozenset()
             turns, whole = row.get("only") == "turns", str(row.get("for") or memory)
-            found[name] = Stone(
+            found[name] = Tombstone(
                 memory, digest, at, known, exact, within, turns=turns, whole=whole
             )
     return tuple(found.values())
@@ -134,7 +134,7 @@ def _time(value: object) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def row(text: str) -> dict[str, object]:
+def tombstone_row(text: str) -> dict[str, object]:
     """What a tombstone keeps of forgotten words: their gists, and the hashes of
     sentences that have none.
     """
@@ -144,17 +144,17 @@ def row(text: str) -> dict[str, object]:
     return {"says": [one.row() for one in known]} | ({"cut": bare} if bare else {})
 
 
-class Forgotten:
+class TombstoneSet:
     """The tombstones that stand, compiled once; asking is safe from any thread. Empty,
     it costs nothing.
     """
 
-    def __init__(self, known: Sequence[Stone] = ()) -> None:
+    def __init__(self, known: Sequence[Tombstone] = ()) -> None:
         self.stones = tuple(known)
-        self._by_word: defaultdict[str, list[tuple[Stone, Fingerprint]]] = defaultdict(
-            list
+        self._by_word: defaultdict[str, list[tuple[Tombstone, Fingerprint]]] = (
+            defaultdict(list)
         )
-        self._exact: defaultdict[str, list[Stone]] = defaultdict(list)
+        self._exact: defaultdict[str, list[Tombstone]] = defaultdict(list)
         self._within = frozenset(stone.within for stone in self.stones if stone.within)
         self._bare = any(stone.exact and not stone.within for stone in self.stones)
         for stone in self.stones:
@@ -167,24 +167,24 @@ class Forgotten:
     def __bool__(self) -> bool:
         return bool(self.stones)
 
-    def of(self, memory: str) -> list[Stone]:
+    def of(self, memory: str) -> list[Tombstone]:
         """The tombstones that stand because `memory` was forgotten, its own and those
         set along with it.
         """
         return [stone for stone in self.stones if memory in {stone.whole, stone.memory}]
 
-    def met(self, sentence: str, said: Spoken) -> list[Stone]:
+    def met(self, sentence: str, said: Utterance) -> list[Tombstone]:
         """The tombstones that hide this sentence, said like this."""
         return [
             stone for stone in self._said_by(sentence, said.key) if stone.holds(said)
         ]
 
-    def hides(self, text: str, said: Spoken) -> bool:
+    def hides(self, text: str, said: Utterance) -> bool:
         """Whether any sentence of `text` is hidden."""
         return self.shown(text, said) != text
 
-    def shown(self, text: str, said: Spoken) -> str:
-        """`text` with `CUT` for each run of hidden sentences; '' where nothing is left,
+    def shown(self, text: str, said: Utterance) -> str:
+        """`text` with `OMISSION` for each run of hidden sentences; '' where nothing is left,
         itself where none is hidden.
         """
         if not self.stones or not self._may(text, said.key):
@@ -200,17 +200,19 @@ class Forgotten:
         for start, end in spans:
             if between := text[done:start].strip(" \t"):
                 kept.append(between)
-            if not kept or kept[-1] != CUT:
-                kept.append(CUT)
+            if not kept or kept[-1] != OMISSION:
+                kept.append(OMISSION)
             done = end
         kept += filter(None, [text[done:].strip(" \t")])
         return (
             ""
-            if not any(part.strip(_NOTHING) for part in kept if part != CUT)
+            if not any(part.strip(_NOTHING) for part in kept if part != OMISSION)
             else " ".join(kept)
         )
 
-    def anew(self, text: str, said: Spoken, *, asked: bool = False) -> list[Stone]:
+    def anew(
+        self, text: str, said: Utterance, *, asked: bool = False
+    ) -> list[Tombstone]:
         """The tombstones that the user lifts with these words: they state it after they
         had it forgotten.
 
@@ -225,7 +227,7 @@ class Forgotten:
             or not self._may(text, said.key)
         ):
             return []
-        found: dict[tuple[str, str, str], Stone] = {}
+        found: dict[tuple[str, str, str], Tombstone] = {}
         for start, end in reversed(parts(text)):
             text = text[:start] + "\n" + text[end:]
         for start, end in sentences(text):
@@ -253,7 +255,7 @@ class Forgotten:
             for _, one in self._by_word[word]
         )
 
-    def _across(self, text: str, said: Spoken) -> str:
+    def _across(self, text: str, said: Utterance) -> str:
         """A text without a full stop may be a single statement over several lines."""
         one = " ".join(text.split())
         return (
@@ -262,7 +264,7 @@ class Forgotten:
             else text
         )
 
-    def _said_by(self, sentence: str, key: str) -> Iterator[Stone]:
+    def _said_by(self, sentence: str, key: str) -> Iterator[Tombstone]:
         """The tombstones, each once, that say what this sentence says; whether they
         hide it is not asked.
         """

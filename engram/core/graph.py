@@ -2,7 +2,7 @@
 B1, C34).
 
 An edge's confidence is anchored: it is stored with the time it was last seen and read
-through `effective`; nothing is ever decayed in place.
+through `edge_confidence`; nothing is ever decayed in place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.core.policy import LinkPolicy
     from engram.core.records import Fact
 
-THREAD = "#^"
+SESSION_PREFIX = "#^"
 """What the name of a conversation's strand begins with; no link holds it."""
 
 _DAY = 86400.0
@@ -63,7 +63,7 @@ as fast.
 """
 
 
-def links(
+def similarity_edges(
     memory: str,
     neighbours: Iterable[tuple[str, float]],
     now: datetime,
@@ -90,11 +90,11 @@ def links(
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeStrand:
+class Position:
     """A row of memories on which one has its place `at`: those about an entity, or
     those of a conversation.
 
-    `name` is the entity's or begins with `THREAD`; `cause` says that the memory before
+    `name` is the entity's or begins with `SESSION_PREFIX`; `cause` says that the memory before
     it led to this one.
     """
 
@@ -103,7 +103,7 @@ class EdgeStrand:
     cause: bool = False
 
 
-def strands(fact: Fact) -> tuple[EdgeStrand, ...]:
+def positions(fact: Fact) -> tuple[Position, ...]:
     """The rows in which a memory stands (`C34`): by time for each entity, by turn in
     its conversation.
 
@@ -113,12 +113,12 @@ def strands(fact: Fact) -> tuple[EdgeStrand, ...]:
     statement says so in words.
     """
     when = fact.created.timestamp() if fact.created else 0.0
-    about = tuple(EdgeStrand(name, when) for name in dict.fromkeys(fact.about))
+    about = tuple(Position(name, when) for name in dict.fromkeys(fact.about))
     note, turn, block = fact.source.partition("#^t")
     if not turn or _NO_TALK.search(note):
         return about
     place = float(block) if block.isdecimal() else 0.0
-    return (*about, EdgeStrand(f"{THREAD}{note}", place, _tells_cause(fact.text)))
+    return (*about, Position(f"{SESSION_PREFIX}{note}", place, _tells_cause(fact.text)))
 
 
 def _tells_cause(text: str) -> bool:
@@ -130,19 +130,23 @@ def _tells_cause(text: str) -> bool:
     )
 
 
-def reach(name: str, policy: LinkPolicy) -> int:
+def lookback(name: str, policy: LinkPolicy) -> int:
     """To how many before it a memory is tied on a strand of this name (`C34`)."""
-    return 1 if name.startswith(THREAD) else policy.siblings
+    return 1 if name.startswith(SESSION_PREFIX) else policy.siblings
 
 
-def kind(strand: str, *, cause: bool) -> str:
+def edge_type(strand: str, *, cause: bool) -> str:
     """The type of a tie on a strand of this name to a memory that says so, or not, what
     led to it (`C34`).
     """
-    return ("causal" if cause else "time") if strand.startswith(THREAD) else "entity"
+    return (
+        ("causal" if cause else "time")
+        if strand.startswith(SESSION_PREFIX)
+        else "entity"
+    )
 
 
-def reinforced(
+def reinforce(
     edge: Edge, now: datetime, policy: LinkPolicy, delta: float | None = None
 ) -> Edge:
     """The edge seen again (`C34`): its effective confidence + 0.05, at most 1, anchored
@@ -154,11 +158,13 @@ def reinforced(
     if gain < 0 or (edge.reinforced and now <= edge.reinforced):
         return edge
     return replace(
-        edge, confidence=min(1.0, effective(edge, now, policy) + gain), reinforced=now
+        edge,
+        confidence=min(1.0, edge_confidence(edge, now, policy) + gain),
+        reinforced=now,
     )
 
 
-def effective(edge: Edge, now: datetime, policy: LinkPolicy) -> float:
+def edge_confidence(edge: Edge, now: datetime, policy: LinkPolicy) -> float:
     """What the confidence is worth at `now`, 0–1 (`C34`): max(floor, c − 0.1·⌈(age − 90
     d) / 90 d⌉) after the grace.
 
@@ -176,7 +182,7 @@ def effective(edge: Edge, now: datetime, policy: LinkPolicy) -> float:
     )
 
 
-def together(
+def update_relations(
     edges: Sequence[Edge],
     seen: Edge,
     now: datetime,
@@ -199,7 +205,7 @@ def together(
         if edge.valid_until == now:  # what was said at the same instant ended it
             return ()
         if _holds(edge, now):
-            again = reinforced(edge, now, policy)
+            again = reinforce(edge, now, policy)
             return () if again == edge else (again,)
     rivals = list(edges) if single else same
     if any(
@@ -221,7 +227,9 @@ def together(
     return (*closed, opened)
 
 
-def over(edges: Iterable[Edge], seen: Edge, now: datetime) -> tuple[Edge, ...]:
+def ended_relations(
+    edges: Iterable[Edge], seen: Edge, now: datetime
+) -> tuple[Edge, ...]:
     """Those of `edges` that end when `seen` is said to be over at `now`, and nothing in
     their place (`B1`).
 
@@ -236,26 +244,28 @@ def over(edges: Iterable[Edge], seen: Edge, now: datetime) -> tuple[Edge, ...]:
     )
 
 
-EdgeTuple = tuple[str, str, str, float]
+WeightedEdge = tuple[str, str, str, float]
 """Where a thought may go: from, to, the type of the tie, its confidence now; back too,
 unless that is causal.
 """
 
 
-def ways(edges: Iterable[Edge], now: datetime, policy: LinkPolicy) -> list[EdgeTuple]:
+def weighted_edges(
+    edges: Iterable[Edge], now: datetime, policy: LinkPolicy
+) -> list[WeightedEdge]:
     """The edges that hold at `now`, with what is left of their confidence (`C34`)."""
     held = (
         edge for edge in edges if edge.valid_until is None or edge.valid_until > now
     )
     return [
-        (edge.source, edge.target, edge.type, effective(edge, now, policy))
+        (edge.source, edge.target, edge.type, edge_confidence(edge, now, policy))
         for edge in held
     ]
 
 
-def spread(
+def spread_activation(
     seeds: Mapping[str, float],
-    around: Callable[[Collection[str]], Iterable[EdgeTuple]],
+    around: Callable[[Collection[str]], Iterable[WeightedEdge]],
     policy: LinkPolicy,
 ) -> dict[str, float]:
     """The activation of what is tied to `seeds`, at most 3 hops away, without the seeds
@@ -291,15 +301,15 @@ def spread(
         ]
         wave = dict(nsmallest(policy.wave, strong, key=lambda one: (-one[1], one[0])))
     found = {node: value for node, value in reached.items() if node not in seeds}
-    settled = refined(found, known, policy)
+    settled = refine(found, known, policy)
     most = max(settled.values(), default=0.0)
     scale = min(1.0, max(found.values()) / most) if most else 1.0
-    return inhibited({node: value * scale for node, value in settled.items()}, policy)
+    return inhibit({node: value * scale for node, value in settled.items()}, policy)
 
 
-def refined(
+def refine(
     activation: Mapping[str, float],
-    ways: Mapping[str, Mapping[str, float]],
+    weighted_edges: Mapping[str, Mapping[str, float]],
     policy: LinkPolicy,
 ) -> dict[str, float]:
     """8 rounds of s'(v) = 0.15·s(v) + 0.85·Σ_u s(u)·way(u,v) / Σ_out(u), over ties
@@ -313,7 +323,7 @@ def refined(
     for node, number in place.items():
         ties = [
             (place[other], strength)
-            for other, strength in ways.get(node, {}).items()
+            for other, strength in weighted_edges.get(node, {}).items()
             if other in place
         ]
         if total := sum(strength for _, strength in ties):
@@ -338,7 +348,7 @@ def refined(
     return dict(zip(place, scores, strict=True))
 
 
-def inhibited(activation: Mapping[str, float], policy: LinkPolicy) -> dict[str, float]:
+def inhibit(activation: Mapping[str, float], policy: LinkPolicy) -> dict[str, float]:
     """The strongest 7 hold the others down (`C34`): a(v) − 0.15·Σ max(0, a(k) − a(v)),
     not below 0; order is kept.
     """
@@ -359,7 +369,9 @@ def inhibited(activation: Mapping[str, float], policy: LinkPolicy) -> dict[str, 
 
 
 def _widen(
-    known: dict[str, dict[str, float]], found: Iterable[EdgeTuple], policy: LinkPolicy
+    known: dict[str, dict[str, float]],
+    found: Iterable[WeightedEdge],
+    policy: LinkPolicy,
 ) -> None:
     """Add where one can go from each node, with weight times confidence; of parallel
     ties the strongest.

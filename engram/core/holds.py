@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ConsolidationPolicy
 
-PORTIONED = frozenset({"archive", "expire"})
+PORTIONED_PASSES = frozenset({"archive", "expire"})
 """Passes that put memories away in portions, a bounded number in each run; every other
 pass is held as a whole.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class RunLimits:
     """How many memories one run may end, merge or put away, and how many notes it may
     rewrite besides.
     """
@@ -28,25 +28,25 @@ class Bounds:
     rewritten: int
 
 
-def bounds(active: int, notes: int, policy: ConsolidationPolicy) -> Bounds:
+def run_limits(active: int, notes: int, policy: ConsolidationPolicy) -> RunLimits:
     """`max(20, 2 %)` of the active memories and `max(50, 5 %)` of all notes, rounded
     down.
 
     >>> from engram.core.policy import ConsolidationPolicy
-    >>> bounds(10_000, 2_000, ConsolidationPolicy())
+    >>> run_limits(10_000, 2_000, ConsolidationPolicy())
     Bounds(ended=200, rewritten=100)
     """
-    return Bounds(
+    return RunLimits(
         max(policy.hold_ended, int(policy.hold_ended_share * active)),
         max(policy.hold_rewritten, int(policy.hold_rewritten_share * notes)),
     )
 
 
-def beyond(counts: Mapping[str, int], most: int) -> list[str]:
+def passes_over_limit(counts: Mapping[str, int], most: int) -> list[str]:
     """The passes that are held so that the others stay within `most` together: the
     largest first.
 
-    >>> beyond({"merge": 30, "drift": 4}, 20), beyond({"merge": 12, "drift": 4}, 20)
+    >>> passes_over_limit({"merge": 30, "drift": 4}, 20), passes_over_limit({"merge": 12, "drift": 4}, 20)
     (['merge'], [])
     """
     left, found = sum(counts.values()), []
@@ -58,20 +58,24 @@ def beyond(counts: Mapping[str, int], most: int) -> list[str]:
     return found
 
 
-def held(
-    ended: Mapping[str, int], rewritten: Mapping[str, int], limit: Bounds
+def hold_reasons(
+    ended: Mapping[str, int], rewritten: Mapping[str, int], limit: RunLimits
 ) -> dict[str, str]:
     """Why a run holds passes, by the name of the pass; the arguments count by pass what
     the run would do.
     """
     reasons = {
         name: f"{name} would end {ended[name]} memories, and a run may end {limit.ended} without asking"
-        for name in beyond(
-            {name: number for name, number in ended.items() if name not in PORTIONED},
+        for name in passes_over_limit(
+            {
+                name: number
+                for name, number in ended.items()
+                if name not in PORTIONED_PASSES
+            },
             limit.ended,
         )
     }
-    for name in beyond(
+    for name in passes_over_limit(
         {name: number for name, number in rewritten.items() if name not in reasons},
         limit.rewritten,
     ):
@@ -82,10 +86,12 @@ def held(
     return reasons
 
 
-def portion(ended: Mapping[str, int], limit: Bounds) -> int | None:
+def archive_quota(ended: Mapping[str, int], limit: RunLimits) -> int | None:
     """How many memories this run may put away, where it would put away more; `ended`
     counts by pass.
     """
-    others = sum(number for name, number in ended.items() if name not in PORTIONED)
+    others = sum(
+        number for name, number in ended.items() if name not in PORTIONED_PASSES
+    )
     most = max(0, limit.ended - others)
     return most if sum(ended.values()) - others > most else None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from engram.core.policy import LadderPolicy, SimilarityPolicy
+    from engram.core.policy import DedupPolicy, SimilarityPolicy
     from engram.core.records import Fact, Usage
 
 _DAY = 86400.0
@@ -31,7 +31,7 @@ class Surprise:
 
 def surprise(
     similarities: Sequence[float],
-    policy: LadderPolicy,
+    policy: DedupPolicy,
     cuts: SimilarityPolicy,
     *,
     novelty: bool = True,
@@ -61,12 +61,12 @@ def surprise(
     return Surprise(round(score, 4), round(kept, 4), duplicate)
 
 
-def surprised(importance: float, gain: float, policy: LadderPolicy) -> float:
+def after_surprise(importance: float, gain: float, policy: DedupPolicy) -> float:
     """Importance after the surprise, within .05–1 (`D3`)."""
     return round(min(1.0, max(policy.least_importance, importance + gain)), 4)
 
 
-def mentioned(importance: float, mentions: int, policy: LadderPolicy) -> float:
+def after_mentions(importance: float, mentions: int, policy: DedupPolicy) -> float:
     """Importance, 0–1, as it rises with each time that a statement was heard again
     (`E14`); the base stays (`D2`).
     """
@@ -94,7 +94,7 @@ class ImportanceInputs:
     ages: tuple[float, ...] = ()
 
 
-def use_of(
+def importance_inputs(
     fact: Fact, usage: Usage, trust: float, layer: str, now: datetime
 ) -> ImportanceInputs:
     """What is known at `now` of a memory of this layer when it is weighed (`D2`);
@@ -128,7 +128,7 @@ def use_of(
     )
 
 
-def composite(use: ImportanceInputs, policy: LadderPolicy) -> float:
+def composite_importance(use: ImportanceInputs, policy: DedupPolicy) -> float:
     """The importance of nine factors, 0–1 (`D2`); the base importance itself is never
     overwritten.
 
@@ -161,7 +161,7 @@ def composite(use: ImportanceInputs, policy: LadderPolicy) -> float:
     return round(min(1.0, sum(parts)), 6)
 
 
-def activation(ages: Sequence[float], policy: LadderPolicy) -> float:
+def activation(ages: Sequence[float], policy: DedupPolicy) -> float:
     """The base-level activation of ACT-R, squashed to 0–1 (`D2`): `1 / (1 + e^(−B))`,
     `B = ln Σ age^(−½)`.
 

@@ -3,8 +3,8 @@ becomes of it.
 
 Each rule returns its reason in words, or None where it does not apply; the reason is
 what the note, the log, a dry run and the forecast show. A rule sees one memory at one
-moment and changes nothing. A memory leaves by itself only where `fades` names what it
-is and `protected` names nothing that keeps it; an end that its words or a person gave
+moment and changes nothing. A memory leaves by itself only where `fading_reason` names what it
+is and `protection` names nothing that keeps it; an end that its words or a person gave
 it comes before both, a pin before that.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from engram.core.categories import category_of
 from engram.core.language.dates import has_time_expression, resolve
 from engram.core.language.permanent_attributes import REMEMBER_TAG, permanent_attribute
-from engram.core.trust import MADE, OUTSIDE
+from engram.core.trust import DERIVED_ORIGINS, EXTERNAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
 """What kind of memory it is (row D1); only working and episodic ones pass."""
 
 _ASKED_FOR = frozenset({"user", "edited"})
-_SAID_BY_OTHERS = frozenset({"assistant", "interaction", *OUTSIDE})
+_SAID_BY_OTHERS = frozenset({"assistant", "interaction", *EXTERNAL})
 _LASTING = frozenset({"semantic", "procedural", "codebase"})
 _SHORT = frozenset({"minute", "hour", "day", "week"})
 _VOUCHED = frozenset({"user_confirmed", "system_inferred"})
@@ -49,7 +49,7 @@ _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 # -- may it be recalled ----------------------------------------------------------------
 
 
-def hidden(fact: Fact, now: datetime, *, archive: bool = False) -> str | None:
+def hidden_reason(fact: Fact, now: datetime, *, archive: bool = False) -> str | None:
     """Why `fact` is not recalled at `now`, or None if it is (rows A30, C23, B16: pinned
     before expired).
 
@@ -61,7 +61,7 @@ def hidden(fact: Fact, now: datetime, *, archive: bool = False) -> str | None:
     return _over(fact, now)
 
 
-def hidden_then(fact: Fact, then: datetime) -> str | None:
+def hidden_reason_as_of(fact: Fact, then: datetime) -> str | None:
     """Why `fact` is no answer as of the earlier day `then`, or None if it is (`X5`).
 
     What had been created by then and was valid then counts, also when it was superseded
@@ -77,12 +77,12 @@ def hidden_then(fact: Fact, then: datetime) -> str | None:
 
 
 def _over(fact: Fact, now: datetime) -> str | None:
-    if (end := ends(fact)) and end <= now:
+    if (end := effective_expiry(fact)) and end <= now:
         return "expired"
     return "no longer valid" if fact.valid_until and fact.valid_until <= now else None
 
 
-def ends(fact: Fact) -> datetime | None:
+def effective_expiry(fact: Fact) -> datetime | None:
     """When a memory ends by its `expires`, or None: a pin goes before it, and
     protection before a guess (`B16`).
 
@@ -91,10 +91,10 @@ def ends(fact: Fact) -> datetime | None:
     """
     if not fact.expires or fact.pinned:
         return None
-    return None if ends_by_guess(fact) and protected(fact) else fact.expires
+    return None if is_guessed_expiry(fact) and protection(fact) else fact.expires
 
 
-def ends_by_guess(fact: Fact) -> bool:
+def is_guessed_expiry(fact: Fact) -> bool:
     """Whether a memory that was extracted ends whole days after it was said; on two
     sides of a clock change too.
     """
@@ -189,7 +189,7 @@ def _recalls(usage: Usage) -> str:
 # -- what becomes of it ----------------------------------------------------------------
 
 
-def protected(fact: Fact, kept: str | None = None) -> str | None:
+def protection(fact: Fact, kept: str | None = None) -> str | None:
     """Why a memory never leaves by itself, or None (model §0.1): asked by every pass
     that puts anything away.
 
@@ -200,7 +200,7 @@ def protected(fact: Fact, kept: str | None = None) -> str | None:
     """
     if fact.pinned:
         return "pinned"
-    if settled(fact):
+    if settlement(fact):
         return None
     if kept:
         return kept
@@ -208,7 +208,7 @@ def protected(fact: Fact, kept: str | None = None) -> str | None:
         return "a person confirmed it"
     if fact.origin in _ASKED_FOR or REMEMBER_TAG in fact.tags:
         return "the user asked to keep it"
-    if not fact.source and fact.origin not in MADE:
+    if not fact.source and fact.origin not in DERIVED_ORIGINS:
         return "written by hand"
     category = category_of(fact.category)
     if category.protected and not _of_the_day(fact):
@@ -217,7 +217,7 @@ def protected(fact: Fact, kept: str | None = None) -> str | None:
     return f"tells of {told}" if told else None
 
 
-def fades(
+def fading_reason(
     fact: Fact, now: datetime, policy: Policy, said_by: str = "user"
 ) -> str | None:
     """What a memory is that may fade out, or None (model §0.2): the list is exhaustive,
@@ -265,8 +265,8 @@ def _of_the_day(fact: Fact) -> bool:
     return any(one.granularity in _SHORT for one in near)
 
 
-def settled(fact: Fact) -> str:
-    """`fulfilled` or `expired` for a commitment that is over by its tags, else '' (rows
+def settlement(fact: Fact) -> str:
+    """`fulfilled` or `expiry_reason` for a commitment that is over by its tags, else '' (rows
     C16, E16).
     """
     marks = (
@@ -277,7 +277,7 @@ def settled(fact: Fact) -> str:
     return min(marks & _RESOLVED, default="")
 
 
-def fate(
+def departure(
     fact: Fact,
     usage: Usage,
     vitals: Vitals,
@@ -293,24 +293,24 @@ def fate(
     What a rule lets go comes first; then the archive, from which a recall brings back.
     Nothing is pruned by itself.
     """
-    if why := trashed(fact, usage, now, policy, kept=kept):
+    if why := trash_reason(fact, usage, now, policy, kept=kept):
         return "trash", why
-    why = archived(fact, usage, vitals, now, policy, said_by=said_by, kept=kept)
+    why = archive_reason(fact, usage, vitals, now, policy, said_by=said_by, kept=kept)
     return ("archive", why) if why else None
 
 
-def trashed(
+def trash_reason(
     fact: Fact, usage: Usage, now: datetime, policy: Policy, *, kept: str | None = None
 ) -> str | None:
     """Why a memory goes to `.trash/` by rule, or None (rows C16, C17).
 
-    A commitment with the tag `fulfilled` or `expired`, 90 days after it was settled:
+    A commitment with the tag `fulfilled` or `expiry_reason`, 90 days after it was settled:
     its own end. A speculation, confidence < .40, that has ended and 30 days long was
     neither confirmed nor said again.
     """
     if fact.status != "active" or fact.pinned:
         return None
-    if over := settled(fact):
+    if over := settlement(fact):
         since = _between(fact.done, now) if fact.done else _rest(fact, usage, now)
         days = policy.lifecycle.resolved_days
         return (
@@ -322,18 +322,18 @@ def trashed(
     doubted = (
         fact.confidence < limits.inferred
         and not usage.confirmations
-        and not protected(fact, kept)
+        and not protection(fact, kept)
     )
     if (
         doubted
-        and expired(fact, now)
+        and expiry_reason(fact, now)
         and _age(fact, usage, now) >= timedelta(days=limits.speculative_days)
     ):
         return f"a speculation, unconfirmed for {limits.speculative_days:g} days"
     return None
 
 
-def expired(fact: Fact, now: datetime) -> str | None:
+def expiry_reason(fact: Fact, now: datetime) -> str | None:
     """Why an active memory ends by the date it was given, or None: pinned goes before
     it (`B16`).
     """
@@ -342,7 +342,7 @@ def expired(fact: Fact, now: datetime) -> str | None:
     )
 
 
-def archived(
+def archive_reason(
     fact: Fact,
     usage: Usage,
     vitals: Vitals,
@@ -354,15 +354,15 @@ def archived(
 ) -> str | None:
     """Why an active memory is put away, or None (rows B8, B16, C18, D11; model §0.1–2).
 
-    Expired; or it is something that `fades`, is not `protected`, and all of: age > 90
+    Expired; or it is something that `fading_reason`, is not `protection`, and all of: age > 90
     days, importance < .3, at most 2 recalls, retention < .15 (a limit of 1 leaves
     retention out); or salience < .01.
     """
-    if why := expired(fact, now):
+    if why := expiry_reason(fact, now):
         return why
     worth = _worn(fact, usage, vitals, now, policy) if fact.status == "active" else None
-    passing = fades(fact, now, policy, said_by) if worth else None
-    return f"{passing}, {worth}" if passing and not protected(fact, kept) else None
+    passing = fading_reason(fact, now, policy, said_by) if worth else None
+    return f"{passing}, {worth}" if passing and not protection(fact, kept) else None
 
 
 def _worn(
@@ -386,7 +386,7 @@ def _worn(
     )
 
 
-def pruned(
+def prune_reason(
     fact: Fact, vitals: Vitals, threshold: float, *, kept: str | None = None
 ) -> str | None:
     """Why an active memory is given up when a person prunes, or None (`A24`): effective
@@ -397,13 +397,13 @@ def pruned(
     if (
         fact.status != "active"
         or vitals.confidence >= threshold
-        or protected(fact, kept)
+        or protection(fact, kept)
     ):
         return None
     return f"confidence below {threshold:g}"
 
 
-def revived(
+def revival_reason(
     fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy
 ) -> str | None:
     """Why an archived memory that was just recalled is active again, or None (`B3`).
@@ -418,12 +418,12 @@ def revived(
         return None
     return (
         None
-        if fate(replace(fact, status="active"), usage, vitals, now, policy)
+        if departure(replace(fact, status="active"), usage, vitals, now, policy)
         else "recalled again"
     )
 
 
-def begun(fact: Fact, usage: Usage) -> datetime | None:
+def fading_start(fact: Fact, usage: Usage) -> datetime | None:
     """When the clocks of fading begin: the memory's own date, or when engram first met
     its note if that is later.
 
@@ -434,13 +434,14 @@ def begun(fact: Fact, usage: Usage) -> datetime | None:
 
 def _age(fact: Fact, usage: Usage, now: datetime) -> timedelta:
     """For how long the clocks of fading have run; 0 where nothing says so."""
-    return _between(begun(fact, usage) or now, now)
+    return _between(fading_start(fact, usage) or now, now)
 
 
 def _rest(fact: Fact, usage: Usage, now: datetime) -> timedelta:
     """The same since the memory was last said or edited."""
     return _between(
-        max(filter(None, (begun(fact, usage), usage.evidence_at)), default=now), now
+        max(filter(None, (fading_start(fact, usage), usage.evidence_at)), default=now),
+        now,
     )
 
 
@@ -468,7 +469,7 @@ def layer_of(fact: Fact) -> str:
     return "episodic" if fact.kind == "episode" else "semantic"
 
 
-def promoted(
+def layer_promotion(
     fact: Fact, usage: Usage, now: datetime, policy: Policy
 ) -> tuple[str, str] | None:
     """What the note is to say of its layer, '' for nothing, and why; None: it keeps its
@@ -495,14 +496,14 @@ def promoted(
     return None
 
 
-def raised(fact: Fact) -> str | None:
+def promoted_layer(fact: Fact) -> str | None:
     """What the note is to say of its layer when a person promotes it, or None: it lasts
     already (`D7`).
     """
     return {"working": "", "episodic": "semantic"}.get(layer_of(fact))
 
 
-def lowered(fact: Fact) -> str | None:
+def demoted_layer(fact: Fact) -> str | None:
     """What the note is to say of its layer when a person demotes it, or None: it passes
     already (`D7`).
 
@@ -511,7 +512,7 @@ def lowered(fact: Fact) -> str | None:
     return None if layer_of(fact) in {"working", "episodic"} else "episodic"
 
 
-def tiered(
+def tier_move(
     fact: Fact,
     usage: Usage,
     tier: str,
@@ -523,10 +524,10 @@ def tiered(
     (`C29`).
 
     hot → cold from 14 days at value ≤ .35; cold → hot at value ≥ .70; between them it
-    stays where it is. A pinned one is hot. `inputs` as in `value`.
+    stays where it is. A pinned one is hot. `inputs` as in `tier_value`.
     """
     limits = policy.lifecycle
-    worth = value(fact, inputs, policy)
+    worth = tier_value(fact, inputs, policy)
     if tier == "cold":
         if fact.pinned:
             return "hot", "pinned"
@@ -541,7 +542,7 @@ def tiered(
     return "cold", f"value {limits.tier_cold:g} or less"
 
 
-def value(fact: Fact, inputs: Sequence[float], policy: Policy) -> float:
+def tier_value(fact: Fact, inputs: Sequence[float], policy: Policy) -> float:
     """The value that decides the tier, 0–1 (`C29`): `.24c + .26a + .20r + .20i + .10f`,
     with three corrections.
 
@@ -565,7 +566,7 @@ def value(fact: Fact, inputs: Sequence[float], policy: Policy) -> float:
     return round(min(1.0, max(0.0, worth)), 6)
 
 
-def precision(retention: float, tier: str, policy: Policy) -> int:
+def vector_bits(retention: float, tier: str, policy: Policy) -> int:
     """Bits a number for the vector of a memory of this retention (`D12`): 32 above .8,
     8 above .5, 4 above .2, else 2.
 
@@ -595,7 +596,7 @@ class Forecast:
     why: str
 
 
-def when(
+def forecast(
     fact: Fact,
     usage: Usage,
     at: Callable[[datetime], Vitals],
@@ -616,7 +617,9 @@ def when(
 
     def ending(day: int) -> tuple[str, str] | None:
         then = now + day * _DAY
-        return fate(fact, usage, at(then), then, policy, said_by=said_by, kept=kept)
+        return departure(
+            fact, usage, at(then), then, policy, said_by=said_by, kept=kept
+        )
 
     def tiring(day: int) -> tuple[str, str] | None:
         why = (

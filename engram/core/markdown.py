@@ -56,15 +56,15 @@ def plain_text(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def inert(text: str) -> str:
+def escape(text: str) -> str:
     """`text` as Markdown that shows it and that no plugin, template or browser acts on
     (quality §4).
 
     Dangerous signs become character references: HTML, `<%`, embeds, links and images,
-    inline queries, fences of unknown languages, comments, block ids. `original` takes
+    inline queries, fences of unknown languages, comments, block ids. `unescape` takes
     exactly this back.
 
-    >>> inert("see <script> and ![[secret]]")
+    >>> escape("see <script> and ![[secret]]")
     'see &lt;script> and &#33;&#91;[secret]]'
     """
     lines, code = [], ""
@@ -85,8 +85,8 @@ def inert(text: str) -> str:
     return "\n".join(lines)
 
 
-def original(markdown: str) -> str:
-    """The text that `inert` was given: `original(inert(text)) == text`."""
+def unescape(markdown: str) -> str:
+    """The text that `escape` was given: `unescape(escape(text)) == text`."""
     return (
         _REFERENCE.sub(lambda found: _SIGNS[found[0]], markdown)
         if "&" in markdown
@@ -94,13 +94,13 @@ def original(markdown: str) -> str:
     )
 
 
-def between(body: str, name: str, new: str) -> str:
+def replace_block(body: str, name: str, new: str) -> str:
     r"""`body` with `new` between the lines `%% engram:begin name %%` and `%% engram:end name %%`.
 
     What stands outside of the two lines keeps every character, line ends of either kind included. Where no
     such pair stands, a new one goes to the end; a marker that has lost its partner is a person's text.
 
-    >>> between("Mine.\n", "list", "- ours")
+    >>> replace_block("Mine.\n", "list", "- ours")
     'Mine.\n\n%% engram:begin list %%\n- ours\n%% engram:end list %%\n'
     """
     first, last = _markers(name)
@@ -120,10 +120,10 @@ def between(body: str, name: str, new: str) -> str:
     return body + f"{gap}{first}\n{inner}{last}\n".replace("\n", sign)
 
 
-def inside(body: str, name: str) -> str | None:
-    r"""What stands between the two lines of `name` in `body`, None where no such pair stands (`between`).
+def read_block(body: str, name: str) -> str | None:
+    r"""What stands between the two lines of `name` in `body`, None where no such pair stands (`replace_block`).
 
-    >>> inside("%% engram:begin list %%\n- ours\n%% engram:end list %%\n", "list")
+    >>> read_block("%% engram:begin list %%\n- ours\n%% engram:end list %%\n", "list")
     '- ours'
     """
     found = _pair(body, name)

@@ -154,7 +154,7 @@ class Scored(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class NearByMeaning:
+class VectorMatch:
     """What meaning says of a unit: `similarity` of its own text to the question, on the
     nominal scale, and its `worth`, with the turns around it and its session; None where
     it has no vector yet.
@@ -220,7 +220,7 @@ class Preset:
     from_use: bool = False
 
 
-MOST_STABLE = 5.0
+MAX_STABILITY = 5.0
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
@@ -236,7 +236,7 @@ the seeds.
 """
 
 
-def ask(
+def parse_question(
     text: str, when: datetime, known: Callable[[str], object] = lambda _name: None
 ) -> Question:
     """The question that `text` is when asked at `when`, an aware time (rows `X13`,
@@ -294,7 +294,7 @@ def _about_role(folded: str, found: Sequence[str]) -> str:
     return "" if FIRST_PERSON.isdisjoint(found) else "user"
 
 
-def nameless(text: str, names: frozenset[str]) -> str:
+def without_names(text: str, names: frozenset[str]) -> str:
     """The question without the words that name a speaker, for a vector of what is
     asked; `names` are folded.
 
@@ -305,8 +305,8 @@ def nameless(text: str, names: frozenset[str]) -> str:
     return " ".join(kept) if content(words(" ".join(kept)), "en") else text
 
 
-def mixed(
-    found: Sequence[Scored], near: Sequence[NearByMeaning], weight: float, floor: float
+def fuse(
+    found: Sequence[Scored], near: Sequence[VectorMatch], weight: float, floor: float
 ) -> tuple[Scored, ...]:
     """Words and meaning as one list, best first, ties by key (rows `A14`, `A17`).
 
@@ -342,7 +342,7 @@ def _deviation(values: Collection[float]) -> float:
     return math.sqrt(fmean((value - mean) ** 2 for value in values))
 
 
-def merged(
+def rank(
     scored: Sequence[Scored],
     units: Mapping[str, UnitSignals],
     now: datetime,
@@ -399,7 +399,7 @@ def _extras(unit: UnitSignals, now: datetime, preset: Preset) -> dict[str, float
         days = max((now - when).total_seconds() / 86400, 0)
         parts["recency"] = preset.recency * math.exp2(-days / preset.half_life)
     if preset.stability:
-        parts["stability"] = preset.stability * min(1.0, unit.stability / MOST_STABLE)
+        parts["stability"] = preset.stability * min(1.0, unit.stability / MAX_STABILITY)
     if preset.frequency and unit.frequency:
         parts["frequency"] = preset.frequency * unit.frequency
     if preset.subject and unit.subject:
@@ -449,7 +449,7 @@ def _places(
     yield from ((one, one[1].key, one[1].nudge, ()) for one in facts[1:])
 
 
-def contained(
+def limit_sources(
     slots: Sequence[RankedSlot],
     classes: Mapping[str, str],
     count: int,
@@ -484,7 +484,7 @@ def contained(
     return (*first, *over)
 
 
-def tokens(text: str, policy: RecallPolicy) -> int:
+def count_tokens(text: str, policy: RecallPolicy) -> int:
     """What `text` costs, about: characters over `chars_per_token`, a character each
     where words have no blanks.
     """
@@ -492,12 +492,12 @@ def tokens(text: str, policy: RecallPolicy) -> int:
     return math.ceil((len(text) - wide) / policy.chars_per_token) + wide
 
 
-def places(k: int, budget: int, policy: RecallPolicy) -> int:
+def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
     """How many units an answer can hold."""
     return min(k, budget // max(policy.least_tokens, policy.line_tokens + 1))
 
 
-def fill(
+def fill_budget(
     hits: Sequence[Hit], question: Question, policy: RecallPolicy, k: int, budget: int
 ) -> tuple[Hit, ...]:
     """The best `k` of `hits` as `budget` tokens can hold them, in order, each with its
@@ -508,7 +508,7 @@ def fill(
     are fewer places than `k`, the share `facts_share` of them is kept for the facts
     among the best `k`.
     """
-    seats = min(len(hits), places(k, budget, policy))
+    seats = min(len(hits), max_hits(k, budget, policy))
     chosen = _seated(hits[:k], seats, math.ceil(seats * policy.facts_share))
     filled: list[Hit] = []
     left = budget
@@ -519,13 +519,13 @@ def fill(
     return tuple(filled)
 
 
-def _seated(hits: Sequence[Hit], places: int, kept: int) -> list[Hit]:
-    """The first `places` hits, the last ones giving way until `kept` of them are facts,
+def _seated(hits: Sequence[Hit], max_hits: int, kept: int) -> list[Hit]:
+    """The first `max_hits` hits, the last ones giving way until `kept` of them are facts,
     as far as there are.
     """
-    seats = list(range(places))
+    seats = list(range(max_hits))
     waiting = [
-        place for place in range(places, len(hits)) if hits[place].kind == "fact"
+        place for place in range(max_hits, len(hits)) if hits[place].kind == "fact"
     ]
     wanting = kept - sum(hits[place].kind == "fact" for place in seats)
     for place in reversed([place for place in seats if hits[place].kind != "fact"]):
@@ -539,9 +539,11 @@ def _seated(hits: Sequence[Hit], places: int, kept: int) -> list[Hit]:
 
 def _fitted(hit: Hit, question: Question, policy: RecallPolicy, longest: int) -> Hit:
     text = hit.text
-    if tokens(text, policy) + policy.line_tokens > longest:
+    if count_tokens(text, policy) + policy.line_tokens > longest:
         text = excerpt(text, question.words, longest - policy.line_tokens, policy)
-    return replace(hit, text=text, tokens=tokens(text, policy) + policy.line_tokens)
+    return replace(
+        hit, text=text, tokens=count_tokens(text, policy) + policy.line_tokens
+    )
 
 
 def excerpt(
@@ -557,8 +559,8 @@ def excerpt(
     shared = [
         sought.intersection(content(words(sentence), "en")) for sentence in sentences
     ]
-    costs = [tokens(sentence, policy) for sentence in sentences]
-    room = longest - 2 * tokens(_MARK, policy)
+    costs = [count_tokens(sentence, policy) for sentence in sentences]
+    room = longest - 2 * count_tokens(_MARK, policy)
     best, most, first = (0, 1), -1, 0
     for last in range(len(sentences)):
         while first < last and sum(costs[first : last + 1]) > room:
@@ -567,7 +569,7 @@ def excerpt(
         if score > most or (score == most and first == best[0]):
             best, most = (first, last + 1), score
     kept = "".join(sentences[best[0] : best[1]]).strip()
-    if tokens(kept, policy) > room:
+    if count_tokens(kept, policy) > room:
         kept = _shortened(kept, room, policy)
         best = (best[0], 0)
     before = f"{_MARK} " if best[0] else ""
@@ -579,13 +581,13 @@ def _shortened(text: str, longest: int, policy: RecallPolicy) -> str:
     word, its beginning.
     """
     kept = text[: int(longest * policy.chars_per_token)]
-    while kept and tokens(kept, policy) > longest:
+    while kept and count_tokens(kept, policy) > longest:
         kept = kept[: -max(1, len(kept) // 20)]
     at = kept.rfind(" ")
     return kept[:at] if at > 0 else kept
 
 
-MEANING: Mapping[str, str] = MappingProxyType(
+PART_MEANINGS: Mapping[str, str] = MappingProxyType(
     {
         "text": "its own words",
         "date": "words of its date",
@@ -614,9 +616,11 @@ MEANING: Mapping[str, str] = MappingProxyType(
 
 
 def explanation(parts: Mapping[str, float]) -> tuple[tuple[str, float, str], ...]:
-    """The parts of a score as rows (name, value, meaning), in the order of `MEANING`
+    """The parts of a score as rows (name, value, meaning), in the order of `PART_MEANINGS`
     (row `X4`).
     """
     return tuple(
-        (name, parts[name], MEANING[name]) for name in MEANING if name in parts
+        (name, parts[name], PART_MEANINGS[name])
+        for name in PART_MEANINGS
+        if name in parts
     )

@@ -44,7 +44,7 @@ REMEMBERED = "remembered"
 other nothing.
 """
 
-WHOSE_IS_UNKNOWN = "\0"
+UNKNOWN_PERSONA = "\0"
 """The persona of a note whose front matter is broken and was never read: no caller can
 have this name, for names are kept without NUL, so the note is shown to nobody but the
 owner's command line.
@@ -280,7 +280,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class VectorStorage:
     """How exactly the vector of a memory is kept: bits a number, and its tier, hot or
     cold (rows C29, D12).
     """
@@ -460,7 +460,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecallResult:
     """An answer: the hits, the text to hand to a model, and what was left out and why.
 
     `filtered` counts units by reason; `complete` is False while start-up has not

@@ -16,29 +16,29 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram.core.forgetting import CUT
+from engram.core.forgetting import OMISSION
 from engram.core.language.echo import own_words
 from engram.core.language.injection import instruction
 from engram.core.language.sentences import sentences
 from engram.core.language.words import content, language, words
-from engram.core.markdown import between, inside
-from engram.core.trust import MADE, SYNTHESIZED
+from engram.core.markdown import read_block, replace_block
+from engram.core.trust import DERIVED_ORIGINS, SYNTHESIZED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.policy.sessions import TalkPolicy
+    from engram.core.policy.sessions import SessionPolicy
     from engram.core.records import Fact, FiledTurn, Turn
 
 EPISODES = "episodes/"
 """Where the notes of episodes stand (row A27)."""
 
-STATE = "state/sessions.json"
-SPINE = "spine.md"
+STATE_FILE = "state/sessions.json"
+SPINE_FILE = "spine.md"
 
-LISTS = ("what_mattered", "open_loops", "commitments", "people")
-KEYS = ("one_liner", *LISTS, "tone", "parse_error")
+SUMMARY_LISTS = ("what_mattered", "open_loops", "commitments", "people")
+SUMMARY_KEYS = ("one_liner", *SUMMARY_LISTS, "tone", "parse_error")
 """The keys of a session summary in the front matter of its file (row E11)."""
 
 _DENSE = 4
@@ -94,7 +94,7 @@ class SessionView:
         return SessionProgress(len(self.turns), users, self.ended, *told)
 
 
-def over(stand: SessionProgress, now: datetime, minutes: float) -> bool:
+def is_closed(stand: SessionProgress, now: datetime, minutes: float) -> bool:
     """Whether it fell silent for longer than `minutes`; one that was said to be later
     than now has not (`E10`).
     """
@@ -105,7 +105,7 @@ def due(
     stand: SessionProgress,
     now: datetime,
     minutes: float,
-    policy: TalkPolicy,
+    policy: SessionPolicy,
     *,
     model: bool,
 ) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ def due(
     are no episodes.
     """
     found = []
-    closed = over(stand, now, minutes)
+    closed = is_closed(stand, now, minutes)
     if not closed and stand.turns - stand.turns % policy.rolling_turns > stand.rolled:
         found.append("rolling")
     if (
@@ -128,7 +128,7 @@ def due(
     return tuple(found)
 
 
-def rows(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
+def read_state(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
     """A part of `state/sessions.json`, by its keys; nothing where it cannot be read
     (`E9`).
     """
@@ -179,10 +179,10 @@ def cut_summaries(
     `allowed` returns a text without its forgotten sentences. A block that a person
     changed is theirs and stays.
     """
-    personas, files = rows(state, "personas"), rows(state)
+    personas, files = read_state(state, "personas"), read_state(state)
     row, changed = files.get(stem, {}), dict[str, object]()
-    for block, names in (("summary", KEYS), ("rolling", ())):
-        text = inside(body, block)
+    for block, names in (("summary", SUMMARY_KEYS), ("rolling", ())):
+        text = read_block(body, block)
         known = {name: keys[name] for name in names if keys.get(name)}
         if text is None or row.get(block) != block_digest(text, known):
             continue
@@ -191,7 +191,7 @@ def cut_summaries(
         changed |= {name: value for name, value in left.items() if value != known[name]}
         new = _allowed_lines(text, allowed)
         if new != text:
-            body = between(body, block, new)
+            body = replace_block(body, block, new)
         row[block] = block_digest(
             new, {name: value for name, value in left.items() if value}
         )
@@ -217,14 +217,14 @@ def _allowed_lines(text: str, allowed: Callable[[str], str]) -> str:
 def allowed_value(value: object, allowed: Callable[[str], str]) -> object:
     """The value of a summary key without forgotten sentences.
 
-    An item of a list is dropped, a whole string becomes `CUT`.
+    An item of a list is dropped, a whole string becomes `OMISSION`.
     """
     if isinstance(value, list):
         return [left for one in value if (left := allowed(str(one)))] or None
-    return (allowed(value) or CUT) if isinstance(value, str) else value
+    return (allowed(value) or OMISSION) if isinstance(value, str) else value
 
 
-def curated(
+def curation_state(
     facts: Iterable[Fact], persona: str | None
 ) -> tuple[datetime | None, int, int]:
     """When a conclusion was last drawn from a persona's memories, how many those were,
@@ -237,7 +237,7 @@ def curated(
         (fact.created for fact in own if fact.created and fact.origin == SYNTHESIZED),
         default=None,
     )
-    rest = [fact.created for fact in own if fact.origin not in MADE]
+    rest = [fact.created for fact in own if fact.origin not in DERIVED_ORIGINS]
     before = sum(1 for at in rest if last and at and at <= last)
     return last, before, len(rest) - before
 
@@ -245,7 +245,7 @@ def curated(
 # -- what a summary rests on -----------------------------------------------------------
 
 
-def either(turns: Sequence[FiledTurn], each: int) -> list[FiledTurn]:
+def latest_of_both_sides(turns: Sequence[FiledTurn], each: int) -> list[FiledTurn]:
     """The latest `each` turns of the user and as many of everybody else, in the order
     they were said (rows E9, E11).
     """
@@ -258,30 +258,30 @@ def either(turns: Sequence[FiledTurn], each: int) -> list[FiledTurn]:
     return sorted(kept, key=lambda filed: place[filed.key])
 
 
-def window(turns: Iterable[FiledTurn], policy: TalkPolicy, **more: Any) -> str:
+def model_input(turns: Iterable[FiledTurn], policy: SessionPolicy, **more: Any) -> str:
     """The turns as a model is shown them: JSON that is the same for the same words."""
     said = [
         {
-            "who": who(filed.turn),
+            "who": speaker_name(filed.turn),
             "role": filed.turn.role,
-            "said": shown(filed.turn, policy),
+            "said": one_line(filed.turn, policy),
         }
         for filed in turns
     ]
     return json.dumps({"turns": said, **more}, ensure_ascii=False, sort_keys=True)
 
 
-def who(turn: Turn) -> str:
+def speaker_name(turn: Turn) -> str:
     """The name under which somebody speaks."""
     return turn.speaker or turn.role
 
 
-def shown(turn: Turn, policy: TalkPolicy) -> str:
+def one_line(turn: Turn, policy: SessionPolicy) -> str:
     """A turn on one line, without what recall had handed out (`X7`), cut to its length."""
-    return cut(" ".join(own_words(turn.text).split()), policy.turn_chars)
+    return shorten(" ".join(own_words(turn.text).split()), policy.turn_chars)
 
 
-def cut(text: str, chars: int) -> str:
+def shorten(text: str, chars: int) -> str:
     """`text` in at most so many characters, cut between words."""
     if len(text) <= chars:
         return text
@@ -294,8 +294,8 @@ def cut(text: str, chars: int) -> str:
 # -- without a model -------------------------------------------------------------------
 
 
-def telling(
-    turns: Sequence[FiledTurn], policy: TalkPolicy, chars: int, most: int
+def key_sentences(
+    turns: Sequence[FiledTurn], policy: SessionPolicy, chars: int, most: int
 ) -> list[tuple[Turn, str]]:
     """The sentences that tell most of these turns, at most `chars` together, in order,
     each with its turn.
@@ -308,7 +308,7 @@ def telling(
         (filed.turn, said)
         for filed in turns
         if filed.turn.role in {"user", "assistant"}
-        for text in [shown(filed.turn, policy)]
+        for text in [one_line(filed.turn, policy)]
         for start, end in sentences(text)
         for said in [text[start:end].strip()]
         if said and not said.endswith(("?", "？")) and not instruction(said)
@@ -329,7 +329,7 @@ def telling(
         if len(kept) < most and said not in seen and len(said) + 2 <= chars:
             kept.append(place)
             seen.add(said)
-            chars -= len(said) + len(who(found[place][0])) + 3
+            chars -= len(said) + len(speaker_name(found[place][0])) + 3
     return [found[place] for place in sorted(kept)]
 
 
@@ -338,7 +338,7 @@ def _terms(text: str) -> list[str]:
     return content(found, language(found))
 
 
-def cover(question: Sequence[str], text: str) -> float:
+def word_coverage(question: Sequence[str], text: str) -> float:
     """The share of a question's words that `text` has, 0–1 (`A29`, where no vectors
     decide).
     """

@@ -35,7 +35,7 @@ LOOPS = (HABIT, THREAD, FRICTION)
 open, going wrong (row E15).
 """
 
-PROMISING = tuple(
+PROMISE_MARKERS = tuple(
     f'"{word}"'
     for word in (*(row.name for row in CATEGORIES.values() if row.promise), *LOOPS)
 )
@@ -111,7 +111,7 @@ def is_past(fact: Fact, now: datetime, days: float) -> bool:
     return fact.valid_from is not None and now - fact.valid_from > timedelta(days=days)
 
 
-def stage(fact: Fact) -> str:
+def todo_stage(fact: Fact) -> str:
     """`open`, `fulfilled`, `expired`, `habit`, `thread` or `friction`; '' for what is
     none of them.
     """
@@ -125,7 +125,7 @@ def stage(fact: Fact) -> str:
     )
 
 
-def looped(candidate: Candidate) -> Candidate:
+def with_loop_tag(candidate: Candidate) -> Candidate:
     """The candidate as a loop where the words that prove it make it one (`E15`).
 
     A promise that is hedged and has no time is a thread, left open; what goes wrong
@@ -150,17 +150,19 @@ def looped(candidate: Candidate) -> Candidate:
     )
 
 
-def key(text: str) -> str:
+def loop_key(text: str) -> str:
     """What a loop is about in snake_case, the same however often it is told in these
     words (`E15`).
 
-    >>> key("The printer in the office keeps jamming.")
+    >>> loop_key("The printer in the office keeps jamming.")
     'printer_office_keeps_jamming'
     """
     return "_".join(dict.fromkeys(_terms(text)[:_KEY_TERMS]))
 
 
-def kept(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
+def fulfilled_promise(
+    text: str, promises: Sequence[Fact], overlap: float
+) -> Fact | None:
     """The open promise of `promises` that somebody says they kept, or None (`E16`).
 
     The one whose words they repeat most, at least the share `overlap`; of two alike
@@ -172,7 +174,10 @@ def kept(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
         if not done and not _PAST.search(said):
             continue
         shares = sorted(
-            ((shared(promise, said), promise.id, promise) for promise in promises),
+            (
+                (word_overlap(promise, said), promise.id, promise)
+                for promise in promises
+            ),
             reverse=True,
         )
         best = [one for one in shares if one[0] >= overlap]
@@ -184,15 +189,15 @@ def kept(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
     return None
 
 
-def recurs(text: str, promise: Fact, overlap: float) -> bool:
+def is_repeated(text: str, promise: Fact, overlap: float) -> bool:
     """Whether somebody says that they do again and again what they promised (`E16`)."""
     return any(
-        _AGAIN.search(said) and shared(promise, said) >= overlap
+        _AGAIN.search(said) and word_overlap(promise, said) >= overlap
         for said in _asserted(text, _NO_MORE)
     )
 
 
-def shared(promise: Fact, text: str) -> float:
+def word_overlap(promise: Fact, text: str) -> float:
     """The share of a promise's words, names aside, that `text` has in some form, 0–1."""
     names = {word for name in promise.about for word in words(name)} | {
         "user",

@@ -27,19 +27,19 @@ OWNER = "owner"
 the persona of.
 """
 
-CLASSES = ("user", "assistant", "interaction", "import", "tool", "dream")
+SOURCE_CLASSES = ("user", "assistant", "interaction", "import", "tool", "dream")
 """The source classes, the most trusted first (row D6)."""
 
-OUTSIDE = frozenset(("import", "tool"))
+EXTERNAL = frozenset(("import", "tool"))
 """Classes whose words anybody may have written."""
 
 SYNTHESIZED = "synthesized"
 """The origin of what consolidation concluded."""
 
-MADE = frozenset(("dream", SYNTHESIZED))
+DERIVED_ORIGINS = frozenset(("dream", SYNTHESIZED))
 """Origins of what consolidation concluded from other memories."""
 
-DEEDS = {
+RESTRICTED = {
     "pin": "pinned",
     "core": "core",
     "principle": "a principle",
@@ -49,10 +49,10 @@ DEEDS = {
 of the user.
 """
 
-OWN_NOTE = "your note"
+OWN_NOTE_LABEL = "your note"
 """The label of what a person wrote into the vault by hand."""
 
-SUMMARY = "engram (summary)"
+SUMMARY_LABEL = "engram (summary)"
 """The label of what engram told of conversations."""
 
 _CONCLUDED = "engram (concluded)"
@@ -61,7 +61,7 @@ _SHOWN = {"interaction": "system"}
 _RESERVED = frozenset(
     (
         *ROLES,
-        *CLASSES,
+        *SOURCE_CLASSES,
         "engram",
         "owner",
         "you",
@@ -75,7 +75,7 @@ _RESERVED = frozenset(
 _NAME_CHARS = 40
 
 
-class Voice(NamedTuple):
+class TurnSource(NamedTuple):
     """How a turn came in: the role it was said in, the caller's standing, and the
     speaker that the caller names.
     """
@@ -87,7 +87,7 @@ class Voice(NamedTuple):
     @property
     def source_class(self) -> str:
         """Its source class (`D6`)."""
-        return voice(self.role, self.origin)
+        return class_of_source(self.role, self.origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Provenance:
     """Who said something, as it is shown with every line that is handed out (rows D6,
     X27).
 
-    `said_by` is the source class; `label` names it in words, the class always first:
+    `best_source_class` is the source class; `label` names it in words, the class always first:
     `user`, `user (Caroline)`, `user (remembered)`, `assistant`, `system`, `tool`,
     `import (user)`, `import (assistant: Melanie)`, `your note`, `engram (concluded)`,
     `user (remembered; also tool)`. `trust` is 0–1.
@@ -110,20 +110,22 @@ def of_turn(turn: Turn, policy: TrustPolicy) -> Provenance:
     """The provenance of a turn: from the caller's standing, never from its words or
     from a name it claims.
     """
-    said = Voice(turn.role, turn.origin, turn.speaker)
+    said = TurnSource(turn.role, turn.origin, turn.speaker)
     details = ["remembered"] if turn.session == REMEMBERED else []
     return Provenance(
         said.source_class, _label(said, details), trust(said.source_class, policy)
     )
 
 
-def of_fact(fact: Fact, voices: Sequence[Voice], policy: TrustPolicy) -> Provenance:
+def of_fact(
+    fact: Fact, voices: Sequence[TurnSource], policy: TrustPolicy
+) -> Provenance:
     """The provenance of a fact whose evidence was said in these voices.
 
-    The class is that of the best source (`said_by`); the classes of further sources are
+    The class is that of the best source (`best_source_class`); the classes of further sources are
     named behind it.
     """
-    said_by_class = said_by(fact, (one.source_class for one in voices))
+    said_by_class = best_source_class(fact, (one.source_class for one in voices))
     return Provenance(
         said_by_class, _fact_label(fact, voices), trust(said_by_class, policy)
     )
@@ -134,10 +136,12 @@ def of_note(*, own: bool, policy: TrustPolicy) -> Provenance:
     engram wrote.
     """
     source = "user" if own else "dream"
-    return Provenance(source, OWN_NOTE if own else SUMMARY, trust(source, policy))
+    return Provenance(
+        source, OWN_NOTE_LABEL if own else SUMMARY_LABEL, trust(source, policy)
+    )
 
 
-def marked(text: str, source: str) -> str:
+def with_source_label(text: str, source: str) -> str:
     """`text` with the source class behind it, unless it is the user's: for lines in
     generated text.
 
@@ -146,19 +150,20 @@ def marked(text: str, source: str) -> str:
     return text if source == "user" else f"{text} ({_SHOWN.get(source, source)})"
 
 
-def _fact_label(fact: Fact, voices: Sequence[Voice]) -> str:
-    if fact.origin in MADE:
+def _fact_label(fact: Fact, voices: Sequence[TurnSource]) -> str:
+    if fact.origin in DERIVED_ORIGINS:
         return _CONCLUDED
     if not fact.source:
-        return OWN_NOTE
+        return OWN_NOTE_LABEL
     confirmed = fact.verification == "user_confirmed"
     if not voices:
         return (
             f"user (confirmed; {_UNKNOWN.partition('(')[2]}" if confirmed else _UNKNOWN
         )
-    best = min(voices, key=lambda one: CLASSES.index(one.source_class))
+    best = min(voices, key=lambda one: SOURCE_CLASSES.index(one.source_class))
     others = sorted(
-        {one.source_class for one in voices} - {best.source_class}, key=CLASSES.index
+        {one.source_class for one in voices} - {best.source_class},
+        key=SOURCE_CLASSES.index,
     )
     also = (
         [f"also {' and '.join(_SHOWN.get(one, one) for one in others)}"]
@@ -167,10 +172,12 @@ def _fact_label(fact: Fact, voices: Sequence[Voice]) -> str:
     )
     if confirmed and best.source_class != "user":
         return f"user (confirmed; from {_label(best, also)})"
-    return _label(best, [*(["remembered"] if fact.origin in CLASSES else []), *also])
+    return _label(
+        best, [*(["remembered"] if fact.origin in SOURCE_CLASSES else []), *also]
+    )
 
 
-def _label(said: Voice, details: Sequence[str]) -> str:
+def _label(said: TurnSource, details: Sequence[str]) -> str:
     """The class in words, then in brackets the role and the name that an import claims,
     or the name in a chat.
     """
@@ -199,13 +206,13 @@ def _plain_name(speaker: str) -> str:
     return "" if reserved else name[:_NAME_CHARS].rstrip()
 
 
-def standing(caller: str, claimed: str = "") -> str:
+def caller_standing(caller: str, claimed: str = "") -> str:
     """The standing in which a caller hands in turns (`X17`): a chat may claim a lesser
     one, nobody a higher one.
 
     `standing("chat", "import") == "import"`; `standing("tool", "chat") == "tool"`.
     """
-    return claimed if caller == "chat" and claimed in OUTSIDE else caller
+    return claimed if caller == "chat" and claimed in EXTERNAL else caller
 
 
 def source_class(turn: Turn) -> str:
@@ -214,19 +221,19 @@ def source_class(turn: Turn) -> str:
 
     A system turn is a program's word about the conversation: interaction.
     """
-    return voice(turn.role, turn.origin)
+    return class_of_source(turn.role, turn.origin)
 
 
-def voice(role: str, origin: str) -> str:
+def class_of_source(role: str, origin: str) -> str:
     """The source class of a turn that was said in this role and handed in like that
     (`D6`).
     """
     if origin != "chat":
-        return origin if origin in OUTSIDE else "tool"
+        return origin if origin in EXTERNAL else "tool"
     return role if role in {"user", "assistant", "tool"} else "interaction"
 
 
-def heard(turn: Turn, words: str) -> Turn:
+def turn_as_evidence(turn: Turn, words: str) -> Turn:
     """The turn as it counts for what rests on its `words` (`X27`): what the user only
     passes on is interaction.
 
@@ -242,16 +249,16 @@ def fact_class(fact: Fact, evidence: Iterable[Turn]) -> str:
     What consolidation made is a dream; what a person wrote, edited or confirmed is the
     user's; a fact whose evidence is not to be found is an import's.
     """
-    return said_by(fact, map(source_class, evidence))
+    return best_source_class(fact, map(source_class, evidence))
 
 
-def said_by(fact: Fact, voices: Iterable[str]) -> str:
+def best_source_class(fact: Fact, voices: Iterable[str]) -> str:
     """Who says a fact whose evidence has these source classes (`D6`)."""
-    if fact.origin in MADE:
+    if fact.origin in DERIVED_ORIGINS:
         return "dream"
     if fact.verification == "user_confirmed" or not fact.source:
         return "user"
-    return min(voices, key=CLASSES.index, default="import")
+    return min(voices, key=SOURCE_CLASSES.index, default="import")
 
 
 def trust(source: str, policy: TrustPolicy) -> float:
@@ -266,7 +273,7 @@ def trust(source: str, policy: TrustPolicy) -> float:
     }[source]
 
 
-def cap(confidence: float, source: str, policy: TrustPolicy) -> float:
+def cap_confidence(confidence: float, source: str, policy: TrustPolicy) -> float:
     """`min(confidence, trust)`, 0–1: at the start and after each reinforcement nobody
     is believed beyond their trust.
 
@@ -276,7 +283,7 @@ def cap(confidence: float, source: str, policy: TrustPolicy) -> float:
     return min(confidence, trust(source, policy))
 
 
-def bars_superseding(new: str, old: str, policy: TrustPolicy) -> str | None:
+def supersede_refusal(new: str, old: str, policy: TrustPolicy) -> str | None:
     """Why a fact of class `new` may not take the place of one of class `old`, or None
     (`X27`).
     """
@@ -285,18 +292,18 @@ def bars_superseding(new: str, old: str, policy: TrustPolicy) -> str | None:
     return f"what {_NAMES[new]} says does not replace what {_NAMES[old]} said"
 
 
-def bars(deed: str, source: str) -> str | None:
+def restriction(deed: str, source: str) -> str | None:
     """Why something of this class may not be pinned, core, a principle or profile
-    (`DEEDS`), or None (`X27`).
+    (`RESTRICTED`), or None (`X27`).
     """
     return (
-        f"what {_NAMES[source]} says cannot be {DEEDS[deed]}"
-        if source in OUTSIDE
+        f"what {_NAMES[source]} says cannot be {RESTRICTED[deed]}"
+        if source in EXTERNAL
         else None
     )
 
 
-def independent(turns: Iterable[Turn]) -> int:
+def independent_sources(turns: Iterable[Turn]) -> int:
     """How many sources say it (`X27`): each turn of the user is one, all of a session's
     turns of another class one.
 
@@ -304,8 +311,14 @@ def independent(turns: Iterable[Turn]) -> int:
     """
     sources = set()
     for turn in turns:
-        said_by = source_class(turn)
-        sources.add((said_by, turn.session, turn.id if said_by == "user" else ""))
+        best_source_class = source_class(turn)
+        sources.add(
+            (
+                best_source_class,
+                turn.session,
+                turn.id if best_source_class == "user" else "",
+            )
+        )
     return len(sources)
 
 

@@ -13,9 +13,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from engram.core import graph
-from engram.core.lifecycle import hidden
+from engram.core.lifecycle import hidden_reason
 from engram.core.records import REMEMBERED, Fact, FiledTurn, Problem
-from engram.core.trust import Voice
+from engram.core.trust import TurnSource
 from engram.errors import ConflictError, NotFoundError
 from engram.index.database import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
 from engram.index.update import LAST_SEQ
@@ -23,7 +23,7 @@ from engram.index.update import LAST_SEQ
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from engram.core.graph import EdgeTuple
+    from engram.core.graph import WeightedEdge
     from engram.core.policy import FilePolicy, LinkPolicy
     from engram.index.database import CatalogDatabase, Unit
 
@@ -207,7 +207,7 @@ class Catalog:
         )
         for (record,) in rows:
             fact = cast("Fact", unpack("fact", record))
-            if fact.persona in {None, persona} and hidden(fact, now) is None:
+            if fact.persona in {None, persona} and hidden_reason(fact, now) is None:
                 return fact
         return None
 
@@ -217,23 +217,25 @@ class Catalog:
 
     def edges(
         self, keys: Iterable[str], persona: str, policy: LinkPolicy
-    ) -> list[EdgeTuple]:
+    ) -> list[WeightedEdge]:
         """Return the edges between these facts and others that follow from the notes.
 
-        These connect neighbours on a strand (`graph.strands`), among the facts that
+        These connect neighbours on a strand (`graph.positions`), among the facts that
         `persona` may see.
         """
         siblings = policy.siblings
         keys_json = json.dumps(list(keys))
         values = (persona, siblings, persona, siblings, keys_json)
-        edges: list[EdgeTuple] = []
+        edges: list[WeightedEdge] = []
         for name, cause, key, before, after in self.database.query(_SIBLINGS, values):
-            reach = graph.reach(name, policy)
-            kind = graph.kind(name, cause=cause)
+            reach = graph.lookback(name, policy)
+            kind = graph.edge_type(name, cause=cause)
             for earlier in json.loads(before)[:reach]:
                 edges.append((earlier, key, kind, 1.0))  # noqa: PERF401
             for later, later_cause in json.loads(after)[:reach]:
-                edges.append((key, later, graph.kind(name, cause=later_cause), 1.0))
+                edges.append(
+                    (key, later, graph.edge_type(name, cause=later_cause), 1.0)
+                )
         return edges
 
     def _facts(self, where: str, *values: object) -> list[Fact]:
@@ -321,7 +323,7 @@ class Catalog:
             )
         return found[0] if found else None
 
-    def voices(self, keys: Sequence[str]) -> dict[str, Voice]:
+    def voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
         """Return role, origin and speaker of the turns with these keys."""
         rows = self.database.query(
             f"SELECT key, {ROLE}, {ORIGIN}, {SPEAKER} FROM unit "  # noqa: S608
@@ -329,7 +331,8 @@ class Catalog:
             (json.dumps(keys),),
         )
         return {
-            key: Voice(role, origin, speaker) for key, role, origin, speaker in rows
+            key: TurnSource(role, origin, speaker)
+            for key, role, origin, speaker in rows
         }
 
     def sessions(self, session: str, persona: str | None) -> list[SessionFile]:

@@ -7,9 +7,16 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.core.markdown import inside
+from engram.core.markdown import read_block
 from engram.core.records import REMEMBERED
-from engram.core.sessions import KEYS, SPINE, STATE, SessionView, due, rows
+from engram.core.sessions import (
+    SPINE_FILE,
+    STATE_FILE,
+    SUMMARY_KEYS,
+    SessionView,
+    due,
+    read_state,
+)
 from engram.errors import EngramError
 from engram.index import hiding
 from engram.vault import frontmatter, sessions
@@ -56,9 +63,9 @@ class SessionReader:
         found = [
             path for path, stand in self._progress().items() if self._due(stand, now)
         ]
-        known = frontmatter.read(self.read(SPINE)).keys.get("messages")
+        known = frontmatter.read(self.read(SPINE_FILE)).keys.get("messages")
         since = sum(self.messages().values()) - (known if type(known) is int else 0)
-        return [*found, *([SPINE] if since >= self.policy.spine_turns else [])]
+        return [*found, *([SPINE_FILE] if since >= self.policy.spine_turns else [])]
 
     def next_over(self, now: datetime) -> datetime | None:
         """Return when the next session will be over (row E10), None if none."""
@@ -108,13 +115,13 @@ class SessionReader:
         )
         text = next(
             (
-                inside(frontmatter.read(self.read(file.path)).body, "rolling")
+                read_block(frontmatter.read(self.read(file.path)).body, "rolling")
                 for file in files
             ),
             None,
         )
         return text or str(
-            rows(self.read(STATE), "personas")
+            read_state(self.read(STATE_FILE), "personas")
             .get(persona or "", {})
             .get("rollingSummary")
             or ""
@@ -135,7 +142,11 @@ class SessionReader:
         raw = self.read(path)
         if not raw:
             some = list(map(self._with_marks, waiting))
-            return _unfiled(path, some, rows(self.read(STATE))) if some else None
+            return (
+                _unfiled(path, some, read_state(self.read(STATE_FILE)))
+                if some
+                else None
+            )
         known = frontmatter.read(raw, self.settings.policy.files)
         conversation, _ = sessions.conversation_from(known, path, self.settings.zone)
         plain = known.body.replace("\n", known.newline).encode()
@@ -157,7 +168,7 @@ class SessionReader:
             {
                 key: value
                 for key, value in known.keys.items()
-                if key in {*KEYS, "rolled", "episodes", "summarised"}
+                if key in {*SUMMARY_KEYS, "rolled", "episodes", "summarised"}
             },
             known.body,
         )

@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core.forgetting import CUT, Spoken
+from engram.core.forgetting import OMISSION, Utterance
 from engram.core.records import Fact, FiledTurn
 from engram.core.trust import source_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from engram.core.forgetting import Forgotten
-    from engram.core.trust import Voice
+    from engram.core.forgetting import TombstoneSet
+    from engram.core.trust import TurnSource
     from engram.index.database import Unit
 
 
-def spoken(turn: FiledTurn) -> Spoken:
+def spoken(turn: FiledTurn) -> Utterance:
     """Return when a turn was said, and whether by the user in the chat."""
-    return Spoken(turn.turn.occurred_at, turn.key, source_class(turn.turn) == "user")
+    return Utterance(turn.turn.occurred_at, turn.key, source_class(turn.turn) == "user")
 
 
 def without_forgotten(
     unit: Unit,
-    forgotten: Forgotten,
-    voices: Callable[[Sequence[str]], Mapping[str, Voice]],
+    forgotten: TombstoneSet,
+    voices: Callable[[Sequence[str]], Mapping[str, TurnSource]],
 ) -> Unit | None:
     """Return the unit with forgotten sentences cut out, None if nothing is left.
 
@@ -42,7 +42,7 @@ def without_forgotten(
         if not text:
             return None
         return unit if text == unit.text else replace(unit, text=text)
-    text = forgotten.shown(unit.text, Spoken(fact=True))
+    text = forgotten.shown(unit.text, Utterance(fact=True))
     if text == unit.text:
         return unit
     return replace(unit, text=text) if text.strip() else None
@@ -50,8 +50,8 @@ def without_forgotten(
 
 def _fact_text(
     fact: Fact,
-    forgotten: Forgotten,
-    voices: Callable[[Sequence[str]], Mapping[str, Voice]],
+    forgotten: TombstoneSet,
+    voices: Callable[[Sequence[str]], Mapping[str, TurnSource]],
 ) -> str:
     """Return the text of a fact that may be shown.
 
@@ -60,7 +60,7 @@ def _fact_text(
     keys = [key for key in (fact.source, *fact.also) if key]
     text = forgotten.shown(
         fact.text,
-        Spoken(fact.created, fact.source, own=not keys, fact=True, memory=fact.id),
+        Utterance(fact.created, fact.source, own=not keys, fact=True, memory=fact.id),
     )
     if text == fact.text or not keys:
         return text
@@ -68,7 +68,7 @@ def _fact_text(
     texts = (
         forgotten.shown(
             fact.text,
-            Spoken(fact.created, key, key in users, fact=True, memory=fact.id),
+            Utterance(fact.created, key, key in users, fact=True, memory=fact.id),
         )
         for key in keys
     )
@@ -76,16 +76,16 @@ def _fact_text(
 
 
 def with_marks(
-    turn: FiledTurn, forgotten: Forgotten, tombstones: Collection[str]
+    turn: FiledTurn, forgotten: TombstoneSet, tombstones: Collection[str]
 ) -> FiledTurn:
     """Return a turn with a mark in place of what is hidden.
 
     For summaries of a conversation, in which turns keep their places.
     """
     if turn.key in tombstones:
-        return _with_text(turn, CUT)
+        return _with_text(turn, OMISSION)
     text = forgotten.shown(turn.turn.text, spoken(turn))
-    return _with_text(turn, text or CUT)
+    return _with_text(turn, text or OMISSION)
 
 
 def _with_text(turn: FiledTurn, text: str) -> FiledTurn:

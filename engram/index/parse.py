@@ -8,7 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
-from engram.core.records import WHOSE_IS_UNKNOWN, Fact, Problem
+from engram.core.records import UNKNOWN_PERSONA, Fact, Problem
 from engram.core.sessions import EPISODES
 from engram.index.database import OwnNote, SessionFile
 from engram.vault.facts import fact_from, statement_of
@@ -142,7 +142,7 @@ def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
     """Return a broken `entry` with its present body and its last good keys.
 
     Without such keys its owner is unknown: then it is a plain note of the persona
-    `WHOSE_IS_UNKNOWN`. A file without text, as a binary one, stays without units.
+    `UNKNOWN_PERSONA`. A file without text, as a binary one, stays without units.
     """
     note = entry.broken
     assert note is not None
@@ -172,7 +172,7 @@ def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
     persona = (
         known.persona
         if isinstance(known, OwnNote) and entry.kind == "note"
-        else WHOSE_IS_UNKNOWN
+        else UNKNOWN_PERSONA
     )
     own = _own_note(entry.path, text, entry.sha, entry.stat, zone, persona)
     return replace(entry, claim=entry.path, units=(own,))
@@ -191,7 +191,7 @@ def broken(unit: Unit, problems: Iterable[Problem]) -> str:
         what += f" (line {problem.line})"
     if not isinstance(unit, OwnNote):
         return f"{what}: shown with its last good keys"
-    if unit.persona == WHOSE_IS_UNKNOWN:
+    if unit.persona == UNKNOWN_PERSONA:
         return f"{what}: its keys are not known, so only the owner sees it"
     return what
 

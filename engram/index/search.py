@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 from engram.core import graph
 from engram.core.language.echo import own_words
-from engram.core.lifecycle import ends
+from engram.core.lifecycle import effective_expiry
 from engram.core.records import REMEMBERED, Fact, FiledTurn
-from engram.core.trust import Voice
+from engram.core.trust import TurnSource
 from engram.errors import EngramError, NotFoundError
 from engram.index import hiding
 from engram.index.bm25 import Bm25Index, IndexedText
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.core.graph import EdgeTuple
-    from engram.core.ranking import NearByMeaning
+    from engram.core.graph import WeightedEdge
+    from engram.core.ranking import VectorMatch
     from engram.core.records import Edge
     from engram.index.database import Unit
     from engram.index.filters import SearchFilter
@@ -231,13 +231,13 @@ class Index:
                 raise
             return cast("FiledTurn", self.unit(key))
 
-    def voices(self, keys: Sequence[str]) -> dict[str, Voice]:
+    def voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
         """Return role, origin and speaker of turns, filed or waiting (`D6`)."""
         waiting = self._waiting_among(keys)
         voices = self.catalog.voices(keys)
         for key, filed in waiting.items():
             turn = filed.turn
-            voices[key] = Voice(turn.role, turn.origin, turn.speaker)
+            voices[key] = TurnSource(turn.role, turn.origin, turn.speaker)
         return voices
 
     def visible(self, unit: Unit) -> Unit | None:
@@ -324,17 +324,19 @@ class Index:
         """
         policy = self.settings.policy.links
 
-        def edges_of(facts: Collection[str]) -> list[EdgeTuple]:
+        def edges_of(facts: Collection[str]) -> list[WeightedEdge]:
             edges = self.catalog.edges(facts, where.persona or "", policy)
-            edges += graph.ways(stored_edges(facts), now, policy)
+            edges += graph.weighted_edges(stored_edges(facts), now, policy)
             unique = dict.fromkeys(edges)  # facts often share several entities
-            ends = {edge[0] for edge in unique} | {edge[1] for edge in unique}
-            allowed = self.lexical.allowed(ends, where)
+            effective_expiry = {edge[0] for edge in unique} | {
+                edge[1] for edge in unique
+            }
+            allowed = self.lexical.allowed(effective_expiry, where)
             return [
                 edge for edge in unique if edge[0] in allowed and edge[1] in allowed
             ]
 
-        return graph.spread(seeds, edges_of, policy)
+        return graph.spread_activation(seeds, edges_of, policy)
 
     def lacks_vectors(self) -> str:
         """Return why the vectors cannot help to answer now, or ''."""
@@ -346,7 +348,7 @@ class Index:
 
     def near(
         self, vector: bytes, where: SearchFilter, k: int, also: Collection[str]
-    ) -> tuple[NearByMeaning, ...]:
+    ) -> tuple[VectorMatch, ...]:
         """Return the units near to a question by meaning; see `SemanticIndex.near`."""
         if self.semantic is None:
             return ()
@@ -408,7 +410,7 @@ def _indexed_text(unit: Unit) -> IndexedText:
 
 
 def _expiry(fact: Fact) -> float | None:
-    return _stamp(ends(fact))
+    return _stamp(effective_expiry(fact))
 
 
 def _stamp(moment: datetime | None) -> float | None:

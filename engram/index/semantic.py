@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engram.core import calibration
-from engram.core.ranking import NearByMeaning
-from engram.core.records import Stored
+from engram.core.ranking import VectorMatch
+from engram.core.records import VectorStorage
 from engram.errors import NotFoundError
 from engram.index import scoring
 from engram.index.filters import SearchFilter
@@ -122,7 +122,7 @@ class SemanticIndex:
         if have == wanted > 0:
             self.vectors.drop_others()
 
-    def storage(self, lexical: Bm25Index) -> dict[str, Stored]:
+    def storage(self, lexical: Bm25Index) -> dict[str, VectorStorage]:
         """Return how the vectors of facts are stored, by id (rows C29, D12).
 
         Facts that share their text with another unit are left out.
@@ -139,11 +139,11 @@ class SemanticIndex:
         rows = np.flatnonzero(view.allowed[: view.size] & known[: view.size] & ~shared)
         keys = [view.rows.keys[row] for row in rows.tolist()]
         return {
-            key: Stored(many, "cold" if key in self._cold else "hot")
+            key: VectorStorage(many, "cold" if key in self._cold else "hot")
             for key, many in zip(keys, bits[places[rows]].tolist(), strict=True)
         }
 
-    def store(self, lexical: Bm25Index, wanted: Mapping[str, Stored]) -> None:
+    def store(self, lexical: Bm25Index, wanted: Mapping[str, VectorStorage]) -> None:
         """Store the vectors of these facts in this precision and tier.
 
         A vector that needs more bits than it has is embedded again.
@@ -184,7 +184,7 @@ class SemanticIndex:
         where: SearchFilter,
         k: int,
         also: Collection[str],
-    ) -> tuple[NearByMeaning, ...]:
+    ) -> tuple[VectorMatch, ...]:
         """Return the `k` units nearest to a question, and those of `also`.
 
         score = (c + Σ wᵢ·cᵢ) / (1 + Σ wᵢ) + session · (best cosine of its session); c
@@ -209,13 +209,13 @@ class SemanticIndex:
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
         chosen[asked] = True
         return tuple(
-            NearByMeaning(
+            VectorMatch(
                 view.rows.keys[row],
                 calibration.nominal(float(cosine[row]), self.scale),
                 float(value),
             )
             if known[row]
-            else NearByMeaning(view.rows.keys[row], None, None)
+            else VectorMatch(view.rows.keys[row], None, None)
             for row, value in zip(rows.tolist(), worth.tolist(), strict=True)
             if chosen[row]
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.core.forgetting import Forgotten, stones
+from engram.core.forgetting import TombstoneSet, read_tombstones
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,4 +32,4 @@ class Tombstones:
     def reload(self) -> None:
         """Read the file again, which git and sync tools may have changed."""
         self.keys = self._vault.tombstones()
-        self.forgotten = Forgotten(stones(self._vault.tombstone_rows()))
+        self.forgotten = TombstoneSet(read_tombstones(self._vault.tombstone_rows()))

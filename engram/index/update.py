@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
-from engram.core.graph import strands
+from engram.core.graph import positions
 from engram.core.records import Fact, FiledTurn, Problem
 from engram.core.text import content_hash
 from engram.index.database import key_of, pack, unpack
@@ -531,7 +531,7 @@ def _strand_rows(unit: Unit) -> list[tuple[object, ...]]:
         return []
     return [
         (strand.name, strand.at, unit.id, unit.persona or "", strand.cause)
-        for strand in strands(unit)
+        for strand in positions(unit)
     ]
 
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core import trust
-from engram.core.buffer import Waiting
+from engram.core.buffer import WaitingTurn
 from engram.core.language.secrets import redact
 from engram.core.language.signals import scan, table
 from engram.core.records import ROLES, FiledTurn, Turn
@@ -98,7 +98,7 @@ def turn_from(
         occurred_at=said_at.astimezone(settings.zone).replace(microsecond=0),
         speaker=names["speaker"],
         persona=names["persona"] or None,
-        origin=trust.standing(standing, raw.get("origin") or ""),
+        origin=trust.caller_standing(standing, raw.get("origin") or ""),
     )
 
 
@@ -348,11 +348,11 @@ class Intake:
         )
         ticket.set_result(None)
 
-    def _waiting(self, seq: int, filed: FiledTurn, now: datetime) -> Waiting:
+    def _waiting(self, seq: int, filed: FiledTurn, now: datetime) -> WaitingTurn:
         # what an assistant says of itself is no reason to hurry
         if filed.turn.role != "user":
-            return Waiting(seq, filed, "none", now)
-        return Waiting(
+            return WaitingTurn(seq, filed, "none", now)
+        return WaitingTurn(
             seq,
             filed,
             scan(filed.turn.text, self.patterns, self.settings.policy.signals).level,
@@ -458,7 +458,7 @@ class Intake:
         done: Future[None] = Future()
         done.set_result(None)
         held = {
-            seq: Waiting(seq, filed, "none", now, left_over=True)
+            seq: WaitingTurn(seq, filed, "none", now, left_over=True)
             for seq, filed in left.turns
         }
         free = held.keys() - {seq for park in left.parked for seq in park.seqs}
@@ -476,7 +476,7 @@ class Intake:
             self.queue.put(batch, "parked", until=until, reason=park.reason)
         for letter in left.dead:
             items = tuple(
-                Waiting(seq, filed, "none", now) for seq, filed in letter.turns
+                WaitingTurn(seq, filed, "none", now) for seq, filed in letter.turns
             )
             self.queue.put(
                 Batch(items, RESTARTED, letter.attempts, filed=True),

@@ -20,7 +20,7 @@ from engram.errors import UnavailableError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from engram.core.buffer import Waiting
+    from engram.core.buffer import WaitingTurn
     from engram.core.policy import Policy
     from engram.core.records import Turn
 
@@ -48,7 +48,7 @@ class Batch:
     took out.
     """
 
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingTurn, ...]
     why: str
     attempts: int = 0
     filed: bool = False
@@ -104,7 +104,7 @@ class TurnQueue:
 
     # -- changes of state --------------------------------------------------------------
 
-    def add(self, items: Iterable[Waiting], why: str = "") -> None:
+    def add(self, items: Iterable[WaitingTurn], why: str = "") -> None:
         """New turns wait with those of their session file; with `why` they are due at
         once.
         """
@@ -212,7 +212,7 @@ class TurnQueue:
                 lot.until for lot in self._all() if lot.state in {"parked", "revived"}
             ]
             times += [
-                buffer.due_at(lot.batch.waiting, self._policy.buffer)
+                buffer.flush_time(lot.batch.waiting, self._policy.buffer)
                 for lot in self._growing.values()
             ]
         return min(times, default=None)
@@ -287,7 +287,7 @@ class TurnQueue:
     def _due(self, lot: QueuedBatch, now: datetime) -> str | None:
         """Why the lot is due, or None."""
         if lot.state == "waiting":
-            return lot.batch.why or buffer.due(
+            return lot.batch.why or buffer.flush_reason(
                 lot.batch.waiting, now, self._policy.buffer
             )
         return (

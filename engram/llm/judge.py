@@ -18,7 +18,7 @@ from engram.llm.prompt_files import quoted, sections
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.core.policy import LadderPolicy
+    from engram.core.policy import DedupPolicy
     from engram.llm.client import Model
 
 RELATIONS: tuple[RelationKind, ...] = get_args(RelationKind)
@@ -38,7 +38,7 @@ _NONE = re.compile(r"\W*(?:none|independent)\b.*", re.IGNORECASE | re.DOTALL)
 
 
 def judge(
-    model: Model, text: str, candidates: Sequence[str], policy: LadderPolicy
+    model: Model, text: str, candidates: Sequence[str], policy: DedupPolicy
 ) -> Judgement:
     """What `text` is to the numbered `candidates` (`A9`): one question at temperature
     0, none without candidates.

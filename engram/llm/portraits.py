@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import is_owner
-from engram.core.entities import key as key_of
+from engram.core.entities import name_key as key_of
 from engram.core.language.words import words
 from engram.errors import ModelError
 from engram.llm.answers import TASKS, Task

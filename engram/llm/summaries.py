@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.language.injection import instruction
 from engram.core.language.words import fold
-from engram.core.markdown import inert, plain_text
-from engram.core.policy.sessions import TalkPolicy
-from engram.core.sessions import LISTS, cut
+from engram.core.markdown import escape, plain_text
+from engram.core.policy.sessions import SessionPolicy
+from engram.core.sessions import SUMMARY_LISTS, shorten
 from engram.errors import ModelError
 from engram.llm.answers import TASKS, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LIMITS = TalkPolicy()
+_LIMITS = SessionPolicy()
 SECTIONS = ("profile", "projects", "people", "open_loops")
 """The parts of the spine (row E12)."""
 
@@ -90,7 +90,7 @@ def _line(text: str, chars: int) -> str:
     plain = " ".join(plain_text(text).split())
     if plain.strip(".").casefold() in {"none", "n/a", "null"} or instruction(plain):
         return ""
-    return inert(cut(plain, chars))
+    return escape(shorten(plain, chars))
 
 
 def _named(line: str, material: Any) -> bool:
@@ -103,7 +103,7 @@ ROLLING = ReplyShape({"summary": _LIMITS.rolling_chars}, wanted="summary")
 EPISODE = ReplyShape({"summary": _LIMITS.episode_chars})
 SESSION = ReplyShape(
     {"one_liner": _LIMITS.line_chars, "tone": _LIMITS.tone_chars},
-    dict.fromkeys(LISTS, _LIMITS.item_chars),
+    dict.fromkeys(SUMMARY_LISTS, _LIMITS.item_chars),
     _LIMITS.items,
     wanted="one_liner",
 )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
 from engram.core.categories import CATEGORIES, PLAIN
-from engram.core.entities import LIFETIMES, OWNER, is_owner, key, label
+from engram.core.entities import LIFETIMES, OWNER, is_owner, name_key, relation_label
 from engram.core.language.dates import resolve
 from engram.core.policy import ImportancePolicy
 from engram.core.records import (
@@ -271,7 +271,13 @@ def _relations(
             dropped["relation: over the limit"] += 1
         else:
             kept.setdefault(
-                (key(found.subject), found.type, key(found.object), found.ended), found
+                (
+                    name_key(found.subject),
+                    found.type,
+                    name_key(found.object),
+                    found.ended,
+                ),
+                found,
             )
     return tuple(kept.values())
 
@@ -289,11 +295,11 @@ def _relation(
         _line(item.get(name)) for name in ("subject", "relation", "object")
     )
     if (
-        not (subject and other and label(kind))
+        not (subject and other and relation_label(kind))
         or max(map(len, (subject, kind, other))) > model_policy.name_chars
     ):
         return "malformed"
-    if key(subject) == key(other) or (is_owner(subject) and is_owner(other)):
+    if name_key(subject) == name_key(other) or (is_owner(subject) and is_owner(other)):
         return "to itself"
     turn = _turn(item.get("turn"), turns)
     if turn is None:
@@ -303,7 +309,7 @@ def _relation(
         return "no evidence in the turn"
     return Relation(
         OWNER if is_owner(subject) else subject,
-        label(kind),
+        relation_label(kind),
         OWNER if is_owner(other) else other,
         turn.id,
         quote,

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engram.core import jsonl
-from engram.core.clock import Reading, clock_doubt
+from engram.core.clock import ClockReading, clock_doubt
 from engram.errors import EngramError
 from engram.vault import disk
 
@@ -85,10 +85,10 @@ class ClockGuard:
         self.health.clear("clock")
         return None
 
-    def _now(self) -> Reading:
-        return Reading(self.clock(), self.steady())
+    def _now(self) -> ClockReading:
+        return ClockReading(self.clock(), self.steady())
 
-    def _keep(self, reading: Reading) -> None:
+    def _keep(self, reading: ClockReading) -> None:
         """Append a line; rewrite the file once half of it is older than a day."""
         if self._lines >= 2 * self.policy.lifecycle.clock_readings:
             disk.write_derived(self.path, jsonl.encode(map(_row, self._readings)))
@@ -115,11 +115,11 @@ class FreezeGuard:
         )
 
 
-def _row(reading: Reading) -> list[object]:
+def _row(reading: ClockReading) -> list[object]:
     return [reading.wall.isoformat(), reading.steady]
 
 
-def _known(path: Path) -> Iterator[Reading]:
+def _known(path: Path) -> Iterator[ClockReading]:
     """Yield the valid readings in a file."""
     try:
         raw = disk.read(path)
@@ -128,7 +128,7 @@ def _known(path: Path) -> Iterator[Reading]:
     for line in jsonl.lines(raw):
         try:
             wall, steady = line.value
-            reading = Reading(datetime.fromisoformat(wall), float(steady))
+            reading = ClockReading(datetime.fromisoformat(wall), float(steady))
         except (ValueError, TypeError, OverflowError):
             continue
         if reading.wall.tzinfo and math.isfinite(reading.steady):

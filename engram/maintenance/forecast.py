@@ -56,7 +56,7 @@ def forecast(
             "heat": round(at(now).heat, 3),
             "feedback": view.feedback.get(one.fact.category, 0.0),
         }
-        coming = lifecycle.when(
+        coming = lifecycle.forecast(
             one.fact,
             one.usage,
             at,

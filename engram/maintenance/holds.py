@@ -132,18 +132,20 @@ class Holds:
         requests: dict[str, Request] = {}
         proposed: dict[str, dict[str, Action]] = {}
         policy = draft.view.policy.consolidation
-        limit = holds.bounds(draft.active_count, draft.note_count, policy)
+        limit = holds.run_limits(draft.active_count, draft.note_count, policy)
         for _ in passes:
             proposed |= draft.proposed
             ended = Counter(draft.ended.values())
-            reasons = holds.held(ended, Counter(draft.rewritten.values()), limit)
+            reasons = holds.hold_reasons(
+                ended, Counter(draft.rewritten.values()), limit
+            )
             for name, why in reasons.items():
                 actions = [one for one in draft.actions if one.name == name]
                 requests[name] = Request(
                     why, tuple(one for one in actions if one.memory)
                 )
                 ended.pop(name, None)
-            portion = holds.portion(ended, limit)
+            portion = holds.archive_quota(ended, limit)
             if not reasons and portion in {None, draft.portion}:
                 break
             draft = draft.restarted(frozenset(requests), portion)
@@ -166,7 +168,7 @@ class Holds:
                 draft.add("hold", change)
                 ids = [action.memory for action in request.actions]
                 waiting[name] = sorted({*waiting.get(name, ()), *ids})
-        for name in names & (holds.PORTIONED | later.keys()):
+        for name in names & (holds.PORTIONED_PASSES | later.keys()):
             later[name] = sorted(draft.later.get(name, ()))
         later = {name: ids for name, ids in later.items() if ids}
         state = {"waiting": waiting, "rejected": rejected, "later": later}

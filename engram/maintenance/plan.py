@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core.holds import PORTIONED
+from engram.core.holds import PORTIONED_PASSES
 from engram.core.records import BlockEdit, Create, Edit, Move
 from engram.errors import EngramError, unexpected
 from engram.maintenance.overlay import Overlay, PlannedNote, within
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.actions import Proposal
-    from engram.core.records import Change, Fact, Stored, Usage
+    from engram.core.records import Change, Fact, Usage, VectorStorage
     from engram.maintenance.drafts import NoteDrafts
     from engram.maintenance.overlay import PlannedWrite
     from engram.maintenance.passes import Pass, Step
@@ -109,7 +109,7 @@ class RunPlan:
 
         self.first_usage: dict[str, Usage] = {}
         self.reweighed: dict[str, Fact] = {}
-        self.stored: dict[str, Stored] = {}
+        self.stored: dict[str, VectorStorage] = {}
         self.ended: dict[str, str] = {}
         self.rewritten: dict[str, str] = {}
         self.later: dict[str, set[str]] = {}
@@ -350,7 +350,7 @@ class RunPlan:
             return False
         if known.kept and not self._may_touch(name, known):
             self._count(name, key, known.kept)
-            if known.proposable and name not in PORTIONED and _ends(step):
+            if known.proposable and name not in PORTIONED_PASSES and _ends(step):
                 self._propose(name, key, step)
             return True
         return not self._is_in_scope(name, key, step)
@@ -368,9 +368,9 @@ class RunPlan:
         if key in self.view.closed.get(name, ()):
             self._count(name, key, DECLINED)
             return False
-        if self.portion is None or name not in PORTIONED or not _ends(step):
+        if self.portion is None or name not in PORTIONED_PASSES or not _ends(step):
             return True
-        put_away = sum(by in PORTIONED for by in self.ended.values())
+        put_away = sum(by in PORTIONED_PASSES for by in self.ended.values())
         if key not in self.ended and put_away >= self.portion:
             self.later.setdefault(name, set()).add(key)
             self.deferred[step.path] = NEXT_NIGHTS

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.actions import Proposal
-    from engram.core.records import Stored
+    from engram.core.records import VectorStorage
     from engram.maintenance.clock import FreezeGuard
     from engram.maintenance.passes import ModelQuestion, Pass
     from engram.maintenance.schedule import Cadence
@@ -287,7 +287,7 @@ class Maintenance:
             return {"usage": str(fault)}
         return {}
 
-    def _store_vectors(self, stored: Mapping[str, Stored]) -> dict[str, str]:
+    def _store_vectors(self, stored: Mapping[str, VectorStorage]) -> dict[str, str]:
         """Change the precision of vectors; they are derived, so undo ignores them."""
         try:
             if self.index.semantic:

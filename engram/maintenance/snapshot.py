@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.core import todos, trust
-from engram.core.sessions import SPINE, over
+from engram.core.sessions import SPINE_FILE, is_closed
 from engram.errors import EngramError, NotFoundError
 from engram.index.conversations import SessionReader
 from engram.llm.answers import AnswerCache
@@ -64,7 +64,7 @@ class Snapshot(VaultReader):
         self.edges = entity_writer.edges
         self.talks = SessionReader(self.vault, self.index, self.settings)
         self._entities: Mapping[str, Entity] = {}
-        self._voices: dict[str, trust.Voice] = {}
+        self._voices: dict[str, trust.TurnSource] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
         self.failed: dict[str, str] = {}
         self.answers = AnswerCache(
@@ -82,10 +82,10 @@ class Snapshot(VaultReader):
         talks = self.talks.view(now) if telling else ()
         gap = self.settings.policy.buffer.session_gap_minutes
         few = cadence == "talk" and not any(
-            over(talk.stand, now, gap) for talk in talks
+            is_closed(talk.stand, now, gap) for talk in talks
         )
-        few = few and SPINE not in self.talks.due(now)
-        facts = self.index.catalog.facts(*(todos.PROMISING if few else ()))
+        few = few and SPINE_FILE not in self.talks.due(now)
+        facts = self.index.catalog.facts(*(todos.PROMISE_MARKERS if few else ()))
         if not few:
             self.neighbour_cache.follow(facts)
         self.usage_tracker.meet(
@@ -164,9 +164,10 @@ class Snapshot(VaultReader):
             for start in range(0, len(keys), _CHUNK):
                 self._voices |= self.index.voices(keys[start : start + _CHUNK])
         believed = {
-            one: trust.trust(one, self.settings.policy.trust) for one in trust.CLASSES
+            one: trust.trust(one, self.settings.policy.trust)
+            for one in trust.SOURCE_CLASSES
         }
-        barred = {one: trust.bars("core", one) for one in trust.CLASSES}
+        barred = {one: trust.restriction("core", one) for one in trust.SOURCE_CLASSES}
         births = self.note_writer.births()
         for fact in facts:
             source, foreign = self.said_by(fact, ask=False), fact.id not in births
@@ -253,7 +254,7 @@ class Snapshot(VaultReader):
 
     def outside(self, fact: Fact) -> bool:
         """Whether a memory rests on nothing but what came from outside (`X27`)."""
-        return self.said_by(fact) in trust.OUTSIDE
+        return self.said_by(fact) in trust.EXTERNAL
 
     def said_by(self, fact: Fact, *, ask: bool = True) -> str:
         """The source class of a memory, as far as its turns were asked for already,
@@ -262,7 +263,7 @@ class Snapshot(VaultReader):
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):
             self._voices |= self.index.voices(new)
-        return trust.said_by(
+        return trust.best_source_class(
             fact,
             [self._voices[key].source_class for key in keys if key in self._voices],
         )

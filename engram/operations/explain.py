@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import actions, decay, graph, lifecycle, trust
 from engram.core import importance as core_importance
-from engram.core.forgetting import Spoken
+from engram.core.forgetting import Utterance
 from engram.core.records import FiledTurn
 from engram.recall import formatting
 from engram.vault import facts
@@ -86,7 +86,7 @@ class Explainer:
                 "memory": _without_text(fact),
                 "forgotten": FORGOTTEN.format(fact.id),
                 "turns": [],
-                "decisions": [actions.told(row) for row in rows],
+                "decisions": [actions.checked_row(row) for row in rows],
             }
 
         source = self._source(fact)
@@ -103,7 +103,7 @@ class Explainer:
             "turns": [
                 formatting.plain_turn(turn, policy) for turn in self._turns(fact)
             ],
-            "decisions": [actions.told(row) for row in rows],
+            "decisions": [actions.checked_row(row) for row in rows],
         }
 
     def _turns(self, fact: Fact) -> list[FiledTurn]:
@@ -115,7 +115,7 @@ class Explainer:
     def _without_forgotten_quote(self, row: Mapping[str, object]) -> dict[str, object]:
         """A row of the action log, without its quotation if that was forgotten."""
         quote = str(row.get("quote") or "")
-        if quote and self.index.tombstones.forgotten.hides(quote, Spoken()):
+        if quote and self.index.tombstones.forgotten.hides(quote, Utterance()):
             return _without_quote(row)
         return dict(row)
 
@@ -127,7 +127,7 @@ class Explainer:
 
     def _protection(self, fact: Fact) -> str | None:
         """Why no maintenance run ends or archives a memory, or None."""
-        return lifecycle.protected(fact, self.note_writer.kept(fact))
+        return lifecycle.protection(fact, self.note_writer.kept(fact))
 
     def _weight(self, fact: Fact, said_by: str) -> dict[str, Any]:
         """`usage`, how a memory was used, and `worth`, its weights and stage now.
@@ -143,15 +143,15 @@ class Explainer:
             by_category = self.usage_tracker.feedback(log, now)
         feedback = by_category.get(fact.category, 0.0)
         vitals = decay.vitals(fact, usage, now, believed, policy, feedback)
-        use = core_importance.use_of(
+        use = core_importance.importance_inputs(
             fact, usage, believed, lifecycle.layer_of(fact), now
         )
         stage, why = lifecycle.stage(
-            fact, usage, vitals, policy, trust.bars("core", said_by)
+            fact, usage, vitals, policy, trust.restriction("core", said_by)
         )
         weights = asdict(vitals) | {
             "feedback": feedback,
-            "importance": core_importance.composite(use, policy.ladder),
+            "importance": core_importance.composite_importance(use, policy.ladder),
         }
         worth = {name: round(value, 3) for name, value in weights.items()}
         return {
@@ -170,7 +170,7 @@ class Explainer:
             {
                 "type": edge.type,
                 "id": edge.target if edge.source == fact_id else edge.source,
-                "confidence": round(graph.effective(edge, now, policy), 2),
+                "confidence": round(graph.edge_confidence(edge, now, policy), 2),
             }
             for edge in self.entity_writer.edges.all()
             if fact_id in {edge.source, edge.target}

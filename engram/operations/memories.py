@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 USER_ASKED = "the user asked"
 SET_STATUS = "a person set the status"
-LAYERS = {"up": lifecycle.raised, "down": lifecycle.lowered}
+LAYERS = {"up": lifecycle.promoted_layer, "down": lifecycle.demoted_layer}
 SETTLED = (todos.FULFILLED, todos.EXPIRED)
 
 
@@ -85,13 +85,13 @@ class MemoryOperations:
             raise BadRequestError(
                 f"there is no stage {stage!r}", fix=f"Use: {', '.join(SETTLED)}, open."
             )
-        if todos.stage(fact) in {"", todos.HABIT} or fact.status != "active":
+        if todos.todo_stage(fact) in {"", todos.HABIT} or fact.status != "active":
             raise BadRequestError(
                 "this is no active promise",
                 where=fact.path,
                 fix="`engram todos --stage all` lists promises.",
             )
-        now_in = "open" if todos.is_open(fact) else todos.stage(fact)
+        now_in = "open" if todos.is_open(fact) else todos.todo_stage(fact)
         if now_in != stage:
             self._set_stage(fact, stage)
         return {"id": fact.id, "path": fact.path, "stage": stage}

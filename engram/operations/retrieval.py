@@ -8,7 +8,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import WHOSE_IS_UNKNOWN
+from engram.core.records import UNKNOWN_PERSONA
 from engram.ingest import intake
 from engram.pipeline.usage import uncounted
 from engram.recall import formatting, search
@@ -73,7 +73,7 @@ class Retriever:
         if persona:
             persona = intake.name_from(persona, self.settings)
         elif owner:
-            persona = WHOSE_IS_UNKNOWN
+            persona = UNKNOWN_PERSONA
         if session:
             session = intake.name_from(session, self.settings)
 

@@ -128,7 +128,7 @@ class ReviewQueue:
             return None
         self._changes.lift([fact], now)
         keys = superseding_keys(equal, fact)
-        also = dedup.united(equal, fact).also
+        also = dedup.merge(equal, fact).also
         if also != equal.also:
             united = replace(equal, also=also)
             keys["source"] = facts.fact_keys(united, self.settings.zone)["source"]

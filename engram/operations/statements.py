@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import classify, trust
 from engram.core.categories import CATEGORIES, PLAIN, category_of
-from engram.core.forgetting import Spoken
+from engram.core.forgetting import Utterance
 from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.language.secrets import redact
 from engram.core.records import REMEMBERED, Edit, Fact
@@ -148,11 +148,11 @@ class StatementOperations:
         what the user forgot.
         """
         source = trust.source_class(turn)
-        why = trust.bars("pin", source) if pinned else None
+        why = trust.restriction("pin", source) if pinned else None
         if why is None and category and category_of(category).not_from_outside:
-            why = trust.bars(category, source)
+            why = trust.restriction(category, source)
         if why is None and source != "user":
-            hidden = self.index.tombstones.forgotten.hides(turn.text, Spoken(now))
+            hidden = self.index.tombstones.forgotten.hides(turn.text, Utterance(now))
             why = FORGOTTEN if hidden else None
         if why:
             raise ForbiddenError(why, fix="Let the user say it.")

@@ -99,10 +99,10 @@ class BoxWriter:
         for memories, said in stretches:
             fresh = [memory for memory in memories if memory.id not in known]
             known.update(memory.id for memory in fresh)
-            new = boxes.batch(
+            new = boxes.box_of_batch(
                 session, persona, fresh, boxes.topics(fresh, people, self.policy), said
             )
-            box, sealed = boxes.append(box, new, self.policy)
+            box, sealed = boxes.add_batch(box, new, self.policy)
             closed += [sealed] if sealed else []
         if closed or box != (before.box if before else None):
             rest = [held for held in self._held if held is not before]
@@ -187,7 +187,7 @@ class BoxWriter:
         ]
         traces, woven = dict(self._woven()) if sealed else {}, []
         for held in sealed:
-            trace_id = boxes.weave(held.box, traces, self.policy)
+            trace_id = boxes.find_trace(held.box, traces, self.policy)
             traces[trace_id] = self._threaded(traces.get(trace_id), trace_id, held.box)
             woven.append(replace(held, trace=trace_id))
         self._keep([*rest, *woven, *opened])
@@ -197,7 +197,7 @@ class BoxWriter:
             self._known[_thread(held)].update(held.box.memories)
 
     def _threaded(self, trace: Trace | None, trace_id: str, box: Box) -> Trace:
-        return boxes.threaded(
+        return boxes.add_to_trace(
             trace, trace_id, forms.box_name(box, self.settings.zone), box
         )
 

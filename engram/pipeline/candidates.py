@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from engram.core import trust
 from engram.core.categories import PLAIN, category_of
 from engram.core.classify import event_end, importance_of, kind_of, tier_of
-from engram.core.entities import expiry
+from engram.core.entities import lifetime_end
 from engram.core.language.permanent_attributes import REMEMBER_TAG, asked_to_keep
-from engram.core.lifecycle import protected
+from engram.core.lifecycle import protection
 from engram.core.records import Fact
 from engram.pipeline.forgetting import FORGOTTEN
 
@@ -41,7 +41,7 @@ class Statement:
     """The words that a candidate rests on.
 
     `quote` are the words in `turn`. `attributed` is that turn as it counts for them
-    (`trust.heard`): words that the user only passes on are not the user's. `opinion` is
+    (`trust.turn_as_evidence`): words that the user only passes on are not the user's. `opinion` is
     the relation that a model saw to a known fact, and the id of that fact.
     """
 
@@ -68,7 +68,9 @@ def candidate_fact(
     source_class = trust.source_class(turn)
     category = _category(candidate, source_class)
     kind = kind_of(candidate.text, category, candidate.tags, candidate.when)[0]
-    confidence = round(trust.cap(candidate.confidence, source_class, policy.trust), 2)
+    confidence = round(
+        trust.cap_confidence(candidate.confidence, source_class, policy.trust), 2
+    )
     importance = candidate.importance
     if importance is None:
         importance, _ = importance_of(
@@ -94,7 +96,7 @@ def candidate_fact(
         persona=turn.persona,
     )
     # A guessed lifetime never ends what is to stay.
-    if protected(fact):
+    if protection(fact):
         return fact
     return replace(fact, expires=_expires(candidate, turn, confidence, policy))
 
@@ -102,7 +104,7 @@ def candidate_fact(
 def _category(candidate: Candidate, source_class: str) -> str:
     """The category, unless words of this source may not become it (`X27`)."""
     category = category_of(candidate.category)
-    if category.not_from_outside and trust.bars(category.name, source_class):
+    if category.not_from_outside and trust.restriction(category.name, source_class):
         return PLAIN
     return category.name
 
@@ -122,7 +124,7 @@ def _expires(
 ) -> datetime | None:
     """When the fact ends by itself; a speculation also when nobody confirms it (`C17`)."""
     extraction = policy.extraction
-    ends = expiry(candidate.lifetime, turn.occurred_at, extraction)
+    ends = lifetime_end(candidate.lifetime, turn.occurred_at, extraction)
     if tier_of(confidence, extraction) != "speculative":
         return ends
 

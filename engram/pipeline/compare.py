@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from engram.core import dedup, graph
 from engram.core import importance as core_importance
-from engram.core.entities import slot
-from engram.core.lifecycle import hidden
+from engram.core.entities import slot_key
+from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
 from engram.core.text import content_hash
 from engram.errors import ConfigError, ModelError
@@ -96,10 +96,10 @@ class Comparison:
         """
         policy = self.settings.policy
         near = self._near(fact, when, plan)
-        active = [one for one in near if hidden(one.fact, when) is None][
+        active = [one for one in near if hidden_reason(one.fact, when) is None][
             : policy.ladder.neighbours
         ]
-        verdict = dedup.relate(active, policy.similarity, calibrated=True, model=model)
+        verdict = dedup.compare(active, policy.similarity, calibrated=True, model=model)
         # what contradicts is no repetition
         similarities = [one.similarity for one in active if not one.conflict]
         gain = core_importance.surprise(
@@ -108,7 +108,7 @@ class Comparison:
         return Compared(
             verdict,
             near,
-            core_importance.surprised(fact.importance, gain, policy.ladder),
+            core_importance.after_surprise(fact.importance, gain, policy.ladder),
         )
 
     def unjudged(self, text: str, grey: Sequence[Neighbour]) -> list[Neighbour]:
@@ -141,7 +141,7 @@ class Comparison:
             for one in met
             if plan.seen(one.fact).status == "active"
         )
-        return graph.links(
+        return graph.similarity_edges(
             fact.id, near, fact.created or plan.now, self.settings.policy.links
         )
 
@@ -160,7 +160,7 @@ class Comparison:
 
     def _slot(self, fact: Fact) -> str:
         kind, ref = self.ref_of(fact.about[0]) if fact.about else ("", "")
-        return slot(fact.category, kind, ref, fact.tags) if ref else ""
+        return slot_key(fact.category, kind, ref, fact.tags) if ref else ""
 
 
 def pair_of(one: str, other: str) -> frozenset[str]:

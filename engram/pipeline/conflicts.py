@@ -13,7 +13,7 @@ from engram.core.records import Create
 from engram.core.text import content_hash, slug, ulid
 from engram.errors import EngramError
 from engram.vault import frontmatter, reviews
-from engram.vault.formats import inert, plain_text, time_text
+from engram.vault.formats import escape, plain_text, time_text
 from engram.vault.paths import printable
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class ConflictNotes:
             else []
         )
         if not held:
-            return inert(f"{words} Mend the file, or delete it.\n")
+            return escape(f"{words} Mend the file, or delete it.\n")
         diff = unified_diff(
             held,
             self._lines(conflict.path),
@@ -95,7 +95,7 @@ class ConflictNotes:
             lineterm="",
         )
         lines = "\n".join(islice(diff, DIFF_LINES))
-        return inert(
+        return escape(
             f"{words} Keep one of the two and delete the other.\n\n~~~diff\n{lines}\n~~~\n"
         )
 

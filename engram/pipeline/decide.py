@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engram.core import dedup, trust
 from engram.core.classify import is_trivial
-from engram.core.containment import contained
+from engram.core.containment import containment_reason
 from engram.core.dedup import Decision, Evidence, Judgement, Verdict
 from engram.core.text import content_hash
 from engram.pipeline.write import deed
@@ -88,7 +88,7 @@ class Decider:
             return Verdict("skip", ALREADY, met[0] if met else "")
 
         digest = content_hash(fact.text)
-        verdict = dedup.judge(
+        verdict = dedup.check(
             trivial=is_trivial(fact.text, self.settings.policy.importance),
             grounded=bool(statement.quote),
             already=filed,
@@ -108,7 +108,7 @@ class Decider:
         if self.plan.is_buried(content_hash(fact.text)):
             return Verdict("review", REMOVED)
         policy = self.settings.policy.trust
-        if why := contained(fact, statement.turn, statement.quote, policy):
+        if why := containment_reason(fact, statement.turn, statement.quote, policy):
             return Verdict("review", why)
         return Verdict("create", "new")
 
@@ -193,7 +193,7 @@ class Decider:
         if verdict.action == "judge" and judgement is None:
             unseen = [near for near in grey if self.plan.is_new(near.fact)]
             cuts = self.settings.policy.similarity
-            by_words = dedup.relate(unseen, cuts, calibrated=True, model=False)
+            by_words = dedup.compare(unseen, cuts, calibrated=True, model=False)
             if by_words.action == "review":
                 return by_words, None
         return replace(verdict, grey=tuple(grey)), judgement
@@ -210,7 +210,7 @@ class Decider:
         for old in known:
             turns = self.evidence.turns(old)
             old_class = trust.fact_class(old, turns)
-            if why := trust.bars_superseding(source_class, old_class, policy.trust):
+            if why := trust.supersede_refusal(source_class, old_class, policy.trust):
                 barred[old.id] = why
             if any(one.occurred_at > turn.occurred_at for one in turns):
                 older.add(old.id)
@@ -246,7 +246,7 @@ class Decider:
             successor = self.plan.fact(decision.by)
         if successor:
             fact = self._preceding(fact, successor, statement.turn.occurred_at)
-            if dedup.is_held(self.evidence.held(successor, fact)):
+            if dedup.is_user_backed(self.evidence.held(successor, fact)):
                 successor = None  # its note is not changed
         return Resolution(
             fact, decision.place, decision.why, neighbours, quotes, effects, successor
@@ -270,12 +270,16 @@ class Decider:
         if effect.deed not in {"reinforce", "rewrite"} or effect.confidence is None:
             return effect
         turns = self.evidence.turns(effect.fact)
-        if trust.independent([*turns, turn]) <= trust.independent(turns):
+        if trust.independent_sources([*turns, turn]) <= trust.independent_sources(
+            turns
+        ):
             return replace(effect, deed="confirm")
 
         classes = (trust.fact_class(effect.fact, turns), trust.source_class(turn))
-        best = min(classes, key=trust.CLASSES.index)
-        capped = trust.cap(effect.confidence, best, self.settings.policy.trust)
+        best = min(classes, key=trust.SOURCE_CLASSES.index)
+        capped = trust.cap_confidence(
+            effect.confidence, best, self.settings.policy.trust
+        )
         return replace(effect, confidence=max(effect.fact.confidence, capped))
 
 

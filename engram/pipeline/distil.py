@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core.records import Fact, FiledTurn
-from engram.core.todos import looped
+from engram.core.todos import with_loop_tag
 from engram.errors import ModelError
 from engram.extraction.rules import engine
 
@@ -38,7 +38,9 @@ class Distiller:
     def distil(self, batch: Batch) -> Extraction:
         """Return what the batch states. Raises ModelError."""
         extraction = self.extractor.extract(batch, self._before(batch))
-        candidates = tuple(looped(candidate) for candidate in extraction.candidates)
+        candidates = tuple(
+            with_loop_tag(candidate) for candidate in extraction.candidates
+        )
         extraction = replace(extraction, candidates=candidates)
 
         if self.embedding:

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 from engram.core import graph, trust
 from engram.core.entities import (
     ALIAS,
-    COUPLE,
+    COUPLE_RELATIONS,
+    EXCLUSIVE_RELATIONS,
     OWNER,
-    SINGLE,
     EntityNames,
+    entity_ref,
+    entity_type_of,
     is_owner,
-    key,
-    kind_of,
-    label,
-    ref,
+    name_key,
+    relation_label,
 )
 from engram.core.records import Create, Edge, Edit, Move, Problem
 from engram.errors import ConflictError, EngramError, NotFoundError
@@ -67,12 +67,12 @@ class _StatedRelation:
     @property
     def is_alias(self) -> bool:
         """Whether it states another name of an entity."""
-        return label(self.relation.type) == ALIAS
+        return relation_label(self.relation.type) == ALIAS
 
     @property
     def is_usable(self) -> bool:
         """Whether it may change notes: aliases neither end nor come from tools."""
-        if not label(self.relation.type):
+        if not relation_label(self.relation.type):
             return False
         from_tool = self.source_class == "tool"
         return not (self.is_alias and (self.relation.ended or from_tool))
@@ -136,8 +136,8 @@ class EntityWriter:
         Safe from any thread.
         """
         entity = self.names.one(name)
-        kind = entity.type if entity else kind_of(name)
-        return kind, ref(kind, entity.name if entity else name)
+        kind = entity.type if entity else entity_type_of(name)
+        return kind, entity_ref(kind, entity.name if entity else name)
 
     def faults(self) -> list[Problem]:
         """What is wrong with entity notes."""
@@ -157,9 +157,11 @@ class EntityWriter:
 
     def _link(self, name: str) -> str:
         entity = self.names.one(name)
-        if entity is None and key(name) not in self._promised:
-            self._promised[key(name)] = entities.unambiguous_stem(name, self._others())
-        return entity.name if entity else self._promised[key(name)]
+        if entity is None and name_key(name) not in self._promised:
+            self._promised[name_key(name)] = entities.unambiguous_stem(
+                name, self._others()
+            )
+        return entity.name if entity else self._promised[name_key(name)]
 
     def _leads(self, link: str) -> bool:
         """Whether a link leads somewhere: to an entity, or to a note of the person's
@@ -284,7 +286,9 @@ class EntityWriter:
             turn = by_id.get(relation.turn_id)
             if turn is None:
                 continue
-            source_class = trust.source_class(trust.heard(turn, relation.quote))
+            source_class = trust.source_class(
+                trust.turn_as_evidence(turn, relation.quote)
+            )
             believed = trust.trust(source_class, policy)
             stated.append(
                 _StatedRelation(relation, turn.occurred_at, source_class, believed)
@@ -319,7 +323,7 @@ class EntityWriter:
                 continue
             said = name if link == entities.stem(name) else link
             entity = entities.new_entity(
-                said, kind_of(name, types.get(key(name), "")), since
+                said, entity_type_of(name, types.get(name_key(name), "")), since
             )
             if self.vault.exists(entity.path):  # a person made it a moment ago
                 self._read(entity.path)
@@ -393,7 +397,7 @@ class EntityWriter:
             relation, trusted = stated.relation, stated.trust
             seen = self._edge(relation)
             seen = replace(seen, confidence=min(seen.confidence, trusted))
-            same_entity = key(relation.subject) == key(relation.object)
+            same_entity = name_key(relation.subject) == name_key(relation.object)
             if same_entity or seen.source == seen.target:
                 continue
             if relation.ended:
@@ -407,12 +411,12 @@ class EntityWriter:
     ) -> dict[str, EdgeRow]:
         """Return the edges that a relation which holds opens, reinforces or replaces."""
         known = self._like(seen, changed)
-        edges = graph.together(
+        edges = graph.update_relations(
             [row.edge for row in known.values()],
             seen,
             stated.said_at,
             self.settings.policy.links,
-            single=seen.label in SINGLE,
+            single=seen.label in EXCLUSIVE_RELATIONS,
         )
         if any(_ends(known.get(edge_id(edge)), edge, stated.trust) for edge in edges):
             return {}
@@ -428,12 +432,12 @@ class EntityWriter:
         says so, either way.
         """
         ways = [seen]
-        if seen.label in COUPLE:
+        if seen.label in COUPLE_RELATIONS:
             turned = replace(seen, source=seen.target, target=seen.source)
             ways = [
                 replace(way, label=one)
                 for way in (seen, turned)
-                for one in sorted(COUPLE)
+                for one in sorted(COUPLE_RELATIONS)
             ]
         ended: dict[str, EdgeRow] = {}
         for way in ways:
@@ -442,7 +446,9 @@ class EntityWriter:
                 for name, line in self._like(way, changed).items()
                 if line.trust <= most
             }
-            for edge in graph.over([line.edge for line in lines.values()], way, said):
+            for edge in graph.ended_relations(
+                [line.edge for line in lines.values()], way, said
+            ):
                 ended[edge_id(edge)] = replace(
                     lines[edge_id(edge)], edge=edge, owed=True
                 )
@@ -464,7 +470,7 @@ class EntityWriter:
             source,
             target,
             "relation",
-            label(one.type),
+            relation_label(one.type),
             one.confidence,
             attitude=one.attitude,
             proximity=one.proximity,
@@ -473,8 +479,12 @@ class EntityWriter:
     def _ref(self, name: str) -> str:
         entity = self.names.one(name)
         if is_owner(name):
-            return ref("person", OWNER)
-        return ref(entity.type, entity.name) if entity else ref(kind_of(name), name)
+            return entity_ref("person", OWNER)
+        return (
+            entity_ref(entity.type, entity.name)
+            if entity
+            else entity_ref(entity_type_of(name), name)
+        )
 
     def _wishes(
         self, lines: Mapping[str, EdgeRow], named: Sequence[Relation]
@@ -561,8 +571,10 @@ def _granted_new(entity: Entity, wish: _EntityChange) -> Entity:
 
 
 def _new_names(entity: Entity, wish: _EntityChange) -> list[str]:
-    called = {key(name) for name in (entity.name, *entity.aliases)}
-    return [alias for alias in dict.fromkeys(wish.aliases) if key(alias) not in called]
+    called = {name_key(name) for name in (entity.name, *entity.aliases)}
+    return [
+        alias for alias in dict.fromkeys(wish.aliases) if name_key(alias) not in called
+    ]
 
 
 def _row(edge: Edge, before: EdgeRow | None, seen: Edge, trusted: float) -> EdgeRow:
@@ -616,9 +628,9 @@ def _types(extraction: Extraction, turns: Sequence[Turn]) -> dict[str, str]:
     """The type of each name, by its key: who speaks is a person, the rest as the
     extractor says.
     """
-    said = {key(name): kind for name, kind in extraction.types.items()}
+    said = {name_key(name): kind for name, kind in extraction.types.items()}
     return {
-        key(turn.speaker): "person"
+        name_key(turn.speaker): "person"
         for turn in turns
         if turn.speaker and turn.role == "user"
     } | said

@@ -32,7 +32,7 @@ class EvidenceReader:
     plan: WritePlan
 
     def turns(self, fact: Fact) -> list[Turn]:
-        """The turns that a fact rests on, as they count for it (`trust.heard`)."""
+        """The turns that a fact rests on, as they count for it (`trust.turn_as_evidence`)."""
         keys = [key for key in (fact.source, *fact.also) if key]
         units = self.note_writer.index.units(keys)
         filed = [unit for unit in units.values() if isinstance(unit, FiledTurn)]
@@ -90,7 +90,7 @@ def _attributed(filed: FiledTurn, rows: Sequence[Mapping[str, object]]) -> Turn:
         for row in rows
         if row.get("turn") == filed.key and row.get("quote")
     ]
-    turns = [trust.heard(filed.turn, quote) for quote in quotes]
+    turns = [trust.turn_as_evidence(filed.turn, quote) for quote in quotes]
     if not turns or filed.turn in turns:
         return filed.turn
     return turns[0]

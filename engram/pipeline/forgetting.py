@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.core import ranking, trust
-from engram.core.forgetting import Spoken, row
+from engram.core.forgetting import Utterance, tombstone_row
 from engram.core.language.echo import own_words
 from engram.core.language.paraphrase import fingerprints, restates
 from engram.core.language.sentences import sentences
 from engram.core.records import Edit, Fact, FiledTurn
-from engram.core.sessions import STATE, cut_summaries
+from engram.core.sessions import STATE_FILE, cut_summaries
 from engram.core.text import content_hash
 from engram.errors import EngramError
 from engram.index import hiding
@@ -120,7 +120,8 @@ class Forgetting:
             deed(now, "drop", one.id, DROPPED) | {"by": "user"}
             for one in finished
             if not any(
-                row.get("action") == "drop" for row in self.vault.actions_of(one.id)
+                tombstone_row.get("action") == "drop"
+                for tombstone_row in self.vault.actions_of(one.id)
             )
         ]
         self.note_writer.explain(rows)
@@ -205,14 +206,14 @@ class Forgetting:
             return True
         own = trust.source_class(heard.turn) == "user"
         return self.index.tombstones.forgotten.hides(
-            fact.text, Spoken(heard.turn.occurred_at, heard.key, own)
+            fact.text, Utterance(heard.turn.occurred_at, heard.key, own)
         )
 
     def hidden(self, text: str, named: str, now: datetime) -> Hidden:
         """What the tombstones hide now besides `named`, of facts and turns that share
         most words with `text`.
         """
-        question = ranking.ask(text, now)
+        question = ranking.parse_question(text, now)
         wheres = (
             SearchFilter(("fact",), FOUND, persona=None),
             SearchFilter(("turn",), persona=None),
@@ -244,16 +245,16 @@ class Forgetting:
     def _cut_summary(self, name: str) -> None:
         """Rewrite one session file and `state/sessions.json` where that changes them."""
         path = sessions.path(name)
-        raw, state = self.vault.read(path), self.vault.read(STATE)
+        raw, state = self.vault.read(path), self.vault.read(STATE_FILE)
         note = frontmatter.read(raw, self.note_writer.settings.policy.files)
-        allowed = partial(self.index.tombstones.forgotten.shown, said=Spoken())
+        allowed = partial(self.index.tombstones.forgotten.shown, said=Utterance())
         cut = cut_summaries(name, note.keys, note.body, state, allowed)
 
         if cut.keys or cut.body != note.body:
             edit = Edit(path, sha256(raw), cut.keys, FORGOTTEN, cut.body)
             self.note_writer.write([edit], [])
         if cut.state != state:
-            self.vault.rewrite(STATE, lambda _: cut.state)
+            self.vault.rewrite(STATE_FILE, lambda _: cut.state)
 
     def _cut(self, turn: FiledTurn) -> bool:
         return self.index.tombstones.forgotten.hides(
@@ -266,7 +267,7 @@ class Forgetting:
             "hash": content_hash(text),
             "turn": turn.key,
             "memory": turn.key,
-            **row(text),
+            **tombstone_row(text),
         }
 
     def _of_fact(self, fact: Fact) -> Iterator[dict[str, object]]:
@@ -278,7 +279,7 @@ class Forgetting:
         """
         known = fingerprints(fact.text)
         named = {"hash": content_hash(fact.text), "memory": fact.id}
-        yield {**named, **row(fact.text)}
+        yield {**named, **tombstone_row(fact.text)}
         units = self.index.units([key for key in (fact.source, *fact.also) if key])
         for key in filter(None, (fact.source, *fact.also)):
             unit = units.get(key)

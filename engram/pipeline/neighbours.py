@@ -85,7 +85,7 @@ class NeighbourSearch:
         cosines: Mapping[str, float],
     ) -> list[Fact]:
         # what says the same says it in its own words
-        said = replace(ranking.ask(fact.text, when), akin={})
+        said = replace(ranking.parse_question(fact.text, when), akin={})
         found = self.index.lexical.search(said, where, self.settings.policy.ladder.pool)
         units = self.index.units(
             list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines]))

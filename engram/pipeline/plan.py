@@ -190,7 +190,7 @@ class WritePlan:
         """The known fact gains confidence and evidence; rewritten, it says it in the
         newer words (`A8`, `C17`).
         """
-        united = dedup.united(old, new)
+        united = dedup.merge(old, new)
         if effect.confidence is not None:
             united = replace(united, confidence=effect.confidence)
         body = self._rewritten(old, new) if effect.deed == "rewrite" else None

@@ -139,7 +139,7 @@ class Reconciler:
         `ordinal` is its number among the candidates of its turn: with the extractor and
         the turn it makes the id, so that the next attempt finds the same note.
         """
-        attributed = trust.heard(filed.turn, candidate.quote)
+        attributed = trust.turn_as_evidence(filed.turn, candidate.quote)
         source = replace(filed, turn=attributed)
         seed = f"{extraction.extractor}\n{filed.key}\n{ordinal}"
         fact = candidate_fact(
@@ -234,7 +234,7 @@ class Reconciler:
             verdict = self._enter_resolution(plan, resolution)
         else:
             policy = self.settings.policy.trust
-            confidence = trust.cap(fact.confidence, source_class, policy)
+            confidence = trust.cap_confidence(fact.confidence, source_class, policy)
             fact = replace(fact, confidence=confidence, origin=source_class)
             verdict = decider.contain(fact, statement)
             verdict = self._enter(plan, decider, fact, statement, verdict)

@@ -80,7 +80,7 @@ class UsageTracker:
         """The same statement was heard again (`C17`)."""
         with self._lock:
             self.usage_log.record(
-                {memory: decay.confirmed(self.usage_log.of(memory), now)}
+                {memory: decay.after_confirmation(self.usage_log.of(memory), now)}
             )
 
     def attested(self, memory: str, now: datetime, at: datetime | None = None) -> None:
@@ -90,7 +90,7 @@ class UsageTracker:
         when = min(at or now, now)  # a file may come with a date from the future
         with self._lock:
             self.usage_log.record(
-                {memory: decay.attested(self.usage_log.of(memory), when)}
+                {memory: decay.after_evidence(self.usage_log.of(memory), when)}
             )
 
     def anchored(self, fact: Fact, now: datetime) -> None:
@@ -100,7 +100,7 @@ class UsageTracker:
         with self._lock:
             self.usage_log.record(
                 {
-                    fact.id: decay.anchored(
+                    fact.id: decay.anchor_salience(
                         fact, self.usage_log.of(fact.id), now, self.policy
                     )
                 }
@@ -110,7 +110,7 @@ class UsageTracker:
         """What became lately of the memories of each category, as the action log tells,
         −1…1 (`C30`).
         """
-        rows = actions.parsed(log, self.policy.actions.prior_events)
+        rows = actions.parse_log(log, self.policy.actions.prior_events)
         known = self.index.units(list({str(row.get("memory")) for row in rows}))
 
         def like(memory: str) -> str | None:
@@ -136,12 +136,12 @@ class UsageTracker:
                     fact = known.get(memory)
                     if isinstance(fact, Fact):
                         usage = after.get(memory) or self.usage_log.of(memory)
-                        after[memory] = decay.recalled(
+                        after[memory] = decay.after_recall(
                             fact, usage, now, relevance, self.policy
                         )
                         # it begins anew, and comes back with the next night (`B3`)
                         if fact.status == "archived":
-                            after[memory] = decay.attested(after[memory], now)
+                            after[memory] = decay.after_evidence(after[memory], now)
             self.usage_log.record(after)
 
     def flush(self) -> int:

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from engram.core.actions import BIRTHS
+from engram.core.actions import CREATION_ACTIONS
 from engram.core.classify import tier_of
 from engram.core.language.secrets import redact
 from engram.core.records import BlockEdit, Create, Fact, Move
@@ -247,7 +247,7 @@ class NoteWriter:
             )
             self._besides(ACTIONS, partial(self.vault.log_actions, rows))
             if known and not self.health.problem(ACTIONS):
-                born = [row for row in rows if row["action"] in BIRTHS]
+                born = [row for row in rows if row["action"] in CREATION_ACTIONS]
                 self._births = {
                     str(row["memory"]): str(row["at"]) for row in born
                 } | self._births

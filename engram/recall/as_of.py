@@ -67,7 +67,7 @@ def _predecessors(
         for fact in _chain(index, hit.key):
             if fact.id in known or fact.persona not in {None, persona}:
                 continue
-            if lifecycle.hidden_then(fact, then) is not None:
+            if lifecycle.hidden_reason_as_of(fact, then) is not None:
                 continue
             if hit.score > scores.get(fact.id, 0.0):
                 scores[fact.id], facts[fact.id] = hit.score, fact
@@ -93,7 +93,7 @@ def _succeeded(index: Index, fact: Fact, then: datetime) -> bool:
     seen, ahead = {fact.id}, list(fact.superseded_by)
     while ahead and len(seen) < LONGEST_CHAIN:
         later = [one for one in _facts(index, ahead) if one.id not in seen]
-        if any(lifecycle.hidden_then(one, then) is None for one in later):
+        if any(lifecycle.hidden_reason_as_of(one, then) is None for one in later):
             return True
         seen |= {*ahead, *(one.id for one in later)}
         ahead = [

@@ -10,11 +10,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, ranking, todos, trust
-from engram.core.actions import GUIDELINES, guiding
-from engram.core.forgetting import Spoken
-from engram.core.markdown import original
+from engram.core.actions import GUIDELINES_FILE, clear_guidelines
+from engram.core.forgetting import Utterance
+from engram.core.markdown import unescape
 from engram.core.records import Fact
-from engram.core.sessions import STATE, curated, rows
+from engram.core.sessions import STATE_FILE, curation_state, read_state
 from engram.errors import BadRequestError
 from engram.ingest import intake
 from engram.recall import formatting
@@ -69,11 +69,13 @@ class ContextBuilder:
             raise BadRequestError(
                 f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}."
             )
-        promises = self._promises(persona, self.index.catalog.facts(*todos.PROMISING))
+        promises = self._promises(
+            persona, self.index.catalog.facts(*todos.PROMISE_MARKERS)
+        )
         chosen = [
             fact
             for fact in self._visible(promises)
-            if stage in {"all", todos.stage(fact)}
+            if stage in {"all", todos.todo_stage(fact)}
         ]
         sources = formatting.provenance(self.index, chosen, self.settings.policy.trust)
         return {
@@ -108,8 +110,8 @@ class ContextBuilder:
         if query and budget >= policy.recall.least_tokens + policy.recall.line_tokens:
             parts["relevant"] = self._relevant(query, thread, name, budget, parts)
 
-        page = self.talks.read(GUIDELINES).decode(errors="replace")
-        parts["guidance"] = guiding(page, policy.actions)
+        page = self.talks.read(GUIDELINES_FILE).decode(errors="replace")
+        parts["guidance"] = clear_guidelines(page, policy.actions)
         text = _fenced(parts, secrets.token_hex(4))
         if thread:
             self.handed_out.note(thread, text)
@@ -148,7 +150,9 @@ class ContextBuilder:
 
     def _state(self, persona: str | None, facts: Sequence[Fact]) -> dict[str, Any]:
         """Return the stored state of the persona with its counts of today."""
-        stored = rows(self.talks.read(STATE), "personas").get(persona or "", {})
+        stored = read_state(self.talks.read(STATE_FILE), "personas").get(
+            persona or "", {}
+        )
         state = {
             key: self._cut(value) if isinstance(value, str) else value
             for key, value in stored.items()
@@ -174,18 +178,20 @@ class ContextBuilder:
         parts = self._lines(chosen)
 
         open_loops = self._open_loops(latest, promises)
-        parts["threads"] += [f"- [{trust.SUMMARY}, open] {loop}" for loop in open_loops]
+        parts["threads"] += [
+            f"- [{trust.SUMMARY_LABEL}, open] {loop}" for loop in open_loops
+        ]
         parts["threads"] = parts["threads"][: self.settings.policy.todos.threads]
 
         parts["rolling"] = []
         if rolling:
             parts["rolling"].append(
-                f"- [{trust.SUMMARY}, this conversation so far] {rolling}"
+                f"- [{trust.SUMMARY_LABEL}, this conversation so far] {rolling}"
             )
         summary = self._visible_texts(latest.get("one_liner"))
         summary += self._visible_texts(latest.get("what_mattered"))
         parts["summary"] = [
-            f"- [{trust.SUMMARY}, last conversation] {text}" for text in summary
+            f"- [{trust.SUMMARY_LABEL}, last conversation] {text}" for text in summary
         ]
         return parts
 
@@ -203,9 +209,9 @@ class ContextBuilder:
         self, latest: Mapping[str, Any], promises: Iterable[Fact]
     ) -> list[str]:
         """Return the open loops of the latest session that are not facts already."""
-        listed = {todos.key(fact.text) for fact in promises}
+        listed = {todos.loop_key(fact.text) for fact in promises}
         loops = self._visible_texts(latest.get("open_loops"))
-        return [loop for loop in loops if todos.key(loop) not in listed]
+        return [loop for loop in loops if todos.loop_key(loop) not in listed]
 
     def _visible(self, facts: Iterable[Fact]) -> Iterator[Fact]:
         """Yield the facts without what the user asked to forget."""
@@ -214,7 +220,7 @@ class ContextBuilder:
         )
 
     def _cut(self, text: str) -> str:
-        return self.index.tombstones.forgotten.shown(text, Spoken())
+        return self.index.tombstones.forgotten.shown(text, Utterance())
 
     def _visible_texts(self, value: object) -> list[str]:
         """Return the texts of a session file's key, without forgotten text."""
@@ -222,7 +228,7 @@ class ContextBuilder:
 
     def _curator(self, persona: str | None, facts: Sequence[Fact]) -> dict[str, Any]:
         """Return time and count of the latest conclusions (`E9`); {} before the first."""
-        last, count, _ = curated(facts, persona)
+        last, count, _ = curation_state(facts, persona)
         if not last:
             return {}
         return {
@@ -235,7 +241,7 @@ class ContextBuilder:
         promises = {
             fact.id: fact
             for fact in facts
-            if todos.stage(fact) and _may(fact, persona, now)
+            if todos.todo_stage(fact) and _may(fact, persona, now)
         }
         return sorted(
             promises.values(),
@@ -243,7 +249,9 @@ class ContextBuilder:
         )
 
     def _cost(self, lines: Iterable[str]) -> int:
-        return sum(ranking.tokens(line, self.settings.policy.recall) for line in lines)
+        return sum(
+            ranking.count_tokens(line, self.settings.policy.recall) for line in lines
+        )
 
     def _fitting(self, lines: list[str], budget: int) -> list[str]:
         """Return the first lines that fit into `budget` tokens."""
@@ -293,12 +301,12 @@ def _by_stage(
     since = now - timedelta(hours=policy.win_hours)
 
     def first(stage: str, most: int) -> list[Fact]:
-        return [fact for fact in upcoming if todos.stage(fact) == stage][:most]
+        return [fact for fact in upcoming if todos.todo_stage(fact) == stage][:most]
 
     wins = [
         fact
         for fact in promises
-        if todos.stage(fact) == todos.FULFILLED
+        if todos.todo_stage(fact) == todos.FULFILLED
         and fact.done
         and since <= fact.done <= now
     ]
@@ -323,7 +331,9 @@ def _next(promises: Sequence[Fact], now: datetime, policy: TodoPolicy) -> list[F
 
 
 def _may(fact: Fact, persona: str | None, now: datetime) -> bool:
-    return fact.persona in {None, persona} and lifecycle.hidden(fact, now) is None
+    return (
+        fact.persona in {None, persona} and lifecycle.hidden_reason(fact, now) is None
+    )
 
 
 def _line(fact: Fact, provenance: str, zone: tzinfo) -> str:
@@ -354,19 +364,19 @@ def _hit(hit: Mapping[str, Any]) -> str:
 
 def _texts(value: object) -> list[str]:
     texts = value if isinstance(value, list) else [value] if value else []
-    return [original(str(text)) for text in texts]
+    return [unescape(str(text)) for text in texts]
 
 
 def _row(fact: Fact, zone: tzinfo) -> dict[str, Any]:
     times = {"due": fact.valid_from, "due_until": fact.event_end, "done": fact.done}
     row = {
         "id": fact.id,
-        "stage": todos.stage(fact),
+        "stage": todos.todo_stage(fact),
         "text": fact.text,
         "path": fact.path,
         "persona": fact.persona,
     }
-    row["key"] = todos.key(fact.text)
+    row["key"] = todos.loop_key(fact.text)
     return row | {
         name: when.astimezone(zone).isoformat() if when else None
         for name, when in times.items()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from engram.core.policy import TrustPolicy
-    from engram.core.records import Recalled
+    from engram.core.records import RecallResult
     from engram.index.database import Unit
     from engram.index.search import Index
 
@@ -100,7 +100,9 @@ def evidence(facts: Iterable[Fact]) -> set[str]:
     return {key for fact in facts for key in (fact.source, *fact.also) if key}
 
 
-def voices_of(fact: Fact, voices: Mapping[str, trust.Voice]) -> list[trust.Voice]:
+def voices_of(
+    fact: Fact, voices: Mapping[str, trust.TurnSource]
+) -> list[trust.TurnSource]:
     """Return the known voices of the turns that are a fact's evidence."""
     return [voices[key] for key in (fact.source, *fact.also) if key in voices]
 
@@ -163,7 +165,7 @@ _HEAD = re.compile(r"\s*[-*•–]?\s*\[")
 _SHOWN = tuple(field.name for field in fields(Hit) if field.name != "parts")
 
 
-def as_json(answer: Recalled, now: datetime, *, explain: bool) -> dict[str, Any]:
+def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, Any]:
     """Return the answer given at `now` as JSON.
 
     `explain` adds the parts of each score with their meaning (`X4`).

@@ -14,11 +14,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay, lifecycle, ranking, trust
-from engram.core.entities import EntityNames, subject_match
-from engram.core.importance import mentioned
+from engram.core.entities import EntityNames, names_subject
+from engram.core.importance import after_mentions
 from engram.core.language.words import words
-from engram.core.records import WHOSE_IS_UNKNOWN, Fact, FiledTurn, Recalled, Usage
-from engram.core.sessions import EPISODES, cover
+from engram.core.records import UNKNOWN_PERSONA, Fact, FiledTurn, RecallResult, Usage
+from engram.core.sessions import EPISODES, word_coverage
 from engram.core.text import content_hash
 from engram.errors import BadRequestError, ConfigError, ModelError
 from engram.index.filters import SearchFilter
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.policy import RecallPolicy, TalkPolicy, TrustPolicy
+    from engram.core.policy import RecallPolicy, SessionPolicy, TrustPolicy
     from engram.core.records import Edge, Hit
     from engram.index.database import OwnNote, Unit
     from engram.index.search import CurrentFile, Index
@@ -115,7 +115,7 @@ def recall(
     complete: bool,
     embed: Callable[[str, float], bytes] | None = None,
     sources: RecallSources | None = None,
-) -> Recalled:
+) -> RecallResult:
     """Answer a question from facts, turns and notes (`X1`).
 
     Turns that wait in the journal are searched too (`X18`).
@@ -128,7 +128,7 @@ def recall(
     note says so.
     """
     policy, sources = settings.policy.recall, sources or RecallSources()
-    question = ranking.ask(
+    question = ranking.parse_question(
         ask.query, ask.now.astimezone(settings.zone), sources.names.one
     )
     limit = _TimeLimit(sources.left)
@@ -143,12 +143,12 @@ def recall(
     filtered, slots = found.filtered, _contained(index, found, settings)
     standing = cache(lambda name: _standing_of(sources.usage(name).stability, policy))
     hits = _verified(index, found, slots, standing, limit, settings.policy.trust)
-    chosen = ranking.fill(hits, question, policy, ask.k, ask.budget)
+    chosen = ranking.fill_budget(hits, question, policy, ask.k, ask.budget)
     if len(chosen) < min(len(hits), ask.k):
         filtered["over the token budget"] += min(len(hits), ask.k) - len(chosen)
 
     why = "" if chosen else _why_empty(index, filtered, complete=complete)
-    return Recalled(
+    return RecallResult(
         query=ask.query,
         hits=chosen,
         text=formatting.fenced(chosen, mark, ask.session),
@@ -235,7 +235,7 @@ def _candidates(search: _Search) -> _Candidates:
     if preset.from_use or preset.frequency:
         signals = _with_usage(signals, units, search.sources)
 
-    slots = ranking.merged(scored, signals, request.now, preset)
+    slots = ranking.rank(scored, signals, request.now, preset)
     return _Candidates(request, units, slots, filtered, lack)
 
 
@@ -401,7 +401,7 @@ def _with_vectors(
 
     naming = index.lexical.naming(search.question)
     try:
-        vector = search.embed(ranking.nameless(search.question.text, naming))
+        vector = search.embed(ranking.without_names(search.question.text, naming))
     except (ModelError, ConfigError) as fault:
         return by_words, f"vectors not used: {fault.what}", None
 
@@ -413,9 +413,7 @@ def _with_vectors(
 
     floor = policy.similarity.episode
     close = {one.key for one in near if (one.similarity or 0.0) > floor}
-    mixed = ranking.mixed(
-        by_words, near, policy.vectors.weight, policy.similarity.floor
-    )
+    mixed = ranking.fuse(by_words, near, policy.vectors.weight, policy.similarity.floor)
     return mixed, "", close
 
 
@@ -423,7 +421,7 @@ def _far(
     unit: Unit,
     question: ranking.Question,
     close: Collection[str] | None,
-    policy: TalkPolicy,
+    policy: SessionPolicy,
     filtered: Counter[str],
 ) -> bool:
     """Return whether an episode is too far from the question (`A29`).
@@ -433,7 +431,7 @@ def _far(
     if isinstance(unit, Fact | FiledTurn) or not unit.path.startswith(EPISODES):
         return False
     near = (
-        cover(question.words, unit.text) > policy.episode_cover
+        word_coverage(question.words, unit.text) > policy.episode_cover
         if close is None
         else unit.path in close
     )
@@ -452,9 +450,9 @@ def _left_out(
     why = None
     if isinstance(unit, Fact):
         if ask.as_of:
-            why = lifecycle.hidden_then(unit, ask.as_of)
+            why = lifecycle.hidden_reason_as_of(unit, ask.as_of)
         else:
-            why = lifecycle.hidden(unit, ask.now, archive=ask.archive)
+            why = lifecycle.hidden_reason(unit, ask.now, archive=ask.archive)
     elif _buried(unit, buried):
         why = "forgotten"
     persona = unit.turn.persona if isinstance(unit, FiledTurn) else unit.persona
@@ -472,7 +470,7 @@ def _buried(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
     """
     if isinstance(unit, FiledTurn):
         return unit.key in buried
-    return unit.persona == WHOSE_IS_UNKNOWN and content_hash(unit.text) in buried
+    return unit.persona == UNKNOWN_PERSONA and content_hash(unit.text) in buried
 
 
 def _stages(
@@ -493,11 +491,11 @@ def _stages(
     stages: dict[str, str] = {}
     for fact in facts:
         classes = [one.source_class for one in formatting.voices_of(fact, voices)]
-        said_by = trust.said_by(fact, classes)
+        said_by = trust.best_source_class(fact, classes)
         level = trust.trust(said_by, policy.trust)
         usage = sources.usage(fact.id)
         vitals = decay.vitals(fact, usage, now, level, policy)
-        bars = trust.bars("core", said_by)
+        bars = trust.restriction("core", said_by)
         stages[fact.id] = lifecycle.stage(fact, usage, vitals, policy, bars)[0]
     return stages
 
@@ -514,7 +512,7 @@ def _ranked(
         return ranking.UnitSignals(
             unit.id,
             unit.source,
-            mentioned(unit.importance, len(unit.also), settings.policy.ladder),
+            after_mentions(unit.importance, len(unit.also), settings.policy.ladder),
             unit.created,
             any(map(named, unit.about)),
             ties,
@@ -549,7 +547,7 @@ def _naming(question: ranking.Question, names: EntityNames) -> Callable[[str], b
     def named(name: str) -> bool:
         entity = names.one(name)
         known_as = (name, entity.name, *entity.aliases) if entity else (name,)
-        return subject_match(asked, known_as) or any(
+        return names_subject(asked, known_as) or any(
             question.names.issuperset(words(one)) for one in known_as
         )
 
@@ -561,12 +559,12 @@ def _contained(
 ) -> Sequence[ranking.RankedSlot]:
     """Return the slots, each outside source limited to its share of places (`X27`)."""
     policy = settings.policy
-    places = ranking.places(found.ask.k, found.ask.budget, policy.recall)
+    places = ranking.max_hits(found.ask.k, found.ask.budget, policy.recall)
     if not _outside(index, found.slots[:places], found.units, policy.trust):
         # no outside source has a place, so the slots behind do not matter
         return found.slots
     classes = _outside(index, found.slots, found.units, policy.trust)
-    return ranking.contained(found.slots, classes, places, policy.recall)
+    return ranking.limit_sources(found.slots, classes, places, policy.recall)
 
 
 def _outside(
@@ -594,11 +592,11 @@ def _outside(
     voices = index.voices(sorted({*turns, *formatting.evidence(facts)}))
     classes = {key: voices[key].source_class for key in turns if key in voices}
     for fact in facts:
-        classes[fact.id] = trust.said_by(
+        classes[fact.id] = trust.best_source_class(
             fact, (one.source_class for one in formatting.voices_of(fact, voices))
         )
     return {
-        key: said_by for key, said_by in classes.items() if said_by in trust.OUTSIDE
+        key: said_by for key, said_by in classes.items() if said_by in trust.EXTERNAL
     }
 
 

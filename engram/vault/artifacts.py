@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import Create
 from engram.core.text import ulid
-from engram.vault.formats import inert, plain_text, time_text
+from engram.vault.formats import escape, plain_text, time_text
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -32,7 +32,7 @@ def artifact(fact: Fact, kind: str, words: str, zone: tzinfo) -> Create:
         "source": f"[[{fact.source}]]" if fact.source else "",
     }
     path = f"{FOLDER}/{PurePosixPath(fact.path).parent.name}/artifact-{stem}.md"
-    body = inert(plain_text(words).strip())
+    body = escape(plain_text(words).strip())
     return Create(
         path,
         {key: value for key, value in keys.items() if value},

@@ -15,11 +15,11 @@ from engram.core.text import is_ulid
 from engram.vault import frontmatter as notes
 from engram.vault.entities import with_relations
 from engram.vault.formats import (
-    between,
     blocks,
-    inert,
-    original,
+    escape,
     plain_text,
+    replace_block,
+    unescape,
     without_blocks,
 )
 
@@ -64,7 +64,7 @@ def block_lines(text: str) -> tuple[Line, ...]:
         _LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()
     )
     return tuple(
-        Line(original(line["text"]), tuple(_STEM.findall(line["links"])))
+        Line(unescape(line["text"]), tuple(_STEM.findall(line["links"])))
         for line in found
         if line
     )
@@ -75,7 +75,7 @@ def block_text(lines: Sequence[Line], name: str) -> str:
     numbers: dict[str, int] = {}
     told = []
     for line in lines:
-        words = inert(" ".join(plain_text(line.text).split()))
+        words = escape(" ".join(plain_text(line.text).split()))
         links = [
             f"[[{stem}|{numbers.setdefault(stem, len(numbers) + 1)}]]"
             for stem in line.sources
@@ -99,7 +99,7 @@ def apply_block_edit(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes
     body = raw.split(b"\n", head)[-1].decode()
     front = raw.removesuffix(body.encode())
     for name, text in blocks(body).items() if change.unlink else ():
-        body = between(body, name, _link(change.unlink).sub(change.unlink, text))
+        body = replace_block(body, name, _link(change.unlink).sub(change.unlink, text))
     for name, lines in change.blocks.items():
         body = _placed(body, name, block_text(lines, name))
     return front + body.encode()
@@ -123,10 +123,10 @@ def _placed(body: str, name: str, text: str) -> str:
         return without_blocks(body, name)
     title = _TITLE.match(body) if not held and name in PROSE else None
     if title is None:
-        return between(body, name, text)
+        return replace_block(body, name, text)
     rest = body[title.end() :]
     return (
-        between(body[: title.end()], name, text)
+        replace_block(body[: title.end()], name, text)
         + ("" if rest.startswith(("\n", "\r")) or not rest else "\n")
         + rest
     )

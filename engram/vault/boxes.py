@@ -69,7 +69,7 @@ class BoxNote:
 def box_name(box: Box, zone: tzinfo) -> str:
     """The name of a box: `<local date>/box-<topic>-<end of the id>`."""
     day = box.opened.astimezone(zone)
-    return f"{day:%Y-%m-%d}/box-{slug(boxes.subjects(box)[0], _SLUG_BYTES)}-{box.id[-_ID_SIGNS:].lower()}"
+    return f"{day:%Y-%m-%d}/box-{slug(boxes.box_subjects(box)[0], _SLUG_BYTES)}-{box.id[-_ID_SIGNS:].lower()}"
 
 
 def box_path(name: str) -> str:
@@ -79,7 +79,9 @@ def box_path(name: str) -> str:
 
 def trace_name(trace: Trace) -> str:
     """`<topic>-<digits of the id>`; the digits keep `[[Porto]]` free for the place."""
-    return f"{slug(trace.topic, _SLUG_BYTES)}-{trace.id.removeprefix(boxes.TRACE)}"
+    return (
+        f"{slug(trace.topic, _SLUG_BYTES)}-{trace.id.removeprefix(boxes.TRACE_PREFIX)}"
+    )
 
 
 def trace_path(trace: Trace) -> str:
@@ -100,7 +102,7 @@ def box_note(box: Box, stems: Sequence[str], trace: Trace, zone: tzinfo) -> byte
         "topics": [plain_text(topic) for topic in box.topics],
         "trace": f"[[{trace_name(trace)}]]",
     }
-    said = ", ".join(boxes.subjects(box)[:_TITLE_TOPICS])
+    said = ", ".join(boxes.box_subjects(box)[:_TITLE_TOPICS])
     head = f"# {_heading(said)}\n\n{span(box.opened, box.last, zone)}\n\n"
     return notes.emit(keys, between(head, "memories", _memories(stems)))
 
@@ -191,8 +193,8 @@ def traces_from_notes(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
     traces: dict[str, Trace] = {}
     for trace, held in found.items():
         topic, _, digits = trace.rpartition("-")
-        trace_id = f"{boxes.TRACE}{digits}"
-        words = [subject for box in held for subject in boxes.subjects(box.box)]
+        trace_id = f"{boxes.TRACE_PREFIX}{digits}"
+        words = [subject for box in held for subject in boxes.box_subjects(box.box)]
         named = next(
             (word for word in words if slug(word, _SLUG_BYTES) == topic), topic
         )
@@ -201,7 +203,7 @@ def traces_from_notes(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
         for box in sorted(
             held, key=lambda box: (box.name[:10], box.box.last, box.name)
         ):
-            start = boxes.threaded(start, trace_id, box.name, box.box)
+            start = boxes.add_to_trace(start, trace_id, box.name, box.box)
         traces[trace_id] = start
     return traces
 

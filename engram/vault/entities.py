@@ -12,11 +12,17 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from engram.core.entities import label
+from engram.core.entities import relation_label
 from engram.core.records import ENTITY_TYPES, Entity, Problem
 from engram.core.text import ulid
 from engram.vault.facts import link
-from engram.vault.formats import between, blocks, time_text, time_value, without_blocks
+from engram.vault.formats import (
+    blocks,
+    replace_block,
+    time_text,
+    time_value,
+    without_blocks,
+)
 from engram.vault.paths import is_conflict_copy, stat_of
 
 if TYPE_CHECKING:
@@ -214,7 +220,9 @@ def relations_of(body: str) -> tuple[tuple[str, str], ...]:
     """The relations in a note: `- works at: [[Siemens]]` is (works_at, Siemens)."""
     block = _RELATIONS.search(body)
     found = (_LINE.match(line) for line in (block[1].splitlines() if block else ()))
-    return tuple((label(line["type"]), line["name"].strip()) for line in found if line)
+    return tuple(
+        (relation_label(line["type"]), line["name"].strip()) for line in found if line
+    )
 
 
 def with_relations(
@@ -232,7 +240,7 @@ def with_relations(
         if not _says(line, gone)
     ]
     lines += [f"- {kind.replace('_', ' ')}: {link(name)}" for kind, name in fresh]
-    return between(body, "relations", "\n".join(lines))
+    return replace_block(body, "relations", "\n".join(lines))
 
 
 def entity_files(root: Path) -> dict[str, Stat]:
@@ -262,7 +270,10 @@ def entity_files(root: Path) -> dict[str, Stat]:
 
 def _says(line: str, gone: set[tuple[str, str]]) -> bool:
     found = _LINE.match(line)
-    return found is not None and (label(found["type"]), found["name"].strip()) in gone
+    return (
+        found is not None
+        and (relation_label(found["type"]), found["name"].strip()) in gone
+    )
 
 
 def _is_theirs(note: Note, path: str) -> bool:

@@ -12,11 +12,11 @@ from engram.core.records import STATUSES, Fact, Problem
 from engram.core.text import content_hash, slug, ulid
 from engram.vault import reviews
 from engram.vault.formats import (
-    inert,
-    original,
+    escape,
     plain_text,
     time_text,
     time_value,
+    unescape,
     unused_name,
 )
 
@@ -196,7 +196,7 @@ def fact_body(text: str, source: str = "", asking: str = "") -> str:
 
     `asking` is the question of a doubtful fact, from `reviews.section`.
     """
-    statement = _REVIEW.sub("&#35;", inert(plain_text(text).strip()))
+    statement = _REVIEW.sub("&#35;", escape(plain_text(text).strip()))
     parts = (statement, f"![[{source}]]" if source else "", asking.rstrip("\n"))
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -249,7 +249,7 @@ def was_reworded(fact: Fact) -> bool:
 def statement_of(body: str) -> str:
     """The statement in a body, without embeds, `## History` and `## Review`."""
     aside = _ASIDE.search(body)
-    return original(_EMBED.sub("", body[: aside.start()] if aside else body)).strip()
+    return unescape(_EMBED.sub("", body[: aside.start()] if aside else body)).strip()
 
 
 def fact_path(

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import count
 from typing import TYPE_CHECKING
 
-from engram.core.markdown import between, inert, original, plain_text
+from engram.core.markdown import escape, plain_text, replace_block, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "between",
-    "inert",
+    "escape",
     "is_repeated",
-    "original",
     "plain_text",
+    "replace_block",
     "time_text",
     "time_value",
     "title",
+    "unescape",
     "unescaped_title",
     "unused_name",
 ]

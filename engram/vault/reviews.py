@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import Create, Problem
 from engram.core.text import content_hash, is_ulid, slug, ulid, ulid_time
-from engram.vault.formats import inert, original, plain_text, time_text
+from engram.vault.formats import escape, plain_text, time_text, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,7 +75,7 @@ def section(why: str, quote: str = "", answers: tuple[str, ...] = DOUBT) -> str:
     - [ ] Keep it
     - [ ] Drop it
     """
-    reason = inert(" ".join(why.split())).rstrip(".")
+    reason = escape(" ".join(why.split())).rstrip(".")
     parts = ["## Review", f"{_ASK}{reason}. Tick one box and save; it is done at once."]
     parts += [_quoted(quote)] if quote.strip() else []
     return (
@@ -180,7 +180,7 @@ def quoted(body: str) -> str:
         if found
         else []
     )
-    return original("\n".join(lines))
+    return unescape("\n".join(lines))
 
 
 def without_question(body: str) -> str:
@@ -219,7 +219,7 @@ def _shown(word: str, fact: Fact, zone: tzinfo, quote: str) -> str:
 def _quoted(text: str) -> str:
     """`text` as a block quote without markup."""
     return "\n".join(
-        f"> {line}".rstrip() for line in inert(plain_text(text).strip()).split("\n")
+        f"> {line}".rstrip() for line in escape(plain_text(text).strip()).split("\n")
     )
 
 

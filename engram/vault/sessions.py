@@ -16,13 +16,13 @@ from engram.core.text import slug, ulid
 from engram.errors import BadRequestError, ConflictError
 from engram.vault import frontmatter as notes
 from engram.vault.formats import (
-    inert,
+    escape,
     is_repeated,
-    original,
     plain_text,
     time_text,
     time_value,
     title,
+    unescape,
     unescaped_title,
     unused_name,
 )
@@ -230,7 +230,7 @@ def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:
         head.append(title(plain_text(turn.speaker)))
     origin = "" if turn.origin == "chat" else f"|{title(plain_text(turn.origin))}"
     head.append(f"%%{title(plain_text(turn.id))}{origin}%%")
-    lines = inert(plain_text(turn.text)).split("\n") if turn.text else []
+    lines = escape(plain_text(turn.text)).split("\n") if turn.text else []
     return "\n".join(
         [
             " ".join(head),
@@ -289,7 +289,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_TurnBlock]:
                 head,
                 speaker.strip(" \t"),
                 fields,
-                original("\n".join(text)),
+                unescape("\n".join(text)),
                 first,
                 at,
             )

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engram.core import jsonl
-from engram.core.actions import BIRTHS
+from engram.core.actions import CREATION_ACTIONS
 from engram.core.records import Create, Move
 from engram.core.text import HASH_VERSION
 from engram.errors import ConflictError, EngramError, NotFoundError
@@ -43,7 +43,7 @@ MOST_OWN = 4096
 # night.
 _BIRTH = re.compile(
     rb'^\{"at": "([^"\n]*)", "action": "(?:%s)", [^\n]*?"memory": "([^"\n]*)"'
-    % "|".join(sorted(BIRTHS)).encode(),
+    % "|".join(sorted(CREATION_ACTIONS)).encode(),
     re.MULTILINE,
 )
 _NONE: Mapping[str, bytes] = MappingProxyType({})
@@ -314,7 +314,7 @@ class Vault:
         ]
 
     def creation_times(self) -> dict[str, str]:
-        """The time of the first `BIRTHS` row of each memory, by its id."""
+        """The time of the first `CREATION_ACTIONS` row of each memory, by its id."""
         try:
             raw = disk.read(disk.safe_join(self.root, ACTIONS))
         except NotFoundError:

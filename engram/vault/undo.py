@@ -12,7 +12,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core.dedup import COMPARED
+from engram.core.dedup import JUDGEMENTS_FILE
 from engram.errors import ConflictError, EngramError, NotFoundError, StorageError
 from engram.vault import disk, frontmatter
 
@@ -94,7 +94,7 @@ class UndoHistory:
 
         Raises ConflictError where a run of this id is recorded already.
         """
-        steps = [step for step in steps if step.after != COMPARED]
+        steps = [step for step in steps if step.after != JUDGEMENTS_FILE]
         places, blob = {}, bytearray()
         for sha in sorted({step.was for step in steps if step.was}):
             places[sha] = (len(blob), len(contents[sha]))
@@ -160,7 +160,7 @@ def recorded_size(step: FileStep, raw: bytes) -> int:
     """About how many bytes a recorded step takes that replaces `raw`."""
     return (
         0
-        if step.after == COMPARED
+        if step.after == JUDGEMENTS_FILE
         else len(raw) + len(step.before) + len(step.after) + 256
     )
 
@@ -237,7 +237,7 @@ def plan_undo(vault: Vault, kept: RecordedRun) -> UndoPlan:
     replaced: dict[str, bytes] = {}
     for step in reversed(kept.steps):
         # a commit has it, and so has what older versions kept
-        if step.after == COMPARED:
+        if step.after == JUDGEMENTS_FILE:
             continue
         try:
             here, raw = _stands(vault, step)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from engram.core.entities import OWNER, ref
+from engram.core.entities import OWNER, entity_ref
 from engram.core.text import content_hash
 from engram.vault import boxes, disk, entities, facts, frontmatter, reviews, sessions
 from engram.vault.edges import EDGES
@@ -221,8 +221,8 @@ def ties_agree_with_notes(root: Path, kept: Kept, *, removes: bool) -> None:
     holds.
     """
     edges = {row["id"]: row for row in _rows(root, EDGES)}
-    ends = {fact.id for fact in kept.facts} | {ref("person", OWNER)}
-    refs = {ref(entity.type, entity.name): entity for entity in kept.entities}
+    ends = {fact.id for fact in kept.facts} | {entity_ref("person", OWNER)}
+    refs = {entity_ref(entity.type, entity.name): entity for entity in kept.entities}
     lines = set()
     for row in edges.values():
         missing = {row["from"], row["to"]} - ends - refs.keys()

@@ -21,7 +21,7 @@ from test_model_faults import FAULTS
 from engram import config
 from engram.config import ModelSettings
 from engram.core.records import Usage
-from engram.core.sessions import LISTS
+from engram.core.sessions import SUMMARY_LISTS
 from engram.llm import merges, portraits  # noqa: F401
 from engram.llm.answers import TASKS
 from engram.llm.summaries import SECTIONS
@@ -78,7 +78,7 @@ def well(body):
         return {"text": material["memories"][0]["text"], "from": [1]}
     return {
         "session": {"one_liner": "They talked.", "tone": ""}
-        | {name: [] for name in LISTS},
+        | {name: [] for name in SUMMARY_LISTS},
         "spine": {name: [] for name in SECTIONS},
         "compare": {"verdicts": []},
         "insights": {"insights": []},

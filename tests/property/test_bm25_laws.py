@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from engram.core.policy import LexicalPolicy
-from engram.core.ranking import ask
+from engram.core.ranking import parse_question
 from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.filters import SearchFilter
 
@@ -75,7 +75,7 @@ questions = st.one_of(
 
 
 def answer(lexical, text, where, k=5):
-    return lexical.search(ask(text, NOW), where, k)
+    return lexical.search(parse_question(text, NOW), where, k)
 
 
 @settings(max_examples=150, deadline=None)

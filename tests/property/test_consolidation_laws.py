@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from engram import config
 from engram.config import ModelSettings
 from engram.core.categories import CATEGORIES
-from engram.core.dedup import COMPARED
+from engram.core.dedup import JUDGEMENTS_FILE
 from engram.maintenance.passes import entities
 from engram.memory import Memory
 from engram.vault import frontmatter
@@ -367,7 +367,7 @@ def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
         for run in filter(None, reversed(runs)):
             assert keeping.memory.call("undo", {"id": run})["put_off"] == {}
         assert {
-            name: raw for name, raw in keeping.tree().items() if name != COMPARED
+            name: raw for name, raw in keeping.tree().items() if name != JUDGEMENTS_FILE
         } == before
 
 

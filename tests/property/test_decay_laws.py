@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 
 from engram.core.decay import (
     LAWS,
-    anchored,
+    after_recall,
+    anchor_salience,
     curve,
     effective_confidence,
     half_life,
-    heat,
-    inputs,
-    recalled,
+    heat_inputs,
+    heat_score,
     recency,
-    remaining,
+    remaining_share,
     retention,
     salience,
     vitals,
 )
-from engram.core.graph import effective
+from engram.core.graph import edge_confidence
 from engram.core.lifecycle import LAYERS
 from engram.core.policy import DecayPolicy, LinkPolicy, Policy
 from engram.core.policy.lifecycle import CURVES
@@ -117,7 +117,7 @@ def test_a_life_of_recalls_goes_as_seed_b_writes_it():
                 )
             )
             now, days, relevance = now + gap, gap / DAY, random.random()
-            usage = recalled(
+            usage = after_recall(
                 replace(FACT, confidence=confidence), usage, now, relevance, POLICY
             )
             held = min(
@@ -176,7 +176,7 @@ def test_heat_is_the_formula_of_seed_c():
             + 0.10 * (feedback + 1) / 2
         )
         theirs = min(1, max(0, parts - (0.2 if disputed else 0)))
-        assert abs(heat(fact, usage, now, POLICY, feedback) - theirs) < 1e-12
+        assert abs(heat_score(fact, usage, now, POLICY, feedback) - theirs) < 1e-12
 
 
 # row: C34
@@ -195,7 +195,10 @@ def test_a_tie_fades_as_the_maintenance_of_seed_c_would_have_it():
             if windows > 0 and held > 0.1:
                 held, since = max(0.1, held - 0.1 * windows), since + 90 * windows
         edge = Edge("F1", "F2", "entity", confidence=confidence, reinforced=THEN)
-        assert abs(effective(edge, THEN + days[-1] * DAY, LinkPolicy()) - held) < 1e-12
+        assert (
+            abs(edge_confidence(edge, THEN + days[-1] * DAY, LinkPolicy()) - held)
+            < 1e-12
+        )
 
 
 # row: D4
@@ -308,8 +311,8 @@ def test_thirty_nights_are_one_run_after_thirty_days(fact, usage, now, nights, t
     fact = replace(fact, created=fact.created or THEN)
     nightly, last = usage, now + nights * DAY
     for night in range(nights + 1):
-        nightly = anchored(fact, nightly, now + night * DAY, POLICY)
-        assert anchored(fact, nightly, now + night * DAY, POLICY) == nightly
+        nightly = anchor_salience(fact, nightly, now + night * DAY, POLICY)
+        assert anchor_salience(fact, nightly, now + night * DAY, POLICY) == nightly
     once, often = (vitals(fact, seen, last, trust, POLICY) for seen in (usage, nightly))
     assert math.isclose(often.salience, once.salience, abs_tol=1e-9)
     assert replace(often, salience=0.0) == replace(once, salience=0.0)
@@ -323,12 +326,12 @@ def test_a_recall_is_only_ever_good_for_a_memory(fact, usage, now, relevance, tr
     """One more, later, stabler, worth more at that moment; the more relevant the
     better.
     """
-    before, after = usage, recalled(fact, usage, now, relevance, POLICY)
+    before, after = usage, after_recall(fact, usage, now, relevance, POLICY)
     assert after.access == before.access + 1
     assert after.last_access == max(now, before.last_access or now)
     assert before.stability <= after.stability <= 5
     assert 0.1 <= after.gradient <= 3 or not before.last_access
-    assert after.salience <= recalled(fact, usage, now, 1.0, POLICY).salience <= 1
+    assert after.salience <= after_recall(fact, usage, now, 1.0, POLICY).salience <= 1
     worth = [vitals(fact, seen, now, trust, POLICY) for seen in (before, after)]
     for name in ("confidence", "salience", "retention", "heat"):
         assert getattr(worth[0], name) <= getattr(worth[1], name)
@@ -342,7 +345,9 @@ def test_what_does_not_fade_keeps_everything(law, fact, usage, one, other, trust
     """A half-life is above 0 and may be ∞: then all remains, at any time."""
     halved = half_life(law, fact, usage, trust, POLICY)
     assert halved > 0
-    left = [remaining(law, fact, usage, now, trust, POLICY) for now in (one, other)]
+    left = [
+        remaining_share(law, fact, usage, now, trust, POLICY) for now in (one, other)
+    ]
     assert left == [1.0, 1.0] or halved < math.inf
 
 
@@ -351,7 +356,9 @@ def test_what_does_not_fade_keeps_everything(law, fact, usage, one, other, trust
 @given(facts, usages, times, st.floats(allow_nan=False))
 def test_inputs_are_shares(fact, usage, now, feedback):
     """Each of the five, whatever comes in."""
-    assert all(0 <= part <= 1 for part in inputs(fact, usage, now, POLICY, feedback))
+    assert all(
+        0 <= part <= 1 for part in heat_inputs(fact, usage, now, POLICY, feedback)
+    )
 
 
 # row: B6
@@ -363,7 +370,7 @@ def test_a_half_is_left_after_a_half_life(law):
         Usage(stability=2.0),
     )
     halved = half_life(law, fact, usage, 0.7, POLICY)
-    left = remaining(law, fact, usage, THEN + halved * DAY, 0.7, POLICY)
+    left = remaining_share(law, fact, usage, THEN + halved * DAY, 0.7, POLICY)
     assert left == pytest.approx(
         curve("huber" if LAWS[law].chosen else "l2", 1), abs=1e-9
     )

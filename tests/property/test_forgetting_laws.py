@@ -9,7 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engram.core.forgetting import Forgotten, Spoken, row, stones
+from engram.core.forgetting import (
+    TombstoneSet,
+    Utterance,
+    read_tombstones,
+    tombstone_row,
+)
 
 AT = "2026-01-01T00:00:00+00:00"
 SAID = [
@@ -119,11 +124,11 @@ def test_a_forgotten_text_is_hidden_and_restored_whatever_it_is(text):
     """Its own words are hidden, a text of none of its words is itself, and taking it
     back shows it again.
     """
-    stone = {"at": AT, "memory": "m", "hash": "h", **row(text)}
-    known = Forgotten(stones([stone]))
+    stone = {"at": AT, "memory": "m", "hash": "h", **tombstone_row(text)}
+    known = TombstoneSet(read_tombstones([stone]))
     assert (
-        not known.shown(text, Spoken()).strip(" \t\r\n.!?…,;:-–—*#>()[]\"'")
+        not known.shown(text, Utterance()).strip(" \t\r\n.!?…,;:-–—*#>()[]\"'")
         or not text.strip()
     )
-    assert known.shown("Qwertz.", Spoken()) in {"Qwertz.", ""}
-    assert not Forgotten(stones([stone, stone | {"restored": True}]))
+    assert known.shown("Qwertz.", Utterance()) in {"Qwertz.", ""}
+    assert not TombstoneSet(read_tombstones([stone, stone | {"restored": True}]))

@@ -13,19 +13,19 @@ from engram.core.lifecycle import (
     LAYERS,
     STAGES,
     Forecast,
-    archived,
-    expired,
-    fades,
-    fate,
-    hidden,
-    promoted,
-    protected,
-    revived,
-    settled,
+    archive_reason,
+    departure,
+    expiry_reason,
+    fading_reason,
+    forecast,
+    hidden_reason,
+    layer_promotion,
+    protection,
+    revival_reason,
+    settlement,
     stage,
-    tiered,
-    trashed,
-    when,
+    tier_move,
+    trash_reason,
 )
 from engram.core.policy import Policy
 from engram.core.records import STATUSES, Fact, Usage, Vitals
@@ -109,10 +109,13 @@ clocks = times.filter(lambda moment: moment >= NOW)
 def test_what_is_pinned_survives_everything(fact, usage, values, now, tier, inputs):
     """It is not let go, put away, given up, called stale or cooled down."""
     kept = replace(fact, pinned=True)
-    assert fate(kept, usage, values, now, POLICY) is None
+    assert departure(kept, usage, values, now, POLICY) is None
     assert stage(kept, usage, values, POLICY)[0] != "stale"
-    assert tiered(kept, usage, tier, inputs, now, POLICY) in {None, ("hot", "pinned")}
-    assert when(kept, usage, lambda _: values, now, 400, POLICY) == ()
+    assert tier_move(kept, usage, tier, inputs, now, POLICY) in {
+        None,
+        ("hot", "pinned"),
+    }
+    assert forecast(kept, usage, lambda _: values, now, 400, POLICY) == ()
 
 
 # row: C18
@@ -130,11 +133,11 @@ def test_nothing_that_is_protected_leaves_but_by_an_end_that_was_given_to_it(
     fact, usage, values, now, said_by, kept
 ):
     """No fading, no speculation; a guessed end is none."""
-    taken = fate(fact, usage, values, now, POLICY, said_by=said_by, kept=kept)
-    if protected(fact, kept):
+    taken = departure(fact, usage, values, now, POLICY, said_by=said_by, kept=kept)
+    if protection(fact, kept):
         assert taken in {None, ("archive", "expired")}
         assert (
-            fate(
+            departure(
                 replace(fact, expires=None),
                 usage,
                 values,
@@ -145,7 +148,7 @@ def test_nothing_that_is_protected_leaves_but_by_an_end_that_was_given_to_it(
             )
             is None
         )
-    coming = when(
+    coming = forecast(
         replace(fact, expires=None),
         usage,
         lambda _: values,
@@ -155,7 +158,7 @@ def test_nothing_that_is_protected_leaves_but_by_an_end_that_was_given_to_it(
         said_by=said_by,
         kept=kept,
     )
-    assert not protected(fact, kept) or {one.what for one in coming} <= {"stale"}
+    assert not protection(fact, kept) or {one.what for one in coming} <= {"stale"}
 
 
 # row: C18
@@ -167,8 +170,8 @@ def test_what_is_not_on_the_list_of_what_fades_stays_active(
     """The list is exhaustive: moments, passed plans, speculation, the words of others,
     preferences of the day.
     """
-    if not fades(fact, now, POLICY, said_by) and not settled(fact):
-        assert fate(fact, usage, values, now, POLICY, said_by=said_by) in {
+    if not fading_reason(fact, now, POLICY, said_by) and not settlement(fact):
+        assert departure(fact, usage, values, now, POLICY, said_by=said_by) in {
             None,
             ("archive", "expired"),
         }
@@ -179,11 +182,11 @@ def test_what_is_not_on_the_list_of_what_fades_stays_active(
 def test_the_order_is_trash_expiry_archive(fact, usage, values, now):
     """What happens is what the first rule that speaks says, with its words."""
     rules = (
-        ("trash", trashed(fact, usage, now, POLICY)),
-        ("archive", expired(fact, now)),
-        ("archive", archived(fact, usage, values, now, POLICY)),
+        ("trash", trash_reason(fact, usage, now, POLICY)),
+        ("archive", expiry_reason(fact, now)),
+        ("archive", archive_reason(fact, usage, values, now, POLICY)),
     )
-    assert fate(fact, usage, values, now, POLICY) == next(
+    assert departure(fact, usage, values, now, POLICY) == next(
         (rule for rule in rules if rule[1]), None
     )
 
@@ -195,17 +198,17 @@ def test_no_memory_is_taken_twice_at_one_instant(fact, usage, values, now):
     not bring it back.
     """
     living = replace(fact, status="active", pinned=False)
-    taken = fate(living, usage, values, now, POLICY)
+    taken = departure(living, usage, values, now, POLICY)
     if taken is None or taken[0] == "trash":
         return
     gone = replace(living, status=AWAY[taken[0]], end_reason=taken[1])
-    assert hidden(gone, now) == gone.status
+    assert hidden_reason(gone, now) == gone.status
     assert (
-        fate(gone, usage, values, now, POLICY)
-        is promoted(gone, usage, now, POLICY)
+        departure(gone, usage, values, now, POLICY)
+        is layer_promotion(gone, usage, now, POLICY)
         is None
     )
-    assert revived(gone, usage, values, now, POLICY) is None
+    assert revival_reason(gone, usage, values, now, POLICY) is None
 
 
 @RUNS
@@ -213,9 +216,13 @@ def test_no_memory_is_taken_twice_at_one_instant(fact, usage, values, now):
 def test_what_is_revived_may_be_recalled_and_stays(fact, usage, values, now):
     """At the instant it comes back no rule takes it away again."""
     put_away = replace(fact, status="archived", end_reason="faded", superseded_by=())
-    if revived(put_away, replace(usage, last_access=now), values, now, POLICY):
+    if revival_reason(put_away, replace(usage, last_access=now), values, now, POLICY):
         back = replace(put_away, status="active", end_reason="")
-        assert hidden(back, now) is fate(back, usage, values, now, POLICY) is None
+        assert (
+            hidden_reason(back, now)
+            is departure(back, usage, values, now, POLICY)
+            is None
+        )
 
 
 @RUNS
@@ -230,11 +237,13 @@ def test_what_is_revived_may_be_recalled_and_stays(fact, usage, values, now):
 def test_layer_and_tier_settle_in_one_step(fact, usage, values, now, tier, inputs):
     """What was changed is not changed again at the same instant."""
     assert stage(fact, usage, values, POLICY)[0] in {"", *STAGES}
-    if risen := promoted(fact, usage, now, POLICY):
-        assert promoted(replace(fact, layer=risen[0]), usage, now, POLICY) is None
-    if moved := tiered(fact, usage, tier, inputs, now, POLICY):
+    if risen := layer_promotion(fact, usage, now, POLICY):
+        assert (
+            layer_promotion(replace(fact, layer=risen[0]), usage, now, POLICY) is None
+        )
+    if moved := tier_move(fact, usage, tier, inputs, now, POLICY):
         assert moved[0] != tier
-        assert tiered(fact, usage, moved[0], inputs, now, POLICY) is None
+        assert tier_move(fact, usage, moved[0], inputs, now, POLICY) is None
 
 
 # row: X10
@@ -259,7 +268,7 @@ def test_a_forecast_is_what_looking_at_every_day_would_find(
 
     expected = []
     for moment in (NOW + day * DAY for day in range(days + 1)):
-        if taken := fate(fact, usage, at(moment), moment, POLICY):
+        if taken := departure(fact, usage, at(moment), moment, POLICY):
             expected.append(Forecast(moment, *taken))
             break
         name, why = stage(fact, usage, at(moment), POLICY)
@@ -267,4 +276,4 @@ def test_a_forecast_is_what_looking_at_every_day_would_find(
             expected.append(Forecast(moment, name, why))
     if expected and expected[0] == Forecast(NOW, "stale", expected[0].why):
         del expected[0]  # it is so already
-    assert when(fact, usage, at, NOW, days, POLICY) == tuple(expected)
+    assert forecast(fact, usage, at, NOW, days, POLICY) == tuple(expected)

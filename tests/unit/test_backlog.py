@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.core.buffer import Waiting
+from engram.core.buffer import WaitingTurn
 from engram.core.policy import Policy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import UnavailableError
@@ -25,7 +25,7 @@ def waiting(*seqs, session="s", level="none", **more):
     """Turns of one session file."""
     turns = [Turn(f"m{seq}", session, "user", "words", NOW) for seq in seqs]
     return [
-        Waiting(seq, FiledTurn(turn, session, f"t{seq}"), level, NOW, **more)
+        WaitingTurn(seq, FiledTurn(turn, session, f"t{seq}"), level, NOW, **more)
         for seq, turn in zip(seqs, turns, strict=True)
     ]
 

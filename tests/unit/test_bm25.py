@@ -11,7 +11,7 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from engram.core.policy import LexicalPolicy
-from engram.core.ranking import MEANING, ask
+from engram.core.ranking import PART_MEANINGS, parse_question
 from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.filters import SearchFilter
 
@@ -42,7 +42,7 @@ def keys(found):
 
 
 def search(lexical, text, where=ALL, k=10, now=NOW):
-    return lexical.search(ask(text, now), where, k)
+    return lexical.search(parse_question(text, now), where, k)
 
 
 def parts(lexical, text, key):
@@ -278,7 +278,7 @@ def test_parts_sum_to_the_score():
         "chain",
         "nudge",
     }
-    assert seen == set(MEANING) - others
+    assert seen == set(PART_MEANINGS) - others
 
 
 def test_an_answer_is_found_by_the_words_of_the_question_before_it():

@@ -37,7 +37,7 @@ def memory(name, *about, tags=(), category="fact", created=None):
 def batch(names, about=(), minutes=0.0, days=0.0, session="plans"):
     """A batch whose last turn, and whose memories, were said so long after noon."""
     said = at(minutes, days)
-    return boxes.batch(
+    return boxes.box_of_batch(
         session,
         None,
         [memory(name, created=said) for name in names],
@@ -55,9 +55,9 @@ def sealed(*about, days=0.0, session="plans"):
 def woven(held, traces, policy=POLICY):
     """The traces with the box in the one it joins, and that one's id."""
     name = f"{held.opened:%Y-%m-%d}/box-{len(traces)}-{held.opened.timestamp()}"
-    trace_id = boxes.weave(held, traces, policy)
+    trace_id = boxes.find_trace(held, traces, policy)
     return traces | {
-        trace_id: boxes.threaded(traces.get(trace_id), trace_id, name, held)
+        trace_id: boxes.add_to_trace(traces.get(trace_id), trace_id, name, held)
     }, trace_id
 
 
@@ -75,7 +75,7 @@ def test_topics_are_tags_and_names_and_never_the_category():
         "ben",
     )
     assert (
-        boxes.overlap(
+        boxes.topic_overlap(
             boxes.topics([memory("1")], (), POLICY),
             boxes.topics([memory("2")], (), POLICY),
         )
@@ -96,7 +96,7 @@ def test_a_box_has_sixteen_topics_at_most():
     """From one batch and from many."""
     many = [memory(str(n), f"Name {n}") for n in range(20)]
     assert len(boxes.topics(many, (), POLICY)) == 16
-    box, _ = boxes.append(
+    box, _ = boxes.add_batch(
         batch("a", [f"t{n}" for n in range(12)]),
         batch("b", [f"t{n}" for n in range(20)]),
         POLICY,
@@ -107,7 +107,7 @@ def test_a_box_has_sixteen_topics_at_most():
 # row: C31
 def test_the_first_batch_opens_a_box_and_the_next_one_joins():
     """Its id is the same whenever the same batch opens it."""
-    box, closed = boxes.append(None, batch("ab", ["anna"]), POLICY)
+    box, closed = boxes.add_batch(None, batch("ab", ["anna"]), POLICY)
     assert (closed, box.memories, box.id) == (
         None,
         ("a", "b"),
@@ -115,7 +115,7 @@ def test_the_first_batch_opens_a_box_and_the_next_one_joins():
     )
     assert is_ulid(box.id)
     assert box.id not in {batch("b", ["anna"]).id, batch("ab", session="other").id}
-    box, closed = boxes.append(box, batch("c", ["anna", "porto"], 5), POLICY)
+    box, closed = boxes.add_batch(box, batch("c", ["anna", "porto"], 5), POLICY)
     assert (closed, box.memories, box.topics) == (
         None,
         ("a", "b", "c"),
@@ -139,7 +139,7 @@ def test_the_first_batch_opens_a_box_and_the_next_one_joins():
 )
 def test_another_subject_ends_the_box(has, brings, ends):
     """Below an overlap of 0.35, and only where new topics come up."""
-    box, closed = boxes.append(batch("m", has), batch("n", brings, 1), POLICY)
+    box, closed = boxes.add_batch(batch("m", has), batch("n", brings, 1), POLICY)
     assert bool(closed) is ends
     assert box.memories == (("n",) if ends else ("m", "n"))
     assert not closed or (closed.why, closed.sealed, closed.memories) == (
@@ -153,7 +153,7 @@ def test_another_subject_ends_the_box(has, brings, ends):
 @pytest.mark.parametrize(("minutes", "ends"), [(29.99, False), (30, True), (600, True)])
 def test_a_silence_ends_the_box(minutes, ends):
     """Of 30 minutes or more; it is closed when the 30 minutes were over."""
-    box, closed = boxes.append(batch("m", "a"), batch("n", "a", minutes), POLICY)
+    box, closed = boxes.add_batch(batch("m", "a"), batch("n", "a", minutes), POLICY)
     assert bool(closed) is ends
     assert not closed or (closed.why, closed.sealed, box.memories) == (
         "time_gap",
@@ -166,9 +166,9 @@ def test_a_silence_ends_the_box(minutes, ends):
 def test_too_many_memories_join_and_then_close_the_box():
     """Asked before anything else: neither the new subject nor the silence comes first."""
     box = batch([f"m{n}" for n in range(49)], "a")
-    box, closed = boxes.append(box, batch(["x"], "a", 1), POLICY)
+    box, closed = boxes.add_batch(box, batch(["x"], "a", 1), POLICY)
     assert closed is None
-    box, closed = boxes.append(box, batch(["y"], "bcd", 60), POLICY)
+    box, closed = boxes.add_batch(box, batch(["y"], "bcd", 60), POLICY)
     assert box is None
     assert (closed.why, len(closed.memories), closed.memories[-1]) == (
         "max_memories",
@@ -180,19 +180,19 @@ def test_too_many_memories_join_and_then_close_the_box():
 # row: C31
 def test_a_batch_without_memories_opens_nothing_but_keeps_a_box_open_or_ends_it():
     """A conversation that goes on is not silent."""
-    assert boxes.append(None, batch(""), POLICY) == (None, None)
-    box, _ = boxes.append(batch("m", "a"), batch("", (), 20), POLICY)
-    box, closed = boxes.append(box, batch("n", "a", 40), POLICY)
+    assert boxes.add_batch(None, batch(""), POLICY) == (None, None)
+    box, _ = boxes.add_batch(batch("m", "a"), batch("", (), 20), POLICY)
+    box, closed = boxes.add_batch(box, batch("n", "a", 40), POLICY)
     assert (closed, box.memories) == (None, ("m", "n"))
-    box, closed = boxes.append(box, batch("", (), 70), POLICY)
+    box, closed = boxes.add_batch(box, batch("", (), 70), POLICY)
     assert (box, closed.why) == (None, "time_gap")
 
 
 # row: C31
 def test_the_same_batch_again_changes_nothing():
     """Nor does sealing again."""
-    box, _ = boxes.append(batch("m", "a"), batch("n", "ab", 1), POLICY)
-    assert boxes.append(box, batch("n", "ab", 1), POLICY) == (box, None)
+    box, _ = boxes.add_batch(batch("m", "a"), batch("n", "ab", 1), POLICY)
+    assert boxes.add_batch(box, batch("n", "ab", 1), POLICY) == (box, None)
     once = boxes.seal(box, "flush", at(2), POLICY)
     assert boxes.seal(once, "time_gap", at(9), POLICY) == once
 
@@ -207,11 +207,11 @@ def test_a_box_of_an_old_conversation_is_closed_on_the_old_day():
 # row: C32
 def test_a_trace_is_named_by_the_topics_of_its_first_box():
     """In whatever order they came up."""
-    assert boxes.weave(sealed("porto", "anna"), {}, POLICY) == boxes.weave(
+    assert boxes.find_trace(sealed("porto", "anna"), {}, POLICY) == boxes.find_trace(
         sealed("anna", "porto"), {}, POLICY
     )
-    assert boxes.weave(sealed("anna"), {}, POLICY).startswith("trace-")
-    assert len(boxes.weave(sealed("anna"), {}, POLICY)) == len("trace-") + 8
+    assert boxes.find_trace(sealed("anna"), {}, POLICY).startswith("trace-")
+    assert len(boxes.find_trace(sealed("anna"), {}, POLICY)) == len("trace-") + 8
 
 
 # row: C32
@@ -220,14 +220,19 @@ def test_a_box_joins_the_trace_it_resembles_most():
     traces, porto = woven(sealed("anna", "porto"), {})
     traces, coffee = woven(sealed("anna", "coffee", "milk", days=1), traces)
     assert porto != coffee
-    assert boxes.weave(sealed("anna", "porto", "sea", days=2), traces, POLICY) == porto
-    assert boxes.weave(sealed("coffee", "milk", days=2), traces, POLICY) == coffee
     assert (
-        boxes.weave(sealed("anna", "milk", "porto", "coffee", days=2), traces, POLICY)
+        boxes.find_trace(sealed("anna", "porto", "sea", days=2), traces, POLICY)
+        == porto
+    )
+    assert boxes.find_trace(sealed("coffee", "milk", days=2), traces, POLICY) == coffee
+    assert (
+        boxes.find_trace(
+            sealed("anna", "milk", "porto", "coffee", days=2), traces, POLICY
+        )
         == coffee
     )
     # 1 of 3
-    assert boxes.weave(sealed("anna", "x", days=2), traces, POLICY) not in traces
+    assert boxes.find_trace(sealed("anna", "x", days=2), traces, POLICY) not in traces
 
 
 # row: C32
@@ -240,7 +245,7 @@ def test_a_trace_takes_boxes_for_a_week(days, joins):
     """
     traces, trace_id = woven(sealed("anna", "porto"), {})
     assert (
-        boxes.weave(sealed("anna", "porto", "sea", days=days), traces, POLICY)
+        boxes.find_trace(sealed("anna", "porto", "sea", days=days), traces, POLICY)
         == trace_id
     ) is joins
 
@@ -257,11 +262,15 @@ def test_a_long_trace_goes_on_matching():
         )
     assert len(traces) == 1
     topics = {topic for _, known in traces[trace_id].boxes for topic in known}
-    assert boxes.overlap(["t29", "t30", "t31"], topics) < 0.1
+    assert boxes.topic_overlap(["t29", "t30", "t31"], topics) < 0.1
     # as its first box was
-    assert boxes.weave(sealed("t0", "t1", "t2", days=31), traces, POLICY) == trace_id
+    assert (
+        boxes.find_trace(sealed("t0", "t1", "t2", days=31), traces, POLICY) == trace_id
+    )
     # long out of the latest five
-    assert boxes.weave(sealed("t1", "t2", "t3", days=31), traces, POLICY) != trace_id
+    assert (
+        boxes.find_trace(sealed("t1", "t2", "t3", days=31), traces, POLICY) != trace_id
+    )
 
 
 # row: C32
@@ -277,7 +286,7 @@ def test_the_same_box_is_in_a_trace_once_and_the_newest_last():
         "2026-11-23",
     ]
     assert (
-        boxes.threaded(trace, trace_id, trace.boxes[0][0], sealed("anna", days=1))
+        boxes.add_to_trace(trace, trace_id, trace.boxes[0][0], sealed("anna", days=1))
         == trace
     )
     assert trace.seen == at(days=3)
@@ -291,9 +300,10 @@ def test_a_box_without_topics_is_on_its_conversation():
     traces, trace_id = woven(sealed(session="Coffee plans"), {})
     assert traces[trace_id].topic == "coffee plans"
     assert (
-        boxes.weave(sealed(session="coffee plans", days=1), traces, POLICY) == trace_id
+        boxes.find_trace(sealed(session="coffee plans", days=1), traces, POLICY)
+        == trace_id
     )
-    assert boxes.weave(sealed(session="other", days=1), traces, POLICY) != trace_id
+    assert boxes.find_trace(sealed(session="other", days=1), traces, POLICY) != trace_id
 
 
 # row: C31
@@ -319,7 +329,7 @@ def test_every_memory_is_in_exactly_one_box(batches):
         names = [f"m{number + n}" for n in range(size)]
         number += size
         told += names
-        open_box, done = boxes.append(
+        open_box, done = boxes.add_batch(
             open_box, batch(names, dict.fromkeys(about), minutes), policy
         )
         closed += [done] if done else []
@@ -350,7 +360,7 @@ def test_boxes_of_two_personas_are_in_no_common_trace(first, second):
     assert one != other
     assert [traces[one].persona, traces[other].persona] == [first, second]
     assert (
-        boxes.weave(
+        boxes.find_trace(
             replace(sealed("anna", "porto", days=1), persona=first), traces, POLICY
         )
         == one

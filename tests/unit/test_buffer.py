@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engram.core.buffer import Waiting, due, due_at
+from engram.core.buffer import WaitingTurn, flush_reason, flush_time
 from engram.core.policy import BufferPolicy
 from engram.core.records import FiledTurn, Turn
 
@@ -21,7 +21,7 @@ def waiting(*levels, minutes=0.0):
     turn = FiledTurn(Turn("1", "s", "user", "words", NOW), "note", "t1")
     ages = [minutes, *[0.0] * len(levels)]
     return [
-        Waiting(n, turn, level, NOW - timedelta(minutes=ages[n]))
+        WaitingTurn(n, turn, level, NOW - timedelta(minutes=ages[n]))
         for n, level in enumerate(levels)
     ]
 
@@ -45,14 +45,14 @@ def waiting(*levels, minutes=0.0):
 )
 def test_a_high_signal_then_the_number_then_the_age_of_the_oldest(turns, why):
     """The first rule that holds gives the reason; otherwise the turns are kept."""
-    assert due(turns, NOW, POLICY) == why
+    assert flush_reason(turns, NOW, POLICY) == why
 
 
 # row: C2
 def test_turns_are_due_by_the_clock_when_the_oldest_has_waited():
     """A later turn does not put it off."""
     turns = waiting("none", "none", minutes=10)
-    moment = due_at(turns, POLICY)
+    moment = flush_time(turns, POLICY)
     assert moment == NOW + timedelta(minutes=5)
-    assert due(turns, moment - timedelta(microseconds=1), POLICY) is None
-    assert due(turns, moment, POLICY) == "15 minutes"
+    assert flush_reason(turns, moment - timedelta(microseconds=1), POLICY) is None
+    assert flush_reason(turns, moment, POLICY) == "15 minutes"

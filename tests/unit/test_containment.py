@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.core.containment import contained
+from engram.core.containment import containment_reason
 from engram.core.policy import TrustPolicy
 from engram.core.records import Fact, Turn
 
@@ -16,7 +16,7 @@ POLICY = TrustPolicy()
 
 def why(statement, quote, text, *, role="user", category="fact", origin="chat"):
     fact = Fact("01", statement, category)
-    return contained(
+    return containment_reason(
         fact, Turn("t", "s", role, text, NOW, origin=origin), quote, POLICY
     )
 

@@ -13,23 +13,29 @@ import pytest
 
 from engram.core.decay import (
     LAWS,
-    anchored,
-    attested,
-    confirmed,
+    after_confirmation,
+    after_evidence,
+    after_recall,
+    anchor_salience,
     curve,
-    decay,
+    decay_score,
     effective_confidence,
     half_life,
-    heat,
-    inputs,
-    recalled,
+    heat_inputs,
+    heat_score,
     recency,
-    remaining,
+    remaining_share,
     retention,
     salience,
     vitals,
 )
-from engram.core.lifecycle import fate, pruned, revived, stage, value
+from engram.core.lifecycle import (
+    departure,
+    prune_reason,
+    revival_reason,
+    stage,
+    tier_value,
+)
 from engram.core.policy import DecayPolicy, Policy
 from engram.core.policy.lifecycle import CURVES
 from engram.core.records import Fact, Usage, Vitals
@@ -110,7 +116,9 @@ def test_a_belief_left_alone_is_stale_and_prunable_when_the_seed_says(below, day
 def test_the_faded_confidence_is_what_a_person_prunes_by():
     """On day 108, not on day 107, by the rule of the lifecycle."""
     found = [
-        pruned(EPISODE, vitals(EPISODE, UNUSED, THEN + day * DAY, 1.0, POLICY), 0.05)
+        prune_reason(
+            EPISODE, vitals(EPISODE, UNUSED, THEN + day * DAY, 1.0, POLICY), 0.05
+        )
         for day in (107, 108)
     ]
     assert found == [None, "confidence below 0.05"]
@@ -121,7 +129,7 @@ def test_forty_recalls_reach_the_greatest_stability():
     """By .1 each; the next adds nothing."""
     usage = UNUSED
     for number in range(1, 42):
-        usage = recalled(NOTE, usage, THEN + number * DAY, 0.0, POLICY)
+        usage = after_recall(NOTE, usage, THEN + number * DAY, 0.0, POLICY)
         assert usage.stability == pytest.approx(min(5.0, 1 + number / 10), abs=1e-9)
     assert (usage.access, usage.stability, usage.last_access) == (
         41,
@@ -133,13 +141,16 @@ def test_forty_recalls_reach_the_greatest_stability():
 # row: A25
 def test_new_evidence_starts_the_clock_of_confidence_again():
     """Reinforced, said again or edited, and never set back by what is older."""
-    late = attested(UNUSED, THEN + 60 * DAY)
+    late = after_evidence(UNUSED, THEN + 60 * DAY)
     assert effective_confidence(NOTE, late, THEN + 90 * DAY, POLICY) == pytest.approx(
         0.3, abs=1e-15
     )
-    assert attested(late, THEN) == late
-    assert effective_confidence(NOTE, attested(UNUSED, THEN - DAY), THEN, POLICY) == 0.6
-    assert confirmed(UNUSED, THEN + 60 * DAY) == replace(late, confirmations=1)
+    assert after_evidence(late, THEN) == late
+    assert (
+        effective_confidence(NOTE, after_evidence(UNUSED, THEN - DAY), THEN, POLICY)
+        == 0.6
+    )
+    assert after_confirmation(UNUSED, THEN + 60 * DAY) == replace(late, confirmations=1)
 
 
 # row: A25
@@ -151,7 +162,7 @@ def test_what_has_no_known_age_does_not_fade():
     assert vitals(undated, UNUSED, THEN, 0.5, POLICY) == vitals(
         EPISODE, UNUSED, THEN, 0.5, POLICY
     )
-    usage = recalled(undated, UNUSED, THEN, 0.0, POLICY)
+    usage = after_recall(undated, UNUSED, THEN, 0.0, POLICY)
     assert salience(undated, usage, THEN + DAY, POLICY) < usage.salience
 
 
@@ -297,7 +308,7 @@ def test_a_missed_or_a_repeated_night_changes_nothing():
     nightly, compounded = UNUSED, 0.5
     for night in range(1, 31):
         now = THEN + night * DAY
-        nightly = anchored(NOTE, nightly, now, POLICY)
+        nightly = anchor_salience(NOTE, nightly, now, POLICY)
         compounded *= math.exp(-0.02 * 1.8 * night)
     once = salience(NOTE, UNUSED, THEN + 30 * DAY, POLICY)
     assert salience(NOTE, nightly, THEN + 30 * DAY, POLICY) == pytest.approx(
@@ -314,7 +325,7 @@ def test_a_missed_or_a_repeated_night_changes_nothing():
 def test_a_recall_adds_what_its_relevance_is_worth(relevance, gain):
     """From .05 to .1, on top of what is left, and it is held from now on."""
     now = THEN + 10 * DAY
-    usage = recalled(NOTE, UNUSED, now, relevance, POLICY)
+    usage = after_recall(NOTE, UNUSED, now, relevance, POLICY)
     assert usage.salience == pytest.approx(
         salience(NOTE, UNUSED, now, POLICY) + gain, abs=1e-15
     )
@@ -324,7 +335,7 @@ def test_a_recall_adds_what_its_relevance_is_worth(relevance, gain):
 # row: B2
 def test_salience_never_exceeds_one():
     """However often it is recalled."""
-    assert recalled(NOTE, used(3, salience=0.97), THEN, 1.0, POLICY).salience == 1.0
+    assert after_recall(NOTE, used(3, salience=0.97), THEN, 1.0, POLICY).salience == 1.0
 
 
 # row: B7
@@ -334,14 +345,14 @@ def test_salience_never_exceeds_one():
 )
 def test_recalls_that_move_apart_slow_the_fading(before, gap, gradient):
     """Longer than the last gap + .1, shorter − .05, the same nothing; the gap is kept."""
-    usage = recalled(NOTE, used(2, gap_days=before), THEN + gap * DAY, 0.0, POLICY)
+    usage = after_recall(NOTE, used(2, gap_days=before), THEN + gap * DAY, 0.0, POLICY)
     assert (usage.gap_days, usage.gradient) == (gap, gradient)
 
 
 # row: B7
 def test_the_first_recall_has_no_gap():
     """There is no recall before it from which to count."""
-    usage = recalled(NOTE, UNUSED, THEN + 9 * DAY, 0.0, POLICY)
+    usage = after_recall(NOTE, UNUSED, THEN + 9 * DAY, 0.0, POLICY)
     assert (usage.gap_days, usage.gradient) == (0.0, 1.0)
 
 
@@ -352,7 +363,7 @@ def test_the_first_recall_has_no_gap():
 def test_the_gradient_stays_within_bounds(gradient, before, kept):
     """From .1 to 3: a negative one would turn the law round."""
     assert (
-        recalled(
+        after_recall(
             NOTE, used(4, gradient, gap_days=before), THEN + 5 * DAY, 0.0, POLICY
         ).gradient
         == kept
@@ -374,15 +385,17 @@ def test_a_recall_from_the_archive_begins_anew():
     """
     old = replace(EPISODE, status="archived", end_reason="salience below 0.01")
     now = THEN + 300 * DAY
-    usage = recalled(old, UNUSED, now, 1.0, POLICY)
+    usage = after_recall(old, UNUSED, now, 1.0, POLICY)
     assert usage.salience == pytest.approx(0.6)
     worth = vitals(old, usage, now, 1.0, POLICY)
     assert (
-        revived(old, attested(usage, now), replace(worth, confidence=0.6), now, POLICY)
+        revival_reason(
+            old, after_evidence(usage, now), replace(worth, confidence=0.6), now, POLICY
+        )
         == "recalled again"
     )
-    assert recalled(old, used(1, salience=0.7), THEN, 0.0, POLICY).salience == 0.75
-    assert recalled(EPISODE, UNUSED, now, 1.0, POLICY).salience < 0.11
+    assert after_recall(old, used(1, salience=0.7), THEN, 0.0, POLICY).salience == 0.75
+    assert after_recall(EPISODE, UNUSED, now, 1.0, POLICY).salience < 0.11
 
 
 # row: B16
@@ -391,7 +404,7 @@ def test_what_is_kept_forever_has_full_salience():
     now = THEN + 1000 * DAY
     pinned = replace(EPISODE, pinned=True)
     assert salience(pinned, used(1, salience=0.1), now, POLICY) == 1.0
-    let_go = anchored(pinned, UNUSED, now, POLICY)
+    let_go = anchor_salience(pinned, UNUSED, now, POLICY)
     assert salience(EPISODE, let_go, now, POLICY) == 1.0
     assert salience(EPISODE, let_go, now + 60 * DAY, POLICY) < 1.0
 
@@ -408,7 +421,7 @@ def test_a_topic_read_every_three_days_becomes_core(relevance):
     usage, stages, values = UNUSED, [], []
     for number in range(1, 41):
         now = THEN + 3 * number * DAY
-        usage = recalled(NOTE, usage, now, relevance, POLICY)
+        usage = after_recall(NOTE, usage, now, relevance, POLICY)
         stages.append(
             stage(NOTE, usage, vitals(NOTE, usage, now, 1.0, POLICY), POLICY)[0]
         )
@@ -427,7 +440,7 @@ def test_what_was_mentioned_once_is_put_away(confidence, day):
 
     def archived_on(day):
         now = THEN + day * DAY
-        return fate(fact, UNUSED, by_salience(fact, UNUSED, now), now, POLICY)
+        return departure(fact, UNUSED, by_salience(fact, UNUSED, now), now, POLICY)
 
     assert archived_on(day - 1) is None
     assert archived_on(day) == ("archive", "a moment, salience below 0.01")
@@ -445,7 +458,7 @@ def test_a_topic_of_the_seasons_comes_and_goes():
         low.append(salience(sure, usage, now, POLICY))
         for _ in range(2):
             now += DAY
-            usage = recalled(sure, usage, now, 0.0, POLICY)
+            usage = after_recall(sure, usage, now, 0.0, POLICY)
         high.append(usage.salience)
         stages.append(stage(sure, usage, by_salience(sure, usage, now), POLICY)[0])
     assert stages == ["active"] * 4 + ["core"]
@@ -460,7 +473,7 @@ def test_a_sure_candidate_waits_for_its_first_recall():
     sure = replace(NOTE, confidence=0.9)
     years = THEN + 3000 * DAY
     assert salience(sure, UNUSED, years, POLICY) == 0.5
-    usage = recalled(sure, UNUSED, years, 1.0, POLICY)
+    usage = after_recall(sure, UNUSED, years, 1.0, POLICY)
     assert usage.salience == pytest.approx(0.6)
     assert salience(
         sure, usage, years + 2 * DecayPolicy().salience_days * DAY, POLICY
@@ -474,7 +487,7 @@ def test_what_is_said_again_is_no_candidate_for_the_archive():
     """
     usage = UNUSED
     for number in range(1, 10):
-        usage = confirmed(usage, THEN + 80 * number * DAY)
+        usage = after_confirmation(usage, THEN + 80 * number * DAY)
     assert (
         salience(replace(NOTE, confidence=0.4), usage, THEN + 730 * DAY, POLICY) > 0.3
     )
@@ -486,7 +499,7 @@ def test_a_law_that_changes_does_not_reach_back():
     now.
     """
     sure, now = replace(NOTE, confidence=0.85), THEN + 400 * DAY
-    held = anchored(sure, UNUSED, now, POLICY)
+    held = anchor_salience(sure, UNUSED, now, POLICY)
     assert salience(replace(sure, confidence=0.65), UNUSED, now, POLICY) < 0.01
     assert salience(replace(sure, confidence=0.65), held, now, POLICY) == 0.5
 
@@ -512,7 +525,7 @@ def test_what_heat_and_tier_are_made_of(change, usage, days, found):
     """Confidence by tier, recalls, how lately it was touched, importance, feedback; a
     pin keeps them up.
     """
-    assert inputs(
+    assert heat_inputs(
         replace(NOTE, **change), usage, THEN + days * DAY, POLICY
     ) == pytest.approx(found, abs=1e-12)
 
@@ -524,7 +537,7 @@ def test_what_heat_and_tier_are_made_of(change, usage, days, found):
 )
 def test_feedback_is_neutral_at_a_half(feedback, part):
     """From −1 to 1 it counts for 0 to 1."""
-    assert inputs(NOTE, UNUSED, THEN, POLICY, feedback)[4] == part
+    assert heat_inputs(NOTE, UNUSED, THEN, POLICY, feedback)[4] == part
 
 
 # row: C26
@@ -532,23 +545,23 @@ def test_heat_is_the_weighted_sum():
     """.25·.6 + .20·1 + .15·.5 + .10·.5 of a new memory; a tenth of it more for praise,
     a fifth less for dispute.
     """
-    assert heat(NOTE, UNUSED, THEN, POLICY) == pytest.approx(0.475)
-    assert heat(NOTE, UNUSED, THEN, POLICY, 1.0) == pytest.approx(0.525)
-    assert heat(
+    assert heat_score(NOTE, UNUSED, THEN, POLICY) == pytest.approx(0.475)
+    assert heat_score(NOTE, UNUSED, THEN, POLICY, 1.0) == pytest.approx(0.525)
+    assert heat_score(
         replace(NOTE, verification="disputed"), UNUSED, THEN, POLICY
     ) == pytest.approx(0.275)
     coldest = replace(NOTE, confidence=0.1, importance=0.0, verification="disputed")
-    assert heat(coldest, UNUSED, THEN + 90 * DAY, POLICY, -1.0) == 0.0
+    assert heat_score(coldest, UNUSED, THEN + 90 * DAY, POLICY, -1.0) == 0.0
     hottest = replace(NOTE, confidence=1.0, importance=1.0)
-    assert heat(hottest, used(20), THEN, POLICY, 1.0) == 1.0
+    assert heat_score(hottest, used(20), THEN, POLICY, 1.0) == 1.0
 
 
 # row: C29
 def test_the_tier_weighs_the_same_inputs():
     """As they come; .24·.6 + .20·1 + .20·.5 + .10·.5 of a new memory."""
-    assert value(NOTE, inputs(NOTE, UNUSED, THEN, POLICY), POLICY) == pytest.approx(
-        0.494
-    )
+    assert tier_value(
+        NOTE, heat_inputs(NOTE, UNUSED, THEN, POLICY), POLICY
+    ) == pytest.approx(0.494)
 
 
 # row: C26
@@ -559,15 +572,15 @@ def test_decay_goes_all_the_way(confidence, told):
     """Seed C's own sum stops at `told`, so its .85 never archives; ours is what
     retention has lost.
     """
-    tier = inputs(replace(EPISODE, confidence=confidence), UNUSED, THEN, POLICY)[0]
+    tier = heat_inputs(replace(EPISODE, confidence=confidence), UNUSED, THEN, POLICY)[0]
     coldest = 0.25 * tier + 0.15 * 0.5 + 0.10 * 0.5
     saturated = (
         0.30 + 0.25 + 0.20 * (1 - tier) + 0.10 * (1 - 0) / 2 + 0.15 * (1 - coldest)
     )
     assert saturated == pytest.approx(told, abs=1e-3)
     fact = replace(EPISODE, confidence=confidence)
-    assert decay(fact, UNUSED, THEN, 1.0, POLICY) == 0.0
-    assert decay(fact, UNUSED, THEN + 60 * DAY, 1.0, POLICY) == 1.0
+    assert decay_score(fact, UNUSED, THEN, 1.0, POLICY) == 0.0
+    assert decay_score(fact, UNUSED, THEN + 60 * DAY, 1.0, POLICY) == 1.0
 
 
 # row: C26
@@ -581,18 +594,20 @@ def test_what_lasts_is_stale_by_its_stability():
         return next(
             day
             for day in days
-            if decay(NOTE, usage, THEN + day * DAY, 1.0, POLICY) >= 0.65
+            if decay_score(NOTE, usage, THEN + day * DAY, 1.0, POLICY) >= 0.65
         )
 
     assert retention(NOTE, UNUSED, THEN + 400 * DAY, 0.4, POLICY) == 1.0
     assert [stale_from(usage) for usage in (UNUSED, Usage(stability=3.0))] == [46, 137]
     assert stale_from(Usage(evidence_at=THEN + 10 * DAY)) == 56
     read = replace(used(1), last_access=THEN + 20 * DAY)
-    assert [stale_from(usage) for usage in (read, attested(read, THEN + 10 * DAY))] == [
+    assert [
+        stale_from(usage) for usage in (read, after_evidence(read, THEN + 10 * DAY))
+    ] == [
         66,
         66,
     ]
-    assert stale_from(attested(read, THEN + 30 * DAY)) == 76
+    assert stale_from(after_evidence(read, THEN + 30 * DAY)) == 76
 
 
 # row: C24
@@ -603,8 +618,8 @@ def test_vitals_are_all_readings_at_once():
         confidence=effective_confidence(EPISODE, usage, now, POLICY),
         salience=salience(EPISODE, usage, now, POLICY),
         retention=retention(EPISODE, usage, now, 0.7, POLICY),
-        decay=decay(EPISODE, usage, now, 0.7, POLICY),
-        heat=heat(EPISODE, usage, now, POLICY, -0.5),
+        decay=decay_score(EPISODE, usage, now, 0.7, POLICY),
+        heat=heat_score(EPISODE, usage, now, POLICY, -0.5),
     )
 
 
@@ -686,11 +701,11 @@ def test_a_recall_begins_retention_anew():
     assert retention(EPISODE, read, now, 1.0, POLICY) == pytest.approx(
         curve("huber", 10 / 30) + gain
     )
-    assert retention(EPISODE, attested(read, now), now, 1.0, POLICY) == retention(
+    assert retention(EPISODE, after_evidence(read, now), now, 1.0, POLICY) == retention(
         EPISODE, read, now, 1.0, POLICY
     )
     assert retention(
-        EPISODE, attested(UNUSED, THEN + 30 * DAY), now, 1.0, POLICY
+        EPISODE, after_evidence(UNUSED, THEN + 30 * DAY), now, 1.0, POLICY
     ) == curve("huber", 10 / 30)
 
 
@@ -737,7 +752,7 @@ def test_what_is_pinned_never_fades(law):
     """By no law, at no age, with no trust."""
     pinned = replace(EPISODE, pinned=True, confidence=0.1)
     assert half_life(law, pinned, UNUSED, 0.0, POLICY) == math.inf
-    assert remaining(law, pinned, UNUSED, THEN + 10_000 * DAY, 0.0, POLICY) == 1.0
+    assert remaining_share(law, pinned, UNUSED, THEN + 10_000 * DAY, 0.0, POLICY) == 1.0
 
 
 # row: D8
@@ -766,7 +781,9 @@ def test_nothing_grows_before_its_anchor():
     assert vitals(EPISODE, used(2, salience=0.7), before, 1.0, POLICY) == vitals(
         EPISODE, used(2, salience=0.7), THEN, 1.0, POLICY
     )
-    usage = recalled(EPISODE, used(2, salience=0.7, gap_days=1.0), before, 1.0, POLICY)
+    usage = after_recall(
+        EPISODE, used(2, salience=0.7, gap_days=1.0), before, 1.0, POLICY
+    )
     assert usage == replace(
         used(3, 0.95, salience=pytest.approx(0.8)), stability=1.1, gap_days=0.0
     )

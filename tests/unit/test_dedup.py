@@ -15,21 +15,21 @@ from engram.core.dedup import (
     Judgement,
     Neighbour,
     Verdict,
+    check,
+    compare,
     decide,
-    episodes,
     is_event,
-    is_held,
     is_own_change,
-    judge,
-    reinforced,
-    relate,
-    united,
-    weakened,
+    is_user_backed,
+    merge,
+    reinforced_confidence,
+    session_count,
+    weakened_confidence,
 )
-from engram.core.policy import LadderPolicy, SimilarityPolicy
+from engram.core.policy import DedupPolicy, SimilarityPolicy
 from engram.core.records import Fact
 
-POLICY, CUTS = LadderPolicy(), SimilarityPolicy()
+POLICY, CUTS = DedupPolicy(), SimilarityPolicy()
 THEN = datetime(2026, 3, 4, tzinfo=UTC)
 NOTHING = {
     "already": False,
@@ -66,7 +66,7 @@ def near(similarity, fact=OLD, **more):
 
 
 def related(*neighbours, calibrated=True, model=True):
-    return relate(neighbours, CUTS, calibrated=calibrated, model=model)
+    return compare(neighbours, CUTS, calibrated=calibrated, model=model)
 
 
 def judged(judgement, fact=OLD, claim=CLAIM, **more):
@@ -93,7 +93,7 @@ def deeds(decision):
 @pytest.mark.parametrize(("rung", "verdict"), RUNGS)
 def test_each_rung_decides_alone(rung, verdict):
     """One reason is enough."""
-    assert judge(**NOTHING | rung) == verdict
+    assert check(**NOTHING | rung) == verdict
 
 
 def test_the_first_rung_that_holds_decides():
@@ -103,7 +103,7 @@ def test_the_first_rung_that_holds_decides():
         given = dict(NOTHING)
         for rung, _ in held:
             given |= rung
-        assert judge(**given) == (held[0][1] if held else Verdict("create", "new"))
+        assert check(**given) == (held[0][1] if held else Verdict("create", "new"))
 
 
 # row: A7
@@ -183,7 +183,7 @@ def test_all_grey_neighbours_are_judged_together_nearest_first():
 )
 def test_a_reinforcement_adds_a_tenth(before, after):
     """And no more than certainty."""
-    assert reinforced(before, POLICY) == after
+    assert reinforced_confidence(before, POLICY) == after
 
 
 # row: A8
@@ -217,7 +217,7 @@ def test_a_contradiction_of_three_sessions_weakens_and_coexists():
 )
 def test_a_weakened_fact_keeps_a_tenth(before, after):
     """And never gains."""
-    assert weakened(before, POLICY) == after
+    assert weakened_confidence(before, POLICY) == after
 
 
 # row: A10
@@ -232,7 +232,7 @@ def test_a_weakened_fact_keeps_a_tenth(before, after):
 )
 def test_support_is_counted_in_sessions(source, also, count):
     """Three turns of one conversation are one episode."""
-    assert episodes(replace(OLD, source=source, also=also)) == count
+    assert session_count(replace(OLD, source=source, also=also)) == count
 
 
 # row: A11
@@ -270,14 +270,14 @@ def test_the_same_in_other_words_is_rewritten_and_nothing_is_lost():
         about=("Anna", "Berlin"),
         tags=("home",),
     )
-    whole = united(replace(OLD, about=("Anna",), also=("c#^t2",)), new)
+    whole = merge(replace(OLD, about=("Anna",), also=("c#^t2",)), new)
     assert (whole.id, whole.text, whole.importance) == ("F1", new.text, 0.7)
     assert (whole.source, whole.also, whole.about) == (
         "a#^t1",
         ("c#^t2", "b#^t1"),
         ("Anna", "Berlin"),
     )
-    assert united(whole, new) == whole
+    assert merge(whole, new) == whole
 
 
 def test_only_younger_words_of_the_user_replace_the_text():
@@ -347,7 +347,7 @@ HELD = [
 def test_what_a_person_stands_by_is_never_changed(held):
     """Agreement confirms, contradiction and correction ask."""
     fact = replace(OLD, **held)
-    assert is_held(fact)
+    assert is_user_backed(fact)
     assert deeds(decide(related(near(0.95, fact)), CLAIM, POLICY)) == ["confirm"]
     assert deeds(judged(SAME, fact)) == ["confirm"]
     for claim in (CLAIM, replace(CLAIM, correction=True)):
@@ -453,7 +453,7 @@ def test_whatever_happens_nothing_is_lost(
     found = set(deeds(decision))
     assert decision.place or found & {"confirm", "reinforce", "rewrite"}
     assert decision.retired <= claim.left
-    if is_held(fact):
+    if is_user_backed(fact):
         assert found <= {"confirm", "ask"}
     if claim.barred or claim.older:
         assert found <= {"confirm", "reinforce", "ask"}

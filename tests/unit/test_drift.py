@@ -43,7 +43,7 @@ OURS = {"origin": "rules", "kind": "note"}
     ],
 )
 def test_what_a_text_claims(text, found):
-    assert drift.claims(text) == found
+    assert drift.find_claims(text) == found
 
 
 # row: D10
@@ -99,7 +99,7 @@ def test_what_a_text_claims(text, found):
 def test_a_claim_is_checked_and_without_a_place_to_look_nobody_can_tell(
     claim, held, finding
 ):
-    found = drift.check(claim, ["/r"], held.get)
+    found = drift.check_claim(claim, ["/r"], held.get)
     assert (found and (found.level, found.code)) == finding
 
 

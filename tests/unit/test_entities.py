@@ -9,19 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.core.entities import (
+    EXCLUSIVE_RELATIONS,
     LIFETIMES,
-    SINGLE,
     EntityNames,
-    expiry,
-    is_dirty,
+    entity_ref,
+    entity_type_of,
+    find_entity,
     is_owner,
-    key,
-    kind_of,
-    known,
-    label,
-    ref,
-    slot,
-    subject_match,
+    lifetime_end,
+    name_key,
+    names_subject,
+    outdated_reason,
+    relation_label,
+    slot_key,
 )
 from engram.core.language.words import words
 from engram.core.policy import ExtractionPolicy
@@ -49,37 +49,37 @@ SCHMIDT = Entity("Anna Schmidt", "person", ("Frau Schmidt",))
 )
 def test_a_ref_is_the_type_and_a_slug_of_any_script(name, slug):
     """Punctuation becomes a blank first, blanks and hyphens become underscores."""
-    assert ref("person", name) == f"person:{slug}"
+    assert entity_ref("person", name) == f"person:{slug}"
 
 
 # row: C13
 def test_writings_of_one_name_are_equal_and_other_names_are_not():
     """Case, blanks, width and hyphens do not count; accents and word order do."""
     assert (
-        key("Anna Müller")
-        == key("anna  MÜLLER")
-        == key("Anna-Müller")
-        == key("Ａｎｎａ Müller")
+        name_key("Anna Müller")
+        == name_key("anna  MÜLLER")
+        == name_key("Anna-Müller")
+        == name_key("Ａｎｎａ Müller")
     )
     apart = ["Anna Müller", "Anna Muller", "Müller, Anna", "Anna", "C", "C++", "C#"]
-    assert len({key(name) for name in apart}) == len(apart)
+    assert len({name_key(name) for name in apart}) == len(apart)
 
 
 @settings(max_examples=200, deadline=None)
 @given(name=st.text(min_size=1, max_size=30))
 def test_a_key_is_never_empty_and_is_its_own_key(name):
     """Whatever the name; a key made of a key is the key."""
-    assert key(name)
-    assert any(map(str.isalnum, name)) <= (key(key(name)) == key(name))
+    assert name_key(name)
+    assert any(map(str.isalnum, name)) <= (name_key(name_key(name)) == name_key(name))
 
 
 # row: C13
 def test_a_first_name_is_never_taken_for_a_full_name():
     """Two people may share it; only an alias unites."""
-    assert known("Anna", [MULLER]) is None
-    assert known("Anna", [MULLER, SCHMIDT]) is None
-    assert known("anna müller", [MULLER, SCHMIDT]) == MULLER
-    assert known("ÄNNI", [MULLER, SCHMIDT]) == MULLER
+    assert find_entity("Anna", [MULLER]) is None
+    assert find_entity("Anna", [MULLER, SCHMIDT]) is None
+    assert find_entity("anna müller", [MULLER, SCHMIDT]) == MULLER
+    assert find_entity("ÄNNI", [MULLER, SCHMIDT]) == MULLER
 
 
 # row: C13
@@ -89,10 +89,10 @@ def test_an_ambiguous_alias_means_nobody_and_a_name_beats_an_alias():
         Entity("Anna Müller", aliases=("Anna",)),
         Entity("Anna Schmidt", aliases=("anna",)),
     )
-    assert known("Anna", [one]) == one
-    assert known("Anna", [one, two]) is None
-    assert known("Anna", [one, two, ANNA]) == ANNA
-    assert known("Anna", [ANNA, Entity("ANNA", "place")]) is None
+    assert find_entity("Anna", [one]) == one
+    assert find_entity("Anna", [one, two]) is None
+    assert find_entity("Anna", [one, two, ANNA]) == ANNA
+    assert find_entity("Anna", [ANNA, Entity("ANNA", "place")]) is None
 
 
 def test_names_forget_what_is_dropped_or_replaced():
@@ -129,14 +129,14 @@ def test_names_forget_what_is_dropped_or_replaced():
 )
 def test_a_type_is_the_hint_or_seen_in_the_name_or_concept(name, hint, kind):
     """A wrong guess would be worse than none."""
-    assert kind_of(name, hint) == kind
+    assert entity_type_of(name, hint) == kind
     assert kind in ENTITY_TYPES
 
 
 def test_the_type_of_a_relation_is_one_word():
     """Whatever a model calls it."""
     assert [
-        label(text)
+        relation_label(text)
         for text in ("Works at", "works-at", "  SISTER ", "in-law's", "", "!!")
     ] == [
         "works_at",
@@ -146,7 +146,7 @@ def test_the_type_of_a_relation_is_one_word():
         "",
         "",
     ]
-    assert all(label(name) == name for name in SINGLE)
+    assert all(relation_label(name) == name for name in EXCLUSIVE_RELATIONS)
 
 
 # row: E5
@@ -191,7 +191,7 @@ def test_a_slot_says_what_kind_of_thing_is_said_of_whom(
     category, entity_type, primary, tags, expected
 ):
     """Type, type of the entity, its ref, kind of fact."""
-    assert slot(category, entity_type, primary, tags) == expected
+    assert slot_key(category, entity_type, primary, tags) == expected
 
 
 # row: A20
@@ -213,7 +213,7 @@ def test_a_slot_says_what_kind_of_thing_is_said_of_whom(
 )
 def test_a_subject_matches_where_its_name_stands_in_the_query(query, names, matches):
     """Whole words, in order, possessive or not; the owner and stop words never."""
-    assert subject_match(words(query), names) is matches
+    assert names_subject(words(query), names) is matches
 
 
 def test_the_owner_goes_by_many_words():
@@ -228,8 +228,8 @@ def test_a_lifetime_ends_a_memory_after_a_week_a_month_a_year_or_never():
     said = datetime(2026, 1, 1, tzinfo=UTC)
     days = [7, 30, 365, None]
     ends = [said + timedelta(days=each) if each else None for each in days]
-    assert [expiry(word, said, ExtractionPolicy()) for word in LIFETIMES] == ends
-    assert expiry("", said, ExtractionPolicy()) is None
+    assert [lifetime_end(word, said, ExtractionPolicy()) for word in LIFETIMES] == ends
+    assert lifetime_end("", said, ExtractionPolicy()) is None
 
 
 # row: B12
@@ -255,4 +255,4 @@ def test_a_description_is_out_of_date_once_something_is_told_or_edited(
     def day(number):
         return None if number is None else datetime(2026, 11, number, tzinfo=UTC)
 
-    assert is_dirty(day(described), map(day, told), day(edited)) == why
+    assert outdated_reason(day(described), map(day, told), day(edited)) == why

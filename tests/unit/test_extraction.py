@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from engram.config import ModelSettings
-from engram.core.buffer import Waiting
+from engram.core.buffer import WaitingTurn
 from engram.core.language.echo import HandedOut
 from engram.core.records import FiledTurn, Turn
 from engram.errors import BudgetSpentError, ModelError
@@ -24,7 +24,7 @@ from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
 def batch(clock):
     said = Turn("m1", "s", "user", "My name is Mira.", clock())
     return Batch(
-        (Waiting(1, FiledTurn(said, "2026-11-20-s", "t1"), "none", clock()),),
+        (WaitingTurn(1, FiledTurn(said, "2026-11-20-s", "t1"), "none", clock()),),
         "asked for",
     )
 

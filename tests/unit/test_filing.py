@@ -306,7 +306,7 @@ def test_what_happens_has_an_end_and_is_recalled_after_it(held):
     assert all("valid_from: 2026-11-19T01:00:00\n" in text for text in notes.values())
     fact = next(fact for fact in held.index.catalog.facts() if "Porto" in fact.text)
     assert fact.event_end == day
-    assert lifecycle.hidden(fact, day + timedelta(days=400)) is None
+    assert lifecycle.hidden_reason(fact, day + timedelta(days=400)) is None
 
 
 # row: X14

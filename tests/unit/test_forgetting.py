@@ -8,7 +8,13 @@ import json
 
 import pytest
 
-from engram.core.forgetting import CUT, Forgotten, Spoken, row, stones
+from engram.core.forgetting import (
+    OMISSION,
+    TombstoneSet,
+    Utterance,
+    read_tombstones,
+    tombstone_row,
+)
 from engram.errors import ConflictError, ForbiddenError, NotFoundError
 from engram.vault.store import TOMBSTONES
 
@@ -131,8 +137,8 @@ def test_forgetting_a_fact_hides_every_sentence_that_says_it_whoever_said_it(
     assert not [text for text in texts(memory, "therapist Vos soup") if "Vos" in text]
     found = texts(memory, "soup", kinds=["turn"])
     assert {
-        f"I had soup today. {CUT} The soup was good.",
-        f"Noted! {CUT} Enjoy the soup.",
+        f"I had soup today. {OMISSION} The soup was good.",
+        f"Noted! {OMISSION} Enjoy the soup.",
     } <= set(found)
 
 
@@ -225,7 +231,7 @@ def test_the_quotation_under_another_memory_is_cut_too(memory, clock, say):
         for hit in hits(memory, "Where does Tom live?", kinds=["fact"])
         if "Oslo" in hit["text"]
     )
-    assert hit["quote"] == f"My brother Tom lives in Oslo. {CUT}"
+    assert hit["quote"] == f"My brother Tom lives in Oslo. {OMISSION}"
     assert "Vos" not in json.dumps(memory.call("why", {"id": hit["id"]}))
 
 
@@ -497,7 +503,7 @@ def test_a_drop_in_review_that_a_crash_cut_short_hides_no_more_than_a_drop(
     }
     log = (state / "memory-actions.jsonl").read_bytes()
     memory.call("decide", {"id": case["id"], "decision": "drop"})
-    stones = (memory.settings.vault / TOMBSTONES).read_bytes()
+    read_tombstones = (memory.settings.vault / TOMBSTONES).read_bytes()
     memory.close()
     for path, raw in catalogue.items():
         path.write_bytes(raw)
@@ -506,8 +512,10 @@ def test_a_drop_in_review_that_a_crash_cut_short_hides_no_more_than_a_drop(
     memory = opened()
 
     assert memory.index.catalog.fact(case["id"]) is None
-    assert (memory.settings.vault / TOMBSTONES).read_bytes() == stones
-    assert [row["memory"] for row in actions(memory, "drop")] == [case["id"]]
+    assert (memory.settings.vault / TOMBSTONES).read_bytes() == read_tombstones
+    assert [tombstone_row["memory"] for tombstone_row in actions(memory, "drop")] == [
+        case["id"]
+    ]
     assert actions(memory, "forget") == []
     assert "I live in Berlin." in texts(memory, "I live in Berlin.", kinds=["turn"])
 
@@ -523,7 +531,9 @@ def test_a_deleted_question_hides_nothing_of_what_it_asked_about(memory, say):
     delete(memory, case["path"])
     assert memory.call("review", {})["cases"] == []
     assert not (memory.settings.vault / TOMBSTONES).exists()
-    assert [row["memory"] for row in actions(memory, "forget")] == [case["id"]]
+    assert [tombstone_row["memory"] for tombstone_row in actions(memory, "forget")] == [
+        case["id"]
+    ]
     found = texts(memory, "Where does my sister Anna work?", kinds=["turn"])
     assert {"My sister Anna works at Siemens.", "My sister Anna works at Bosch."} <= {
         *found
@@ -536,15 +546,17 @@ def test_deleting_a_doubtful_memory_is_a_wish_to_forget_it(memory, say):
     case = doubt(memory, say)
     delete(memory, case["path"])
     assert texts(memory, "I live in Berlin.", kinds=["turn"])[0] != "I live in Berlin."
-    assert [row["memory"] for row in actions(memory, "forget")] == [case["id"]]
+    assert [tombstone_row["memory"] for tombstone_row in actions(memory, "forget")] == [
+        case["id"]
+    ]
 
 
 def test_without_tombstones_a_text_is_itself():
-    assert Forgotten().shown(TOLD, Spoken()) is TOLD
+    assert TombstoneSet().shown(TOLD, Utterance()) is TOLD
 
 
 def test_rows_of_another_form_and_torn_ones_are_passed_over():
-    known = stones(
+    known = read_tombstones(
         [
             {"hash": "a"},
             {"says": 7, "hash": "b"},
@@ -552,7 +564,7 @@ def test_rows_of_another_form_and_torn_ones_are_passed_over():
             {"lifted": "x"},
         ]
     )
-    assert Forgotten(known).shown(TOLD, Spoken()) == TOLD
+    assert TombstoneSet(known).shown(TOLD, Utterance()) == TOLD
 
 
 def test_a_sentence_without_a_word_of_its_own_is_hidden_by_its_very_words():
@@ -560,8 +572,8 @@ def test_a_sentence_without_a_word_of_its_own_is_hidden_by_its_very_words():
         "at": "2026-01-01T00:00:00+00:00",
         "memory": "m",
         "hash": "h",
-        **row("That is it. I am here with you."),
+        **tombstone_row("That is it. I am here with you."),
     }
-    known = Forgotten(stones([stone]))
-    assert known.shown("Well. I am here with you!", Spoken()) == f"Well. {CUT}"
-    assert known.shown("I am here.", Spoken()) == "I am here."
+    known = TombstoneSet(read_tombstones([stone]))
+    assert known.shown("Well. I am here with you!", Utterance()) == f"Well. {OMISSION}"
+    assert known.shown("I am here.", Utterance()) == "I am here."

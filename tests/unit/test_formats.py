@@ -41,8 +41,8 @@ BERLIN = ZoneInfo("Europe/Berlin")
 )
 def test_what_a_plugin_could_run_is_shown_as_text(text, shown):
     """And reads back as it was; code in known languages stays code."""
-    assert formats.inert(text) == shown
-    assert formats.original(shown) == text
+    assert formats.escape(text) == shown
+    assert formats.unescape(shown) == text
 
 
 @pytest.mark.parametrize(
@@ -149,11 +149,11 @@ def test_only_what_stands_between_the_markers_is_replaced(body, written):
     """The rest keeps every character; a marker without its partner is a person's; twice
     is as once.
     """
-    assert formats.between(body, "list", "- a") == written
-    assert formats.between(written, "list", "- a\n") == written
+    assert formats.replace_block(body, "list", "- a") == written
+    assert formats.replace_block(written, "list", "- a\n") == written
 
 
 def test_an_empty_block_keeps_its_markers():
     """And other blocks are left alone."""
-    other = formats.between("", "other", "x")
-    assert formats.between(other, "list", "") == f"{other}\n{BEGIN}\n{END}\n"
+    other = formats.replace_block("", "other", "x")
+    assert formats.replace_block(other, "list", "") == f"{other}\n{BEGIN}\n{END}\n"

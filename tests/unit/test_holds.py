@@ -302,17 +302,17 @@ def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(
 
 def test_the_bounds_of_a_run():
     policy = ConsolidationPolicy()
-    assert holds.bounds(0, 0, policy) == holds.Bounds(20, 50)
-    assert holds.bounds(5000, 3000, policy) == holds.Bounds(100, 150)
-    limit = holds.Bounds(20, 50)
-    assert holds.held({"archive": 500, "merge": 20}, {}, limit) == {}
-    assert set(holds.held({"merge": 15, "drift": 8}, {"unite": 51}, limit)) == {
+    assert holds.run_limits(0, 0, policy) == holds.RunLimits(20, 50)
+    assert holds.run_limits(5000, 3000, policy) == holds.RunLimits(100, 150)
+    limit = holds.RunLimits(20, 50)
+    assert holds.hold_reasons({"archive": 500, "merge": 20}, {}, limit) == {}
+    assert set(holds.hold_reasons({"merge": 15, "drift": 8}, {"unite": 51}, limit)) == {
         "merge",
         "unite",
     }
     assert (
-        holds.portion({"archive": 500, "merge": 5}, limit),
-        holds.portion({"archive": 20}, limit),
+        holds.archive_quota({"archive": 500, "merge": 5}, limit),
+        holds.archive_quota({"archive": 20}, limit),
     ) == (15, None)
 
 

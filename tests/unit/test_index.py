@@ -48,7 +48,7 @@ def scores(index, clock):
     """Keys and scores of every unit, straight from the index."""
     where = SearchFilter(("fact", "turn", "note"), ("active",), "", None)
     found = (
-        index.lexical.search(ranking.ask(question, clock()), where, 50)
+        index.lexical.search(ranking.parse_question(question, clock()), where, 50)
         for question in QUESTIONS
     )
     return [[(one.key, round(one.score, 9)) for one in each.hits] for each in found]

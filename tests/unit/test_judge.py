@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from engram.config import ModelSettings
 from engram.core.dedup import Judgement
-from engram.core.policy import LadderPolicy, ModelPolicy
+from engram.core.policy import DedupPolicy, ModelPolicy
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import judge as module
 from engram.llm.budget import Budget
@@ -59,7 +59,7 @@ def asking(fake, known=KNOWN, *, api="chat", seconds=20.0, spend=None):
     model = Model(
         ModelSettings("m", fake.url, api=api), policy, spend or Budget(), lambda: NOW
     )
-    return judge(model, NEW, known, LadderPolicy())
+    return judge(model, NEW, known, DedupPolicy())
 
 
 # row: A9

@@ -10,27 +10,27 @@ import pytest
 
 from engram.core import decay
 from engram.core.categories import CATEGORIES
-from engram.core.clock import Reading, clock_doubt
+from engram.core.clock import ClockReading, clock_doubt
 from engram.core.lifecycle import (
     Forecast,
-    archived,
-    expired,
-    fate,
-    hidden,
-    hidden_then,
+    archive_reason,
+    demoted_layer,
+    departure,
+    expiry_reason,
+    forecast,
+    hidden_reason,
+    hidden_reason_as_of,
     layer_of,
-    lowered,
+    layer_promotion,
     nudge,
-    precision,
-    promoted,
-    pruned,
-    raised,
-    revived,
+    promoted_layer,
+    prune_reason,
+    revival_reason,
     stage,
-    tiered,
-    trashed,
-    value,
-    when,
+    tier_move,
+    tier_value,
+    trash_reason,
+    vector_bits,
 )
 from engram.core.policy import LifecyclePolicy, Policy
 from engram.core.records import STATUSES, Fact, Usage, Vitals
@@ -63,23 +63,26 @@ def limits(**numbers):
 )
 def test_only_active_facts_are_recalled(status):
     """The status is the reason; a pin does not change that."""
-    assert hidden(FACT, NOW) is None
-    assert hidden(replace(FACT, status=status, pinned=True), NOW) == status
+    assert hidden_reason(FACT, NOW) is None
+    assert hidden_reason(replace(FACT, status=status, pinned=True), NOW) == status
 
 
 # row: B16
 def test_a_pin_goes_before_an_expiry():
     """Expired is the moment itself; a pinned fact does not expire."""
     ending = replace(FACT, expires=NOW)
-    assert hidden(ending, NOW - timedelta(seconds=1)) is None
-    assert hidden(ending, NOW) == "expired"
-    assert hidden(replace(ending, pinned=True), NOW) is None
+    assert hidden_reason(ending, NOW - timedelta(seconds=1)) is None
+    assert hidden_reason(ending, NOW) == "expired"
+    assert hidden_reason(replace(ending, pinned=True), NOW) is None
 
 
 def test_what_no_longer_holds_is_not_recalled():
     """Not even pinned: a pin keeps a memory, it does not make it true."""
-    assert hidden(replace(FACT, valid_until=NOW, pinned=True), NOW) == "no longer valid"
-    assert hidden(replace(FACT, valid_until=NOW + DAY), NOW) is None
+    assert (
+        hidden_reason(replace(FACT, valid_until=NOW, pinned=True), NOW)
+        == "no longer valid"
+    )
+    assert hidden_reason(replace(FACT, valid_until=NOW + DAY), NOW) is None
 
 
 # row: X5
@@ -107,7 +110,7 @@ def test_what_no_longer_holds_is_not_recalled():
 )
 def test_as_of_a_day_counts_what_was_known_and_valid_then(changes, why):
     """Later ends do not matter; what a person removed never returns."""
-    assert hidden_then(replace(FACT, **changes), NOW) == why
+    assert hidden_reason_as_of(replace(FACT, **changes), NOW) == why
 
 
 # row: C23
@@ -116,12 +119,16 @@ def test_archived_facts_are_recalled_on_request_only():
     hidden.
     """
     away = replace(FACT, status="archived")
-    assert (hidden(away, NOW), hidden(away, NOW, archive=True)) == ("archived", None)
-    assert hidden(replace(away, expires=NOW), NOW, archive=True) == "expired"
-    assert (
-        hidden(replace(away, valid_until=NOW), NOW, archive=True) == "no longer valid"
+    assert (hidden_reason(away, NOW), hidden_reason(away, NOW, archive=True)) == (
+        "archived",
+        None,
     )
-    assert hidden(replace(FACT, status="pruned"), NOW, archive=True) == "pruned"
+    assert hidden_reason(replace(away, expires=NOW), NOW, archive=True) == "expired"
+    assert (
+        hidden_reason(replace(away, valid_until=NOW), NOW, archive=True)
+        == "no longer valid"
+    )
+    assert hidden_reason(replace(FACT, status="pruned"), NOW, archive=True) == "pruned"
 
 
 # -- stage -----------------------------------------------------------------------------
@@ -272,7 +279,7 @@ def test_only_what_is_old_unimportant_unused_and_faded_is_archived(
 ):
     """Each condition alone keeps a memory, exactly at its limit."""
     assert (
-        archived(
+        archive_reason(
             replace(OLD, **changes),
             Usage(**usage),
             replace(FADED, **vitals),
@@ -286,9 +293,9 @@ def test_only_what_is_old_unimportant_unused_and_faded_is_archived(
 # row: C18
 def test_a_retention_limit_of_one_leaves_retention_out():
     """Then the seed's four conditions decide alone, also for what has not faded at all."""
-    assert archived(OLD, UNUSED, FRESH, NOW, POLICY) is None
+    assert archive_reason(OLD, UNUSED, FRESH, NOW, POLICY) is None
     assert (
-        archived(OLD, UNUSED, FRESH, NOW, limits(archive_retention=1.0))
+        archive_reason(OLD, UNUSED, FRESH, NOW, limits(archive_retention=1.0))
         == "a moment, old, unimportant, unused"
     )
 
@@ -299,7 +306,7 @@ def test_decay_alone_archives_nothing():
     of several conditions.
     """
     assert (
-        archived(
+        archive_reason(
             replace(OLD, importance=0.5), UNUSED, replace(FADED, decay=1.0), NOW, POLICY
         )
         is None
@@ -311,11 +318,19 @@ def test_what_nobody_remembers_is_archived_at_any_age():
     """Salience below .01; neither a pinned nor a protected memory."""
     young = replace(FACT, kind="episode", importance=0.9)
     gone = replace(FRESH, salience=0.0099)
-    assert archived(young, UNUSED, gone, NOW, POLICY) == "a moment, salience below 0.01"
-    assert archived(young, UNUSED, replace(gone, salience=0.01), NOW, POLICY) is None
-    assert archived(replace(young, pinned=True), UNUSED, gone, NOW, POLICY) is None
     assert (
-        archived(replace(young, category="decision"), UNUSED, gone, NOW, POLICY) is None
+        archive_reason(young, UNUSED, gone, NOW, POLICY)
+        == "a moment, salience below 0.01"
+    )
+    assert (
+        archive_reason(young, UNUSED, replace(gone, salience=0.01), NOW, POLICY) is None
+    )
+    assert (
+        archive_reason(replace(young, pinned=True), UNUSED, gone, NOW, POLICY) is None
+    )
+    assert (
+        archive_reason(replace(young, category="decision"), UNUSED, gone, NOW, POLICY)
+        is None
     )
 
 
@@ -325,12 +340,15 @@ def test_an_end_that_somebody_set_comes_before_fading_and_after_a_pin():
     is not put away.
     """
     ending = replace(FACT, category="preference", origin="user", expires=NOW)
-    assert (expired(ending, NOW), expired(ending, NOW - SECOND)) == ("expired", None)
-    assert fate(ending, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
-    assert fate(ending, UNUSED, FRESH, NOW - SECOND, POLICY) is None
-    assert fate(replace(ending, pinned=True), UNUSED, FADED, NOW, POLICY) is None
-    assert expired(replace(ending, status="superseded"), NOW) is None
-    assert fate(replace(FACT, valid_until=NOW), UNUSED, FRESH, NOW, POLICY) is None
+    assert (expiry_reason(ending, NOW), expiry_reason(ending, NOW - SECOND)) == (
+        "expired",
+        None,
+    )
+    assert departure(ending, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
+    assert departure(ending, UNUSED, FRESH, NOW - SECOND, POLICY) is None
+    assert departure(replace(ending, pinned=True), UNUSED, FADED, NOW, POLICY) is None
+    assert expiry_reason(replace(ending, status="superseded"), NOW) is None
+    assert departure(replace(FACT, valid_until=NOW), UNUSED, FRESH, NOW, POLICY) is None
 
 
 # row: A24
@@ -351,15 +369,15 @@ def test_what_nothing_speaks_for_any_more_is_pruned_when_a_person_prunes(
 ):
     """Active, with an effective confidence below the threshold, and not protected."""
     fact = replace(FACT, **{"kind": "episode"} | changes)
-    assert pruned(fact, replace(FRESH, confidence=confidence), 0.05) == why
+    assert prune_reason(fact, replace(FRESH, confidence=confidence), 0.05) == why
 
 
 # row: A24
 def test_the_threshold_of_pruning_can_be_set():
     """A person's deed keeps a memory at any threshold."""
     episode = replace(FACT, kind="episode")
-    assert pruned(episode, FADED, 0.5) == "confidence below 0.5"
-    assert pruned(episode, FADED, 0.5, kept="a person edited it") is None
+    assert prune_reason(episode, FADED, 0.5) == "confidence below 0.5"
+    assert prune_reason(episode, FADED, 0.5, kept="a person edited it") is None
 
 
 # row: C16
@@ -405,7 +423,7 @@ def test_a_resolved_commitment_goes_to_the_trash_ninety_days_after_it_was_settle
     one never goes.
     """
     promise = replace(OLD, category="commitment", importance=0.9)
-    assert trashed(replace(promise, **changes), Usage(**usage), NOW, POLICY) == why
+    assert trash_reason(replace(promise, **changes), Usage(**usage), NOW, POLICY) == why
 
 
 # row: C17
@@ -432,7 +450,7 @@ def test_a_speculation_that_nobody_confirmed_goes_to_the_trash_after_thirty_days
     guess = replace(
         FACT, kind="episode", confidence=0.39, created=NOW - 30 * DAY, expires=NOW
     )
-    assert trashed(replace(guess, **changes), Usage(**usage), NOW, POLICY) == why
+    assert trash_reason(replace(guess, **changes), Usage(**usage), NOW, POLICY) == why
 
 
 # row: C17
@@ -441,7 +459,7 @@ def test_a_speculation_that_ends_early_is_only_archived():
     guess = replace(
         FACT, kind="episode", confidence=0.3, created=NOW - 2 * DAY, expires=NOW
     )
-    assert fate(guess, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
+    assert departure(guess, UNUSED, FRESH, NOW, POLICY) == ("archive", "expired")
 
 
 # row: A24
@@ -451,20 +469,22 @@ def test_trash_comes_before_the_archive_and_nothing_is_pruned_by_itself():
     """Where several rules would take a memory, the first one's reason is the reason."""
     vitals = replace(FADED, confidence=0.01)
     fact = replace(OLD, confidence=0.3, expires=NOW - DAY)
-    assert fate(fact, UNUSED, vitals, NOW, POLICY) == (
+    assert departure(fact, UNUSED, vitals, NOW, POLICY) == (
         "trash",
         "a speculation, unconfirmed for 30 days",
     )
-    assert fate(fact, Usage(confirmations=1), vitals, NOW, POLICY) == (
+    assert departure(fact, Usage(confirmations=1), vitals, NOW, POLICY) == (
         "archive",
         "expired",
     )
     unended = replace(fact, expires=None)
-    assert fate(unended, UNUSED, vitals, NOW, POLICY) == (
+    assert departure(unended, UNUSED, vitals, NOW, POLICY) == (
         "archive",
         "a moment, old, unimportant, unused, faded",
     )
-    assert fate(replace(unended, importance=0.5), UNUSED, vitals, NOW, POLICY) is None
+    assert (
+        departure(replace(unended, importance=0.5), UNUSED, vitals, NOW, POLICY) is None
+    )
 
 
 # row: A26
@@ -487,8 +507,8 @@ def test_nothing_happens_by_itself_to_what_is_not_active(status):
     for category in CATEGORIES:
         one = replace(fact, category=category)
         assert (
-            fate(one, UNUSED, nothing, NOW, POLICY)
-            is promoted(one, Usage(access=9), NOW, POLICY)
+            departure(one, UNUSED, nothing, NOW, POLICY)
+            is layer_promotion(one, Usage(access=9), NOW, POLICY)
             is None
         )
 
@@ -516,7 +536,7 @@ def test_a_recall_brings_back_what_was_put_away(changes, usage, vitals, why):
     fact = replace(OLD, status="archived", end_reason="old, unimportant, unused, faded")
     usage = Usage(**{"access": 1, "last_access": NOW, "salience": 0.07} | usage)
     vitals = replace(FRESH, **{"salience": 0.07} | vitals)
-    assert revived(replace(fact, **changes), usage, vitals, NOW, POLICY) == why
+    assert revival_reason(replace(fact, **changes), usage, vitals, NOW, POLICY) == why
 
 
 # row: B3
@@ -530,9 +550,11 @@ def test_what_was_long_away_comes_back_with_new_life():
         status="archived",
         end_reason="old, unimportant, unused, faded",
     )
-    usage = decay.recalled(away, UNUSED, NOW, 1.0, POLICY)
+    usage = decay.after_recall(away, UNUSED, NOW, 1.0, POLICY)
     assert (
-        revived(away, usage, decay.vitals(away, usage, NOW, 1.0, POLICY), NOW, POLICY)
+        revival_reason(
+            away, usage, decay.vitals(away, usage, NOW, 1.0, POLICY), NOW, POLICY
+        )
         == "recalled again"
     )
 
@@ -608,7 +630,7 @@ def test_layers_rise_by_age_use_and_importance(changes, access, expected):
         **{"kind": "episode", "importance": 0.7, "created": NOW - timedelta(minutes=30)}
         | changes,
     )
-    assert promoted(fact, Usage(access=access), NOW, POLICY) == expected
+    assert layer_promotion(fact, Usage(access=access), NOW, POLICY) == expected
 
 
 # row: D7
@@ -618,11 +640,11 @@ def test_age_is_time_gone_by_and_not_what_the_clock_on_the_wall_shows():
     fact = replace(
         FACT, layer="working", created=datetime(2026, 10, 25, 2, 50, tzinfo=berlin)
     )
-    assert promoted(
+    assert layer_promotion(
         fact, UNUSED, datetime(2026, 10, 25, 3, 5, tzinfo=berlin), POLICY
     ) == ("", "30 minutes old")
     assert (
-        promoted(
+        layer_promotion(
             fact, UNUSED, datetime(2026, 10, 25, 2, 10, tzinfo=berlin, fold=1), POLICY
         )
         is None
@@ -634,8 +656,14 @@ def test_a_person_moves_a_memory_one_layer_up_or_down():
     """None where there is none; working is nothing that anybody would demote to."""
     layers = ("working", "episodic", "semantic", "procedural", "codebase")
     facts = [replace(FACT, layer=layer) for layer in layers]
-    assert [raised(fact) for fact in facts] == ["", "semantic", None, None, None]
-    assert [lowered(fact) for fact in facts] == [
+    assert [promoted_layer(fact) for fact in facts] == [
+        "",
+        "semantic",
+        None,
+        None,
+        None,
+    ]
+    assert [demoted_layer(fact) for fact in facts] == [
         None,
         None,
         "episodic",
@@ -651,19 +679,24 @@ def test_the_value_of_a_memory_is_what_its_heat_is_made_of_weighted_otherwise():
     """
     inputs = (0.5, 0.4, 0.3, 0.2, 0.5)
     base = 0.24 * 0.5 + 0.26 * 0.4 + 0.20 * 0.3 + 0.20 * 0.2 + 0.10 * 0.5
-    assert value(FACT, inputs, POLICY) == pytest.approx(base)
-    assert value(replace(FACT, category="correction"), inputs, POLICY) == pytest.approx(
-        base + 0.08
-    )
-    assert value(
+    assert tier_value(FACT, inputs, POLICY) == pytest.approx(base)
+    assert tier_value(
+        replace(FACT, category="correction"), inputs, POLICY
+    ) == pytest.approx(base + 0.08)
+    assert tier_value(
         replace(FACT, verification="user_confirmed"), inputs, POLICY
     ) == pytest.approx(base + 0.05)
-    assert value(
+    assert tier_value(
         replace(FACT, verification="disputed"), inputs, POLICY
     ) == pytest.approx(base - 0.10)
-    assert value(FACT, (1, 1, 1, 1, 1), POLICY) == 1.0
-    assert value(replace(FACT, category="correction"), (1, 1, 1, 1, 1), POLICY) == 1.0
-    assert value(replace(FACT, verification="disputed"), (0, 0, 0, 0, 0), POLICY) == 0.0
+    assert tier_value(FACT, (1, 1, 1, 1, 1), POLICY) == 1.0
+    assert (
+        tier_value(replace(FACT, category="correction"), (1, 1, 1, 1, 1), POLICY) == 1.0
+    )
+    assert (
+        tier_value(replace(FACT, verification="disputed"), (0, 0, 0, 0, 0), POLICY)
+        == 0.0
+    )
 
 
 # row: C29
@@ -682,7 +715,7 @@ def test_the_value_of_a_memory_is_what_its_heat_is_made_of_weighted_otherwise():
 def test_a_tier_changes_only_beyond_the_far_limit(tier, worth, changes, expected):
     """Between the two limits a memory stays where it is, so it does not go to and fro."""
     fact = replace(FACT, **{"created": NOW - 14 * DAY} | changes)
-    assert tiered(fact, UNUSED, tier, (worth,) * 5, NOW, POLICY) == expected
+    assert tier_move(fact, UNUSED, tier, (worth,) * 5, NOW, POLICY) == expected
 
 
 # row: C29
@@ -690,11 +723,11 @@ def test_the_age_that_a_tier_asks_for_counts_from_the_last_word():
     """Said again or edited lately it stays hot."""
     fact = replace(FACT, created=NOW - 100 * DAY)
     assert (
-        tiered(fact, Usage(evidence_at=NOW - 13 * DAY), "hot", (0,) * 5, NOW, POLICY)
+        tier_move(fact, Usage(evidence_at=NOW - 13 * DAY), "hot", (0,) * 5, NOW, POLICY)
         is None
     )
     assert (
-        tiered(fact, Usage(evidence_at=NOW - 14 * DAY), "hot", (0,) * 5, NOW, POLICY)
+        tier_move(fact, Usage(evidence_at=NOW - 14 * DAY), "hot", (0,) * 5, NOW, POLICY)
         is not None
     )
 
@@ -716,7 +749,7 @@ def test_the_age_that_a_tier_asks_for_counts_from_the_last_word():
 )
 def test_what_is_retained_less_is_kept_in_fewer_bits(retention, bits):
     """A limit belongs to what lies below it, and nothing fades out of the store."""
-    assert precision(retention, "hot", POLICY) == bits
+    assert vector_bits(retention, "hot", POLICY) == bits
 
 
 # row: C29
@@ -727,7 +760,7 @@ def test_what_is_cold_has_no_whole_vector(retention, bits):
     """However much of it is retained; what it has less by retention it has less by that
     alone.
     """
-    assert precision(retention, "cold", POLICY) == bits
+    assert vector_bits(retention, "cold", POLICY) == bits
 
 
 # -- time ------------------------------------------------------------------------------
@@ -757,15 +790,15 @@ def test_a_forecast_names_the_first_day_and_the_reason():
         NOW + 86 * DAY, "archive", "a moment, old, unimportant, unused, faded"
     )
     fact = replace(OLD, created=NOW)
-    assert when(fact, UNUSED, fading(100), NOW, 64, POLICY) == ()
-    assert when(fact, UNUSED, fading(100), NOW, 65, POLICY) == (stale,)
-    assert when(
+    assert forecast(fact, UNUSED, fading(100), NOW, 64, POLICY) == ()
+    assert forecast(fact, UNUSED, fading(100), NOW, 65, POLICY) == (stale,)
+    assert forecast(
         replace(fact, created=NOW - 30 * DAY), UNUSED, fading(100), NOW, 365, POLICY
     ) == (stale, away)
     older = Forecast(
         NOW + 91 * DAY, "archive", "a moment, old, unimportant, unused, faded"
     )
-    assert when(fact, UNUSED, fading(100), NOW, 365, POLICY) == (stale, older)
+    assert forecast(fact, UNUSED, fading(100), NOW, 365, POLICY) == (stale, older)
 
 
 # row: X10
@@ -799,7 +832,7 @@ def test_an_episode_nobody_asks_for_has_a_year_like_this(changes, expected):
     is unsure or unimportant goes.
     """
     fact = replace(FACT, **{"kind": "episode", "created": NOW} | changes)
-    coming = when(
+    coming = forecast(
         fact,
         UNUSED,
         lambda at: decay.vitals(fact, UNUSED, at, 1.0, POLICY),
@@ -816,19 +849,19 @@ def test_a_forecast_is_silent_about_what_is_already_so_or_cannot_be():
     future.
     """
     tired = replace(OLD, importance=0.9)
-    (away,) = when(
+    (away,) = forecast(
         tired, UNUSED, lambda _: FADED, NOW, 30, limits(archive_salience=0.5)
     )
     assert away == Forecast(NOW, "archive", "a moment, salience below 0.5")
-    assert when(tired, UNUSED, lambda _: FADED, NOW, 30, POLICY) == ()
+    assert forecast(tired, UNUSED, lambda _: FADED, NOW, 30, POLICY) == ()
     assert (
-        when(
+        forecast(
             replace(tired, pinned=True, expires=NOW), UNUSED, fading(1), NOW, 30, POLICY
         )
         == ()
     )
     assert (
-        when(replace(tired, status="archived"), UNUSED, fading(1), NOW, 30, POLICY)
+        forecast(replace(tired, status="archived"), UNUSED, fading(1), NOW, 30, POLICY)
         == ()
     )
 
@@ -837,16 +870,17 @@ def test_a_forecast_is_silent_about_what_is_already_so_or_cannot_be():
 def test_a_forecast_tells_what_expires():
     """On the first day that lies behind the end, whatever the vitals."""
     ending = replace(FACT, expires=NOW + 5 * DAY + SECOND)
-    assert when(ending, UNUSED, lambda _: FRESH, NOW, 30, POLICY) == (
+    assert forecast(ending, UNUSED, lambda _: FRESH, NOW, 30, POLICY) == (
         Forecast(NOW + 6 * DAY, "archive", "expired"),
     )
-    assert when(ending, UNUSED, lambda _: FRESH, NOW, 5, POLICY) == ()
+    assert forecast(ending, UNUSED, lambda _: FRESH, NOW, 5, POLICY) == ()
 
 
 def readings(*pairs):
     """Readings of (minutes on the wall, minutes of the steady clock)."""
     return [
-        Reading(NOW + timedelta(minutes=wall), steady * 60.0) for wall, steady in pairs
+        ClockReading(NOW + timedelta(minutes=wall), steady * 60.0)
+        for wall, steady in pairs
     ]
 
 

@@ -12,16 +12,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engram.core.graph import (
-    effective,
-    inhibited,
-    links,
-    over,
-    refined,
-    reinforced,
-    spread,
-    strands,
-    together,
-    ways,
+    edge_confidence,
+    ended_relations,
+    inhibit,
+    positions,
+    refine,
+    reinforce,
+    similarity_edges,
+    spread_activation,
+    update_relations,
+    weighted_edges,
 )
 from engram.core.policy import LinkPolicy
 from engram.core.records import Edge, Fact
@@ -53,7 +53,7 @@ def test_a_memory_is_tied_to_its_three_nearest_that_are_no_duplicates():
         ("m", 0.8),
         ("b", 0.8),
     ]
-    made = links("m", near, NOW, POLICY)
+    made = similarity_edges("m", near, NOW, POLICY)
     assert [(edge.source, edge.target, edge.type) for edge in made] == [
         ("b", "m", "similar"),
         ("m", "z", "similar"),
@@ -78,7 +78,7 @@ def test_a_memory_is_tied_to_its_three_nearest_that_are_no_duplicates():
 )
 def test_confidence_loses_a_tenth_for_each_window_after_the_grace(age, worth):
     """Worked example of the row."""
-    assert effective(
+    assert edge_confidence(
         Edge("a", "b", "time", confidence=1.0, reinforced=ago(age)), NOW, POLICY
     ) == pytest.approx(worth)
 
@@ -90,7 +90,7 @@ def test_fading_never_raises_and_never_goes_below_the_floor(confidence, first, m
     """Also for an edge that is below the floor already."""
     edge = Edge("a", "b", "time", confidence=confidence, reinforced=NOW)
     soon, late = (
-        effective(edge, NOW + timedelta(days=days), POLICY)
+        edge_confidence(edge, NOW + timedelta(days=days), POLICY)
         for days in (first, first + more)
     )
     assert min(confidence, POLICY.floor) <= late <= soon <= confidence
@@ -102,24 +102,26 @@ def test_fading_never_raises_and_never_goes_below_the_floor(confidence, first, m
 def test_reinforcing_adds_to_what_is_left_and_anchors_anew(confidence, age, delta):
     """At most 1; a negative delta changes nothing; older news changes nothing."""
     edge = Edge("a", "b", "time", confidence=confidence, reinforced=ago(age + 1))
-    left = effective(edge, NOW, POLICY)
-    again = reinforced(edge, NOW, POLICY, delta)
+    left = edge_confidence(edge, NOW, POLICY)
+    again = reinforce(edge, NOW, POLICY, delta)
     if delta < 0:
         assert again == edge
     else:
         assert (again.confidence, again.reinforced) == (min(1.0, left + delta), NOW)
-    assert reinforced(edge, ago(age + 2), POLICY) == edge
+    assert reinforce(edge, ago(age + 2), POLICY) == edge
 
 
 def test_reinforcing_adds_a_twentieth_unless_told_otherwise():
     """And an edge that was never anchored does not fade before."""
-    again = reinforced(Edge("a", "b", "time", confidence=0.5), NOW, POLICY)
+    again = reinforce(Edge("a", "b", "time", confidence=0.5), NOW, POLICY)
     assert (again.confidence, again.reinforced) == (0.55, NOW)
 
 
 def spread_over(seeds, edges, policy):
     """Activation where all ties are known from the beginning."""
-    return spread(seeds, lambda _nodes: ways(edges, NOW, policy), policy)
+    return spread_activation(
+        seeds, lambda _nodes: weighted_edges(edges, NOW, policy), policy
+    )
 
 
 EDGES = st.lists(
@@ -164,7 +166,7 @@ def test_activation_fades_with_each_hop_and_ends_after_three():
 )
 def test_a_statement_that_names_its_cause_is_caused(text, told):
     """In its place in the conversation, after what led to it."""
-    last = strands(Fact("f", text, source="2026-11-20-talk#^t3"))[-1]
+    last = positions(Fact("f", text, source="2026-11-20-talk#^t3"))[-1]
     assert last.cause is told
 
 
@@ -199,12 +201,12 @@ def test_a_thought_goes_on_from_the_strongest_few_and_while_it_is_worth_it():
         asked.append(sorted(nodes))
         return [way for node in nodes for way in fan.get(node, ())]
 
-    assert spread({"a": 1.0}, around, policy)["c"] == pytest.approx(
+    assert spread_activation({"a": 1.0}, around, policy)["c"] == pytest.approx(
         0.94 * 0.7 * 0.5 * 0.7
     )
     assert asked == [["a"], ["b3", "b4"]]
     asked.clear()
-    assert "c" not in spread({"a": 0.25}, around, policy)
+    assert "c" not in spread_activation({"a": 0.25}, around, policy)
     assert asked == [["a"]]
 
 
@@ -246,15 +248,15 @@ def test_what_many_are_tied_to_gathers_no_more_than_the_best_path_brought():
 @settings(max_examples=100, deadline=None)
 @given(
     scores=st.dictionaries(st.sampled_from("abcdef"), SHARES, min_size=1),
-    ways=st.dictionaries(
+    weighted_edges=st.dictionaries(
         st.sampled_from("abcdef"),
         st.dictionaries(st.sampled_from("abcdefx"), st.floats(0.2, 1), max_size=4),
         max_size=6,
     ),
 )
-def test_refinement_moves_activation_and_makes_none(scores, ways):
+def test_refinement_moves_activation_and_makes_none(scores, weighted_edges):
     """A node that leads nowhere keeps its share, so the sum stays."""
-    after = refined(scores, ways, POLICY)
+    after = refine(scores, weighted_edges, POLICY)
     assert after.keys() == scores.keys()
     assert sum(after.values()) == pytest.approx(sum(scores.values()))
     assert all(value >= 0 for value in after.values())
@@ -263,7 +265,7 @@ def test_refinement_moves_activation_and_makes_none(scores, ways):
 # row: C34
 def test_one_refinement_is_the_rows_formula():
     """0.15 of one's own, 0.85 of what flows in."""
-    after = refined(
+    after = refine(
         {"a": 0.6, "b": 0.2, "c": 0.1},
         {"a": {"b": 0.6, "c": 0.2, "seed": 1.0}},
         LinkPolicy(rounds=1),
@@ -278,7 +280,7 @@ def test_one_refinement_is_the_rows_formula():
 @given(scores=st.dictionaries(st.integers(0, 20), SHARES, min_size=1))
 def test_inhibition_keeps_the_order_and_the_strongest(scores):
     """It only widens the gaps."""
-    after = inhibited(scores, POLICY)
+    after = inhibit(scores, POLICY)
     best = max(scores, key=scores.__getitem__)
     assert after[best] == scores[best]
     assert all(after[node] <= value for node, value in scores.items())
@@ -289,7 +291,7 @@ def test_inhibition_keeps_the_order_and_the_strongest(scores):
 # row: C34
 def test_inhibition_is_the_sum_of_the_distances_to_the_strongest():
     """β = 0.15 over the top 7."""
-    assert inhibited({"a": 1.0, "b": 0.8, "c": 0.1}, POLICY) == pytest.approx(
+    assert inhibit({"a": 1.0, "b": 0.8, "c": 0.1}, POLICY) == pytest.approx(
         {"a": 1.0, "b": 0.8 - 0.15 * 0.2, "c": 0.0}
     )
 
@@ -301,11 +303,11 @@ def works(place, **more):
 # row: B1
 def test_a_new_relation_that_holds_to_one_at_a_time_ends_the_old():
     """Both stay, each with the time in which it held."""
-    (first,) = together([], works("a"), ago(100), POLICY, single=True)
-    old, new = together([first], works("b"), ago(50), POLICY, single=True)
+    (first,) = update_relations([], works("a"), ago(100), POLICY, single=True)
+    old, new = update_relations([first], works("b"), ago(50), POLICY, single=True)
     assert (old.target, old.valid_from, old.valid_until) == ("org:a", ago(100), ago(50))
     assert (new.target, new.valid_from, new.valid_until) == ("org:b", ago(50), None)
-    back = together([old, new], works("a"), NOW, POLICY, single=True)
+    back = update_relations([old, new], works("a"), NOW, POLICY, single=True)
     assert [(edge.target, edge.valid_from, edge.valid_until) for edge in back] == [
         ("org:b", ago(50), NOW),
         ("org:a", NOW, None),
@@ -317,9 +319,13 @@ def test_a_relation_may_end_without_another_in_its_place():
     """What held between the two then; what was heard later to hold goes on, and what
     was never known is no news.
     """
-    (first,) = together([], works("a"), ago(100), POLICY, single=True)
-    assert over([first], works("a"), ago(50)) == (replace(first, valid_until=ago(50)),)
-    assert over([first], Edge("concept:mira", "place:a", "relation", "works_at"), NOW)
+    (first,) = update_relations([], works("a"), ago(100), POLICY, single=True)
+    assert ended_relations([first], works("a"), ago(50)) == (
+        replace(first, valid_until=ago(50)),
+    )
+    assert ended_relations(
+        [first], Edge("concept:mira", "place:a", "relation", "works_at"), NOW
+    )
     for edges, seen, when in (
         ([first], works("b"), NOW),
         ([first], works("a"), ago(200)),
@@ -327,14 +333,14 @@ def test_a_relation_may_end_without_another_in_its_place():
         ([replace(first, valid_until=ago(60))], works("a"), ago(50)),
         ([], works("a"), NOW),
     ):
-        assert over(edges, seen, when) == ()
+        assert ended_relations(edges, seen, when) == ()
 
 
 # row: B1
 def test_relations_that_may_hold_to_many_stand_side_by_side():
     """A second sister does not end the first."""
-    (first,) = together([], works("a"), ago(100), POLICY, single=False)
-    assert together([first], works("b"), NOW, POLICY, single=False) == (
+    (first,) = update_relations([], works("a"), ago(100), POLICY, single=False)
+    assert update_relations([first], works("b"), NOW, POLICY, single=False) == (
         works("b", reinforced=NOW, valid_from=NOW),
     )
 
@@ -342,8 +348,8 @@ def test_relations_that_may_hold_to_many_stand_side_by_side():
 # row: B1
 def test_what_was_said_earlier_but_learned_later_ends_where_the_next_began():
     """An import of older conversations does not undo the present."""
-    (now,) = together([], works("b"), ago(10), POLICY, single=True)
-    assert together([now], works("a"), ago(90), POLICY, single=True) == (
+    (now,) = update_relations([], works("b"), ago(10), POLICY, single=True)
+    assert update_relations([now], works("a"), ago(90), POLICY, single=True) == (
         works("a", reinforced=ago(90), valid_from=ago(90), valid_until=ago(10)),
     )
 
@@ -352,16 +358,18 @@ def test_what_was_said_earlier_but_learned_later_ends_where_the_next_began():
 # row: C34
 def test_a_relation_said_again_is_reinforced_once_for_each_time_it_was_said():
     """The same evidence twice changes nothing, whatever type the entity has by now."""
-    (first,) = together([], works("a", confidence=0.8), ago(20), POLICY, single=True)
+    (first,) = update_relations(
+        [], works("a", confidence=0.8), ago(20), POLICY, single=True
+    )
     again = Edge("concept:mira", "place:a", "relation", "works_at")
-    (held,) = together([first], again, ago(10), POLICY, single=True)
+    (held,) = update_relations([first], again, ago(10), POLICY, single=True)
     assert (held.confidence, held.reinforced, held.source) == (
         pytest.approx(0.85),
         ago(10),
         "person:mira",
     )
     for when in (ago(10), ago(15), ago(20)):
-        assert together([held], again, when, POLICY, single=True) == ()
+        assert update_relations([held], again, when, POLICY, single=True) == ()
 
 
 # row: B1
@@ -384,7 +392,7 @@ def test_of_one_at_a_time_never_two_hold_in_any_order_of_learning(said):
     def learn():
         changed = 0
         for place, day in said:
-            for edge in together(
+            for edge in update_relations(
                 list(held.values()), works(place), ago(day), POLICY, single=True
             ):
                 held[edge.target, edge.valid_from] = edge

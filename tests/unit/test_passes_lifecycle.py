@@ -310,7 +310,7 @@ def test_a_tie_written_down_is_worth_the_same_at_any_later_time(days, worth, anc
     for later in range(0, 2000, 7):
         then = NOW + later * DAY
         was, now = (
-            graph.effective(one, then, POLICY.links) for one in (edge, faded.edge)
+            graph.edge_confidence(one, then, POLICY.links) for one in (edge, faded.edge)
         )
         assert now == pytest.approx(was, abs=1e-9)
     assert lifecycle.edges(after(view, faded), NOW) == []

@@ -114,7 +114,7 @@ def test_a_persons_own_note_of_that_name_is_left_alone(keeping):
 # row: C15
 def test_what_says_nothing_more_than_another_line_is_left_out():
     """Equal in the normal form, or more than 20 signs and 60 % of the other."""
-    from engram.core.policy import PortraitPolicy
+    from engram.core.policy import ProfilePolicy
 
     texts = [
         "The user likes black tea.",
@@ -125,7 +125,7 @@ def test_what_says_nothing_more_than_another_line_is_left_out():
     assert [
         one.text
         for one in _without_repeats(
-            [Line(words, (words,)) for words in texts], PortraitPolicy()
+            [Line(words, (words,)) for words in texts], ProfilePolicy()
         )
     ] == texts[2:]
 

@@ -9,7 +9,7 @@ from array import array
 import pytest
 
 from engram.config import EmbeddingSettings
-from engram.core.records import Stored
+from engram.core.records import VectorStorage
 from engram.index.filters import SearchFilter
 from engram.maintenance.passes import PassView, VectorPrecision, vectors
 from tests.fakes.keeping import Keeping
@@ -178,9 +178,9 @@ def test_what_is_worth_little_turns_cold_and_nothing_is_hidden_by_it(keeping):
     report = keeping.run(only="tier")
     assert told(report) == {"tier": "1 turn cold"}
     assert (report.run, keeping.tree()) == ("", before)
-    assert stored(keeping)[name] == Stored(32, "cold")
+    assert stored(keeping)[name] == VectorStorage(32, "cold")
     keeping.run()
-    assert stored(keeping)[name] == Stored(8, "cold")
+    assert stored(keeping)[name] == VectorStorage(8, "cold")
     assert sorted(bits(keeping).values()) == [8, 32, 32]
     hit = keeping.memory.call(
         "recall", {"query": "red car", "kinds": ["fact"], "explain": True}
@@ -199,7 +199,7 @@ def test_a_tier_is_remembered_between_its_two_limits(keeping, opened):
     keeping.used(name, access=2)
     keeping.run()
     again = Keeping(opened(embeddings=keeping.memory.settings.embeddings))
-    assert stored(again)[name] == Stored(8, "cold")
+    assert stored(again)[name] == VectorStorage(8, "cold")
     again.fact("Ben moved.", days=1)
     again.used(name, access=30)
     again.clock.advance(hours=1)
@@ -208,7 +208,7 @@ def test_a_tier_is_remembered_between_its_two_limits(keeping, opened):
     again.memory.files.rescan(None)
     assert told(again.run()) == {"tier": "1 turn hot", "precision": "1 in 32 bits"}
     embedded(again)
-    assert stored(again)[name] == Stored(32, "hot")
+    assert stored(again)[name] == VectorStorage(32, "hot")
 
 
 # row: C29
@@ -219,9 +219,9 @@ def test_a_list_of_the_cold_that_is_lost_costs_nothing_but_itself(keeping, opene
     keeping.run()
     (keeping.memory.settings.cache / "vectors" / "cold.txt").unlink()
     again = Keeping(opened(embeddings=keeping.memory.settings.embeddings))
-    assert stored(again)[name] == Stored(8, "hot")
+    assert stored(again)[name] == VectorStorage(8, "hot")
     assert told(again.run()) == {"tier": "1 turn cold"}
-    assert stored(again)[name] == Stored(8, "cold")
+    assert stored(again)[name] == VectorStorage(8, "cold")
 
 
 # row: D13
@@ -263,10 +263,12 @@ def test_without_vectors_there_is_nothing_to_keep(memory):
 def test_what_went_for_good_in_the_meantime_is_passed_over(memory):
     """The view knows of a vector whose memory is not there."""
     policy, zone = memory.settings.policy, memory.settings.zone
-    view = PassView(policy, zone, {}, stored={"F": Stored()})
+    view = PassView(policy, zone, {}, stored={"F": VectorStorage()})
     assert (
         vectors.tier(view, memory.clock())
         == vectors.precision(view, memory.clock())
         == []
     )
-    assert after(view, VectorPrecision({"F": Stored(2)}, "")).stored == {"F": Stored(2)}
+    assert after(view, VectorPrecision({"F": VectorStorage(2)}, "")).stored == {
+        "F": VectorStorage(2)
+    }

@@ -167,7 +167,7 @@ def test_what_is_known_already_is_protected_once_the_user_asks_to_keep_it(life, 
         next(one for one in memory.index.catalog.facts() if word in one.text)
         for word in ("cinema", "museum")
     )
-    assert (lifecycle.protected(kept), lifecycle.protected(other)) == (
+    assert (lifecycle.protection(kept), lifecycle.protection(other)) == (
         "the user asked to keep it",
         None,
     )
@@ -219,7 +219,7 @@ def test_a_sure_candidate_that_nobody_read_never_fades():
         for day in range(THREE_YEARS):
             now = NOW + day * DAY
             assert (
-                lifecycle.fate(
+                lifecycle.departure(
                     fact,
                     Usage(),
                     decay.vitals(fact, Usage(), now, 1.0, POLICY),
@@ -257,7 +257,7 @@ def test_a_sure_candidate_that_nobody_read_never_fades():
     ],
 )
 def test_what_is_protected_says_why(changes, why):
-    assert lifecycle.protected(replace(SAID, **changes)) == why
+    assert lifecycle.protection(replace(SAID, **changes)) == why
 
 
 @pytest.mark.parametrize(
@@ -278,11 +278,11 @@ def test_what_is_protected_says_why(changes, why):
 def test_a_preference_of_the_day_fades_and_one_without_a_day_stays(text):
     """In any of our languages; a part of each day is none."""
     fact = replace(SAID, text=text, category="preference")
-    assert lifecycle.protected(fact) is None
-    assert lifecycle.fades(fact, NOW, POLICY)
+    assert lifecycle.protection(fact) is None
+    assert lifecycle.fading_reason(fact, NOW, POLICY)
     lasting = replace(fact, text="The user prefers tea in the morning.")
-    assert lifecycle.protected(lasting) == "a preference"
-    assert lifecycle.fades(lasting, NOW, POLICY) is None
+    assert lifecycle.protection(lasting) == "a preference"
+    assert lifecycle.fading_reason(lasting, NOW, POLICY) is None
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,9 @@ def test_a_preference_of_the_day_fades_and_one_without_a_day_stays(text):
     ],
 )
 def test_the_list_of_what_fades_is_exhaustive(changes, said_by, why):
-    assert lifecycle.fades(replace(SAID, **changes), NOW, POLICY, said_by) == why
+    assert (
+        lifecycle.fading_reason(replace(SAID, **changes), NOW, POLICY, said_by) == why
+    )
 
 
 # row: A24
@@ -339,8 +341,11 @@ def test_what_is_used_once_a_half_life_never_fades(
         )
         now += timedelta(days=shortest)
         vitals = decay.vitals(fact, usage, now, trust, POLICY)
-        assert lifecycle.fate(fact, usage, vitals, now, POLICY, said_by=said_by) is None
-        usage = decay.recalled(fact, usage, now, 0.0, POLICY)
+        assert (
+            lifecycle.departure(fact, usage, vitals, now, POLICY, said_by=said_by)
+            is None
+        )
+        usage = decay.after_recall(fact, usage, now, 0.0, POLICY)
 
 
 # row: B19
@@ -353,12 +358,14 @@ def test_a_guessed_end_does_not_end_a_protected_memory(days):
         SAID, text="Anna lives in Porto.", confidence=0.3, expires=NOW + days * DAY
     )
     fresh = decay.vitals(guessed, Usage(), over, 1.0, POLICY)
-    assert lifecycle.hidden(guessed, over) is None
-    assert lifecycle.fate(guessed, Usage(), fresh, over, POLICY) is None
-    assert lifecycle.hidden(replace(guessed, text="Anna sang."), over) == "expired"
+    assert lifecycle.hidden_reason(guessed, over) is None
+    assert lifecycle.departure(guessed, Usage(), fresh, over, POLICY) is None
+    assert (
+        lifecycle.hidden_reason(replace(guessed, text="Anna sang."), over) == "expired"
+    )
     given_end = replace(guessed, expires=NOW + days * DAY - timedelta(hours=9))
-    assert lifecycle.hidden(given_end, over) == "expired"
-    assert lifecycle.fate(given_end, Usage(), fresh, over, POLICY) == (
+    assert lifecycle.hidden_reason(given_end, over) == "expired"
+    assert lifecycle.departure(given_end, Usage(), fresh, over, POLICY) == (
         "archive",
         "expired",
     )

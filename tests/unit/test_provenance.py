@@ -13,7 +13,7 @@ import pytest
 from engram.core import trust
 from engram.core.policy import TrustPolicy
 from engram.core.records import REMEMBERED, Fact, Turn
-from engram.core.trust import Voice
+from engram.core.trust import TurnSource
 from engram.serve.output import shown
 
 POLICY = TrustPolicy()
@@ -87,30 +87,39 @@ def test_the_label_of_a_turn_begins_with_its_class(changes, label, said_by):
 @pytest.mark.parametrize(
     ("changes", "voices", "label", "said_by"),
     [
-        ({}, [Voice("user")], "user", "user"),
-        ({}, [Voice("user", "tool")], "tool", "tool"),
-        ({"origin": "user"}, [Voice("user")], "user (remembered)", "user"),
-        ({"origin": "tool"}, [Voice("user", "tool")], "tool (remembered)", "tool"),
-        ({}, [Voice("user", "tool"), Voice("user")], "user (also tool)", "user"),
+        ({}, [TurnSource("user")], "user", "user"),
+        ({}, [TurnSource("user", "tool")], "tool", "tool"),
+        ({"origin": "user"}, [TurnSource("user")], "user (remembered)", "user"),
+        ({"origin": "tool"}, [TurnSource("user", "tool")], "tool (remembered)", "tool"),
         (
             {},
-            [Voice("tool"), Voice("user", "import", "Jo"), Voice("assistant")],
+            [TurnSource("user", "tool"), TurnSource("user")],
+            "user (also tool)",
+            "user",
+        ),
+        (
+            {},
+            [
+                TurnSource("tool"),
+                TurnSource("user", "import", "Jo"),
+                TurnSource("assistant"),
+            ],
             "assistant (also import and tool)",
             "assistant",
         ),
         (
             {},
-            [Voice("user", "tool", "Jo"), Voice("user", "import", "Jo")],
+            [TurnSource("user", "tool", "Jo"), TurnSource("user", "import", "Jo")],
             "import (user: Jo; also tool)",
             "import",
         ),
         (
             {"verification": "user_confirmed"},
-            [Voice("user", "tool")],
+            [TurnSource("user", "tool")],
             "user (confirmed; from tool)",
             "user",
         ),
-        ({"verification": "user_confirmed"}, [Voice("user")], "user", "user"),
+        ({"verification": "user_confirmed"}, [TurnSource("user")], "user", "user"),
         (
             {"verification": "user_confirmed"},
             [],
@@ -119,7 +128,7 @@ def test_the_label_of_a_turn_begins_with_its_class(changes, label, said_by):
         ),
         ({}, [], "unknown (its source is missing)", "import"),
         ({"source": "", "origin": ""}, [], "your note", "user"),
-        ({"origin": "dream"}, [Voice("user")], "engram (concluded)", "dream"),
+        ({"origin": "dream"}, [TurnSource("user")], "engram (concluded)", "dream"),
         ({"origin": "synthesized", "source": ""}, [], "engram (concluded)", "dream"),
     ],
 )

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 
 from engram.core.policy import RecallPolicy
 from engram.core.ranking import (
-    MEANING,
+    PART_MEANINGS,
     PRESETS,
-    NearByMeaning,
     Preset,
     Scored,
     UnitSignals,
-    ask,
+    VectorMatch,
+    count_tokens,
     excerpt,
     explanation,
-    fill,
-    merged,
-    mixed,
-    nameless,
-    tokens,
+    fill_budget,
+    fuse,
+    parse_question,
+    rank,
+    without_names,
 )
 from engram.core.records import Hit
 
@@ -47,14 +47,14 @@ def hit(key, text, kind="turn"):
 
 def test_a_question_keeps_the_words_that_carry_it():
     """Stop words go, names and things stay, in order and unstemmed."""
-    question = ask("When did Anna move to Berlin?", NOW)
+    question = parse_question("When did Anna move to Berlin?", NOW)
     assert question.words == ("anna", "move", "berlin")
     assert question.language == "en"
 
 
 def test_a_question_of_stop_words_keeps_them():
     """An empty search helps nobody."""
-    assert ask("who was it?", NOW).words == ("who", "was", "it")
+    assert parse_question("who was it?", NOW).words == ("who", "was", "it")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_question_of_stop_words_keeps_them():
 )
 def test_asking_when_is_noticed(text, wanted):
     """By a word for when, or by asking for a day, a year, a length of time."""
-    assert ask(text, NOW).wants_time is wanted
+    assert parse_question(text, NOW).wants_time is wanted
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_asking_when_is_noticed(text, wanted):
 )
 def test_asking_for_a_number_is_noticed(text, wanted):
     """By a word for how many, how much, or for the total."""
-    assert ask(text, NOW).wants_number is wanted
+    assert parse_question(text, NOW).wants_number is wanted
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_asking_for_a_number_is_noticed(text, wanted):
 )
 def test_the_side_a_question_is_about_is_told(text, role):
     """What the assistant said, what the user said of themselves, or neither."""
-    assert ask(text, NOW).about_role == role
+    assert parse_question(text, NOW).about_role == role
 
 
 @pytest.mark.parametrize(
@@ -129,14 +129,14 @@ def test_a_name_of_somebody_known_has_no_words_akin(text, widened):
     small letters, is a word.
     """
     known = {"Faith", "Faith Miller", "Hope", "Baker"}.__contains__
-    question = ask(text, NOW, known)
+    question = parse_question(text, NOW, known)
     assert {word for word, others in question.akin.items() if others} == widened
 
 
 # row: X14
 def test_the_time_a_question_names_becomes_a_span():
     """Its words weigh little then, for the span says the same better."""
-    question = ask("What did I buy yesterday?", NOW)
+    question = parse_question("What did I buy yesterday?", NOW)
     assert question.span is not None
     assert question.span.start <= NOW - timedelta(days=1) < question.span.end
     assert question.faint == {"yesterday"}
@@ -144,12 +144,14 @@ def test_the_time_a_question_names_becomes_a_span():
 
 def test_a_question_about_the_future_names_no_span():
     """What has not happened was not said."""
-    assert ask("What will I do tomorrow?", NOW).span is None
+    assert parse_question("What will I do tomorrow?", NOW).span is None
 
 
 def test_words_that_say_how_one_asks_are_faint():
     """They count, but not as much as what is asked for."""
-    question = ask("I was wondering, do you remember the name of the guitar?", NOW)
+    question = parse_question(
+        "I was wondering, do you remember the name of the guitar?", NOW
+    )
     assert question.faint == {"wondering", "remember"}
     assert {"name", "guitar"} <= set(question.words)
 
@@ -159,7 +161,7 @@ def test_words_that_say_how_one_asks_are_faint():
 
 def test_a_fact_and_its_turn_take_one_slot():
     """The fact is shown, the turn stands behind it, and the better score counts."""
-    slots = merged(
+    slots = rank(
         [scored("s#^t1", 4.0), scored("F", 3.0), scored("s#^t2", 2.0)],
         {
             "s#^t1": UnitSignals("s#^t1"),
@@ -184,7 +186,7 @@ def test_each_fact_of_a_turn_has_a_slot_of_its_own():
         "s#^t1": UnitSignals("s#^t1")
     }
     found = [scored("s#^t1", 4.0), scored("G", 3.0), scored("F", 2.0), scored("H", 1.0)]
-    slots = merged(found, units, NOW, PLAIN)
+    slots = rank(found, units, NOW, PLAIN)
     assert [(slot.key, slot.score, slot.behind) for slot in slots] == [
         ("G", 1.0, ("s#^t1",)),
         ("F", 0.5, ()),
@@ -216,7 +218,7 @@ def test_a_turn_has_a_slot_of_its_own_where_no_fact_of_it_holds_all_its_words_of
         Scored("t", 2.0, {}, turn),
         *(Scored(f"F{n}", 1.0, {}, held) for n, held in enumerate(facts)),
     ]
-    slots = merged(found, units, NOW, PLAIN)
+    slots = rank(found, units, NOW, PLAIN)
     assert ("t" in {slot.key for slot in slots}) is alone
     assert len(slots) == len(facts) + alone
 
@@ -229,7 +231,7 @@ def test_a_turn_with_a_doubted_fact_is_lowered_with_it():
         "F": UnitSignals("F", source="t", nudge=-0.12),
         "G": UnitSignals("G", source="t", nudge=0.05),
     }
-    slots = merged(
+    slots = rank(
         [Scored("t", 2.0, {}, 0b11), Scored("F", 1.0, {}, 0b1), Scored("G", 1.0, {})],
         units,
         NOW,
@@ -246,8 +248,8 @@ def test_a_fact_never_pushes_a_turn_below_another():
     units = {one.key: UnitSignals(one.key) for one in turns} | {
         "F": UnitSignals("F", source="s#^t3")
     }
-    alone = merged(turns, units, NOW, PLAIN)
-    both = merged([*turns, scored("F", 0.5)], units, NOW, PLAIN)
+    alone = rank(turns, units, NOW, PLAIN)
+    both = rank([*turns, scored("F", 0.5)], units, NOW, PLAIN)
     shown = ["s#^t3" if slot.key == "F" else slot.key for slot in both]
     assert shown == [slot.key for slot in alone]
 
@@ -256,8 +258,8 @@ def test_slots_with_one_score_stand_in_the_order_of_their_keys():
     """The order of what the index returned makes no difference."""
     units = {key: UnitSignals(key) for key in "abc"}
     given = [scored("c", 1.0), scored("a", 1.0), scored("b", 1.0)]
-    assert [slot.key for slot in merged(given, units, NOW)] == ["a", "b", "c"]
-    assert merged(given[::-1], units, NOW) == merged(given, units, NOW)
+    assert [slot.key for slot in rank(given, units, NOW)] == ["a", "b", "c"]
+    assert rank(given[::-1], units, NOW) == rank(given, units, NOW)
 
 
 # row: X4
@@ -272,7 +274,7 @@ def test_parts_sum_to_the_score(name):
         key: UnitSignals(key, importance=0.7, when=NOW - timedelta(days=10))
         for key in "ab"
     }
-    for slot in merged(given, units, NOW, PRESETS[name]):
+    for slot in rank(given, units, NOW, PRESETS[name]):
         assert slot.score == pytest.approx(sum(slot.parts.values()), abs=1e-12)
 
 
@@ -281,8 +283,8 @@ def test_parts_sum_to_the_score(name):
 def test_presets_weigh_relevance_importance_and_recency():
     """Half of the recency is left after one half-life; the best unit's relevance is 1."""
     units = {"a": UnitSignals("a", importance=0.5, when=NOW - timedelta(days=14))}
-    (belief,) = merged([scored("a", 8.0)], units, NOW, PRESETS["belief"])
-    (entity,) = merged([scored("a", 8.0)], units, NOW, PRESETS["entity"])
+    (belief,) = rank([scored("a", 8.0)], units, NOW, PRESETS["belief"])
+    (entity,) = rank([scored("a", 8.0)], units, NOW, PRESETS["entity"])
     recency = pytest.approx(0.1 * 2 ** (-14 / 30))
     assert belief.parts == {
         "text": 0.5,
@@ -295,7 +297,7 @@ def test_presets_weigh_relevance_importance_and_recency():
 
 def test_nothing_found_is_an_empty_list():
     """No candidates, no slots, no division by the best."""
-    assert merged([], {}, NOW) == ()
+    assert rank([], {}, NOW) == ()
 
 
 # What it may cost.
@@ -303,9 +305,9 @@ def test_nothing_found_is_an_empty_list():
 
 def test_a_character_of_a_script_without_blanks_costs_a_token():
     """Four letters a token elsewhere."""
-    assert tokens("abcdefgh", POLICY) == 2
-    assert tokens("我喜欢绿茶", POLICY) == 5
-    assert tokens("", POLICY) == 0
+    assert count_tokens("abcdefgh", POLICY) == 2
+    assert count_tokens("我喜欢绿茶", POLICY) == 5
+    assert count_tokens("", POLICY) == 0
 
 
 # row: X24
@@ -316,7 +318,7 @@ def test_an_answer_never_costs_more_than_its_budget(budget, length):
     hits = [
         hit(f"t{n}", "A sentence of words. " * (length // 20 + 1)) for n in range(20)
     ]
-    filled = fill(hits, ask("words?", NOW), POLICY, 10, budget)
+    filled = fill_budget(hits, parse_question("words?", NOW), POLICY, 10, budget)
     assert filled
     assert sum(one.tokens for one in filled) <= budget
 
@@ -324,7 +326,7 @@ def test_an_answer_never_costs_more_than_its_budget(budget, length):
 def test_ten_long_units_all_have_their_place():
     """A long unit is cut, not a later one dropped."""
     hits = [hit(f"t{n}", "Some sentence that goes on. " * 200) for n in range(10)]
-    filled = fill(hits, ask("sentence?", NOW), POLICY, 10, 1200)
+    filled = fill_budget(hits, parse_question("sentence?", NOW), POLICY, 10, 1200)
     assert [one.key for one in filled] == [f"t{n}" for n in range(10)]
     assert all("…" in one.text for one in filled)
 
@@ -332,7 +334,7 @@ def test_ten_long_units_all_have_their_place():
 def test_units_that_fit_are_whole():
     """What short units leave is there for longer ones after them."""
     hits = [hit("a", "Short."), hit("b", "b" * 900 + ".")]
-    filled = fill(hits, ask("b?", NOW), POLICY, 2, 300)
+    filled = fill_budget(hits, parse_question("b?", NOW), POLICY, 2, 300)
     assert [one.text for one in filled] == [one.text for one in hits]
 
 
@@ -352,7 +354,7 @@ def test_units_that_fit_are_whole():
 )
 def test_a_question_loses_the_speakers_name_but_never_all_it_says(text, without):
     """Whole words only, in any case; where nothing but a name is asked, it stays."""
-    assert nameless(text, frozenset({"anna", "ben"})) == without
+    assert without_names(text, frozenset({"anna", "ben"})) == without
 
 
 def test_the_mix_orders_as_z_scores_do():
@@ -365,17 +367,17 @@ def test_the_mix_orders_as_z_scores_do():
         scored("c", 1.0),
     ]
     near = [
-        NearByMeaning("a", 0.3, 0.30),
-        NearByMeaning("b", 0.9, 0.80),
-        NearByMeaning("c", 0.5, 0.45),
-        NearByMeaning("d", 0.8, 0.75),
+        VectorMatch("a", 0.3, 0.30),
+        VectorMatch("b", 0.9, 0.80),
+        VectorMatch("c", 0.5, 0.45),
+        VectorMatch("d", 0.8, 0.75),
     ]
     words, worths = (
         {"a": 9.0, "b": 4.0, "c": 1.0, "d": 0.0},
         {one.key: one.worth for one in near},
     )
     for weight in (0.1, 0.35, 0.5, 0.8):
-        together = mixed(found, near, weight, 0.2)
+        together = fuse(found, near, weight, 0.2)
 
         def z(values, key):
             return (values[key] - mean(values.values())) / pstdev(values.values())
@@ -388,16 +390,16 @@ def test_the_mix_orders_as_z_scores_do():
         assert all(
             one.score == pytest.approx(sum(one.parts.values())) for one in together
         )
-    assert mixed(found, near, 0.35, 0.2)[0].parts.keys() >= {"vector"}
+    assert fuse(found, near, 0.35, 0.2)[0].parts.keys() >= {"vector"}
 
 
 # row: A14
 def test_without_vectors_the_mix_is_what_words_found():
     """The same objects, to the last bit."""
     found = (scored("a", 2.0), scored("b", 1.0))
-    assert mixed(found, [], 0.35, 0.2) == found
-    assert mixed(found, [NearByMeaning("a", None, None)], 0.35, 0.2) == found
-    assert mixed((), [], 0.35, 0.2) == ()
+    assert fuse(found, [], 0.35, 0.2) == found
+    assert fuse(found, [VectorMatch("a", None, None)], 0.35, 0.2) == found
+    assert fuse((), [], 0.35, 0.2) == ()
 
 
 # row: A17
@@ -405,22 +407,22 @@ def test_the_floor_holds_for_what_only_meaning_found():
     """.20 is enough; what words found stays however far it is."""
     found = [scored("far", 1.0)]
     near = [
-        NearByMeaning("far", -0.5, -0.5),
-        NearByMeaning("below", 0.199, 0.9),
-        NearByMeaning("on", 0.2, 0.2),
+        VectorMatch("far", -0.5, -0.5),
+        VectorMatch("below", 0.199, 0.9),
+        VectorMatch("on", 0.2, 0.2),
     ]
-    assert sorted(one.key for one in mixed(found, near, 0.35, 0.2)) == ["far", "on"]
+    assert sorted(one.key for one in fuse(found, near, 0.35, 0.2)) == ["far", "on"]
 
 
 def test_what_has_no_vector_counts_as_the_average():
     """A turn said just now is neither raised nor buried."""
     found = [scored("new", 2.0), scored("high", 2.0), scored("low", 2.0)]
     near = [
-        NearByMeaning("new", None, None),
-        NearByMeaning("high", 0.9, 0.9),
-        NearByMeaning("low", 0.1, 0.1),
+        VectorMatch("new", None, None),
+        VectorMatch("high", 0.9, 0.9),
+        VectorMatch("low", 0.1, 0.1),
     ]
-    assert [one.key for one in mixed(found, near, 0.5, 0.2)] == ["high", "new", "low"]
+    assert [one.key for one in fuse(found, near, 0.5, 0.2)] == ["high", "new", "low"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -435,12 +437,12 @@ def test_every_mixed_score_can_be_merged(words, worths, weight):
     """
     found = [scored(f"w{n}", score) for n, score in enumerate(words)]
     near = [
-        NearByMeaning(f"w{n}" if n % 2 else f"v{n}", worth, worth)
+        VectorMatch(f"w{n}" if n % 2 else f"v{n}", worth, worth)
         for n, worth in enumerate(worths)
     ]
-    together = mixed(found, near, weight, 0.2)
+    together = fuse(found, near, weight, 0.2)
     assert {one.key for one in together} >= {one.key for one in found}
-    slots = merged(together, {one.key: UnitSignals(one.key) for one in together}, NOW)
+    slots = rank(together, {one.key: UnitSignals(one.key) for one in together}, NOW)
     assert all(0 <= slot.score < float("inf") for slot in slots)
 
 
@@ -451,13 +453,16 @@ def test_facts_keep_their_share_of_scarce_places():
         hit("F", "fact", "fact"),
         hit("G", "fact", "fact"),
     ]
-    filled = fill(hits, ask("words?", NOW), POLICY, 10, 160)
+    filled = fill_budget(hits, parse_question("words?", NOW), POLICY, 10, 160)
     assert [one.key for one in filled] == ["t0", "t1", "F", "G"]
 
 
 def test_no_budget_gives_no_hits():
     """Rather nothing than a stump."""
-    assert fill([hit("a", "words")], ask("words?", NOW), POLICY, 10, 5) == ()
+    assert (
+        fill_budget([hit("a", "words")], parse_question("words?", NOW), POLICY, 10, 5)
+        == ()
+    )
 
 
 def test_an_excerpt_keeps_the_sentences_that_speak_of_the_question():
@@ -471,20 +476,22 @@ def test_an_excerpt_keeps_the_sentences_that_speak_of_the_question():
     assert "The fifth bottle was absinthe." in cut
     assert cut.startswith("… ")
     assert cut.endswith(" …")
-    assert tokens(cut, POLICY) <= 30
+    assert count_tokens(cut, POLICY) <= 30
 
 
 def test_an_endless_sentence_is_cut_at_a_word():
     """There is no better place; of one endless word the beginning is kept."""
     assert excerpt("tree " * 100, ("tree",), 12, POLICY) == "tree " * 7 + "tree …"
     assert len(excerpt("x" * 500, ("x",), 12, POLICY)) <= 48
-    assert tokens(excerpt("茶" * 500, ("茶",), 12, POLICY), POLICY) <= 12
+    assert count_tokens(excerpt("茶" * 500, ("茶",), 12, POLICY), POLICY) <= 12
 
 
 def test_a_text_that_fits_is_not_touched():
     """One hit within its share keeps every byte."""
     text = "  Two  blanks.\n\nTwo lines. "
-    (kept,) = fill([hit("a", text)], ask("lines?", NOW), POLICY, 1, 1000)
+    (kept,) = fill_budget(
+        [hit("a", text)], parse_question("lines?", NOW), POLICY, 1, 1000
+    )
     assert kept.text == text
 
 
@@ -493,15 +500,19 @@ def test_every_part_has_a_meaning():
     """Rows come in one order and say what they stand for."""
     parts = {"session": 0.5, "text": 1.0}
     assert explanation(parts) == (
-        ("text", 1.0, MEANING["text"]),
-        ("session", 0.5, MEANING["session"]),
+        ("text", 1.0, PART_MEANINGS["text"]),
+        ("session", 0.5, PART_MEANINGS["session"]),
     )
 
 
 def test_line_cost_is_part_of_a_unit():
     """A unit's date, speaker and link cost tokens too."""
-    (one,) = fill(
-        [hit("a", "abcd")], ask("abcd", NOW), replace(POLICY, line_tokens=20), 1, 1000
+    (one,) = fill_budget(
+        [hit("a", "abcd")],
+        parse_question("abcd", NOW),
+        replace(POLICY, line_tokens=20),
+        1,
+        1000,
     )
     assert one.tokens == 21
 
@@ -516,7 +527,7 @@ def test_of_two_facts_of_one_turn_the_more_trusted_is_shown():
         "a": UnitSignals("a", "t", nudge=-0.12),
         "b": UnitSignals("b", "t", nudge=0.05),
     }
-    slot, other = merged(
+    slot, other = rank(
         [scored("t", 3.0), scored("a", 2.0), scored("b", 1.9)], units, NOW, PLAIN
     )
     assert (slot.key, slot.behind) == ("b", ("t",))

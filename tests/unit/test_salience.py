@@ -15,13 +15,13 @@ from engram.core.importance import (
     ImportanceInputs,
     Surprise,
     activation,
-    composite,
+    after_surprise,
+    composite_importance,
     surprise,
-    surprised,
 )
-from engram.core.policy import LadderPolicy, SimilarityPolicy
+from engram.core.policy import DedupPolicy, SimilarityPolicy
 
-POLICY, CUTS = LadderPolicy(), SimilarityPolicy()
+POLICY, CUTS = DedupPolicy(), SimilarityPolicy()
 MOST = ImportanceInputs(1.0, 1.0, "semantic", 1.0, 10**9, 0.0, 0.0, 10**9)
 
 
@@ -61,7 +61,7 @@ def test_words_alone_show_no_novelty():
 )
 def test_importance_stays_within_bounds_after_a_surprise(before, gain, after):
     """From .05 to 1."""
-    assert surprised(before, gain, POLICY) == after
+    assert after_surprise(before, gain, POLICY) == after
 
 
 # row: D3
@@ -85,10 +85,10 @@ def test_a_nearer_neighbour_surprises_less(similarities, place, other):
 # row: D2
 def test_eight_factors_reach_seventy_six_hundredths():
     """As the row says, without the ACT-R term; with it, .84 at most."""
-    assert composite(MOST, POLICY) == pytest.approx(0.759)
-    assert composite(replace(MOST, ages=(0.0,) * 10**4), POLICY) == pytest.approx(
-        0.839, abs=1e-4
-    )
+    assert composite_importance(MOST, POLICY) == pytest.approx(0.759)
+    assert composite_importance(
+        replace(MOST, ages=(0.0,) * 10**4), POLICY
+    ) == pytest.approx(0.839, abs=1e-4)
 
 
 # row: D2
@@ -96,9 +96,9 @@ def test_a_new_memory_is_weighed_by_what_is_known():
     """Base, layer and trust count, and that it is fresh: .25·.5 + .12 + .15·.1 +
     .10·.7.
     """
-    assert composite(ImportanceInputs(0.5, 0.7, "episodic"), POLICY) == pytest.approx(
-        0.125 + 0.12 + 0.015 + 0.07
-    )
+    assert composite_importance(
+        ImportanceInputs(0.5, 0.7, "episodic"), POLICY
+    ) == pytest.approx(0.125 + 0.12 + 0.015 + 0.07)
 
 
 # row: D2
@@ -122,7 +122,7 @@ def test_a_new_memory_is_weighed_by_what_is_known():
 def test_each_factor_has_its_weight(change, gain):
     """Beside a memory of which nothing else is known."""
     bare = ImportanceInputs(0.0, 0.0)
-    assert composite(replace(bare, **change), POLICY) - composite(
+    assert composite_importance(replace(bare, **change), POLICY) - composite_importance(
         bare, POLICY
     ) == pytest.approx(gain, abs=1e-5)
 
@@ -156,7 +156,12 @@ def test_every_use_adds_and_the_whole_is_a_share(
     more = replace(
         use, recalls=recalls + 1, confirmations=recalls + 1, ages=(*ages, 1.0)
     )
-    assert 0 <= composite(use, POLICY) <= composite(more, POLICY) <= 1
+    assert (
+        0
+        <= composite_importance(use, POLICY)
+        <= composite_importance(more, POLICY)
+        <= 1
+    )
 
 
 # row: C9
@@ -198,6 +203,8 @@ def test_show_tells_what_a_memory_is_worth_by_all_nine(memory, clock):
     layer = lifecycle.layer_of(memory.index.catalog.find_fact(kept))
     assert shown() == (
         base,
-        pytest.approx(composite(replace(used, layer=layer), POLICY), abs=1e-3),
+        pytest.approx(
+            composite_importance(replace(used, layer=layer), POLICY), abs=1e-3
+        ),
     )
     assert base == 0.4

@@ -10,8 +10,8 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.core import importance
-from engram.core.markdown import inside
-from engram.core.policy import LadderPolicy
+from engram.core.markdown import read_block
+from engram.core.policy import DedupPolicy
 from engram.errors import BadRequestError
 from engram.vault import frontmatter
 from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
@@ -225,10 +225,10 @@ def test_a_name_heard_in_other_writings_is_one_entity(memory):
 # row: E14
 def test_importance_rises_with_each_mention_and_its_base_stays(memory):
     """In recall and in the spine; the note keeps what it was given (`D2`)."""
-    policy = LadderPolicy()
-    values = [importance.mentioned(0.5, mentions, policy) for mentions in range(5)]
+    policy = DedupPolicy()
+    values = [importance.after_mentions(0.5, mentions, policy) for mentions in range(5)]
     assert values == sorted(set(values))
-    assert (values[0], importance.mentioned(1.0, 9, policy)) == (0.5, 1.0)
+    assert (values[0], importance.after_mentions(1.0, 9, policy)) == (0.5, 1.0)
     for text in ("I love oat milk.", "I love strong tea."):
         memory.call(
             "remember", {"text": text, "category": "preference", "importance": 0.5}
@@ -394,5 +394,5 @@ def test_a_promise_whose_day_is_long_over_crowds_out_no_other(memory, clock):
             {"turns": [{"session": "a", "text": f"The tide is {number} metres high."}]},
         )
     memory.call("consolidate", {"cadence": "talk"})
-    page = inside((vault / "spine.md").read_text(), "open_loops")
+    page = read_block((vault / "spine.md").read_text(), "open_loops")
     assert ("late fence" in page, "old fence" in page) == (True, False)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.config import ModelSettings
-from engram.core.policy import TalkPolicy
+from engram.core.policy import SessionPolicy
 from engram.core.sessions import SessionProgress, due
 from engram.vault import frontmatter
 from tests.fakes.openai_server import (
@@ -145,7 +145,7 @@ def test_what_is_due_follows_from_counts_and_silence():
     """Every 4 turns, every 5 turns of the user, more than half an hour of silence: at
     30 minutes it goes on.
     """
-    policy = TalkPolicy()
+    policy = SessionPolicy()
 
     def asked(turns, users, silent, *told, model=True):
         return due(

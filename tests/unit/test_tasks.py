@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from engram.config import ModelSettings
 from engram.core.categories import CATEGORIES
-from engram.core.entities import LIFETIMES, OWNER, label
+from engram.core.entities import LIFETIMES, OWNER, relation_label
 from engram.core.policy import ExtractionPolicy, ModelPolicy
 from engram.core.records import ENTITY_TYPES, Extraction, Relation, Turn
 from engram.errors import ModelError
@@ -612,7 +612,7 @@ def test_any_json_is_an_extraction_or_a_model_error(facts, relations, entities):
             in next(turn for turn in TURNS if turn.id == relation.turn_id).text
         )
         assert relation.subject
-        assert relation.type == label(relation.type)
+        assert relation.type == relation_label(relation.type)
         assert repr(relation).encode()
     for candidate in found.candidates:
         assert candidate.text.strip()

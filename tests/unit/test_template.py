@@ -15,7 +15,7 @@ import yaml
 
 from engram.config import _flat, keys
 from engram.core.records import Fact
-from engram.core.sessions import KEYS
+from engram.core.sessions import SUMMARY_KEYS
 from engram.vault import facts, frontmatter
 
 TEMPLATE = Path(__file__).parents[2] / "vault_template"
@@ -25,7 +25,7 @@ SESSION_KEYS = {
     "started",
     "ended",
     "turns",
-    *KEYS,
+    *SUMMARY_KEYS,
     "rolled",
     "episodes",
     "summarised",

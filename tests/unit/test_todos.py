@@ -47,7 +47,7 @@ def test_of_several_promises_the_one_whose_words_are_repeated_is_kept(text, kept
     """Doubt keeps nothing: a question, a plan, a denial, a condition, or words that fit
     none.
     """
-    assert todos.kept(text, [AGENCY, CAKE], 0.34) == kept
+    assert todos.fulfilled_promise(text, [AGENCY, CAKE], 0.34) == kept
 
 
 # row: E16
@@ -55,15 +55,18 @@ def test_of_several_promises_the_one_whose_words_are_repeated_is_kept(text, kept
     "text", ["Done!", "It's done.", "I did it.", "Erledigt.", "C'est fait !", "完成了"]
 )
 def test_a_single_open_promise_is_kept_by_any_word_for_done(text):
-    assert todos.kept(text, [AGENCY], 0.34) == AGENCY
-    assert todos.kept("Not done yet.", [AGENCY], 0.34) is None
+    assert todos.fulfilled_promise(text, [AGENCY], 0.34) == AGENCY
+    assert todos.fulfilled_promise("Not done yet.", [AGENCY], 0.34) is None
 
 
 # row: E16
 def test_two_promises_of_the_same_words_are_kept_by_name_only():
     other = replace(AGENCY, id="C")
     assert (
-        todos.kept("I called the agency about the flat.", [AGENCY, other], 0.34) is None
+        todos.fulfilled_promise(
+            "I called the agency about the flat.", [AGENCY, other], 0.34
+        )
+        is None
     )
 
 
@@ -87,7 +90,7 @@ def test_two_promises_of_the_same_words_are_kept_by_name_only():
     ],
 )
 def test_a_loop_is_known_by_the_words_that_prove_it(said, category, became):
-    one = todos.looped(Candidate("It is so.", category, 0.8, "T", said))
+    one = todos.with_loop_tag(Candidate("It is so.", category, 0.8, "T", said))
     assert (one.category, one.tags) == became
 
 
@@ -102,16 +105,16 @@ def test_a_hedge_with_a_time_is_a_promise():
     one = Candidate(
         "It is so.", "commitment", 0.8, "T", "Maybe I'll call Ben tomorrow.", when=when
     )
-    assert todos.looped(one) == one
+    assert todos.with_loop_tag(one) == one
 
 
 # row: E15
 def test_the_key_of_a_loop_is_the_same_for_the_same_words():
-    assert todos.key("The printer in the office keeps jamming!") == todos.key(
+    assert todos.loop_key("The printer in the office keeps jamming!") == todos.loop_key(
         "the printer in the office keeps jamming"
     )
     assert (
-        todos.key("The printer in the office keeps jamming.")
+        todos.loop_key("The printer in the office keeps jamming.")
         == "printer_office_keeps_jamming"
     )
 
@@ -375,7 +378,7 @@ def test_what_goes_wrong_and_what_is_left_open_is_told_until_it_is_over(memory):
     )
     memory.call("flush", {})
     (row,) = memory.call("todos", {"stage": "friction"})["todos"]
-    assert row["key"] == todos.key(row["text"])
+    assert row["key"] == todos.loop_key(row["text"])
     parts = memory.call("context", {})["parts"]
     assert len(parts["frictions"]) == 1
     assert "printer" in parts["frictions"][0]

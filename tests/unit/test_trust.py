@@ -53,7 +53,7 @@ def test_no_text_raises_the_class_of_a_turn():
 # row: X17
 def test_a_chat_may_claim_less_and_nobody_more():
     table = {
-        (caller, claim): trust.standing(caller, claim)
+        (caller, claim): trust.caller_standing(caller, claim)
         for caller, claim in product(STANDINGS, (*STANDINGS, "", "x"))
     }
     assert {pair: got for pair, got in table.items() if got != pair[0]} == {
@@ -64,18 +64,18 @@ def test_a_chat_may_claim_less_and_nobody_more():
 
 # row: D6
 def test_trust_falls_with_the_order_of_the_classes():
-    values = [trust.trust(source, POLICY) for source in trust.CLASSES]
+    values = [trust.trust(source, POLICY) for source in trust.SOURCE_CLASSES]
     assert values == [1.0, 0.7, 0.6, 0.5, 0.5, 0.4]
 
 
 # row: X27
-@pytest.mark.parametrize("source", trust.CLASSES)
+@pytest.mark.parametrize("source", trust.SOURCE_CLASSES)
 @pytest.mark.parametrize("confidence", [0.0, 0.39, 0.4, 0.42, 0.51, 0.6, 0.95, 1.0])
 def test_nobody_is_believed_beyond_their_trust(source, confidence):
     """And a fact that would not expire as speculative does not because of who says it."""
-    capped = trust.cap(confidence, source, POLICY)
+    capped = trust.cap_confidence(confidence, source, POLICY)
     assert capped == min(confidence, trust.trust(source, POLICY))
-    if source in trust.OUTSIDE:
+    if source in trust.EXTERNAL:
         assert capped <= 0.5
     cuts = ExtractionPolicy()
     assert (tier_of(capped, cuts) == "speculative") is (
@@ -87,8 +87,8 @@ def test_nobody_is_believed_beyond_their_trust(source, confidence):
 def test_a_lower_class_never_takes_the_place_of_a_higher():
     allowed = {
         (new, old)
-        for new, old in product(trust.CLASSES, repeat=2)
-        if not trust.bars_superseding(new, old, POLICY)
+        for new, old in product(trust.SOURCE_CLASSES, repeat=2)
+        if not trust.supersede_refusal(new, old, POLICY)
     }
     assert all(
         trust.trust(new, POLICY) >= trust.trust(old, POLICY) for new, old in allowed
@@ -96,39 +96,43 @@ def test_a_lower_class_never_takes_the_place_of_a_higher():
     assert ("user", "user") in allowed
     assert ("user", "tool") in allowed
     assert (
-        trust.bars_superseding("tool", "user", POLICY)
+        trust.supersede_refusal("tool", "user", POLICY)
         == "what a tool says does not replace what the user said"
     )
 
 
 # row: X27
-@pytest.mark.parametrize("deed", trust.DEEDS)
+@pytest.mark.parametrize("deed", trust.RESTRICTED)
 def test_nothing_from_outside_becomes_a_fixture(deed):
     """Neither pinned nor core nor a principle nor profile."""
-    barred = {source for source in trust.CLASSES if trust.bars(deed, source)}
+    barred = {
+        source for source in trust.SOURCE_CLASSES if trust.restriction(deed, source)
+    }
     assert barred == {"import", "tool"}
-    assert trust.bars("pin", "import") == "what an import says cannot be pinned"
+    assert trust.restriction("pin", "import") == "what an import says cannot be pinned"
 
 
 # row: X27
 # row: X17
 def test_one_session_that_repeats_itself_is_one_source():
     said = [turn("tool", "tool", turn_id=f"t{number}") for number in range(50)]
-    assert trust.independent(said) == 1
-    assert trust.independent([*said, turn("tool", "tool", session="other")]) == 2
+    assert trust.independent_sources(said) == 1
     assert (
-        trust.independent(
+        trust.independent_sources([*said, turn("tool", "tool", session="other")]) == 2
+    )
+    assert (
+        trust.independent_sources(
             [*said, turn(turn_id="u1"), turn(turn_id="u2"), turn(turn_id="u2")]
         )
         == 3
     )
     assert (
-        trust.independent(
+        trust.independent_sources(
             [turn("assistant", turn_id=f"a{number}") for number in range(9)]
         )
         == 1
     )
-    assert trust.independent([]) == 0
+    assert trust.independent_sources([]) == 0
 
 
 # row: D6

@@ -105,7 +105,7 @@ def test_what_a_person_writes_around_the_lists_keeps_every_byte(sign):
         forms.trace_note(TRACE, ZONE, POLICY).replace(b"\n", sign.encode())
         + b"my words\n\r\n"
     )
-    grown = boxes.threaded(
+    grown = boxes.add_to_trace(
         TRACE, TRACE.id, "2026-11-21/box-sea-1", replace(BOX, topics=("sea",))
     )
     new = forms.updated_trace_note(raw, grown, ZONE, POLICY).decode()

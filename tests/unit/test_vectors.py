@@ -13,7 +13,7 @@ import pytest
 from engram import config
 from engram.config import EmbeddingSettings
 from engram.core.policy import LexicalPolicy
-from engram.core.records import Stored
+from engram.core.records import VectorStorage
 from engram.index import quantize
 from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.filters import SearchFilter
@@ -422,7 +422,7 @@ def recall_at_10(folder, wanted, count=2000, dimension=384, questions=50):
     meaning.add((f"text {key}", row.tobytes()) for key, row in enumerate(rows))
     meaning.store(
         lexical,
-        {f"{key:06}": Stored(wanted[key % len(wanted)]) for key in range(count)},
+        {f"{key:06}": VectorStorage(wanted[key % len(wanted)]) for key in range(count)},
     )
     hits = 0
     for question in asked:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields, replace
 
 from engram.core.policy.dedup import (
     BoxPolicy,
+    DedupPolicy,
     EchoPolicy,
-    LadderPolicy,
     LinkPolicy,
     ReviewPolicy,
     SimilarityPolicy,
@@ -32,12 +32,12 @@ from engram.core.policy.lifecycle import (
     ConsolidationPolicy,
     DecayPolicy,
     LifecyclePolicy,
-    PortraitPolicy,
+    ProfilePolicy,
     UsagePolicy,
 )
 from engram.core.policy.number import PolicyRow
 from engram.core.policy.search import LexicalPolicy, RecallPolicy, VectorPolicy
-from engram.core.policy.sessions import TalkPolicy, TodoPolicy
+from engram.core.policy.sessions import SessionPolicy, TodoPolicy
 
 __all__ = [
     "ActionPolicy",
@@ -45,26 +45,26 @@ __all__ = [
     "BufferPolicy",
     "ConsolidationPolicy",
     "DecayPolicy",
+    "DedupPolicy",
     "EchoPolicy",
     "ExtractionPolicy",
     "FilePolicy",
     "ImportancePolicy",
     "InsightPolicy",
     "JournalPolicy",
-    "LadderPolicy",
     "LexicalPolicy",
     "LifecyclePolicy",
     "LinkPolicy",
     "ModelPolicy",
     "Policy",
     "PolicyRow",
-    "PortraitPolicy",
+    "ProfilePolicy",
     "RecallPolicy",
     "ReviewPolicy",
     "ServePolicy",
+    "SessionPolicy",
     "SignalPolicy",
     "SimilarityPolicy",
-    "TalkPolicy",
     "TodoPolicy",
     "TrustPolicy",
     "UsagePolicy",
@@ -82,7 +82,7 @@ class Policy:
     signals: SignalPolicy = field(default_factory=SignalPolicy)
     extraction: ExtractionPolicy = field(default_factory=ExtractionPolicy)
     importance: ImportancePolicy = field(default_factory=ImportancePolicy)
-    ladder: LadderPolicy = field(default_factory=LadderPolicy)
+    ladder: DedupPolicy = field(default_factory=DedupPolicy)
     model: ModelPolicy = field(default_factory=ModelPolicy)
     links: LinkPolicy = field(default_factory=LinkPolicy)
     lexical: LexicalPolicy = field(default_factory=LexicalPolicy)
@@ -102,9 +102,9 @@ class Policy:
     consolidation: ConsolidationPolicy = field(default_factory=ConsolidationPolicy)
     insight: InsightPolicy = field(default_factory=InsightPolicy)
     actions: ActionPolicy = field(default_factory=ActionPolicy)
-    talks: TalkPolicy = field(default_factory=TalkPolicy)
+    talks: SessionPolicy = field(default_factory=SessionPolicy)
     todos: TodoPolicy = field(default_factory=TodoPolicy)
-    portraits: PortraitPolicy = field(default_factory=PortraitPolicy)
+    portraits: ProfilePolicy = field(default_factory=ProfilePolicy)
 
 
 def rows(policy: Policy) -> list[PolicyRow]:

@@ -10,7 +10,7 @@ from engram.core.policy.number import number
 
 
 @dataclass(frozen=True, slots=True)
-class LadderPolicy:
+class DedupPolicy:
     """What a new statement does to what is known, and what it is worth (rows A7–A11,
     C9, D2, D3).
     """

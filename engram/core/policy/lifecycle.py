@@ -495,7 +495,7 @@ class ConsolidationPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class PortraitPolicy:
+class ProfilePolicy:
     """What is told of people, things and the user from memories (rows B11, B14, C14,
     C15, C19, D9).
     """

@@ -10,7 +10,7 @@ from engram.core.policy.number import number
 
 
 @dataclass(frozen=True, slots=True)
-class TalkPolicy:
+class SessionPolicy:
     """How a conversation is told in short (rows A27, E9–E12)."""
 
     rolling_turns: int = number(

@@ -22,7 +22,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
-from engram.core.entities import OWNER, key, label
+from engram.core.entities import OWNER, name_key, relation_label
 from engram.core.language.dates import day_in_words, spans
 from engram.core.language.role_play import played
 from engram.core.language.sentences import (
@@ -118,7 +118,8 @@ def extract(
             if statement.relation:
                 tie = statement.relation
                 ties.setdefault(
-                    (key(tie.subject), tie.type, key(tie.object), tie.ended), tie
+                    (name_key(tie.subject), tie.type, name_key(tie.object), tie.ended),
+                    tie,
                 )
             if one.text.casefold() in seen:
                 _count(dropped, "repeated")
@@ -533,7 +534,7 @@ def _built(
     )
     if hint is None:
         return _Statement(one)
-    ends = (hint.subject or OWNER, label(hint.type), hint.object)
+    ends = (hint.subject or OWNER, relation_label(hint.type), hint.object)
     relation = Relation(
         *ends, one.turn_id, one.quote, confidence=one.confidence, ended=hint.ended
     )

@@ -11,8 +11,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle
-from engram.core.actions import Eligibility, proposed
-from engram.core.entities import key, ref
+from engram.core.actions import Eligibility, propose
+from engram.core.entities import entity_ref, name_key
 from engram.core.language.words import words
 from engram.core.records import BlockEdit, Edge, Edit, Fact, Line, Move
 from engram.maintenance.passes import TRASH, Finding, NewEdge
@@ -97,7 +97,7 @@ def _paired(entities: Mapping[str, Entity]) -> Iterator[tuple[Entity, Entity]]:
     groups, aliases = _alike(entities)
 
     def rank(one: Entity) -> tuple[bool, bool, str, str]:
-        return not one.theirs, key(one.name) in aliases, one.id, one.path
+        return not one.theirs, name_key(one.name) in aliases, one.id, one.path
 
     for group in groups:
         some = [entities[path] for path in group]
@@ -117,8 +117,8 @@ def _alike(entities: Mapping[str, Entity]) -> tuple[list[list[str]], set[str]]:
     named: defaultdict[str, set[str]] = defaultdict(set)
     aliased: defaultdict[str, set[str]] = defaultdict(set)
     for path, one in entities.items():
-        named[key(one.name)].add(path)
-        for alias in {key(alias) for alias in one.aliases} - {key(one.name)}:
+        named[name_key(one.name)].add(path)
+        for alias in {name_key(alias) for alias in one.aliases} - {name_key(one.name)}:
             aliased[alias].add(path)
 
     uniting: set[str] = set()
@@ -148,17 +148,17 @@ def _joined_groups(groups: Iterable[set[str]]) -> list[list[str]]:
 
 def _united(winner: Entity, loser: Entity) -> Entity:
     """Return the kept entity with the names and relations of the other."""
-    known = {key(name) for name in (winner.name, *winner.aliases)}
+    known = {name_key(name) for name in (winner.name, *winner.aliases)}
     aliases = [
         name
         for name in dict.fromkeys((loser.name, *loser.aliases))
-        if key(name) not in known
+        if name_key(name) not in known
     ]
-    own = {key(winner.name), key(loser.name)}
+    own = {name_key(winner.name), name_key(loser.name)}
     relations = [
         one
         for one in loser.relations
-        if one not in winner.relations and key(one[1]) not in own
+        if one not in winner.relations and name_key(one[1]) not in own
     ]
     return replace(
         winner,
@@ -410,7 +410,7 @@ def cleanup(view: PassView, now: datetime) -> list[Step]:
     alive = {
         link_name(one.fact)
         for one in view.memories.values()
-        if not lifecycle.hidden(one.fact, now, archive=True)
+        if not lifecycle.hidden_reason(one.fact, now, archive=True)
     }
     alive |= {
         path.rpartition("/")[2].removesuffix(".md") for path in view.pages("traces")
@@ -592,7 +592,7 @@ def _bridge(
     known = Eligibility(
         weakest.confidence, stages[weakest.id], weakest.importance, "consolidation"
     )
-    ready = proposed("link_graph", known, view.policy.actions)
+    ready = propose("link_graph", known, view.policy.actions)
     if ready.ruling != "allow":
         return [
             Finding(
@@ -684,4 +684,4 @@ def _share_of_day(
 
 def _ref(view: PassView, path: str) -> str:
     entity = view.entities[path]
-    return ref(entity.type, entity.name)
+    return entity_ref(entity.type, entity.name)

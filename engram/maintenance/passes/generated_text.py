@@ -37,8 +37,8 @@ def public_memories(view: PassView, now: datetime) -> list[MemoryState]:
             one
             for one in view.active()
             if one.fact.persona is None
-            and one.fact.origin not in trust.MADE
-            and not lifecycle.hidden(one.fact, now)
+            and one.fact.origin not in trust.DERIVED_ORIGINS
+            and not lifecycle.hidden_reason(one.fact, now)
         )
         return sorted(told, key=lambda one: one.fact.id)
 
@@ -96,7 +96,7 @@ def line_of(view: PassView, fact: Fact) -> Line:
     user.
     """
     return Line(
-        trust.marked(" ".join(fact.text.split()), view.reader.said_by(fact)),
+        trust.with_source_label(" ".join(fact.text.split()), view.reader.said_by(fact)),
         (link_name(fact),),
     )
 
@@ -232,8 +232,8 @@ class GeneratedText:
                 for name in one.sources
                 if name in facts
             ]
-            least = max(classes, key=trust.CLASSES.index, default="user")
-            found.append(replace(one, text=trust.marked(one.text, least)))
+            least = max(classes, key=trust.SOURCE_CLASSES.index, default="user")
+            found.append(replace(one, text=trust.with_source_label(one.text, least)))
         return tuple(found)
 
     def show(self, change: BlockEdit, page: Page | None) -> None:

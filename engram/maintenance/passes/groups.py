@@ -30,7 +30,9 @@ def seeds(view: PassView) -> list[MemoryState]:
     """
 
     def found() -> list[MemoryState]:
-        free = (one for one in view.active() if one.fact.origin not in trust.MADE)
+        free = (
+            one for one in view.active() if one.fact.origin not in trust.DERIVED_ORIGINS
+        )
         return sorted(free, key=lambda one: (-last_evidence(one), one.fact.id))
 
     return view.once(seeds, found, view.memories)
@@ -66,7 +68,7 @@ def idle_days(one: MemoryState, now: datetime) -> float:
 
 def belongs_to_user(one: MemoryState) -> bool:
     """Whether a person stands by a memory, so that it gives way to none (`X23`)."""
-    return bool(one.kept) or dedup.is_held(one.fact)
+    return bool(one.kept) or dedup.is_user_backed(one.fact)
 
 
 def neighbours_of(
@@ -83,7 +85,7 @@ def neighbours_of(
         if (
             known.status == "active"
             and known.persona == one.fact.persona
-            and known.origin not in trust.MADE
+            and known.origin not in trust.DERIVED_ORIGINS
         ):
             yield other, near
 

@@ -20,9 +20,9 @@ from engram.core import actions, entities, lifecycle, todos, trust
 from engram.core import drift as drifting
 from engram.core.actions import Eligibility
 from engram.core.categories import category_of
-from engram.core.forgetting import Spoken
+from engram.core.forgetting import Utterance
 from engram.core.records import Edit, Fact, Usage
-from engram.core.sessions import curated
+from engram.core.sessions import curation_state
 from engram.core.text import content_hash, ulid
 from engram.maintenance.passes import ChangeGroup, FileWrite, Finding, NewMemory
 from engram.maintenance.passes.groups import (
@@ -90,7 +90,7 @@ def _may_fold(view: PassView, persona: str | None, now: datetime) -> bool:
     25 are new (rows E9, E17).
     """
     policy = view.policy.insight
-    last, _, new = curated((one.fact for one in view.memories.values()), persona)
+    last, _, new = curation_state((one.fact for one in view.memories.values()), persona)
     rest = timedelta.max if last in {None, now} else now - last
     waits = rest < timedelta(seconds=policy.fold_seconds)
     return not waits and (
@@ -161,7 +161,7 @@ def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
     for one in seeds(view):
         if lifecycle.layer_of(one.fact) != "episodic" or not _may_go(one):
             continue
-        begun = lifecycle.begun(one.fact, one.usage) or now
+        begun = lifecycle.fading_start(one.fact, one.usage) or now
         if (now - begun).total_seconds() > policy.ripe_days * 86400:
             old.add(one.fact.id)
         used_enough = one.fact.id in old or one.usage.access >= policy.ripe_access
@@ -271,7 +271,9 @@ def _conclude(
 def _is_unwanted(view: PassView, now: datetime, text: str) -> bool:
     """Return whether a statement was removed by a person, or is known already."""
     digest = content_hash(text)
-    if digest in view.tombstones or view.forgotten.hides(text, Spoken(now, fact=True)):
+    if digest in view.tombstones or view.forgotten.hides(
+        text, Utterance(now, fact=True)
+    ):
         return True
     return any(content_hash(one.fact.text) == digest for one in view.active())
 
@@ -282,7 +284,7 @@ def _refusal(view: PassView, facts: Sequence[Fact]) -> Finding | None:
     known = Eligibility(
         weakest.confidence, "candidate", weakest.importance, "consolidation"
     )
-    proposal = actions.proposed("summarize_node", known, view.policy.actions)
+    proposal = actions.propose("summarize_node", known, view.policy.actions)
     if proposal.ruling == "allow":
         return None
     why = f"nothing is concluded from it: {proposal.why}"
@@ -325,7 +327,7 @@ def _may_go(one: MemoryState) -> bool:
     Rows X23, C27, E16; model §0.12.
     """
     lasts = (
-        lifecycle.protected(one.fact, one.kept)
+        lifecycle.protection(one.fact, one.kept)
         or category_of(one.fact.category).protected
     )
     lasts = lasts or todos.HABIT in one.fact.tags
@@ -343,7 +345,9 @@ def _by_entity(some: Iterable[MemoryState]) -> Iterator[list[MemoryState]]:
     groups: dict[tuple[str, str], list[MemoryState]] = defaultdict(list)
     for one in some:
         if one.fact.about and not entities.is_owner(one.fact.about[0]):
-            groups[one.fact.persona or "", entities.key(one.fact.about[0])].append(one)
+            groups[one.fact.persona or "", entities.name_key(one.fact.about[0])].append(
+                one
+            )
     for _, group in sorted(groups.items()):
         yield sorted(group, key=lambda one: one.fact.id)
 
@@ -441,12 +445,14 @@ def drift(view: PassView, now: datetime) -> list[Step]:
     for one in view.active() if view.roots else ():
         fact = one.fact
         claims = (
-            drifting.claims(fact.text) if lifecycle.layer_of(fact) != "codebase" else []
+            drifting.find_claims(fact.text)
+            if lifecycle.layer_of(fact) != "codebase"
+            else []
         )
         wrong = [
             finding
             for claim in claims
-            if (finding := drifting.check(claim, view.roots, view.reader.disk))
+            if (finding := drifting.check_claim(claim, view.roots, view.reader.disk))
         ]
         wrong += _stale_claims(view, one, now) if claims else []
         dead = next(
@@ -498,10 +504,10 @@ def guidelines(view: PassView, now: datetime) -> list[Step]:
 
     Written only where it says something new.
     """
-    rows = actions.parsed(view.read(ACTIONS), view.policy.actions.events)
+    rows = actions.parse_log(view.read(ACTIONS), view.policy.actions.events)
     text = actions.guidelines(rows, view.policy.actions)
-    before = view.read(actions.GUIDELINES).decode(errors="replace")
+    before = view.read(actions.GUIDELINES_FILE).decode(errors="replace")
     if not text or before.partition("\n\n")[2].partition("\n")[2] == text:
         return []
     new = f"{_HEAD}{now.astimezone(UTC).isoformat(timespec='seconds')}\n{text}"
-    return [FileWrite(actions.GUIDELINES, new.encode(), f"{len(rows)} events")]
+    return [FileWrite(actions.GUIDELINES_FILE, new.encode(), f"{len(rows)} events")]

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from engram.core import graph, jsonl, lifecycle
-from engram.core.actions import BIRTHS
+from engram.core.actions import CREATION_ACTIONS
 from engram.core.records import BlockEdit, Edit, Move
 from engram.maintenance.passes import TRASH, EdgeUpdate, FileWrite
 
@@ -60,7 +60,7 @@ def promote(view: PassView, now: datetime) -> list[Step]:
     return [
         Edit(one.fact.path, one.fact.sha, {"layer": turn[0] or None}, turn[1])
         for one in view.active()
-        if (turn := lifecycle.promoted(one.fact, one.usage, now, view.policy))
+        if (turn := lifecycle.layer_promotion(one.fact, one.usage, now, view.policy))
     ]
 
 
@@ -75,7 +75,9 @@ def expire(view: PassView, now: datetime) -> list[Step]:
     found: list[Step] = []
     for one in view.active():
         fact = one.fact
-        if why := lifecycle.trashed(fact, one.usage, now, view.policy, kept=one.kept):
+        if why := lifecycle.trash_reason(
+            fact, one.usage, now, view.policy, kept=one.kept
+        ):
             name = PurePosixPath(fact.path).stem
             linking = view.reader.linking(name)
             if not all(map(_is_ours, linking)):
@@ -86,7 +88,7 @@ def expire(view: PassView, now: datetime) -> list[Step]:
                 BlockEdit(path, f"{name} goes to the trash", unlink=name)
                 for path in linking
             ]
-        elif one.kept and lifecycle.ends_by_guess(fact):
+        elif one.kept and lifecycle.is_guessed_expiry(fact):
             found.append(
                 Edit(
                     fact.path,
@@ -95,7 +97,7 @@ def expire(view: PassView, now: datetime) -> list[Step]:
                     f"{one.kept}: its guessed end counts no more",
                 )
             )
-        elif why := lifecycle.expired(fact, now):
+        elif why := lifecycle.expiry_reason(fact, now):
             found.append(archived(fact, why, now, view.zone))
     return found
 
@@ -118,7 +120,7 @@ def archive(view: PassView, now: datetime) -> list[Step]:
 
 def _archived(view: PassView, one: MemoryState, now: datetime) -> str | None:
     vitals, policy = view.vitals(one, now), view.policy
-    return lifecycle.archived(
+    return lifecycle.archive_reason(
         one.fact, one.usage, vitals, now, policy, said_by=one.said_by, kept=one.kept
     )
 
@@ -142,7 +144,7 @@ def pruning(threshold: float) -> Pass:
             )
             for one in view.active()
             if (
-                why := lifecycle.pruned(
+                why := lifecycle.prune_reason(
                     one.fact, view.vitals(one, now), threshold, kept=one.kept
                 )
             )
@@ -160,7 +162,7 @@ def revive(view: PassView, now: datetime) -> list[Step]:
         fact = one.fact
         if fact.status != "archived" or not _used_since(one, view.zone):
             continue
-        if why := lifecycle.revived(
+        if why := lifecycle.revival_reason(
             fact, one.usage, view.vitals(one, now), now, view.policy
         ):
             day = (fact.created or now).astimezone(view.zone)
@@ -281,7 +283,7 @@ def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
 
     1.0 last seen 200 days ago becomes 0.8 last seen 20 days ago.
     """
-    worth = graph.effective(edge, now, policy)
+    worth = graph.edge_confidence(edge, now, policy)
     if edge.reinforced is None or worth == edge.confidence:
         return None
     window = timedelta(days=policy.window_days)
@@ -293,7 +295,7 @@ def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
 
 def logs(view: PassView, now: datetime) -> list[Step]:
     """Rows older than 90 days leave the logs (`D9`), except those that carry a promise:
-    `USER_ACTIONS`, `BIRTHS`.
+    `USER_ACTIONS`, `CREATION_ACTIONS`.
 
     A log is written anew when they are a tenth of it. Else each night would remove what
     the night 90 days before had written of itself, and no vault would ever be at rest.
@@ -317,7 +319,9 @@ def _may_go_from_log(row: Any, limit: datetime, view: PassView) -> bool:
     try:
         at = datetime.fromisoformat(row["at"])
         promise = row.get("by") == "user" or row.get("action") in USER_ACTIONS
-        birth = row.get("action") in BIRTHS and row.get("memory") in view.memories
+        birth = (
+            row.get("action") in CREATION_ACTIONS and row.get("memory") in view.memories
+        )
     except (ValueError, TypeError, KeyError, AttributeError):
         return False
     return (

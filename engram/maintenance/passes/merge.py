@@ -196,7 +196,7 @@ def _merged(
     keys["supersedes"] = _extended(fact.supersedes, *(one.fact.id for one in losers))
     keys |= _united_keys(fact, [one.fact for one in losers])
     raised = min(
-        dedup.reinforced(fact.confidence, view.policy.ladder),
+        dedup.reinforced_confidence(fact.confidence, view.policy.ladder),
         max(fact.confidence, view.reader.believed(fact)),
     )
     if raised != fact.confidence:
@@ -357,7 +357,7 @@ def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:
     The file may come from anywhere: what is no verdict is none.
     """
     try:
-        held = json.loads(view.read(dedup.COMPARED)).items()
+        held = json.loads(view.read(dedup.JUDGEMENTS_FILE)).items()
         found = {
             str(names): (str(says), str(relation), float(sure))
             for names, (says, relation, sure) in held
@@ -394,7 +394,7 @@ def _verdict_file(
         for names, answer in held[-view.policy.insight.verdicts :]
     ]
     return FileWrite(
-        dedup.COMPARED,
+        dedup.JUDGEMENTS_FILE,
         ("{" + ",\n".join(lines) + "}\n").encode(),
         f"{new} pairs judged",
     )
@@ -432,7 +432,7 @@ def _same(
     loser, winner = sorted((newer, older), key=rank)
     if belongs_to_user(loser):
         return []
-    ready = actions.proposed(
+    ready = actions.propose(
         "update_note", _known(winner, view.stage(winner, now)), view.policy.actions
     )
     if ready.ruling != "allow":
@@ -458,10 +458,10 @@ def _contradicted(
     case = NewCase(new, old, "a model finds that both cannot be true")
     if sure < policy.insight.sure or older.foreign:
         return [case]
-    gone = actions.proposed(
+    gone = actions.propose(
         "discard", _known(older, view.stage(older, now)), policy.actions
     )
-    ready = actions.proposed(
+    ready = actions.propose(
         "update_note", _known(newer, stage="candidate"), policy.actions
     )
     if ready.ruling != "allow":

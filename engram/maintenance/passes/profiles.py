@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from engram.core.policy import PortraitPolicy
+    from engram.core.policy import ProfilePolicy
     from engram.core.records import Page
     from engram.maintenance.passes import MemoryState, PassView, Step
 
@@ -236,7 +236,7 @@ def _shortened(
     return lines
 
 
-def _without_repeats(lines: Sequence[Line], policy: PortraitPolicy) -> list[Line]:
+def _without_repeats(lines: Sequence[Line], policy: ProfilePolicy) -> list[Line]:
     """The lines without those that another one holds: equal, or most of it; the longer
     stays, of equals the first.
     """
@@ -255,7 +255,7 @@ def _without_repeats(lines: Sequence[Line], policy: PortraitPolicy) -> list[Line
     return [one for one in lines if one in kept]
 
 
-def _covers(known: str, text: str, policy: PortraitPolicy) -> bool:
+def _covers(known: str, text: str, policy: ProfilePolicy) -> bool:
     part = len(text) > policy.covered_chars and len(text) > policy.covered_share * len(
         known
     )

@@ -15,39 +15,39 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.core.categories import category_of
-from engram.core.entities import is_owner, key
-from engram.core.forgetting import Spoken
-from engram.core.importance import mentioned
-from engram.core.markdown import between, inert, inside
+from engram.core.entities import is_owner, name_key
+from engram.core.forgetting import Utterance
+from engram.core.importance import after_mentions
+from engram.core.markdown import escape, read_block, replace_block
 from engram.core.records import Create, Edit
 from engram.core.sessions import (
     EPISODES,
-    KEYS,
-    LISTS,
-    SPINE,
-    STATE,
+    SPINE_FILE,
+    STATE_FILE,
+    SUMMARY_KEYS,
+    SUMMARY_LISTS,
     allowed_value,
     block_digest,
-    cut,
     due,
-    either,
-    rows,
-    shown,
+    key_sentences,
+    latest_of_both_sides,
+    model_input,
+    one_line,
+    read_state,
+    shorten,
+    speaker_name,
     state_bytes,
-    telling,
-    who,
-    window,
 )
 from engram.core.text import ulid
 from engram.core.todos import is_open, is_past
-from engram.core.trust import MADE
+from engram.core.trust import DERIVED_ORIGINS
 from engram.maintenance.passes import FileWrite, ModelQuestion, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.policy.sessions import TalkPolicy
+    from engram.core.policy.sessions import SessionPolicy
     from engram.core.records import Fact, FiledTurn
     from engram.core.sessions import SessionView
     from engram.maintenance.passes import Answer, MemoryState, PassView
@@ -104,9 +104,9 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
     policy, state, found = view.policy.talks, _SessionState(view), list[Step]()
     for talk in _due_sessions(view, now, "rolling"):
         mark = len(talk.turns) - len(talk.turns) % policy.rolling_turns
-        some = either(talk.turns[:mark], policy.rolling_each)
+        some = latest_of_both_sides(talk.turns[:mark], policy.rolling_each)
         said = summarise(
-            view, "rolling", window(some, policy), f"{mark} turns of {talk.stem}"
+            view, "rolling", model_input(some, policy), f"{mark} turns of {talk.stem}"
         )
         state.tried(talk, now, said.fault)
         if said.ask and view.model:
@@ -115,7 +115,7 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
         text = (
             said.answer["summary"]
             if said.answer
-            else _transcript(telling(some, policy, policy.rolling_chars, mark))
+            else _transcript(key_sentences(some, policy, policy.rolling_chars, mark))
         )
         state.person(talk)["rollingSummary"] = text
         if talk.sha:
@@ -138,8 +138,8 @@ def summary(view: PassView, now: datetime) -> list[Step]:
     for talk in _due_sessions(view, now, "session"):
         if not talk.sha or talk.filed < len(talk.turns):
             continue  # its last turns are still on their way into the file
-        some = either(talk.turns, policy.session_each)
-        material = window(
+        some = latest_of_both_sides(talk.turns, policy.session_each)
+        material = model_input(
             some, policy, day=f"{talk.started.astimezone(view.zone):%Y-%m-%d}"
         )
         said = summarise(view, "session", material, f"{talk.stem} is over")
@@ -150,7 +150,7 @@ def summary(view: PassView, now: datetime) -> list[Step]:
         answer["people"] = [
             line for line in answer["people"] if not _is_self(line, talk)
         ]
-        keys = {name: answer.get(name) or None for name in KEYS} | {
+        keys = {name: answer.get(name) or None for name in SUMMARY_KEYS} | {
             "parse_error": said.fault or None
         }
         changed, body = _block_edit(state, talk, "summary", _prose(answer), keys)
@@ -188,7 +188,10 @@ def episodes(view: PassView, _now: datetime) -> list[Step]:
             if end >= policy.episode_least:
                 some = talk.turns[max(0, end - policy.episode_turns) : end]
                 said = summarise(
-                    view, "episode", window(some, policy), f"{end} turns of {talk.stem}"
+                    view,
+                    "episode",
+                    model_input(some, policy),
+                    f"{end} turns of {talk.stem}",
                 )
                 if said.ask:
                     found.append(said.ask)
@@ -216,7 +219,7 @@ def spine(view: PassView, now: datetime) -> list[Step]:
     Turns are counted from the session files, so that no counter can be wrong.
     """
     policy, state = view.policy.talks, _SessionState(view)
-    raw = view.read(SPINE).decode(errors="replace")
+    raw = view.read(SPINE_FILE).decode(errors="replace")
     version, before = (_number(raw, name) for name in ("version", "messages"))
     messages = sum(view.messages.values())
     if messages - before < policy.spine_turns:
@@ -234,10 +237,10 @@ def spine(view: PassView, now: datetime) -> list[Step]:
         if reply.answer:
             items = list(reply.answer[name])
         else:
-            items = [inert(cut(line, policy.spine_chars)) for line in facts[name]]
+            items = [escape(shorten(line, policy.spine_chars)) for line in facts[name]]
         section = _spine_section(name, items, lists["open_loops"])
-        if state.ours("spine", name, inside(text, name)):
-            text = between(text, name, section)
+        if state.ours("spine", name, read_block(text, name)):
+            text = replace_block(text, name, section)
             state.wrote("spine", name, section)
     updated = now.astimezone(view.zone).strftime("%Y-%m-%dT%H:%M:%S")
     for name, value in (
@@ -248,22 +251,22 @@ def spine(view: PassView, now: datetime) -> list[Step]:
         line = re.compile(rf"^{name}: .*$", re.MULTILINE)
         text = line.sub(f"{name}: {value}", text, count=1)
     why = f"{messages - before} turns since version {version}"
-    return [FileWrite(SPINE, text.encode(), why), *state.marks()]
+    return [FileWrite(SPINE_FILE, text.encode(), why), *state.marks()]
 
 
 def _spine_material(
     view: PassView, raw: str, facts: Mapping[str, Sequence[str]]
 ) -> str:
     """Return the question about the persona summary: its last text, facts, sessions."""
-    shown_text = partial(view.forgotten.shown, said=Spoken())
+    shown_text = partial(view.forgotten.shown, said=Utterance())
     earlier = {
-        name: _without_forgotten(view, _plain_lines(inside(raw, name) or ""))
+        name: _without_forgotten(view, _plain_lines(read_block(raw, name) or ""))
         for name in SECTIONS
     }
     sessions = [
         {
             name: allowed_value(keys[name], shown_text)
-            for name in ("one_liner", *LISTS)
+            for name in ("one_liner", *SUMMARY_LISTS)
             if keys.get(name)
         }
         for keys in view.summaries
@@ -291,8 +294,11 @@ class _SessionState:
 
     def __init__(self, view: PassView) -> None:
         self.view = view
-        self.before = view.read(STATE)
-        self.people, self.files = rows(self.before, "personas"), rows(self.before)
+        self.before = view.read(STATE_FILE)
+        self.people, self.files = (
+            read_state(self.before, "personas"),
+            read_state(self.before),
+        )
 
     def person(self, talk: SessionView) -> dict[str, Any]:
         """What is known of the talk's persona (`E9`)."""
@@ -303,8 +309,8 @@ class _SessionState:
             row |= {"lastInteraction": last}
             row |= (
                 {
-                    "lastUserMessage": cut(
-                        shown(said[-1], self.view.policy.talks), _LAST_MESSAGE
+                    "lastUserMessage": shorten(
+                        one_line(said[-1], self.view.policy.talks), _LAST_MESSAGE
                     )
                 }
                 if said
@@ -340,10 +346,13 @@ class _SessionState:
     def marks(self) -> list[Step]:
         """The file, where it changed; the talks that were told last."""
         kept = dict(list(self.files.items())[-self.view.policy.talks.kept :])
-        if (rows(self.before, "personas"), rows(self.before)) == (self.people, kept):
+        if (read_state(self.before, "personas"), read_state(self.before)) == (
+            self.people,
+            kept,
+        ):
             return []
         state = state_bytes(self.people, kept)
-        return [FileWrite(STATE, state, "what conversations were told")]
+        return [FileWrite(STATE_FILE, state, "what conversations were told")]
 
 
 def _block_edit(
@@ -357,7 +366,7 @@ def _block_edit(
     person wrote there.
     """
     stands = {name: talk.keys[name] for name in keys if talk.keys.get(name)}
-    if not state.ours(talk.stem, block, inside(talk.body, block), stands):
+    if not state.ours(talk.stem, block, read_block(talk.body, block), stands):
         return {}, None
     state.wrote(
         talk.stem, block, text, {name: value for name, value in keys.items() if value}
@@ -369,14 +378,17 @@ def _with_block(body: str, block: str, text: str) -> str:
     """`body` with the block as it should be: in its place, or before what comes behind
     it in a new file.
     """
-    if inside(body, block) is not None:
-        return between(body, block, text)
+    if read_block(body, block) is not None:
+        return replace_block(body, block, text)
     before = (block == "summary" and _ROLLING.search(body)) or _CONVERSATION.search(
         body
     )
     at = before.start() if before else 0
     return (
-        body[:at] + between(f"## {block.title()}\n\n", block, text) + "\n" + body[at:]
+        body[:at]
+        + replace_block(f"## {block.title()}\n\n", block, text)
+        + "\n"
+        + body[at:]
     )
 
 
@@ -393,7 +405,7 @@ def _due_sessions(view: PassView, now: datetime, what: str) -> list[SessionView]
 
 
 def _transcript(told: Iterable[tuple[Any, str]]) -> str:
-    return inert(" ".join(f"{who(turn)}: {said}" for turn, said in told))
+    return escape(" ".join(f"{speaker_name(turn)}: {said}" for turn, said in told))
 
 
 def _own_words_summary(
@@ -403,14 +415,14 @@ def _own_words_summary(
     from it (`E11`).
     """
     policy = view.policy.talks
-    told = telling(
+    told = key_sentences(
         some,
         policy,
         policy.line_chars + policy.items * policy.item_chars,
         policy.items + 1,
     )
-    best = [f"{who(turn)}: {said}" for turn, said in told] or [
-        shown(some[0].turn, policy)
+    best = [f"{speaker_name(turn)}: {said}" for turn, said in told] or [
+        one_line(some[0].turn, policy)
     ]
     keys = {filed.key for filed in talk.turns}
     facts = [
@@ -430,17 +442,23 @@ def _own_words_summary(
         "people": dict.fromkeys(people),
     }
     short = {
-        name: [inert(cut(item, policy.item_chars)) for item in items][: policy.items]
+        name: [escape(shorten(item, policy.item_chars)) for item in items][
+            : policy.items
+        ]
         for name, items in lists.items()
     }
-    return {"one_liner": inert(cut(best[0], policy.line_chars)), "tone": "", **short}
+    return {
+        "one_liner": escape(shorten(best[0], policy.line_chars)),
+        "tone": "",
+        **short,
+    }
 
 
 def _is_self(line: str, talk: SessionView) -> bool:
     """Whether a line about somebody names the persona itself, or the owner (`E11`)."""
     name = line.partition(",")[0]
     return is_owner(name) or (
-        talk.persona is not None and key(name) == key(talk.persona)
+        talk.persona is not None and name_key(name) == name_key(talk.persona)
     )
 
 
@@ -477,7 +495,7 @@ def _episode(
 
 
 def _spine_facts(
-    view: PassView, policy: TalkPolicy, now: datetime
+    view: PassView, policy: SessionPolicy, now: datetime
 ) -> dict[str, list[Fact]]:
     """The weightiest memories of each part of the spine; nothing that is a persona's
     own (`E14`), or long past.
@@ -487,12 +505,12 @@ def _spine_facts(
     heard = [
         one
         for one in view.active()
-        if one.fact.persona is None and one.fact.origin not in MADE
+        if one.fact.persona is None and one.fact.origin not in DERIVED_ORIGINS
     ]
 
     def weight(one: MemoryState) -> float:
         again = len(one.fact.also) + one.usage.confirmations
-        return mentioned(one.fact.importance, again, view.policy.ladder)
+        return after_mentions(one.fact.importance, again, view.policy.ladder)
 
     for fact in (
         one.fact
@@ -525,24 +543,25 @@ def _plain_lines(text: str) -> list[str]:
 
 def _without_forgotten(view: PassView, lines: Iterable[str]) -> list[str]:
     """The lines without what was forgotten."""
-    return [kept for line in lines if (kept := view.forgotten.shown(line, Spoken()))]
+    return [kept for line in lines if (kept := view.forgotten.shown(line, Utterance()))]
 
 
 def _task(fact: Fact) -> str:
     """An open promise as a task of Obsidian's; a tick is a person's word that it was
     kept (`E16`).
     """
-    return f"- [ ] {inert(cut(_plain(fact), 120))} [[{fact.path.rpartition('/')[2].removesuffix('.md')}]]"
+    return f"- [ ] {escape(shorten(_plain(fact), 120))} [[{fact.path.rpartition('/')[2].removesuffix('.md')}]]"
 
 
 def _is_listed(item: str, texts: Iterable[str]) -> bool:
-    return any(inert(cut(text, len(item))) == item for text in texts)
+    return any(escape(shorten(text, len(item))) == item for text in texts)
 
 
 def _blank_spine() -> str:
     head = "---\nkind: spine\nversion: 0\nmessages: 0\nupdated: never\n---\n# Persona summary\n"
     return head + "".join(
-        f"\n## {title}\n\n" + between("", name, "") for name, title in SECTIONS.items()
+        f"\n## {title}\n\n" + replace_block("", name, "")
+        for name, title in SECTIONS.items()
     )
 
 

@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import BlockEdit, Change, Edge, Edit, Fact, Move, Stored, Usage
+from engram.core.records import (
+    BlockEdit,
+    Change,
+    Edge,
+    Edit,
+    Fact,
+    Move,
+    Usage,
+    VectorStorage,
+)
 
 if TYPE_CHECKING:
     from engram.core.actions import Proposal
@@ -115,7 +124,7 @@ Answer = Mapping[str, Any]
 class VectorPrecision:
     """Change the precision and tier of vectors, by the id of the memory."""
 
-    stored: Mapping[str, Stored]
+    stored: Mapping[str, VectorStorage]
     why: str
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.policy import PortraitPolicy
+    from engram.core.policy import ProfilePolicy
     from engram.core.records import Entity
     from engram.maintenance.passes import MemoryState, PassView, Step
 
@@ -146,7 +146,7 @@ def _existing(view: PassView) -> dict[str, dict[str, tuple[str, str]]]:
 
 
 def _stretches(
-    memories: Sequence[MemoryState], policy: PortraitPolicy
+    memories: Sequence[MemoryState], policy: ProfilePolicy
 ) -> list[list[MemoryState]]:
     """The memories from one long silence to the next."""
     dated = sorted(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from engram.core import todos
 from engram.core.categories import PLAIN, category_of
-from engram.core.markdown import inside
+from engram.core.markdown import read_block
 from engram.core.records import Edit
-from engram.core.sessions import SPINE
+from engram.core.sessions import SPINE_FILE
 from engram.maintenance.passes.generated_text import link_name
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ def ticked(view: PassView, now: datetime) -> list[Step]:
     """A promise whose box somebody ticked in the spine is kept: that is a person's
     word.
     """
-    page = inside(view.read(SPINE).decode(errors="replace"), "open_loops") or ""
+    page = (
+        read_block(view.read(SPINE_FILE).decode(errors="replace"), "open_loops") or ""
+    )
     names = {found[1].strip() for found in _TICKED.finditer(page)}
     return [
         _settled(one.fact, todos.FULFILLED, now, "you ticked it", view)
@@ -66,7 +68,9 @@ def promises(view: PassView, now: datetime) -> list[Step]:
         open_then = [
             fact for fact in known if _was_open(fact, filed) and fact.id not in found
         ]
-        kept = todos.kept(filed.turn.text, open_then, view.policy.todos.overlap)
+        kept = todos.fulfilled_promise(
+            filed.turn.text, open_then, view.policy.todos.overlap
+        )
         if kept and todos.is_open(kept):
             why = f"kept, as said in {filed.key}"
             found[kept.id] = _settled(kept, todos.FULFILLED, when, why, view)
@@ -129,7 +133,7 @@ def _habitual(fact: Fact, filed: FiledTurn, view: PassView) -> bool:
     near = fact.created and abs(filed.turn.occurred_at - fact.created) <= timedelta(
         hours=policy.recurring_hours
     )
-    return bool(near) and todos.recurs(filed.turn.text, fact, policy.overlap)
+    return bool(near) and todos.is_repeated(filed.turn.text, fact, policy.overlap)
 
 
 def _settled(fact: Fact, tag: str, when: datetime, why: str, view: PassView) -> Edit:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from engram.core.records import Stored
+    from engram.core.records import VectorStorage
     from engram.maintenance.passes import MemoryState, PassView, Step
 
 
@@ -25,10 +25,10 @@ def tier(view: PassView, now: datetime) -> list[Step]:
     """What has rested for long and is worth little turns cold, and hot again when it is
     worth much (`C29`).
     """
-    found: dict[str, Stored] = {}
+    found: dict[str, VectorStorage] = {}
     for one, stored in _with_vectors(view):
-        inputs = decay.inputs(one.fact, one.usage, now, view.policy)
-        if turn := lifecycle.tiered(
+        inputs = decay.heat_inputs(one.fact, one.usage, now, view.policy)
+        if turn := lifecycle.tier_move(
             one.fact, one.usage, stored.tier, inputs, now, view.policy
         ):
             found[one.fact.id] = replace(stored, tier=turn[0])
@@ -39,9 +39,9 @@ def precision(view: PassView, now: datetime) -> list[Step]:
     """Each vector has the bits that retention leaves its memory, and 8 at most if it is
     cold (rows C29, D12).
     """
-    found: dict[str, Stored] = {}
+    found: dict[str, VectorStorage] = {}
     for one, stored in _with_vectors(view):
-        bits = lifecycle.precision(
+        bits = lifecycle.vector_bits(
             view.vitals(one, now).retention, stored.tier, view.policy
         )
         if bits != stored.bits:
@@ -49,7 +49,7 @@ def precision(view: PassView, now: datetime) -> list[Step]:
     return _kept(found, Counter(f"in {stored.bits} bits" for stored in found.values()))
 
 
-def _with_vectors(view: PassView) -> Iterator[tuple[MemoryState, Stored]]:
+def _with_vectors(view: PassView) -> Iterator[tuple[MemoryState, VectorStorage]]:
     return (
         (view.memories[name], stored)
         for name, stored in view.stored.items()
@@ -57,7 +57,7 @@ def _with_vectors(view: PassView) -> Iterator[tuple[MemoryState, Stored]]:
     )
 
 
-def _kept(found: Mapping[str, Stored], counts: Mapping[str, int]) -> list[Step]:
+def _kept(found: Mapping[str, VectorStorage], counts: Mapping[str, int]) -> list[Step]:
     return (
         [
             VectorPrecision(

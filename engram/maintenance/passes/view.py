@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engram.core import decay, dedup, lifecycle
-from engram.core.forgetting import Forgotten
-from engram.core.records import Edge, Entity, Fact, Page, Stored, Usage
+from engram.core.forgetting import TombstoneSet
+from engram.core.records import Edge, Entity, Fact, Page, Usage, VectorStorage
 from engram.maintenance.passes.steps import Answer, Step
 from engram.maintenance.passes.term_counts import TermCache, TermCounts
 
@@ -59,7 +59,7 @@ class MemoryState:
         Notes that a person edited, confirmed, brought back, pinned or wrote with engram
         are not (laws 1 and 6).
         """
-        return self.kept == FOREIGN and not dedup.is_held(self.fact)
+        return self.kept == FOREIGN and not dedup.is_user_backed(self.fact)
 
 
 class VaultReader:
@@ -129,7 +129,7 @@ class ViewUpdate:
     entities: dict[str, Entity | None] = field(default_factory=dict)
     files: dict[str, bytes | None] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
-    stored: dict[str, Stored] = field(default_factory=dict)
+    stored: dict[str, VectorStorage] = field(default_factory=dict)
     created_by_pass: Counter[str] = field(default_factory=Counter)
     ended_by_status: Counter[str] = field(default_factory=Counter)
 
@@ -164,9 +164,9 @@ class PassView:
     edges: Sequence[Edge] = ()
     logs: Sequence[str] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
-    stored: Mapping[str, Stored] = field(default_factory=dict)
+    stored: Mapping[str, VectorStorage] = field(default_factory=dict)
     tombstones: Collection[str] = ()
-    forgotten: Forgotten = field(default_factory=Forgotten)
+    forgotten: TombstoneSet = field(default_factory=TombstoneSet)
     closed: Mapping[str, Collection[str]] = field(default_factory=dict)
     approved: Collection[str] | None = None
     feedback: Mapping[str, float] = field(default_factory=dict)
