@@ -216,6 +216,7 @@ class Memory:
             self.note_writer,
             self.usage_tracker,
             entity_writer,
+            self.reconciler.comparison.neighbours,
             self.clock,
             FreezeGuard(self.clock_guard, self.commits, self.health),
             self.commits.git,

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import ModelQuestion, Pass
     from engram.maintenance.schedule import Cadence
     from engram.pipeline.entities import EntityWriter
+    from engram.pipeline.neighbours import NeighbourSearch
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
     from engram.vault.git import Git
@@ -75,6 +76,7 @@ class Maintenance:
         note_writer: NoteWriter,
         usage_tracker: UsageTracker,
         entity_writer: EntityWriter,
+        neighbours: NeighbourSearch,
         clock: Callable[[], datetime],
         freeze: FreezeGuard,
         git: Git | None = None,
@@ -87,7 +89,7 @@ class Maintenance:
         self.edges = entity_writer.edges
         self.clock = clock
         self.freeze = freeze
-        self.snapshot = Snapshot(note_writer, usage_tracker, entity_writer)
+        self.snapshot = Snapshot(note_writer, usage_tracker, entity_writer, neighbours)
         self.drafts = NoteDrafts(note_writer)
         self.holds = Holds(self.vault, settings.zone, ask=settings.holds == "ask")
         self.history_bytes = settings.policy.consolidation.history_bytes

@@ -12,7 +12,7 @@ from engram.errors import EngramError, NotFoundError
 from engram.index.conversations import SessionReader
 from engram.llm.answers import AnswerCache
 from engram.maintenance.passes import FOREIGN, MemoryState, PassView, VaultReader
-from engram.pipeline.neighbours import NeighbourCache, NeighbourSearch
+from engram.pipeline.neighbours import NeighbourCache
 from engram.vault import disk as vault_disk
 from engram.vault import frontmatter
 from engram.vault.blocks import page_from
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engram.core.records import Entity, Fact, Page
     from engram.maintenance.schedule import Cadence
     from engram.pipeline.entities import EntityWriter
+    from engram.pipeline.neighbours import NeighbourSearch
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
 
@@ -48,12 +49,11 @@ class Snapshot(VaultReader):
         note_writer: NoteWriter,
         usage_tracker: UsageTracker,
         entity_writer: EntityWriter,
+        neighbours: NeighbourSearch,
     ) -> None:
         super().__init__()
         self.note_writer = note_writer
-        self.neighbour_cache = NeighbourCache(
-            NeighbourSearch(note_writer.index, note_writer.settings)
-        )
+        self.neighbour_cache = NeighbourCache(neighbours)
         self.vault, self.index, self.settings = (
             note_writer.vault,
             note_writer.index,

@@ -91,20 +91,21 @@ class BoxWriter:
         left out. Raises StorageError, and nothing has happened, where the decision
         cannot be written down.
         """
-        known, closed = set(self._known[session, persona]), []
-        before = next(
-            (held for held in self._open() if _thread(held) == (session, persona)), None
-        )
-        box = before.box if before else None
+        thread = (session, persona)
+        known = set(self._known[thread])
+        before = next((held for held in self._open() if _thread(held) == thread), None)
+        first = box = before.box if before else None
+        closed: list[Box] = []
         for memories, said in stretches:
             fresh = [memory for memory in memories if memory.id not in known]
             known.update(memory.id for memory in fresh)
-            new = boxes.box_of_batch(
-                session, persona, fresh, boxes.topics(fresh, people, self.policy), said
-            )
+            topics = boxes.topics(fresh, people, self.policy)
+            new = boxes.box_of_batch(session, persona, fresh, topics, said)
             box, sealed = boxes.add_batch(box, new, self.policy)
-            closed += [sealed] if sealed else []
-        if closed or box != (before.box if before else None):
+            if sealed:
+                closed.append(sealed)
+
+        if closed or box != first:
             rest = [held for held in self._held if held is not before]
             self._decide(
                 rest,

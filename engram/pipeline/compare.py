@@ -65,7 +65,7 @@ class Comparison:
         self.ref_of = ref_of
         self._judged = judged
         self._apart: set[frozenset[str]] | None = None
-        self.beside = NeighbourSearch(index, settings)
+        self.neighbours = NeighbourSearch(index, settings)
 
     def learn(
         self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]
@@ -77,7 +77,7 @@ class Comparison:
         model that is away, or whose numbers decide nothing yet, changes nothing (`A6`).
         """
         meaning = self.index.semantic
-        if meaning is None or not self.beside.measures:
+        if meaning is None or not self.neighbours.measures:
             return
         if fresh := [
             text for text in dict.fromkeys(texts) if meaning.vector(text) is None
@@ -103,7 +103,10 @@ class Comparison:
         # what contradicts is no repetition
         similarities = [one.similarity for one in active if not one.conflict]
         gain = core_importance.surprise(
-            similarities, policy.ladder, policy.similarity, novelty=self.beside.measures
+            similarities,
+            policy.ladder,
+            policy.similarity,
+            novelty=self.neighbours.measures,
         ).gain
         return Compared(
             verdict,
@@ -152,7 +155,7 @@ class Comparison:
         (`E5`).
         """
         slotted = self._slot(fact)
-        near = self.beside.near(fact, when, STATUSES, plan)
+        near = self.neighbours.near(fact, when, STATUSES, plan)
         return tuple(
             replace(one, same_slot=bool(slotted) and slotted == self._slot(one.fact))
             for one in near

@@ -108,22 +108,18 @@ class Forgetting:
         the removal of its note and the log row looks like a deletion (`X8`).
         """
         dropped = self._dropped()
-        finished = [
-            one for one in deleted if one.status == "review" and one.id in dropped
-        ]
-        others = [one for one in deleted if one not in finished]
-        statements = [one for one in others if not is_question(one)]
-        self.entomb(statements, now, DELETED, only="turns")
+        finished, others = list[Fact](), list[Fact]()
+        for fact in deleted:
+            cut_short = fact.status == "review" and fact.id in dropped
+            (finished if cut_short else others).append(fact)
 
-        rows = [deed(now, "forget", one.id, DELETED) for one in others]
-        rows += [
-            deed(now, "drop", one.id, DROPPED) | {"by": "user"}
-            for one in finished
-            if not any(
-                tombstone_row.get("action") == "drop"
-                for tombstone_row in self.vault.actions_of(one.id)
-            )
-        ]
+        statements = [fact for fact in others if not is_question(fact)]
+        self.entomb(statements, now, DELETED, only="turns")
+        rows = [deed(now, "forget", fact.id, DELETED) for fact in others]
+        for fact in finished:
+            logged = {row.get("action") for row in self.vault.actions_of(fact.id)}
+            if "drop" not in logged:
+                rows.append(deed(now, "drop", fact.id, DROPPED) | {"by": "user"})
         self.note_writer.explain(rows)
 
     def _dropped(self) -> set[str]:
@@ -271,47 +267,55 @@ class Forgetting:
         }
 
     def _of_fact(self, fact: Fact) -> Iterator[dict[str, object]]:
-        """A tombstone for the statement, and one for each turn behind it in which no
-        sentence says it by its words.
+        """The tombstones of a fact: one for the statement, more for turns behind it.
 
-        There the sentence that the fact was read in is hidden, or the whole turn where
-        nobody knows which that was.
+        A turn needs none where a sentence of it states the fact by its words: the first
+        tombstone hides that.
         """
-        known = fingerprints(fact.text)
-        named = {"hash": content_hash(fact.text), "memory": fact.id}
+        named: dict[str, object] = {
+            "hash": content_hash(fact.text),
+            "memory": fact.id,
+        }
         yield {**named, **tombstone_row(fact.text)}
-        units = self.index.units([key for key in (fact.source, *fact.also) if key])
-        for key in filter(None, (fact.source, *fact.also)):
+
+        statements = fingerprints(fact.text)
+        keys = [key for key in (fact.source, *fact.also) if key]
+        units = self.index.units(keys)
+        for key in keys:
             unit = units.get(key)
             if not isinstance(unit, FiledTurn):
                 yield {**named, "turn": key}
                 continue
+
             text = unit.turn.text
             plain = [text[start:end] for start, end in sentences(text)]
-            if any(restates(one, sentence) for sentence in plain for one in known):
-                continue
-            quotes = [
-                str(one["quote"])
-                for one in self.vault.actions_of(fact.id)
-                if one.get("quote")
-            ]
-            read = [
-                one
-                for one in plain
-                if any(quote in one or one in quote for quote in quotes)
-            ]
-            if read and len(read) < len(plain):
-                more = [
-                    one.row() for sentence in read for one in fingerprints(sentence)
-                ]
-                yield {
-                    **named,
-                    "in": key,
-                    "cut": [content_hash(one) for one in read],
-                    "says": more,
-                }
-            else:
-                yield {**named, "turn": key}
+            stated = any(
+                restates(one, sentence) for sentence in plain for one in statements
+            )
+            if not stated:
+                yield named | self._of_evidence(fact, key, plain)
+
+    def _of_evidence(
+        self, fact: Fact, key: str, plain: Sequence[str]
+    ) -> dict[str, object]:
+        """What to hide of a turn that a fact was read in, as keys of a tombstone.
+
+        That are the sentences that the action log quotes, or the whole turn where none
+        or all of `plain`, its sentences, are quoted.
+        """
+        rows = self.vault.actions_of(fact.id)
+        quotes = [str(one["quote"]) for one in rows if one.get("quote")]
+        read = [
+            sentence
+            for sentence in plain
+            if any(quote in sentence or sentence in quote for quote in quotes)
+        ]
+        if not read or len(read) == len(plain):
+            return {"turn": key}
+
+        hashes = [content_hash(sentence) for sentence in read]
+        says = [one.row() for sentence in read for one in fingerprints(sentence)]
+        return {"in": key, "cut": hashes, "says": says}
 
     def _write(self, rows: Sequence[Mapping[str, object]]) -> None:
         self.index.tombstones.add(rows)

@@ -1,5 +1,6 @@
-"""What lies near a memory: found by words or vectors, compared on the nominal scale
-(rows A7, D3).
+"""The neighbours of a fact: found by words or vectors, compared on the nominal scale.
+
+(Rows A7, D3.)
 
 The candidates are those that share words or meaning with it, so the cost is that of one
 search, however large the vault is.
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from engram.pipeline.plan import WritePlan
 
 STATEMENTS = 4096
-"""Statements that are kept taken apart."""
+"""Parsed statements that are cached."""
 KEPT = 1024
-"""Memories of which it is kept what is near to them, the latest searched for."""
+"""Memories whose neighbours are cached, the latest searched for."""
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -39,11 +40,11 @@ class NeighbourSearch:
     def __init__(self, index: Index, settings: Settings) -> None:
         self.index = index
         self.settings = settings
-        self._statement = lru_cache(STATEMENTS)(self._taken_apart)
+        self._statement = lru_cache(STATEMENTS)(self._parsed)
 
     @property
     def measures(self) -> bool:
-        """Whether nearness tells what is new, which words alone do not."""
+        """Whether similarity tells what is new: by calibrated vectors, not by words."""
         return self.index.semantic is not None and self.index.semantic.scale.calibrated
 
     def near(
@@ -53,18 +54,18 @@ class NeighbourSearch:
         statuses: Collection[str],
         plan: WritePlan | None = None,
     ) -> list[Neighbour]:
-        """The facts that share words or meaning with `fact` and whose persona sees it,
-        nearest first.
+        """The facts of these statuses near `fact` that its persona sees, nearest first.
 
-        With a `plan` its new facts count too, all as they will stand.
+        With a `plan` its new facts count too, and known facts as it leaves them.
         """
         where = SearchFilter(("fact",), statuses, fact.persona or "")
         own, cosines = self._statement(fact.text), self._cosines(fact, where)
-        beside = self._candidates(fact, when, where, cosines)
+        candidates = self._candidates(fact, when, where, cosines)
         if plan:
-            beside = [*map(plan.seen, beside), *plan.new]
+            candidates = [*map(plan.seen, candidates), *plan.new]
+
         found: list[Neighbour] = []
-        for known in beside:
+        for known in candidates:
             words = similarity.compared(own, self._statement(known.text))
             apart = words.apart or _another_time(fact, known)
             nearness = max(words.similarity, cosines.get(known.id, 0.0))
@@ -73,8 +74,8 @@ class NeighbourSearch:
             )
         return sorted(found, key=_nearest)
 
-    def _taken_apart(self, text: str) -> ParsedStatement:
-        # the index may have another one by now
+    def _parsed(self, text: str) -> ParsedStatement:
+        # A rebuilt index has another stemmer, so it is looked up each time.
         return similarity.statement(text, self.index.lexical.stems)
 
     def _candidates(
@@ -84,9 +85,11 @@ class NeighbourSearch:
         where: SearchFilter,
         cosines: Mapping[str, float],
     ) -> list[Fact]:
-        # what says the same says it in its own words
-        said = replace(ranking.parse_question(fact.text, when), akin={})
-        found = self.index.lexical.search(said, where, self.settings.policy.ladder.pool)
+        # A statement of the same has the same words, so no synonyms are searched.
+        question = replace(ranking.parse_question(fact.text, when), akin={})
+        found = self.index.lexical.search(
+            question, where, self.settings.policy.ladder.pool
+        )
         units = self.index.units(
             list(dict.fromkeys([*(hit.key for hit in found.hits), *cosines]))
         )
@@ -97,8 +100,9 @@ class NeighbourSearch:
         ]
 
     def _cosines(self, fact: Fact, where: SearchFilter) -> dict[str, float]:
-        """What vectors say, on the nominal scale; nothing where the model is not
-        calibrated or knows the text not.
+        """Similarities by vectors, on the nominal scale, by the ids of facts.
+
+        Empty where the model is not calibrated or has no vector of the text.
         """
         meaning = self.index.semantic
         vector = (
@@ -112,59 +116,63 @@ class NeighbourSearch:
 
 
 class NeighbourCache:
-    """What lies near each memory, searched for once and kept as long as the process
-    lives (rows A21, A28).
+    """The neighbours of each active memory, searched for once (rows A21, A28).
 
-    What is new or says something else is searched for, and from then on is near to what
-    it was found near to; so a night in which nothing is new costs no search. Belongs to
-    the one writer.
+    They are kept as long as the process lives. A memory that is new, or says something
+    else, is searched for, and is entered as a neighbour of what it was found near; so a
+    night in which nothing is new costs no search. Belongs to the one writer.
     """
 
-    def __init__(self, beside: NeighbourSearch) -> None:
-        self.beside = beside
-        self._said: set[int] = set()
-        self._measured: object = None
+    def __init__(self, search: NeighbourSearch) -> None:
+        self.search = search
+        self._statements: set[int] = set()
+        self._scale: object = None
         self._near: dict[str, tuple[Fact, list[Neighbour]]] = {}
 
     def near(self, fact: Fact) -> list[Neighbour]:
-        """The active facts near to one, nearest first; times in its words are those of
-        when it was told.
+        """The active facts near a fact, nearest first.
+
+        Words for time in it mean what they meant when it was said.
         """
         if fact.id not in self._near:
-            self._near[fact.id] = (
-                fact,
-                self.beside.near(fact, fact.created or LONG_AGO, ("active",)),
-            )
+            said_at = fact.created or LONG_AGO
+            self._near[fact.id] = fact, self.search.near(fact, said_at, ("active",))
         return self._near[fact.id][1]
 
     def follow(self, facts: Iterable[Fact]) -> None:
-        """Take in what the vault says now; `facts` are all that are in it."""
-        said = {_said(fact): fact for fact in facts if fact.status == "active"}
-        new = [fact for key, fact in said.items() if key not in self._said]
-        _, measured = self.beside.index.mark
-        kept = (
-            list(self._near.values())[-KEPT:]
-            if measured == self._measured and len(new) <= len(self._near)
-            else []
-        )
-        self._said, self._measured = set(said), measured
+        """Bring the cache up to date; `facts` are all facts of the vault.
+
+        It begins anew where the scale of the similarities changed, or where more is new
+        than is cached.
+        """
+        active = {_identity(fact): fact for fact in facts if fact.status == "active"}
+        new = [fact for name, fact in active.items() if name not in self._statements]
+        _, scale = self.search.index.mark
+        usable = scale == self._scale and len(new) <= len(self._near)
+
+        cached = list(self._near.values())[-KEPT:] if usable else []
+        self._statements, self._scale = set(active), scale
         self._near = {
-            fact.id: (fact, [near for near in some if _said(near.fact) in said])
-            for fact, some in kept
-            if _said(fact) in said
+            fact.id: (fact, [near for near in some if _identity(near.fact) in active])
+            for fact, some in cached
+            if _identity(fact) in active
         }
-        for fact in new if kept else ():
-            for near in self.near(fact):
-                other, some = self._near.get(near.fact.id, (fact, []))
-                if other.persona == fact.persona and all(
-                    one.fact.id != fact.id for one in some
-                ):
-                    some.append(replace(near, fact=fact))
-                    some.sort(key=_nearest)
+        if cached:
+            for fact in new:
+                self._enter(fact)
+
+    def _enter(self, fact: Fact) -> None:
+        """Search the neighbours of a new fact, and enter it as a neighbour of theirs."""
+        for near in self.near(fact):
+            other, neighbours = self._near.get(near.fact.id, (fact, []))
+            known = any(one.fact.id == fact.id for one in neighbours)
+            if other.persona == fact.persona and not known:
+                neighbours.append(replace(near, fact=fact))
+                neighbours.sort(key=_nearest)
 
 
-def _said(fact: Fact) -> int:
-    """What tells a statement from all others and from what the same note said before."""
+def _identity(fact: Fact) -> int:
+    """A hash of the statement: a note that says something else has another one."""
     return hash((fact.id, fact.text, fact.persona, fact.valid_from))
 
 
@@ -173,6 +181,6 @@ def _nearest(one: Neighbour) -> tuple[float, str]:
 
 
 def _another_time(one: Fact, other: Fact) -> str:
-    """What happened twice is two events."""
+    """Why two facts with different times are two events; '' if they are not."""
     apart = one.valid_from and other.valid_from and one.valid_from != other.valid_from
     return "another time" if apart else ""

@@ -31,10 +31,10 @@ def around(keeping):
 
 def follow(one, keeping):
     """Follow the vault as it is; what was searched for on the way."""
-    before = len(one.beside.searched)
+    before = len(one.search.searched)
     facts = keeping.memory.index.catalog.facts()
     one.follow(facts)
-    return facts, one.beside.searched[before:]
+    return facts, one.search.searched[before:]
 
 
 def told(one, facts):

@@ -305,7 +305,7 @@ def test_the_nearest_come_first_and_five_are_compared(held):
     few = replace(
         held.settings.policy, ladder=replace(held.settings.policy.ladder, pool=3)
     )
-    held.reconciler.comparison.beside.settings = replace(held.settings, policy=few)
+    held.reconciler.comparison.neighbours.settings = replace(held.settings, policy=few)
     assert (
         len(weighed(held, "Anna painted her wooden boat blue in Oslo.").neighbours) == 3
     )
