@@ -1,6 +1,7 @@
-"""From a distilled batch to notes: compare with what is known, plan, write.
+"""From turns to notes: take in, distil, decide, write.
 
-In: an `Extraction` and the turns it came from. Out: notes, tombstones, edges, boxes,
-log rows. The new notes are written last, so that filing a batch again after a crash
-changes nothing. Start with `process.py` (the way of a batch), then `reconcile.py`.
+In: turns, and what an extractor found in a batch of them. Out: notes, tombstones,
+edges, boxes and rows of the action log. A batch can be filed again after a crash
+without changing anything. Start with `process.py` (the way of a batch), then
+`reconcile.py` (candidates to a plan), `decide.py` (the decision), `write.py`.
 """

@@ -19,7 +19,7 @@ from engram.core.text import slug
 from engram.errors import ConflictError, EngramError, StorageError
 from engram.vault import frontmatter as notes
 from engram.vault.facts import link
-from engram.vault.formats import between, plain_text, time_text, time_value, title
+from engram.vault.formats import plain_text, replace_block, time_text, time_value, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -104,7 +104,7 @@ def box_note(box: Box, stems: Sequence[str], trace: Trace, zone: tzinfo) -> byte
     }
     said = ", ".join(boxes.box_subjects(box)[:_TITLE_TOPICS])
     head = f"# {_heading(said)}\n\n{span(box.opened, box.last, zone)}\n\n"
-    return notes.emit(keys, between(head, "memories", _memories(stems)))
+    return notes.emit(keys, replace_block(head, "memories", _memories(stems)))
 
 
 def updated_box_note(raw: bytes, box: Box, stems: Sequence[str], trace: Trace) -> bytes:
@@ -123,7 +123,7 @@ def trace_note(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
         **_trace_keys(trace, zone, policy),
     }
     return notes.emit(
-        keys, between(f"# {_heading(trace.topic)}\n\n", "boxes", _boxes(trace))
+        keys, replace_block(f"# {_heading(trace.topic)}\n\n", "boxes", _boxes(trace))
     )
 
 
@@ -324,7 +324,9 @@ def _patched(
     patched = notes.edit(raw, keys)
     head = notes.read(patched, _LIMITS).body_line - 1
     body = patched.split(b"\n", head)[-1]
-    return patched.removesuffix(body) + between(body.decode(), block, lines).encode()
+    return (
+        patched.removesuffix(body) + replace_block(body.decode(), block, lines).encode()
+    )
 
 
 def _trace_keys(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> dict[str, object]:
