@@ -365,17 +365,18 @@ def test_work_that_fails_stands_in_the_faults_until_it_succeeds(begin, tmp_path)
     """A run that cannot be made is tried again, ever less often."""
     sim = begin()
     tried = []
-    tend = sim._memory.tend
+    maintenance_loop = sim._memory.maintenance_loop
+    tend = maintenance_loop.tend
 
-    def broken():
+    def broken(*, busy):
         tried.append(sim.now)
         raise ValueError("x")
 
-    sim._memory.tend = broken
+    maintenance_loop.tend = broken
     sim.advance(FRIDAY + timedelta(days=2))
     assert "consolidate" in sim.call("status")["faults"]
     assert 20 < len(tried) < 100
-    sim._memory.tend = tend
+    maintenance_loop.tend = tend
     sim.advance(FRIDAY + timedelta(days=3))
     assert sim.call("status")["faults"] == {}
 
