@@ -300,10 +300,12 @@ def serving(settings: Settings, home: Path, notes: int, size: str) -> Iterator[R
     """
     writer = material.Writer(3)
     questions = [writer.question() for _ in range(QUERIES)]
-    twin = home.with_name("twin")
+    # a second process is refused on the same folder, so it gets a copy of the vault
+    twin, twin_vault = home.with_name("twin"), home.with_name("twin-vault")
     shutil.copytree(home, twin)
+    shutil.copytree(settings.vault, twin_vault)
     with daemon(settings, home) as (path, process):
-        with in_process(material.settings(settings.vault, twin)) as memory:
+        with in_process(material.settings(twin_vault, twin)) as memory:
             pairs = [
                 (
                     seconds_of(

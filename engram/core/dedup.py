@@ -158,6 +158,12 @@ def check(
     return Verdict("create", "new")
 
 
+def _is_near(neighbour: Neighbour, cuts: SimilarityPolicy) -> bool:
+    """Whether a neighbour is near enough to be judged; less is enough in one slot."""
+    least = cuts.link if neighbour.same_slot else cuts.grey
+    return neighbour.similarity >= least
+
+
 def compare(
     neighbours: Sequence[Neighbour],
     cuts: SimilarityPolicy,
@@ -186,11 +192,7 @@ def compare(
         return Verdict(
             "reinforce", f"says the same ({same.similarity:.2f})", same.fact.id, (same,)
         )
-    grey = tuple(
-        one
-        for one in active
-        if one.similarity >= (cuts.link if one.same_slot else cuts.grey)
-    )
+    grey = tuple(one for one in active if _is_near(one, cuts))
     if grey and model:
         return Verdict(
             "judge",

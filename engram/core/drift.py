@@ -94,31 +94,37 @@ def check_claim(
     if claim.kind == "path":
         return _path(claim.name, roots, disk)
     if claim.kind == "function":
-        held = [disk(path) for path in _places(claim.where, roots)]
-        texts = [raw for raw in held if raw]
-        gone = texts and not any(
-            re.search(rf"\b{re.escape(claim.name)}\b".encode(), raw) for raw in texts
-        )
-        return (
-            DriftFinding(
-                "warning", "MISSING_FUNCTION", f"{claim.where} has no {claim.name}"
-            )
-            if gone
-            else None
-        )
+        return _function(claim, roots, disk)
     if claim.kind == "command":
         return _command(claim, roots, disk)
+    return _dependency(claim, roots, disk)
+
+
+def _function(
+    claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
+) -> DriftFinding | None:
+    """Report a function that none of the files it should be in mentions."""
+    contents = [disk(path) for path in _places(claim.where, roots)]
+    texts = [raw for raw in contents if raw]
+    name = re.compile(rf"\b{re.escape(claim.name)}\b".encode())
+    if not texts or any(name.search(raw) for raw in texts):
+        return None
+    what = f"{claim.where} has no {claim.name}"
+    return DriftFinding("warning", "MISSING_FUNCTION", what)
+
+
+def _dependency(
+    claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
+) -> DriftFinding | None:
+    """Report a dependency that no manifest below the roots names."""
     manifests = [
         raw for root in roots for name in _MANIFESTS if (raw := disk(f"{root}/{name}"))
     ]
-    gone = manifests and not any(
-        claim.name.casefold().encode() in raw.lower() for raw in manifests
-    )
-    return (
-        DriftFinding("warning", "MISSING_DEPENDENCY", f"no manifest names {claim.name}")
-        if gone
-        else None
-    )
+    wanted = claim.name.casefold().encode()
+    if not manifests or any(wanted in raw.lower() for raw in manifests):
+        return None
+    what = f"no manifest names {claim.name}"
+    return DriftFinding("warning", "MISSING_DEPENDENCY", what)
 
 
 def score(findings: Sequence[DriftFinding]) -> int:

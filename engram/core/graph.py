@@ -208,10 +208,8 @@ def update_relations(
             again = reinforce(edge, now, policy)
             return () if again == edge else (again,)
     rivals = list(edges) if single else same
-    if any(
-        _holds(edge, now) and edge.reinforced and edge.reinforced > now
-        for edge in rivals
-    ):
+    holding = [edge for edge in rivals if _holds(edge, now)]
+    if any(edge.reinforced and edge.reinforced > now for edge in holding):
         return ()
     later = [
         edge.valid_from for edge in rivals if edge.valid_from and edge.valid_from > now
@@ -220,9 +218,7 @@ def update_relations(
         seen, reinforced=now, valid_from=now, valid_until=min(later, default=None)
     )
     closed = [
-        replace(edge, valid_until=now)
-        for edge in rivals
-        if _holds(edge, now) and edge.valid_until != now
+        replace(edge, valid_until=now) for edge in holding if edge.valid_until != now
     ]
     return (*closed, opened)
 

@@ -33,7 +33,7 @@ from engram.core.language.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from engram.core.policy import RecallPolicy
@@ -258,34 +258,44 @@ def parse_question(
     ]
     small = frozenset() if carrying else RELATING.intersection(found)
     whole = not carrying and not small and len(set(found)) >= PHRASE
-    names = {
-        word
-        for name in _NAME.findall(text)
-        if known(name)
-        for word in content(words(name), code)
-    } | given
+    names = _known_names(text, code, known) | given
     role = _about_role(folded, found)
     return Question(
         text=text,
         words=tuple(carrying or [word for word in found if word in small] or found),
         language=code,
-        faint=frozenset(
-            word
-            for word in carrying
-            if (word in _FAINT or word in timed) and word not in given
-        ),
+        faint=frozenset(carrying).intersection(_FAINT | timed) - given,
         wants_time=not _WHEN.isdisjoint(found) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
         about_role=role,
         about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
-        akin={word: synonyms(word) for word in carrying if word not in names}
-        if code in {"", "en"}
-        else {},
+        akin=_akin(carrying, names, code),
         names=given,
         small=frozenset(found) if whole else small,
         whole=whole,
     )
+
+
+def _known_names(
+    text: str, language_code: str, known: Callable[[str], object]
+) -> set[str]:
+    """Return the words of the names in `text` that somebody `known` has."""
+    return {
+        word
+        for name in _NAME.findall(text)
+        if known(name)
+        for word in content(words(name), language_code)
+    }
+
+
+def _akin(
+    carrying: Iterable[str], names: Collection[str], language_code: str
+) -> dict[str, tuple[str, ...]]:
+    """Return the synonyms of each word that is no name; they are English."""
+    if language_code not in {"", "en"}:
+        return {}
+    return {word: synonyms(word) for word in carrying if word not in names}
 
 
 def _about_role(folded: str, found: Sequence[str]) -> str:

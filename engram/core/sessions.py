@@ -294,6 +294,19 @@ def shorten(text: str, chars: int) -> str:
 # -- without a model -------------------------------------------------------------------
 
 
+def _stating_sentences(turn: Turn, policy: SessionPolicy) -> list[str]:
+    """Return the sentences of a turn that state something, instructions left out."""
+    if turn.role not in {"user", "assistant"}:
+        return []
+    text = one_line(turn, policy)
+    found = [text[start:end].strip() for start, end in sentences(text)]
+    return [
+        sentence
+        for sentence in found
+        if sentence and not sentence.endswith(("?", "？")) and not instruction(sentence)
+    ]
+
+
 def key_sentences(
     turns: Sequence[FiledTurn], policy: SessionPolicy, chars: int, most: int
 ) -> list[tuple[Turn, str]]:
@@ -305,13 +318,9 @@ def key_sentences(
     reads like an instruction and what says nothing are left out.
     """
     found = [
-        (filed.turn, said)
+        (filed.turn, sentence)
         for filed in turns
-        if filed.turn.role in {"user", "assistant"}
-        for text in [one_line(filed.turn, policy)]
-        for start, end in sentences(text)
-        for said in [text[start:end].strip()]
-        if said and not said.endswith(("?", "？")) and not instruction(said)
+        for sentence in _stating_sentences(filed.turn, policy)
     ]
     terms = [_terms(said) for _, said in found]
     counts = Counter(term for each in terms for term in set(each))

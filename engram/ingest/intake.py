@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.errors import Health
     from engram.index.search import Index
-    from engram.vault.journal import Journal
+    from engram.vault.journal import Journal, UnfiledTurns
 
 SESSION = "main"
 TURN_KEYS = frozenset(
@@ -451,12 +451,22 @@ class Intake:
     # -- the backlog, durably ----------------------------------------------------------
 
     def recover(self, now: datetime) -> list[str]:
-        """Take up what the journal holds from before; the problems found in it, in
-        words (X20).
-        """
+        """Queue what the journal holds from before; return its problems (X20)."""
         left = self.journal.replay()
+        self._queue_recovered(left, now)
         done: Future[None] = Future()
         done.set_result(None)
+        with self._lock:
+            for _, filed in left.turns:
+                self._hold(filed, done)
+        filed_before = {seq for park in left.parked if park.filed for seq in park.seqs}
+        self.index.add_turns(
+            [filed for seq, filed in left.turns if seq not in filed_before]
+        )
+        return [problem.message for problem in left.problems]
+
+    def _queue_recovered(self, left: UnfiledTurns, now: datetime) -> None:
+        """Queue free turns and parked batches, and remember dead ones."""
         held = {
             seq: WaitingTurn(seq, filed, "none", now, left_over=True)
             for seq, filed in left.turns
@@ -483,14 +493,6 @@ class Intake:
                 "dead",
                 reason=letter.reason,
             )
-        with self._lock:
-            for _, filed in left.turns:
-                self._hold(filed, done)
-        filed_before = {seq for park in left.parked if park.filed for seq in park.seqs}
-        self.index.add_turns(
-            [filed for seq, filed in left.turns if seq not in filed_before]
-        )
-        return [problem.message for problem in left.problems]
 
     def counted(self, batch: Batch, now: datetime) -> Batch:
         """The batch with a restart counted as a try, durably: a turn that kills the
