@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engram.core import dedup, trust
+from engram.core.categories import category_of
 from engram.core.classify import is_trivial
 from engram.core.containment import containment_reason
 from engram.core.dedup import Decision, Evidence, Judgement, Verdict
@@ -217,7 +218,7 @@ class Decider:
         return Evidence(
             source=fact.source,
             own=turn.role == "user" and source_class != "tool",
-            correction=fact.category == "correction",
+            correction=category_of(fact.category).corrects,
             barred=barred,
             older=frozenset(older),
             left=policy.ladder.supersessions - self.plan.retired,
