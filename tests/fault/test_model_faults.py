@@ -336,7 +336,7 @@ def test_a_port_where_nobody_listens_is_a_model_error(api):
 def test_a_listener_that_never_accepts_is_a_model_error():
     """The connection is made by the kernel and nobody reads."""
     with (
-        socket.create_server(("127.0.0.1", 0), queue=1) as deaf,
+        socket.create_server(("127.0.0.1", 0), backlog=1) as deaf,
         pytest.raises(ModelError, match="within"),
     ):
         asking(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1", seconds=0.3)
