@@ -31,11 +31,12 @@ from engram.maintenance.questions import MaintenanceLoop
 from engram.maintenance.run import Maintenance
 from engram.maintenance.schedule import Schedule
 from engram.operations.cases import CaseReader
+from engram.operations.context import ContextBuilder
+from engram.operations.editor import NoteEditor
 from engram.operations.explain import Explainer
 from engram.operations.file_sync import FileSync
 from engram.operations.health import HealthOperations
 from engram.operations.memories import MemoryOperations
-from engram.operations.notes import NoteEditor
 from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
 from engram.operations.statements import StatementOperations
@@ -49,7 +50,6 @@ from engram.pipeline.readiness import Readiness
 from engram.pipeline.reconcile import Reconciler
 from engram.pipeline.usage import UsageTracker
 from engram.pipeline.write import NoteWriter
-from engram.recall.context import ContextBuilder
 from engram.vault import disk, location, locks, template
 from engram.vault.journal import Journal
 from engram.vault.store import Vault
@@ -229,7 +229,7 @@ class Memory:
         self.files = FileSync(
             self.reconciler, self.review_queue, self.readiness, self.commits
         )
-        editor = NoteEditor(self.note_writer, self.clock, self.files.rescan)
+        editor = NoteEditor(self.files)
         self.memory_operations = MemoryOperations(
             editor, self.reconciler.forgetting, self.review_queue, self.usage_tracker
         )
@@ -239,7 +239,7 @@ class Memory:
         explainer = Explainer(
             self.note_writer, self.usage_tracker, entity_writer, self.clock
         )
-        talks = SessionReader(self.vault, self.index, settings)
+        sessions = SessionReader(self.vault, self.index, settings)
         self.retriever = Retriever(
             self.index,
             settings,
@@ -249,19 +249,9 @@ class Memory:
             self.handed_out,
             self.embedding,
         )
-        self.context_builder = ContextBuilder(
-            talks, self.handed_out, self.clock, self.retriever.recall
-        )
+        self.context_builder = ContextBuilder(sessions, self.retriever)
         health_operations = HealthOperations(
-            self.index,
-            settings,
-            self.clock,
-            self.queue,
-            self.health,
-            entity_writer,
-            self.extractor,
-            self.maintenance_loop,
-            self.files.rescan,
+            self.files, self.queue, self.maintenance_loop
         )
         self._handlers = handlers(
             {

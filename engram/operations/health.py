@@ -15,17 +15,13 @@ from engram.vault import sessions
 from engram.vault.paths import printable, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-    from datetime import datetime
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.errors import Health
-    from engram.extraction.extract import Extractor
-    from engram.index.search import Index
     from engram.ingest.queue import State, TurnQueue
     from engram.maintenance.questions import MaintenanceLoop
-    from engram.pipeline.entities import EntityWriter
+    from engram.operations.file_sync import FileSync
 
 NOTICE = "notice"
 """The level of what is to be known and needs no mending."""
@@ -57,33 +53,20 @@ BATCHES: Mapping[State, tuple[str, str]] = {
 
 
 class HealthOperations:
-    """The operations `doctor`, `stats` and `status`.
-
-    `rescan` compares the vault with the index; `accept_deletions` tells it to believe
-    that vanished notes were deleted.
-    """
+    """The operations `doctor`, `stats` and `status`."""
 
     def __init__(
-        self,
-        index: Index,
-        settings: Settings,
-        clock: Callable[[], datetime],
-        queue: TurnQueue,
-        health: Health,
-        entity_writer: EntityWriter,
-        extractor: Extractor,
-        maintenance_loop: MaintenanceLoop,
-        rescan: Callable[..., object],
+        self, files: FileSync, queue: TurnQueue, maintenance_loop: MaintenanceLoop
     ) -> None:
-        self.index = index
-        self.settings = settings
-        self.clock = clock
+        self.files = files
+        self.index = files.index
+        self.settings = files.settings
+        self.clock = files.clock
+        self.health = files.health
+        self.entity_writer = files.reconciler.entity_writer
         self.queue = queue
-        self.health = health
-        self.entity_writer = entity_writer
-        self.extractor = extractor
         self.maintenance_loop = maintenance_loop
-        self.rescan = rescan
+        self.extractor = maintenance_loop.extractor
         self._started = time.monotonic()
 
     def doctor(
@@ -94,7 +77,7 @@ class HealthOperations:
         With `calibrate` also what the numbers of the embedding model mean here.
         """
         if accept_deletions:
-            self.rescan(None, accept_deletions=True)
+            self.files.rescan(None, accept_deletions=True)
         scale = {"scale": calibration(self.index)} if calibrate else {}
         problems = [*self.index.catalog.problems(), *self.entity_writer.faults()]
         found = findings(self.settings, problems, self.queue, self.health.problems())

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from engram.operations.notes import Keys, NoteEditor
+    from engram.operations.editor import NoteEditor
+    from engram.operations.notes import Keys
     from engram.operations.review import ReviewQueue
     from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.usage import UsageTracker

@@ -1,26 +1,22 @@
 """Changes of single notes, for operations that a user asked for (row X8).
 
 `NoteChanges` builds the changes that activate, supersede or trash a note, and sets and
-lifts tombstones. `NoteEditor` finds a memory as its note says now, and patches it.
+lifts tombstones. `NoteEditor` in `editor.py` writes the patches of a note.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engram.core.records import Edit, Move
 from engram.core.text import content_hash
-from engram.errors import ConflictError, NotFoundError
-from engram.pipeline.write import deed
 from engram.vault import frontmatter, reviews
 from engram.vault.formats import time_text, unused_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from engram.core.records import Change, Fact
     from engram.pipeline.write import NoteWriter
@@ -119,70 +115,6 @@ class NoteChanges:
         """A path in `folder`, with the name of `path`, that no file has."""
         stem = f"{folder}/{PurePosixPath(path).stem}"
         return unused_name(stem, lambda name: self.vault.exists(f"{name}.md")) + ".md"
-
-
-class NoteEditor:
-    """Finds memories and patches their notes. For the writer thread.
-
-    `rescan` compares the files at the given paths with the index.
-    """
-
-    def __init__(
-        self,
-        note_writer: NoteWriter,
-        clock: Callable[[], datetime],
-        rescan: Callable[[Collection[Path]], object],
-    ) -> None:
-        self.note_writer = note_writer
-        self.index = note_writer.index
-        self.settings = note_writer.settings
-        self.clock = clock
-        self._rescan = rescan
-
-    def find(self, name: str) -> Fact:
-        """The memory as its note says now; an edit that was not indexed yet is indexed.
-
-        `name` is an id, an unambiguous prefix of one, or a path. Raises NotFoundError,
-        ConflictError.
-        """
-        fact = self.index.catalog.find_fact(name)
-        if self.index.current(fact, (fact.path, fact.sha), {}) is not fact:
-            self._rescan([self.settings.vault / fact.path])
-        return self.index.catalog.find_fact(name)
-
-    def patch(
-        self, fact: Fact, keys: Keys, action: str, why: str, *, unarchive: bool = False
-    ) -> None:
-        """Set front-matter keys; with `unarchive` move an archived note back.
-
-        `action` is the name of the row in the action log. Where a user edited the note
-        in the meantime, the patch is applied to their version.
-        """
-        row = deed(self.clock(), action, fact.id, why)
-
-        def change(fact: Fact) -> Change:
-            if unarchive and fact.path.startswith("archive/"):
-                path = self.note_writer.path_of(replace(fact, status="active"), ())
-                return Move(fact.path, fact.sha, path, keys, why)
-            return Edit(fact.path, fact.sha, keys, why)
-
-        try:
-            self.note_writer.write([change(fact)], [row])
-        except ConflictError:
-            self.note_writer.write([change(self.find(fact.id))], [row])
-
-    def try_patch(
-        self, fact: Fact, keys: Keys, action: str, why: str, *, unarchive: bool = False
-    ) -> str:
-        """As `patch`, for a memory that the user did not name; return the error or ''.
-
-        A note that a user broke or deleted does not stop the operation on another one.
-        """
-        try:
-            self.patch(fact, keys, action, why, unarchive=unarchive)
-        except (ConflictError, NotFoundError) as error:
-            return str(error)
-        return ""
 
 
 def without(names: Sequence[str], fact: Fact) -> list[str]:

@@ -20,12 +20,12 @@ from engram.ingest import intake
 from engram.recall import formatting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
-    from engram.core.language.echo import HandedOut
     from engram.core.policy.sessions import TodoPolicy
     from engram.index.conversations import SessionReader
+    from engram.operations.retrieval import Retriever
 
 DROP_ORDER = (
     "summary",
@@ -42,23 +42,15 @@ STAGES = ("open", "fulfilled", "expired", *todos.LOOPS, "all")
 
 
 class ContextBuilder:
-    """The operations `context` and `todos`. May be called from any thread.
+    """The operations `context` and `todos`. May be called from any thread."""
 
-    `recall` answers a question as the operation of that name does.
-    """
-
-    def __init__(
-        self,
-        talks: SessionReader,
-        handed_out: HandedOut,
-        clock: Callable[[], datetime],
-        recall: Callable[..., dict[str, Any]],
-    ) -> None:
-        self.talks = talks
-        self.index, self.settings = talks.index, talks.settings
-        self.handed_out = handed_out
-        self.clock = clock
-        self._recall = recall
+    def __init__(self, sessions: SessionReader, retriever: Retriever) -> None:
+        self.sessions = sessions
+        self.retriever = retriever
+        self.index = retriever.index
+        self.settings = retriever.settings
+        self.handed_out = retriever.handed_out
+        self.clock = retriever.clock
 
     def todos(self, stage: str, persona: str | None) -> dict[str, Any]:
         """Return the promises and loops in this stage, those due first (`E16`).
@@ -110,7 +102,7 @@ class ContextBuilder:
         if query and budget >= policy.recall.least_tokens + policy.recall.line_tokens:
             parts["relevant"] = self._relevant(query, thread, name, budget, parts)
 
-        page = self.talks.read(GUIDELINES_FILE).decode(errors="replace")
+        page = self.sessions.read(GUIDELINES_FILE).decode(errors="replace")
         parts["guidance"] = clear_guidelines(page, policy.actions)
         text = _fenced(parts, secrets.token_hex(4))
         if thread:
@@ -141,7 +133,7 @@ class ContextBuilder:
         parts: Mapping[str, list[str]],
     ) -> list[str]:
         """Return the hits for the question that no other part has, as lines."""
-        answer = self._recall(
+        answer = self.retriever.recall(
             query=query, session=session, persona=persona, budget=budget
         )
         listed = {line.partition("] ")[2] for lines in parts.values() for line in lines}
@@ -150,14 +142,14 @@ class ContextBuilder:
 
     def _state(self, persona: str | None, facts: Sequence[Fact]) -> dict[str, Any]:
         """Return the stored state of the persona with its counts of today."""
-        stored = read_state(self.talks.read(STATE_FILE), "personas").get(
+        stored = read_state(self.sessions.read(STATE_FILE), "personas").get(
             persona or "", {}
         )
         state = {
             key: self._cut(value) if isinstance(value, str) else value
             for key, value in stored.items()
         }
-        state["messageCount"] = self.talks.messages().get(persona or "", 0)
+        state["messageCount"] = self.sessions.messages().get(persona or "", 0)
         return state | self._curator(persona, facts)
 
     def _parts(
@@ -169,8 +161,8 @@ class ContextBuilder:
     ) -> dict[str, list[str]]:
         """Return the lines of each part, uncut, without the hits for the question."""
         promises = list(self._visible(self._promises(persona, facts)))
-        latest = next(iter(self.talks.latest(persona)), {})
-        rolling = self._cut(self.talks.rolling(persona, session))
+        latest = next(iter(self.sessions.latest(persona)), {})
+        rolling = self._cut(self.sessions.rolling(persona, session))
 
         pinned = (fact for fact in facts if fact.pinned and _may(fact, persona, now))
         chosen = {"foundation": list(self._visible(pinned))}
