@@ -1,9 +1,9 @@
-"""From a question to an answer that fits: what is asked, which units win, what they may
-cost.
+"""Parse a question, rank the units that match it and fill a token budget with them.
 
-The index scores units by their words (parts that sum to the score, row X4); here facts
-and the turns they came from become one list, a preset adds importance and recency, and
-the token budget is filled.
+The index scores facts and turns by their words; the parts of a score sum to it (row
+X4). `fuse` adds the similarity of vectors, `rank` merges facts with the turns they came
+from and adds importance, recency and the other signals of a preset, `limit_sources`
+limits imports and programs, and `fill_budget` cuts the best hits to the budget.
 """
 
 from __future__ import annotations
@@ -33,7 +33,14 @@ from engram.core.language.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Container,
+        Iterable,
+        Iterator,
+        Sequence,
+    )
     from datetime import datetime
 
     from engram.core.policy import RecallPolicy
@@ -63,39 +70,41 @@ _ASKS_NUMBER = re.compile(
     r"|\bwie ?viele?\b|\bwie (?:oft|alt|weit|lange)\b|\bcombien\b|\bcuánt[oa]s?\b|\bquant[oaie]s?\b|\bhoeveel\b"
     r"|\bсколько\b|多少|几|いくつ|いくら"
 )
-_SAID = (
+_SPEECH_VERBS = (
     "said|told|mentioned|suggested|recommended|provided|gave|wrote|listed|created|shared|described|explained|"
     "advised|showed|named|helped|proposed|came up with"
 )
 _ABOUT_ASSISTANT = re.compile(
-    rf"\byou (?:\w+ ){{0,2}}(?:{_SAID})\b|\bdid you (?:\w+ )?(?:say|tell|mention|suggest|recommend|give|list)\b"
+    rf"\byou (?:\w+ ){{0,2}}(?:{_SPEECH_VERBS})\b|\bdid you (?:\w+ )?(?:say|tell|mention|suggest|recommend|give|list)\b"
     r"|\b(?:previous|earlier|last|past) (?:conversation|chat|discussion)\b|\bremind me\b"
     r"|\b(?:hast du|du hast|haben sie) (?:\w+ )*(?:gesagt|empfohlen|vorgeschlagen|genannt|erklärt|erwähnt)\b"
     r"|\b(?:tu m'as|tu as|as-tu|vous avez) (?:\w+ )?(?:dit|recommandé|proposé|suggéré|conseillé|mentionné)\b"
     r"|\bme (?:dijiste|recomendaste|sugeriste|mencionaste)\b|\bmi hai (?:detto|consigliato|suggerito)\b"
 )
 _ABOUT_SELF = re.compile(
-    rf"\bi (?:\w+ )?(?:{_SAID})\b|\bdid i (?:\w+ )?(?:say|tell|mention)\b"
+    rf"\bi (?:\w+ )?(?:{_SPEECH_VERBS})\b|\bdid i (?:\w+ )?(?:say|tell|mention)\b"
 )
 _SENTENCE = re.compile(r"[^.!?。！？\n]*(?:[.!?。！？]+[\"'”’)\]]*\s*|\n+|$)")
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
 _WIDE = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
 )
-_MARK = "…"
+_ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: `words` carry it, those in `faint` only say how; the rest steers
-    the boosts.
+    """A parsed question: the words to search for, and the signals that boost a unit.
 
-    `about_role` is user or assistant where the question is about what that side said,
-    `about_self` whether it is about who asks and not about somebody of theirs; `span`
-    is the time it names, against its own date; `akin` has other words in which some of
-    its words may have been told. `names` are those of the words that are stop words in
-    some language and name somebody here; `small` are stop words that count because no
-    other word is there, and with `whole` a unit must hold all of the words.
+    `words` are the search terms, in order; those in `faint` only say how the question
+    is asked and weigh less. `akin` maps a word to its synonyms. `about_role` is "user"
+    or "assistant" where the question is about what that side said, else "".
+    `about_self` is true where a question about the user is about the user in person and
+    not about a relative or a friend. `span` is the time that the question names,
+    resolved against the time of asking. `names` are words that are stop words in some
+    language and a known name in this question. `stop_words` are the stop words that
+    count because the question has no other words; with `match_all` a unit must contain
+    all of `words`.
     """
 
     text: str
@@ -109,71 +118,78 @@ class Question:
     span: Interval | None = None
     akin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
-    small: frozenset[str] = frozenset()
-    whole: bool = False
+    stop_words: frozenset[str] = frozenset()
+    match_all: bool = False
 
 
 class Parts(Mapping[str, float]):
-    """The parts of a score, `make(*given)`, worked out when somebody looks: most
-    candidates are never shown.
+    """The parts of a score, computed by `compute(*arguments)` on first access.
+
+    Most candidates are never shown, so their parts are never computed.
     """
 
-    __slots__ = ("_given", "_made", "_make")
+    __slots__ = ("_arguments", "_compute", "_parts")
 
-    def __init__(self, make: Callable[..., dict[str, float]], *given: object) -> None:
-        self._make, self._given = make, given
-        self._made: dict[str, float] | None = None
+    def __init__(
+        self, compute: Callable[..., dict[str, float]], *arguments: object
+    ) -> None:
+        self._compute = compute
+        self._arguments = arguments
+        self._parts: dict[str, float] | None = None
 
     def __getitem__(self, name: str) -> float:
-        return self._known()[name]
+        return self._computed()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known())
+        return iter(self._computed())
 
     def __len__(self) -> int:
-        return len(self._known())
+        return len(self._computed())
 
-    def _known(self) -> dict[str, float]:
-        if self._made is None:
-            self._made = self._make(*self._given)
-        return self._made
+    def _computed(self) -> dict[str, float]:
+        if self._parts is None:
+            self._parts = self._compute(*self._arguments)
+        return self._parts
 
 
-# as `Unit` and `Slot`: hundreds are made for each question, and a tuple is made soonest
+# Hundreds of `Scored`, `UnitSignals` and `RankedSlot` are made for each question, and a
+# tuple is made faster than a frozen dataclass.
 class Scored(NamedTuple):
-    """A unit's key and score; `parts` sum to the score (row `X4`).
+    """A unit's key and its score by words; `parts` sum to the score (row `X4`).
 
-    `held` has two bits for each word of the question that the unit's own text holds,
-    faint words left out: the lower one also for words akin to it.
+    `matched` has two bits for each word of the question, faint words left out: the
+    higher one is set if the unit's own text contains the word, the lower one also if it
+    contains a synonym.
     """
 
     key: str
     score: float
     parts: Mapping[str, float]
-    held: int = 0
+    matched: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class VectorMatch:
-    """What meaning says of a unit: `similarity` of its own text to the question, on the
-    nominal scale, and its `worth`, with the turns around it and its session; None where
-    it has no vector yet.
+    """How similar a unit is to the question by its vectors; None without a vector.
+
+    `similarity` is that of its own text, on the nominal scale; `score` also counts the
+    turns around it and its session.
     """
 
     key: str
     similarity: float | None
-    worth: float | None
+    score: float | None
 
 
 class UnitSignals(NamedTuple):
-    """What ranking needs to know of a unit: `source` is the key of the turn a fact came
-    from.
+    """The signals of a unit that ranking adds to its relevance.
 
-    `used` is when it was last recalled, `stability` 1–5 what use made of it (`A19`),
-    `frequency` how many of the candidates are about the same, 0–1 (`E7`). `subject`
-    says whether the question names what it is about (`A20`), `ties` how strongly the
-    best facts lead to it, 0–1 (`C34`), `nudge` what trust in it adds to the score
-    (`C28`).
+    `source` is the key of the turn that a fact was extracted from, `when` the unit's
+    own time, `used` the time of its last recall. `stability`, 1–5, grows with recalls
+    (`A19`); `frequency`, 0–1, is the share of candidates about the same entity (`E7`).
+    `subject` says whether the question names the unit's subject (`A20`), `ties`, 0–1,
+    is the activation that reaches it from the best facts (`C34`), and `nudge` is added
+    to the score for trust (`C28`).
     """
 
     key: str
@@ -189,24 +205,22 @@ class UnitSignals(NamedTuple):
 
 
 class RankedSlot(NamedTuple):
-    """One place in the answer: the unit shown, and the others that say the same and
-    stand behind it.
-    """
+    """One place of the answer: the unit to show, its score and the score's parts."""
 
     key: str
     score: float
     parts: Mapping[str, float]
-    behind: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Weights of a scorer: relevance·r + importance·i + recency·2^(−age/half_life) +
-    stability·min(1, stability/5) + frequency·f + subject·s + ties·t + nudge.
+    """The weights of a scorer.
 
-    r is the index's score over the best one's, s whether the question names the
-    subject, t the activation: all signals are 0–1. Age counts from the last recall
-    where `from_use` says so, if there was one.
+    The score is relevance·r + importance·i + recency·2^(−age/half_life) +
+    stability·min(1, stability/5) + frequency·f + subject·s + ties·t + nudge. r is the
+    unit's score in the index divided by the best one's, s is 1 if the question names
+    the unit's subject, t is the activation; all signals are 0–1. With `from_use` the
+    age counts from the last recall, if there was one, else from the unit's own time.
     """
 
     relevance: float
@@ -231,56 +245,75 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         "entity": Preset(0.40, 0.0, 0.30, 14, frequency=0.30),
     }
 )
-"""Scorers by name (rows A15, A18, E7); balanced is measured, the others are those of
-the seeds.
+"""Scorers by name (rows A15, A18, E7).
+
+The weights of `balanced` were tuned on benchmarks; the others are those of the seeds.
 """
 
 
 def parse_question(
     text: str, when: datetime, known: Callable[[str], object] = lambda _name: None
 ) -> Question:
-    """The question that `text` is when asked at `when`, an aware time (rows `X13`,
-    `X14`).
+    """Parse `text`, asked at the aware time `when` (rows `X13`, `X14`).
 
-    `ask("When did Anna move?", now)` has the words anna and move and wants a time. A
-    name of somebody `known` has no words akin to it: who asks for Faith asks for
-    nobody's religion.
+    `known` returns a true value for the name of a known entity. Such a name gets no
+    synonyms: a question about a woman called Faith is not about religion.
+    `parse_question("When did Anna move?", now)` has the words anna and move and wants a
+    time.
     """
-    found = words(text)
-    code = language(found)
+    tokens = words(text)
+    code = language(tokens)
     folded = fold(text)
+
+    stop = STOP.get(code, STOP["en"])
+    names = named(text, tokens, known, alone=stop.issuperset(tokens))
+    carrying = content(tokens, code) + [
+        word for word in dict.fromkeys(tokens) if word in names and word in stop
+    ]
+    stop_words, match_all = _counted_stop_words(tokens, carrying)
+
     spans = [span for span in resolve(text, when) if span.start < when]
     timed = {word for span in spans for word in words(span.words)}
-    stop = STOP.get(code, STOP["en"])
-    given = named(text, found, known, alone=stop.issuperset(found))
-    carrying = content(found, code) + [
-        word for word in dict.fromkeys(found) if word in given and word in stop
-    ]
-    small = frozenset() if carrying else RELATING.intersection(found)
-    whole = not carrying and not small and len(set(found)) >= PHRASE
-    names = _known_names(text, code, known) | given
-    role = _about_role(folded, found)
+    role = _about_role(folded, tokens)
+
     return Question(
         text=text,
-        words=tuple(carrying or [word for word in found if word in small] or found),
+        words=tuple(carrying or [w for w in tokens if w in stop_words] or tokens),
         language=code,
-        faint=frozenset(carrying).intersection(_FAINT | timed) - given,
-        wants_time=not _WHEN.isdisjoint(found) or bool(_ASKS_TIME.search(folded)),
+        faint=frozenset(carrying).intersection(_FAINT | timed) - names,
+        wants_time=not _WHEN.isdisjoint(tokens) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
         about_role=role,
         about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
-        akin=_akin(carrying, names, code),
-        names=given,
-        small=frozenset(found) if whole else small,
-        whole=whole,
+        akin=_akin(carrying, _known_names(text, code, known) | names, code),
+        names=names,
+        stop_words=stop_words,
+        match_all=match_all,
     )
+
+
+def _counted_stop_words(
+    tokens: Sequence[str], carrying: Collection[str]
+) -> tuple[frozenset[str], bool]:
+    """Return the stop words that count, and whether a unit must contain all of them.
+
+    They count only where no `carrying` words exist: first the ones for relations, else
+    all of a phrase of at least `PHRASE` different words.
+    """
+    if carrying:
+        return frozenset(), False
+    if relating := RELATING.intersection(tokens):
+        return relating, False
+    if len(set(tokens)) >= PHRASE:
+        return frozenset(tokens), True
+    return frozenset(), False
 
 
 def _known_names(
     text: str, language_code: str, known: Callable[[str], object]
 ) -> set[str]:
-    """Return the words of the names in `text` that somebody `known` has."""
+    """Return the words of the names in `text` that belong to a known entity."""
     return {
         word
         for name in _NAME.findall(text)
@@ -292,62 +325,86 @@ def _known_names(
 def _akin(
     carrying: Iterable[str], names: Collection[str], language_code: str
 ) -> dict[str, tuple[str, ...]]:
-    """Return the synonyms of each word that is no name; they are English."""
+    """Return the synonyms of each word that is not a name; they are English."""
     if language_code not in {"", "en"}:
         return {}
     return {word: synonyms(word) for word in carrying if word not in names}
 
 
-def _about_role(folded: str, found: Sequence[str]) -> str:
+def _about_role(folded: str, tokens: Sequence[str]) -> str:
     if _ABOUT_ASSISTANT.search(folded) and not _ABOUT_SELF.search(folded):
         return "assistant"
-    return "" if FIRST_PERSON.isdisjoint(found) else "user"
+    return "" if FIRST_PERSON.isdisjoint(tokens) else "user"
 
 
 def without_names(text: str, names: frozenset[str]) -> str:
-    """The question without the words that name a speaker, for a vector of what is
-    asked; `names` are folded.
+    """Return a question without the names of speakers, to embed it.
 
-    `nameless("What did Anna's sister buy?", {"anna"})` is "What did sister buy?"; a
-    mere name stays.
+    `names` are folded. `without_names("What did Anna's sister buy?", {"anna"})` is
+    "What did sister buy?". A text of nothing but names is returned unchanged.
     """
     kept = [part for part in text.split() if not names.intersection(words(part))]
     return " ".join(kept) if content(words(" ".join(kept)), "en") else text
 
 
 def fuse(
-    found: Sequence[Scored], near: Sequence[VectorMatch], weight: float, floor: float
+    word_matches: Sequence[Scored],
+    vector_matches: Sequence[VectorMatch],
+    weight: float,
+    floor: float,
 ) -> tuple[Scored, ...]:
-    """Words and meaning as one list, best first, ties by key (rows `A14`, `A17`).
+    """Merge matches by words and by vectors, best first, ties by key (`A14`, `A17`).
 
-    Each side is measured by its own spread σ over all that either side found, so the
-    order is that of (1 − weight)·z(words) + weight·z(meaning); written as words +
-    λ·meaning with λ = weight/(1 − weight)·σ(words)/σ(meaning), for parts that sum to a
-    score above 0. What only meaning found is left out below the `floor` of similarity;
-    what has no vector yet counts as the average does.
+    Both scores are normalised by their standard deviation σ over all matches, so the
+    order is that of (1 − weight)·z(words) + weight·z(vector). It is computed as words +
+    λ·vector with λ = weight/(1 − weight)·σ(words)/σ(vector), so that the parts sum to a
+    score above 0. A unit that only vectors match needs a similarity of at least
+    `floor`; a unit without a vector gets the average vector score.
     """
-    by_words = {one.key: one for one in found}
-    kept = [
-        one for one in near if one.key in by_words or (one.similarity or 0.0) >= floor
+    by_words = {one.key: one for one in word_matches}
+    by_vector = _vector_scores(vector_matches, by_words, floor)
+    if not by_vector:
+        return tuple(word_matches)
+
+    matches = [
+        by_words.get(key) or Scored(key, 0.0, {})
+        for key in dict.fromkeys([*by_words, *by_vector])
     ]
-    worths = {one.key: max(one.worth, 0.0) for one in kept if one.worth is not None}
-    if not worths:
-        return tuple(found)
-    keys = dict.fromkeys([*by_words, *worths])
-    scores = {key: by_words[key].score if key in by_words else 0.0 for key in keys}
-    unknown = fmean(worths.values())
-    spread = _deviation(scores.values()) or max(scores.values()) or 1.0
-    share = weight / (1 - weight) * spread / (_deviation(worths.values()) or 1.0)
-    together = []
-    for key in keys:
-        gain = share * worths.get(key, unknown)
-        parts = dict(by_words[key].parts) if key in by_words else {}
-        held = by_words[key].held if key in by_words else 0
-        together.append(Scored(key, scores[key] + gain, parts | {"vector": gain}, held))
-    return tuple(sorted(together, key=lambda one: (-one.score, one.key)))
+    scores = [one.score for one in matches]
+    spread = _standard_deviation(scores) or max(scores) or 1.0
+    vector_spread = _standard_deviation(by_vector.values()) or 1.0
+    factor = weight / (1 - weight) * spread / vector_spread
+    average = fmean(by_vector.values())
+
+    fused = [
+        _add_vector(one, factor * by_vector.get(one.key, average)) for one in matches
+    ]
+    return tuple(sorted(fused, key=lambda one: (-one.score, one.key)))
 
 
-def _deviation(values: Collection[float]) -> float:
+def _vector_scores(
+    matches: Iterable[VectorMatch], by_words: Container[str], floor: float
+) -> dict[str, float]:
+    """Return the vector score, ≥ 0, of each match by key.
+
+    A match that is neither in `by_words` nor of a similarity of `floor` is left out.
+    """
+    return {
+        one.key: max(one.score, 0.0)
+        for one in matches
+        if one.score is not None
+        and (one.key in by_words or (one.similarity or 0.0) >= floor)
+    }
+
+
+def _add_vector(match: Scored, gain: float) -> Scored:
+    """Add `gain` to the score of `match`, as its part "vector"."""
+    return match._replace(
+        score=match.score + gain, parts=dict(match.parts) | {"vector": gain}
+    )
+
+
+def _standard_deviation(values: Collection[float]) -> float:
     mean = fmean(values)
     return math.sqrt(fmean((value - mean) ** 2 for value in values))
 
@@ -358,49 +415,57 @@ def rank(
     now: datetime,
     preset: Preset = PRESETS["balanced"],
 ) -> tuple[RankedSlot, ...]:
-    """Facts and turns as one list, best first, ties by key.
+    """Rank facts and turns in one list, best first, ties by key.
 
-    Each fact that the question itself finds has a slot of its own. A turn stands behind
-    the best of its facts, which is worth what the better of the two is, so facts never
-    push out turns; where none of them holds all the words of the question that the turn
-    holds, it has its own slot. The nudge of a fact comes to its own slot, so the words
-    of a disputed one do not hold it up, and lowers the turn too (`C28`).
+    Each fact that the question itself matches has its own slot. A turn is merged into
+    the best of its facts, which gets the better of the two scores, so facts never push
+    out turns. A turn that contains more words of the question than any of its facts has
+    its own slot. The nudge of a fact is added to its own slot, so that the words of a
+    disputed fact do not raise it, and a negative one lowers the turn too (`C28`).
     """
     best = max((one.score for one in scored), default=0.0) or 1.0
-    families: dict[str, list[_Member]] = {}
+    by_turn: dict[str, list[_Candidate]] = {}
     for one in scored:
         unit = units[one.key]
         extras = _extras(unit, now, preset)
-        worth = preset.relevance * one.score / best + sum(extras.values())
-        families.setdefault(unit.source or one.key, []).append(
-            (worth, unit, one, extras)
-        )
+        value = preset.relevance * one.score / best + sum(extras.values())
+        candidate = _Candidate(value, unit, one, extras)
+        by_turn.setdefault(unit.source or one.key, []).append(candidate)
+
     slots = []
-    for turn, family in families.items():
-        for (worth, _, one, extras), shown, nudge, behind in _places(turn, family):
-            parts = Parts(_parts, one.parts, best, preset.relevance, extras, nudge)
-            slots.append(RankedSlot(shown, worth + nudge, parts, behind))
-    return tuple(sorted(slots, key=_standing))
+    for turn_key, candidates in by_turn.items():
+        for better, shown_key, nudge in _slots_of_turn(turn_key, candidates):
+            parts = Parts(
+                _all_parts,
+                better.scored.parts,
+                best,
+                preset.relevance,
+                better.extras,
+                nudge,
+            )
+            slots.append(RankedSlot(shown_key, better.value + nudge, parts))
+    return tuple(sorted(slots, key=_best_first))
 
 
-def _standing(slot: RankedSlot) -> tuple[float, str]:
-    """What slots are sorted by: best first, ties by key."""
+def _best_first(slot: RankedSlot) -> tuple[float, str]:
+    """Return the sort key of a slot: best first, ties by key."""
     return -slot.score, slot.key
 
 
-def _parts(
+def _all_parts(
     words: Mapping[str, float],
     best: float,
     relevance: float,
     extras: dict[str, float],
     nudge: float,
 ) -> dict[str, float]:
+    """Return the parts of a slot's score: relevance by words, `extras` and `nudge`."""
     parts = {name: relevance * value / best for name, value in words.items()} | extras
     return parts | {"nudge": nudge} if nudge else parts
 
 
 def _extras(unit: UnitSignals, now: datetime, preset: Preset) -> dict[str, float]:
-    """What a unit is worth besides its relevance."""
+    """Return the parts of a unit's score that do not depend on its words."""
     parts = {}
     if preset.importance:
         parts["importance"] = preset.importance * unit.importance
@@ -419,44 +484,50 @@ def _extras(unit: UnitSignals, now: datetime, preset: Preset) -> dict[str, float
     return parts
 
 
-_Member = tuple[float, UnitSignals, Scored, dict[str, float]]
-"""One of a family: its worth, the unit, how it scored, and what it is worth besides."""
+class _Candidate(NamedTuple):
+    """A unit with its scores; `value` is the score of its slot without the nudge."""
+
+    value: float
+    unit: UnitSignals
+    scored: Scored
+    extras: dict[str, float]
 
 
-def _places(
-    turn: str, family: list[_Member]
-) -> Iterator[tuple[_Member, str, float, tuple[str, ...]]]:
-    """The slots of a family: whose worth counts, which key is shown, the nudge, and the
-    keys that stand behind it.
-    """
-    order = sorted(
-        family, key=lambda member: (-member[0] - member[1].nudge, member[1].key)
+_TurnSlot = tuple[_Candidate, str, float]
+"""The candidate whose value counts, the key of the unit that is shown, the nudge."""
+
+
+def _slots_of_turn(turn_key: str, candidates: list[_Candidate]) -> list[_TurnSlot]:
+    """Return the slots of a turn and the facts extracted from it; see `rank`."""
+    ordered = sorted(
+        candidates, key=lambda one: (-one.value - one.unit.nudge, one.unit.key)
     )
-    # ties alone lead to each fact of a turn
-    found = [one for one in order if one[2].score > 0] or order[:1]
-    facts = [one for one in found if one[1].key != turn]
-    told = next((one for one in found if one[1].key == turn), None)
-    behind = tuple(one[1].key for one in order if one not in found)
-    if (
-        told is None
-        or not facts
-        or all(told[2].held & ~one.held for _, _, one, _ in facts)
-    ):
-        for one in found:
-            nudge = (
-                min([0.0, *(unit.nudge for _, unit, *_ in facts)])
-                if one is told and facts
-                else one[1].nudge
-            )
-            yield one, one[1].key, nudge, behind if one is found[0] else ()
-        return
-    yield (
-        max(told, facts[0], key=lambda one: one[0]),
-        facts[0][1].key,
-        facts[0][1].nudge,
-        (turn, *behind),
-    )
-    yield from ((one, one[1].key, one[1].nudge, ()) for one in facts[1:])
+    # Ties alone lead to each fact of a turn: such a fact counts only on its own.
+    matched = [one for one in ordered if one.scored.score > 0] or ordered[:1]
+    turn = next((one for one in matched if one.unit.key == turn_key), None)
+    facts = [one for one in matched if one is not turn]
+
+    own = [_own_slot(one) for one in facts]
+    if turn is None:
+        return own
+    if not facts:
+        return [_own_slot(turn)]
+    if all(_matches_more(turn, fact) for fact in facts):
+        lowered = min(0.0, *(fact.unit.nudge for fact in facts))
+        return [(turn, turn_key, lowered), *own]
+
+    best = facts[0]
+    better = max(turn, best, key=lambda one: one.value)
+    return [(better, best.unit.key, best.unit.nudge), *own[1:]]
+
+
+def _own_slot(candidate: _Candidate) -> _TurnSlot:
+    return candidate, candidate.unit.key, candidate.unit.nudge
+
+
+def _matches_more(turn: _Candidate, fact: _Candidate) -> bool:
+    """Return whether `turn` contains a word of the question that `fact` does not."""
+    return turn.scored.matched & ~fact.scored.matched != 0
 
 
 def limit_sources(
@@ -465,136 +536,143 @@ def limit_sources(
     count: int,
     policy: RecallPolicy,
 ) -> tuple[RankedSlot, ...]:
-    """The slots with each class of `classes` (by key) kept to its share of the first
-    `count` (`X27`).
+    """Limit each source class to its share of the first `count` slots (`X27`).
 
-    One over it is put behind as long as others can fill the places that are left;
-    beside an import only others worth `policy.rival` of it count, for it is mostly the
-    user's own past and may answer better than chatter.
+    `classes` maps the key of a slot to its source class. A slot above the limit moves
+    behind the first `count` as long as slots of other classes can take its place. For
+    an import only those with at least `policy.rival` of its score count, because an
+    import is mostly the user's own past and may answer better than small talk.
     """
-    most = max(1, math.floor(policy.source_share * count))
+    limit = max(1, math.floor(policy.source_share * count))
     taken: Counter[str] = Counter()
     first: list[RankedSlot] = []
-    over: list[RankedSlot] = []
-    for place, slot in enumerate(slots):
-        said_by = classes.get(slot.key, "")
+    deferred: list[RankedSlot] = []
+    for position, slot in enumerate(slots):
+        source_class = classes.get(slot.key, "")
         if len(first) == count:
-            return (*first, *sorted((*over, *slots[place:]), key=_standing))
-        if said_by and taken[said_by] >= most:
-            worth = policy.rival * slot.score if said_by == "import" else -math.inf
+            return (*first, *sorted((*deferred, *slots[position:]), key=_best_first))
+
+        if source_class and taken[source_class] >= limit:
+            least = policy.rival * slot.score if source_class == "import" else -math.inf
             rivals = sum(
-                one.score >= worth and classes.get(one.key, "") != said_by
-                for one in slots[place + 1 :]
+                one.score >= least and classes.get(one.key, "") != source_class
+                for one in slots[position + 1 :]
             )
             if rivals >= count - len(first):
-                over.append(slot)
+                deferred.append(slot)
                 continue
-        taken[said_by] += 1
+
+        taken[source_class] += 1
         first.append(slot)
-    return (*first, *over)
+    return (*first, *deferred)
 
 
 def count_tokens(text: str, policy: RecallPolicy) -> int:
-    """What `text` costs, about: characters over `chars_per_token`, a character each
-    where words have no blanks.
+    """Estimate the number of tokens of `text`.
+
+    The estimate is one token for `chars_per_token` characters, and one a character in
+    scripts that write words without spaces.
     """
     wide = len(_WIDE.findall(text))
     return math.ceil((len(text) - wide) / policy.chars_per_token) + wide
 
 
 def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
-    """How many units an answer can hold."""
+    """Return how many units fit into an answer of `budget` tokens, at most `k`."""
     return min(k, budget // max(policy.least_tokens, policy.line_tokens + 1))
 
 
 def fill_budget(
     hits: Sequence[Hit], question: Question, policy: RecallPolicy, k: int, budget: int
 ) -> tuple[Hit, ...]:
-    """The best `k` of `hits` as `budget` tokens can hold them, in order, each with its
-    cost (`X24`, `E18`).
+    """Return the best `k` of `hits` that fit into `budget` tokens (`X24`, `E18`).
 
-    Each place may cost an equal share of what is left, so a long unit never pushes out
-    a later one: it is cut to the sentences that speak most of the question. Where there
-    are fewer places than `k`, the share `facts_share` of them is kept for the facts
-    among the best `k`.
+    The hits keep their order; each has its cost in `tokens`. Each hit may cost an equal
+    share of the remaining budget, so a long unit never pushes out a later one: it is
+    cut to the sentences with most words of the question. If fewer than `k` fit, the
+    share `facts_share` of the places is reserved for facts among the best `k`.
     """
-    seats = min(len(hits), max_hits(k, budget, policy))
-    chosen = _seated(hits[:k], seats, math.ceil(seats * policy.facts_share))
+    count = min(len(hits), max_hits(k, budget, policy))
+    chosen = _choose(hits[:k], count, math.ceil(count * policy.facts_share))
     filled: list[Hit] = []
-    left = budget
+    remaining = budget
     for hit in chosen:
-        fitted = _fitted(hit, question, policy, left // (len(chosen) - len(filled)))
-        left -= fitted.tokens
+        share = remaining // (len(chosen) - len(filled))
+        fitted = _fit(hit, question, policy, share)
+        remaining -= fitted.tokens
         filled.append(fitted)
     return tuple(filled)
 
 
-def _seated(hits: Sequence[Hit], max_hits: int, kept: int) -> list[Hit]:
-    """The first `max_hits` hits, the last ones giving way until `kept` of them are facts,
-    as far as there are.
+def _choose(hits: Sequence[Hit], count: int, least_facts: int) -> list[Hit]:
+    """Return the first `count` hits with at least `least_facts` facts, if there are.
+
+    Later facts replace the last hits that are not facts.
     """
-    seats = list(range(max_hits))
-    waiting = [
-        place for place in range(max_hits, len(hits)) if hits[place].kind == "fact"
+    chosen = list(range(count))
+    later_facts = [
+        place for place in range(count, len(hits)) if hits[place].kind == "fact"
     ]
-    wanting = kept - sum(hits[place].kind == "fact" for place in seats)
-    for place in reversed([place for place in seats if hits[place].kind != "fact"]):
-        if wanting <= 0 or not waiting:
+    missing = least_facts - sum(hits[place].kind == "fact" for place in chosen)
+    for place in reversed([place for place in chosen if hits[place].kind != "fact"]):
+        if missing <= 0 or not later_facts:
             break
-        seats.remove(place)
-        seats.append(waiting.pop(0))
-        wanting -= 1
-    return [hits[place] for place in sorted(seats)]
+        chosen.remove(place)
+        chosen.append(later_facts.pop(0))
+        missing -= 1
+    return [hits[place] for place in sorted(chosen)]
 
 
-def _fitted(hit: Hit, question: Question, policy: RecallPolicy, longest: int) -> Hit:
+def _fit(hit: Hit, question: Question, policy: RecallPolicy, limit: int) -> Hit:
+    """Cut the text of `hit` to `limit` tokens, and record what it costs."""
     text = hit.text
-    if count_tokens(text, policy) + policy.line_tokens > longest:
-        text = excerpt(text, question.words, longest - policy.line_tokens, policy)
-    return replace(
-        hit, text=text, tokens=count_tokens(text, policy) + policy.line_tokens
-    )
+    if count_tokens(text, policy) + policy.line_tokens > limit:
+        text = excerpt(text, question.words, limit - policy.line_tokens, policy)
+    cost = count_tokens(text, policy) + policy.line_tokens
+    return replace(hit, text=text, tokens=cost)
 
 
-def excerpt(
-    text: str, wanted: Sequence[str], longest: int, policy: RecallPolicy
-) -> str:
-    """Consecutive sentences of `text` with most of the `wanted` words, at most
-    `longest` tokens, cuts marked.
+def excerpt(text: str, wanted: Sequence[str], limit: int, policy: RecallPolicy) -> str:
+    """Return the consecutive sentences of `text` with most of the `wanted` words.
 
-    The earliest such stretch wins; a single sentence that is too long is cut at a word.
+    The excerpt costs at most `limit` tokens; an ellipsis marks each cut. Of equal
+    passages the first is taken. A single sentence that is too long is cut at a word.
     """
-    sentences = [found for found in _SENTENCE.findall(text) if found.strip()]
-    sought = set(wanted)
+    sentences = [part for part in _SENTENCE.findall(text) if part.strip()]
+    terms = set(wanted)
     shared = [
-        sought.intersection(content(words(sentence), "en")) for sentence in sentences
+        terms.intersection(content(words(sentence), "en")) for sentence in sentences
     ]
     costs = [count_tokens(sentence, policy) for sentence in sentences]
-    room = longest - 2 * count_tokens(_MARK, policy)
-    best, most, first = (0, 1), -1, 0
+    limit -= 2 * count_tokens(_ELLIPSIS, policy)
+
+    start, end, most, first = 0, 1, -1, 0
     for last in range(len(sentences)):
-        while first < last and sum(costs[first : last + 1]) > room:
+        while first < last and sum(costs[first : last + 1]) > limit:
             first += 1
         score = len(set().union(*shared[first : last + 1]))
-        if score > most or (score == most and first == best[0]):
-            best, most = (first, last + 1), score
-    kept = "".join(sentences[best[0] : best[1]]).strip()
-    if count_tokens(kept, policy) > room:
-        kept = _shortened(kept, room, policy)
-        best = (best[0], 0)
-    before = f"{_MARK} " if best[0] else ""
-    return f"{before}{kept}" + (f" {_MARK}" if best[1] < len(sentences) else "")
+        if score > most or (score == most and first == start):
+            start, end, most = first, last + 1, score
+
+    passage = "".join(sentences[start:end]).strip()
+    cut = end < len(sentences)
+    if count_tokens(passage, policy) > limit:
+        passage, cut = _truncate(passage, limit, policy), True
+    before = f"{_ELLIPSIS} " if start else ""
+    after = f" {_ELLIPSIS}" if cut else ""
+    return f"{before}{passage}{after}"
 
 
-def _shortened(text: str, longest: int, policy: RecallPolicy) -> str:
-    """The first words of `text` that cost at most `longest` tokens; of one endless
-    word, its beginning.
+def _truncate(text: str, limit: int, policy: RecallPolicy) -> str:
+    """Return the first words of `text` that cost at most `limit` tokens.
+
+    A single word that is too long is cut.
     """
-    kept = text[: int(longest * policy.chars_per_token)]
-    while kept and count_tokens(kept, policy) > longest:
+    kept = text[: int(limit * policy.chars_per_token)]
+    while kept and count_tokens(kept, policy) > limit:
         kept = kept[: -max(1, len(kept) // 20)]
-    at = kept.rfind(" ")
-    return kept[:at] if at > 0 else kept
+    end = kept.rfind(" ")
+    return kept[:end] if end > 0 else kept
 
 
 PART_MEANINGS: Mapping[str, str] = MappingProxyType(
@@ -622,12 +700,13 @@ PART_MEANINGS: Mapping[str, str] = MappingProxyType(
         "nudge": "how far it is trusted",
     }
 )
-"""What each part of a score stands for."""
+"""The meaning of each part of a score, in the order in which they are shown."""
 
 
 def explanation(parts: Mapping[str, float]) -> tuple[tuple[str, float, str], ...]:
-    """The parts of a score as rows (name, value, meaning), in the order of `PART_MEANINGS`
-    (row `X4`).
+    """Return the parts of a score as rows (name, value, meaning) (row `X4`).
+
+    The rows have the order of `PART_MEANINGS`.
     """
     return tuple(
         (name, parts[name], PART_MEANINGS[name])

@@ -493,7 +493,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         stems = sorted({stems_of([word], each)[0] for each in codes | {"en"}})
         if word in question.names:
             stems.append(CAPITALISED + word)
-        elif word in question.small:
+        elif word in question.stop_words:
             stems.append(STOP_WORD + word)
         return stems
 
@@ -532,7 +532,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             wanted |= named_time
         wanted &= self._filter.informative
         wanted[holding] = True
-        for term in terms if question.whole else ():
+        for term in terms if question.match_all else ():
             wanted &= np.bincount(term.rows, minlength=len(wanted)) > 0
         return np.flatnonzero(wanted & visible)
 

@@ -160,7 +160,7 @@ def test_words_that_say_how_one_asks_are_faint():
 
 
 def test_a_fact_and_its_turn_take_one_slot():
-    """The fact is shown, the turn stands behind it, and the better score counts."""
+    """The fact is shown, the turn is merged into it, and the better score counts."""
     slots = rank(
         [scored("s#^t1", 4.0), scored("F", 3.0), scored("s#^t2", 2.0)],
         {
@@ -171,26 +171,23 @@ def test_a_fact_and_its_turn_take_one_slot():
         NOW,
         PLAIN,
     )
-    assert [(slot.key, slot.behind, slot.score) for slot in slots] == [
-        ("F", ("s#^t1",), 1.0),
-        ("s#^t2", (), 0.5),
-    ]
+    assert [(slot.key, slot.score) for slot in slots] == [("F", 1.0), ("s#^t2", 0.5)]
 
 
 # row: X1
 def test_each_fact_of_a_turn_has_a_slot_of_its_own():
-    """Worth what its own words are worth; the turn stands behind the best, which is
-    worth no less than the turn.
+    """It scores by its own words; the turn is merged into the best fact, which scores
+    no less than the turn.
     """
     units = {key: UnitSignals(key, source="s#^t1") for key in ("F", "G", "H")} | {
         "s#^t1": UnitSignals("s#^t1")
     }
     found = [scored("s#^t1", 4.0), scored("G", 3.0), scored("F", 2.0), scored("H", 1.0)]
     slots = rank(found, units, NOW, PLAIN)
-    assert [(slot.key, slot.score, slot.behind) for slot in slots] == [
-        ("G", 1.0, ("s#^t1",)),
-        ("F", 0.5, ()),
-        ("H", 0.25, ()),
+    assert [(slot.key, slot.score) for slot in slots] == [
+        ("G", 1.0),
+        ("F", 0.5),
+        ("H", 0.25),
     ]
 
 
@@ -374,7 +371,7 @@ def test_the_mix_orders_as_z_scores_do():
     ]
     words, worths = (
         {"a": 9.0, "b": 4.0, "c": 1.0, "d": 0.0},
-        {one.key: one.worth for one in near},
+        {one.key: one.score for one in near},
     )
     for weight in (0.1, 0.35, 0.5, 0.8):
         together = fuse(found, near, weight, 0.2)
@@ -530,7 +527,7 @@ def test_of_two_facts_of_one_turn_the_more_trusted_is_shown():
     slot, other = rank(
         [scored("t", 3.0), scored("a", 2.0), scored("b", 1.9)], units, NOW, PLAIN
     )
-    assert (slot.key, slot.behind) == ("b", ("t",))
+    assert slot.key == "b"
     assert (other.key, other.score) == ("a", pytest.approx(2 / 3 - 0.12))
     assert slot.score == pytest.approx(1.05)
     assert slot.parts == {"text": 1.0, "nudge": 0.05}
