@@ -171,7 +171,7 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
             memory.reconciler.entity_writer,
             memory.reconciler.comparison.neighbours,
             lambda: now,
-            memory.maintenance_loop.order.freeze,
+            memory.maintenance_loop.maintenance.freeze,
         )
         settling = order.run("nightly")
         assert settling.as_json()["counts"].keys() <= {

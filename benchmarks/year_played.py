@@ -260,7 +260,7 @@ class Year:
     def _count(self) -> None:
         vault = self.settings.vault
         facts = self.memory.index.catalog.facts("")
-        view = self.memory.maintenance_loop.order.snapshot.view(self.now)
+        view = self.memory.maintenance_loop.maintenance.snapshot.view(self.now)
         notes = Counter(
             path.relative_to(vault).parts[0]
             for path in vault.rglob("*.md")

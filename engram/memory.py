@@ -159,7 +159,7 @@ class Memory:
         if not record.exists() or disk.read(record) != place.record():
             disk.write_derived(record, place.record())
             disk.sync([record, settings.state])
-        if notice := place.told():
+        if notice := place.notice():
             log.warning("%s: %s", settings.vault, notice)
 
     def _build(self) -> None:
@@ -286,7 +286,7 @@ class Memory:
         daemon they had it.
         """
         # First, so that the files of an interrupted run do not count as user edits.
-        self.maintenance_loop.order.recover()
+        self.maintenance_loop.maintenance.recover()
         self.usage_tracker.refresh(self.clock())
         unsettled: set[Path] = set()
         if self.executor.attended:

@@ -46,14 +46,14 @@ class MaintenanceLoop:
 
     def __init__(
         self,
-        order: Maintenance,
+        maintenance: Maintenance,
         schedule: Schedule,
         extractor: Extractor,
         settings: Settings,
         clock: Callable[[], datetime],
         executor: Executor,
     ) -> None:
-        self.order = order
+        self.maintenance = maintenance
         self.schedule = schedule
         self.extractor = extractor
         self.settings = settings
@@ -108,7 +108,7 @@ class MaintenanceLoop:
         times = [
             self.schedule.next(now),
             self.schedule.light_after(now),
-            self.order.snapshot.talks.next_over(now),
+            self.maintenance.snapshot.talks.next_over(now),
             self._sessions_after if self._sessions_after > now else None,
         ]
         return min(when for when in times if when)
@@ -118,10 +118,10 @@ class MaintenanceLoop:
         now = self.clock()
         ready = (
             now >= self._sessions_after
-            and self.order.index.scanner.generation
-            and not self.order.freeze.reason()
+            and self.maintenance.index.scanner.generation
+            and not self.maintenance.freeze.reason()
         )
-        sessions = len(self.order.snapshot.talks.due(now)) if ready else 0
+        sessions = len(self.maintenance.snapshot.talks.due(now)) if ready else 0
         return self.schedule.due(now, sessions)
 
     def _record_run(self, cadence: Cadence, report: Report) -> None:
@@ -136,7 +136,7 @@ class MaintenanceLoop:
         with self._one_run:
             fault = self._ask_model(cadence, only) if self.settings.model else ""
             report: Report = self.as_writer(
-                lambda: self.order.run(cadence, dry_run=dry_run, only=only)
+                lambda: self.maintenance.run(cadence, dry_run=dry_run, only=only)
             )
             if cadence == "talk" and fault not in {"", UNREADABLE}:
                 seconds = self.settings.policy.model.retry_most_seconds
@@ -149,7 +149,7 @@ class MaintenanceLoop:
         problems = [f"{name}: {why}" for name, why in report.failures.items()]
         problems += [fault] if fault else []
         part = "talks" if report.cadence == "talk" else "consolidation"
-        self.order.note_writer.health.report(part, "; ".join(problems))
+        self.maintenance.note_writer.health.report(part, "; ".join(problems))
 
     def retell(self) -> None:
         """Remove generated text about what a person took back, without a wait (`B13`).
@@ -157,12 +157,12 @@ class MaintenanceLoop:
         Never raises EngramError: the next run tries it again.
         """
         try:
-            failures = self.order.run("light", only="cleanup").failures
+            failures = self.maintenance.run("light", only="cleanup").failures
         except EngramError as fault:
             failures = {"cleanup": str(fault)}
         if failures:
             problem = "; ".join(failures.values())
-            self.order.note_writer.health.report("consolidation", problem)
+            self.maintenance.note_writer.health.report("consolidation", problem)
 
     # -- questions ---------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class MaintenanceLoop:
         fault = ""
         for _ in range(policy.rounds):
             questions: Sequence[ModelQuestion] = self.as_writer(
-                lambda: self.order.questions(cadence, only)
+                lambda: self.maintenance.questions(cadence, only)
             )
             fresh = [one for one in questions if one.key not in asked]
             fresh = fresh[: policy.questions]
@@ -209,28 +209,28 @@ class MaintenanceLoop:
                 reply = answer(model, one.task, one.material, policy)
             except ModelError as fault:
                 if not fault.retryable:  # the reply will never have the form
-                    self.as_writer(partial(self._fail, one.key, fault.what))
+                    record = self.maintenance.snapshot.record_answer_failure
+                    self.as_writer(partial(record, one.key, fault.what))
                     unreadable = True
                     continue
                 failed += 1
                 if isinstance(fault, BudgetSpentError) or failed >= policy.attempts:
                     return str(fault)
                 continue
-            self.as_writer(partial(self.order.snapshot.answers.keep, one.key, reply))
+            self.as_writer(
+                partial(self.maintenance.snapshot.answers.keep, one.key, reply)
+            )
         if failed:
             return UNANSWERED
         return UNREADABLE if unreadable else ""
-
-    def _fail(self, key: str, why: str) -> None:
-        self.order.snapshot.failed[key] = why
 
     # -- other operations --------------------------------------------------------------
 
     def runs(self, last: int) -> dict[str, Any]:
         """Return the latest runs, newest first, and whether each can be undone."""
-        kept = set(self.order.history.runs())
+        kept = set(self.maintenance.history.runs())
         rows = []
-        for row in jsonl.rows(self.order.snapshot.read(RUNS), newest_first=True):
+        for row in jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True):
             rows.append(row | {"can_be_undone": row.get("id") in kept})
             if len(rows) == last:
                 break
@@ -238,13 +238,13 @@ class MaintenanceLoop:
 
     def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
         """Undo a run (`X6`)."""
-        return self.order.undo(id, dry_run=dry_run).as_json()
+        return self.maintenance.undo(id, dry_run=dry_run).as_json()
 
     def prune(self, threshold: float | None, *, dry_run: bool) -> dict[str, Any]:
         """Prune unprotected memories below an effective confidence (`A24`)."""
         if threshold is None:
             threshold = self.settings.policy.lifecycle.prune_confidence
-        return self.order.prune(threshold, dry_run=dry_run).as_json()
+        return self.maintenance.prune(threshold, dry_run=dry_run).as_json()
 
     def purge(self, *, trash: bool, dry_run: bool) -> dict[str, Any]:
         """Delete the notes in `.trash/` for good, or with `dry_run` list them.
@@ -256,12 +256,12 @@ class MaintenanceLoop:
                 "nothing was named that is to be purged",
                 fix="Use --trash to empty `.trash/`.",
             )
-        return purged(self.order.note_writer, self.clock(), dry_run=dry_run)
+        return purged(self.maintenance.note_writer, self.clock(), dry_run=dry_run)
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
         """Return what happens to unused memories within `days` days (`X10`).
 
         With `curve` each row has the values of the memory until then.
         """
-        coming = self.order.forecast(days, CURVE_POINTS if curve else 0)
+        coming = self.maintenance.forecast(days, CURVE_POINTS if curve else 0)
         return {"days": days, "coming": coming}

@@ -40,8 +40,7 @@ _LINKED = frozenset({"archive", "facts", "entities", "review"})
 class Snapshot(VaultReader):
     """Reads one vault for the passes. Belongs to the one writer.
 
-    `answers` caches the answers of a model; `failed` has by question why one could not
-    be read.
+    `answers` caches the answers of a model.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Snapshot(VaultReader):
         self._entities: Mapping[str, Entity] = {}
         self._voices: dict[str, trust.TurnSource] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
-        self.failed: dict[str, str] = {}
+        self._answer_failures: dict[str, str] = {}
         self.answers = AnswerCache(
             self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers
         )
@@ -119,9 +118,17 @@ class Snapshot(VaultReader):
             messages=self.talks.messages() if telling else {},
             summaries=self.talks.latest(None) if telling else (),
             model=self.talks.model,
-            failed=self.failed,
+            answer_failures=dict(self._answer_failures),
             entities=self._entities,
         )
+
+    def record_answer_failure(self, key: str, why: str) -> None:
+        """Record why the answer to a question could not be read.
+
+        `key` is the key of the question. Later views have the reason until the process
+        ends.
+        """
+        self._answer_failures[key] = why
 
     def near(self, fact: Fact) -> Sequence[Neighbour]:
         """Return the neighbours of a memory, from the cache."""
@@ -174,7 +181,7 @@ class Snapshot(VaultReader):
             kept = self.note_writer.kept(fact) or (FOREIGN if foreign else None)
             yield MemoryState(
                 fact,
-                self.usage_tracker.of(fact.id),
+                self.usage_tracker.usage_of(fact.id),
                 believed[source],
                 barred[source],
                 kept,

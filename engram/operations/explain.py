@@ -135,7 +135,7 @@ class Explainer:
         All is computed; nothing of it is in the note (rows B4, C24, C30, D2).
         """
         policy, now = self.settings.policy, self.clock()
-        usage = self.usage_tracker.of(fact.id)
+        usage = self.usage_tracker.usage_of(fact.id)
         believed = trust.trust(said_by, policy.trust)
         by_category: dict[str, float] = {}
         if self.vault.exists(ACTIONS):

@@ -100,14 +100,14 @@ class HealthOperations:
         place = self.settings.place
         return {
             "vault": str(self.settings.vault),
-            "place": place.told() if place else "",
+            "place": place.notice() if place else "",
             "pid": os.getpid(),
             "ready": ready,
             "uptime_seconds": round(time.monotonic() - self._started, 1),
             "extractor": self.extractor.name,
             "faults": self.health.problems(),
             "model_faults": self.extractor.failures,
-            "held": self.maintenance_loop.order.holds.status(),
+            "held": self.maintenance_loop.maintenance.holds.status(),
             "next_consolidation": self.maintenance_loop.schedule.next(
                 self.clock()
             ).isoformat(),
@@ -144,7 +144,7 @@ def findings(
     found += [
         {"level": "error", "code": code, "what": what} for code, what in faults.items()
     ]
-    if settings.place and (told := settings.place.told()):
+    if settings.place and (told := settings.place.notice()):
         found.append(
             {
                 "level": NOTICE,

@@ -89,7 +89,7 @@ class Retriever:
         sources = search.RecallSources(
             self.entity_writer.names,
             self.entity_writer.edges.at,
-            self.usage_tracker.usage_log.of,
+            self.usage_tracker.usage_log.usage_of,
             lambda: deadline - time.monotonic(),
         )
         answer = search.recall(

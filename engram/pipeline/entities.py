@@ -392,7 +392,7 @@ class EntityWriter:
         most as far as its source is believed, and ends no edge of a source that is
         believed more (rows D6, X27).
         """
-        changed = self.edges.owed()
+        changed = self.edges.unlisted()
         for stated in relations:
             relation, trusted = stated.relation, stated.trust
             seen = self._edge(relation)
@@ -450,7 +450,7 @@ class EntityWriter:
                 [line.edge for line in lines.values()], way, said
             ):
                 ended[edge_id(edge)] = replace(
-                    lines[edge_id(edge)], edge=edge, owed=True
+                    lines[edge_id(edge)], edge=edge, unlisted=True
                 )
         return ended
 
@@ -498,7 +498,7 @@ class EntityWriter:
                 wishes[entity.path].aliases.append(one.object)
         for line in lines.values():
             source, target = self._end(line.edge.source), self._end(line.edge.target)
-            if line.owed and source and target:
+            if line.unlisted and source and target:
                 wish = wishes[source.path]
                 (wish.drop if line.edge.valid_until else wish.add).append(
                     (line.edge.label, target.name)
@@ -560,7 +560,8 @@ class EntityWriter:
         """The line, owed as long as its note waits."""
         source = self._end(line.edge.source)
         return replace(
-            line, owed=line.owed and source is not None and source.path in waiting
+            line,
+            unlisted=line.unlisted and source is not None and source.path in waiting,
         )
 
 
@@ -585,12 +586,12 @@ def _row(edge: Edge, before: EdgeRow | None, seen: Edge, trusted: float) -> Edge
     if before is None:
         level = trusted if edge.target == seen.target else 0.0
         confidence = min(edge.confidence, trusted)
-        return EdgeRow(replace(edge, confidence=confidence), owed=True, trust=level)
+        return EdgeRow(replace(edge, confidence=confidence), unlisted=True, trust=level)
 
-    owed = before.owed or before.edge.valid_until != edge.valid_until
+    unlisted = before.unlisted or before.edge.valid_until != edge.valid_until
     level = max(before.trust, trusted) if edge.target == seen.target else before.trust
     confidence = min(edge.confidence, max(trusted, before.edge.confidence))
-    return EdgeRow(replace(edge, confidence=confidence), owed=owed, trust=level)
+    return EdgeRow(replace(edge, confidence=confidence), unlisted=unlisted, trust=level)
 
 
 def _names(

@@ -55,12 +55,12 @@ class UsageTracker:
         )
         self._lock = threading.Lock()
 
-    def of(self, memory: str) -> Usage:
-        """How the memory was used, with all that was recalled until now; `usage_log.of`
+    def usage_of(self, memory: str) -> Usage:
+        """How the memory was used, with all that was recalled until now; `usage_log.usage_of`
         is without what waits.
         """
         self.settle()
-        return self.usage_log.of(memory)
+        return self.usage_log.usage_of(memory)
 
     def recalled(self, hits: Sequence[Hit], now: datetime) -> None:
         """These were handed out: each fact among them counts, those that stand behind a
@@ -80,7 +80,7 @@ class UsageTracker:
         """The same statement was heard again (`C17`)."""
         with self._lock:
             self.usage_log.record(
-                {memory: decay.after_confirmation(self.usage_log.of(memory), now)}
+                {memory: decay.after_confirmation(self.usage_log.usage_of(memory), now)}
             )
 
     def attested(self, memory: str, now: datetime, at: datetime | None = None) -> None:
@@ -90,7 +90,7 @@ class UsageTracker:
         when = min(at or now, now)  # a file may come with a date from the future
         with self._lock:
             self.usage_log.record(
-                {memory: decay.after_evidence(self.usage_log.of(memory), when)}
+                {memory: decay.after_evidence(self.usage_log.usage_of(memory), when)}
             )
 
     def anchored(self, fact: Fact, now: datetime) -> None:
@@ -101,7 +101,7 @@ class UsageTracker:
             self.usage_log.record(
                 {
                     fact.id: decay.anchor_salience(
-                        fact, self.usage_log.of(fact.id), now, self.policy
+                        fact, self.usage_log.usage_of(fact.id), now, self.policy
                     )
                 }
             )
@@ -135,7 +135,7 @@ class UsageTracker:
                 for memory, relevance in hits:
                     fact = known.get(memory)
                     if isinstance(fact, Fact):
-                        usage = after.get(memory) or self.usage_log.of(memory)
+                        usage = after.get(memory) or self.usage_log.usage_of(memory)
                         after[memory] = decay.after_recall(
                             fact, usage, now, relevance, self.policy
                         )

@@ -563,7 +563,7 @@ def status(given: CliContext) -> None:
     except socket_client.AbsentError as fault:
         settings = given.settings()
         template.check_vault(settings.vault)
-        if settings.place and (told := settings.place.told()):
+        if settings.place and (told := settings.place.notice()):
             fault.fix = f"{told[:1].upper()}{told[1:]}. {fault.fix}"
         raise
 

@@ -28,13 +28,13 @@ EDGES = "state/edges.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class EdgeRow:
-    """A stored edge; `owed` until the note of its source lists it.
+    """A stored edge; `unlisted` until the note of its source lists it.
 
     `trust` is the trust level of its sources, 0–1 (`D6`).
     """
 
     edge: Edge
-    owed: bool = False
+    unlisted: bool = False
     trust: float = 1.0
 
 
@@ -82,9 +82,9 @@ class EdgeStore:
             for name in sorted(self._by_source.get(relation_key(edge), ()))
         }
 
-    def owed(self) -> dict[str, EdgeRow]:
+    def unlisted(self) -> dict[str, EdgeRow]:
         """The rows that the note of their source does not list yet, by id."""
-        return {name: line for name, line in self.lines.items() if line.owed}
+        return {name: line for name, line in self.lines.items() if line.unlisted}
 
     def append(self, lines: Iterable[EdgeRow]) -> None:
         """Append the rows that are new or changed, durably."""
@@ -158,7 +158,7 @@ def _row(name: str, line: EdgeRow) -> dict[str, object]:
         "valid_until": _text(edge.valid_until),
         "attitude": edge.attitude,
         "proximity": edge.proximity,
-        "owed": line.owed,
+        "owed": line.unlisted,
         "trust": line.trust if line.trust < 1 else None,
     }
     return {
@@ -191,7 +191,9 @@ def _edge_row(row: Mapping[str, Any]) -> tuple[str, EdgeRow] | None:
         attitude=_level(row.get("attitude")),
         proximity=_level(row.get("proximity")),
     )
-    return row["id"], EdgeRow(edge, owed=row.get("owed") is True, trust=float(trust))
+    return row["id"], EdgeRow(
+        edge, unlisted=row.get("owed") is True, trust=float(trust)
+    )
 
 
 def _is_share(value: Any) -> bool:

@@ -71,7 +71,7 @@ class Place:
         """The state folder."""
         return f"{self.home}/{self.leaf}"
 
-    def told(self) -> str:
+    def notice(self) -> str:
         """A message to the user about a copy or a move, or ''."""
         told = []
         if self.copy_of:

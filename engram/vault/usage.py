@@ -93,7 +93,7 @@ def merged(seen: Sequence[Usage], most_stability: float) -> Usage:
 class UsageLog:
     """The usage of each memory over all devices.
 
-    `of` and `record` may be called from any thread; `refresh`, `flush` and `compact`
+    `usage_of` and `record` may be called from any thread; `refresh`, `flush` and `compact`
     only by the writer. A crash loses what was recorded since the last `flush`. `loaded`
     is False until the files were read.
     """
@@ -115,7 +115,7 @@ class UsageLog:
         self._lines = 0
         self._lock = threading.Lock()
 
-    def of(self, memory: str) -> Usage:
+    def usage_of(self, memory: str) -> Usage:
         """The usage of a memory over all devices; initial values if unused (`B5`)."""
         seen = [held[memory] for held in self._held.values() if memory in held]
         met = self._first.get(memory)
@@ -149,7 +149,7 @@ class UsageLog:
             self._unused = Usage(met=self._first.get(ALL))
 
     def record(self, updates: Mapping[str, Usage]) -> None:
-        """Set the usage of memories: values of `of`, increased. Counts never fall.
+        """Set the usage of memories: values of `usage_of`, increased. Counts never fall.
 
         The next `flush` saves them.
         """

@@ -71,7 +71,7 @@ class World:
     def step(self, what, device, memory):
         self.now += timedelta(hours=7)
         usage_log = self.usage_log[device]
-        usage = usage_log.of(memory)
+        usage = usage_log.usage_of(memory)
         if what == "recall":
             days = (
                 (self.now - usage.last_access).total_seconds() / 86400
@@ -120,7 +120,7 @@ class World:
         return sorted((self.vault.root / USAGE).glob("*.jsonl"))
 
     def answers(self, usage_log):
-        return [usage_log.of(memory) for memory in MEMORIES]
+        return [usage_log.usage_of(memory) for memory in MEMORIES]
 
 
 def world(share=0.0):
@@ -159,7 +159,7 @@ def test_every_use_counts_once_on_every_device(done):
             there.step(*step)
         there.settled()
         for usage_log in (*there.usage_log.values(), there.fresh()):
-            assert [usage_log.of(memory).access for memory in MEMORIES] == list(
+            assert [usage_log.usage_of(memory).access for memory in MEMORIES] == list(
                 there.heard.values()
             )
             assert there.answers(usage_log) == there.answers(

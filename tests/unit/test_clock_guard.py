@@ -42,7 +42,7 @@ def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
     minutes in step it is believed.
     """
     keeping = Keeping(memory)
-    keeping.order.freeze = memory.maintenance_loop.order.freeze
+    keeping.order.freeze = memory.maintenance_loop.maintenance.freeze
     keeping.fact("Anna saw a red car.", importance=0.2, confidence=0.9)
     clock.advance(minutes=1)
     memory.between()

@@ -44,12 +44,12 @@ def fresh(vault):
 def test_what_is_appended_is_read_back(vault):
     """Every field; a file and its folder appear with the first line."""
     kept = fresh(vault)
-    kept.append([EdgeRow(SISTER, owed=True), EdgeRow(SIMILAR)])
+    kept.append([EdgeRow(SISTER, unlisted=True), EdgeRow(SIMILAR)])
     assert (
         fresh(vault).lines
         == kept.lines
         == {
-            edge_id(SISTER): EdgeRow(SISTER, owed=True),
+            edge_id(SISTER): EdgeRow(SISTER, unlisted=True),
             edge_id(SIMILAR): EdgeRow(SIMILAR),
         }
     )

@@ -103,7 +103,7 @@ def test_four_hundred_nights_change_no_byte_of_them(settings, opened, clock):
     memory = opened()
     for _ in range(400):
         clock.advance(days=1)
-        assert memory.maintenance_loop.order.run("nightly").failures == {}
+        assert memory.maintenance_loop.maintenance.run("nightly").failures == {}
     assert bytes_of(told.values()) == before
     assert sorted((settings.vault / "facts").rglob("*.md")) == sorted(told.values())
     assert {
@@ -193,7 +193,7 @@ def test_an_import_of_old_history_does_not_fade_by_its_own_dates(memory, clock):
     memory.call("flush", {})
     facts = memory.index.catalog.facts()
     assert facts
-    assert {memory.usage_tracker.of(fact.id).met for fact in facts} == {clock()}
+    assert {memory.usage_tracker.usage_of(fact.id).met for fact in facts} == {clock()}
     nights(memory, clock, 3)
     assert {fact.status for fact in memory.index.catalog.facts()} == {"active"}
 
@@ -215,7 +215,7 @@ def test_a_note_from_long_ago_is_met_when_it_arrives(opened, settings, clock):
     memory = opened()
     nights(memory, clock, 1)
     met = {
-        fact.path.rpartition("/")[2]: memory.usage_tracker.of(fact.id).met
+        fact.path.rpartition("/")[2]: memory.usage_tracker.usage_of(fact.id).met
         for fact in memory.index.catalog.facts()
     }
     assert met == {"preference-00001.md": arrived, "other.md": arrived}
@@ -251,14 +251,17 @@ def test_the_earliest_meeting_on_any_device_holds_in_whatever_order_lines_come(
         usage_log.record_met({"A": clock() - days * DAY, ALL: clock() - 9 * DAY})
         usage_log.flush()
     one.refresh(clock())
-    assert (one.of("A").met, one.of("B").met) == (clock() - 5 * DAY, clock() - 9 * DAY)
+    assert (one.usage_of("A").met, one.usage_of("B").met) == (
+        clock() - 5 * DAY,
+        clock() - 9 * DAY,
+    )
     path = memory.settings.vault / two.path
     path.write_bytes(
         b"".join(reversed(path.read_bytes().splitlines(keepends=True))) * 2
     )
     again = UsageLog(memory.vault, "c" * 16, UsagePolicy())
     again.refresh(clock())
-    assert again.of("A").met == clock() - 5 * DAY
+    assert again.usage_of("A").met == clock() - 5 * DAY
 
 
 def test_a_meeting_is_written_once_and_survives_compaction(memory, clock):
@@ -269,14 +272,14 @@ def test_a_meeting_is_written_once_and_survives_compaction(memory, clock):
     usage_log.record_met({"M0000": clock(), "M0001": clock() - 2 * DAY})
     assert usage_log.flush() == 1, "the earlier one alone"
     for n in range(20):
-        usage_log.record({"M0000": replace(usage_log.of("M0000"), access=n + 1)})
+        usage_log.record({"M0000": replace(usage_log.usage_of("M0000"), access=n + 1)})
         usage_log.flush()
-    before = [usage_log.of(name) for name in ("M0000", "M0001", "M2499")]
+    before = [usage_log.usage_of(name) for name in ("M0000", "M0001", "M2499")]
     assert usage_log.compact(clock()) > 0
     assert usage_log.compact(clock()) == 0
     again = devices(memory.vault)[0]
     again.refresh(clock())
-    assert [again.of(name) for name in ("M0000", "M0001", "M2499")] == before
+    assert [again.usage_of(name) for name in ("M0000", "M0001", "M2499")] == before
 
 
 def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(
@@ -292,7 +295,7 @@ def test_a_note_that_a_wrong_clock_met_was_met_by_now_and_is_not_written_again(
     ]
     path.write_text("\n".join(lines) + "\n")
     usage_log.refresh(clock())
-    assert usage_log.of("A").met == clock()
+    assert usage_log.usage_of("A").met == clock()
     usage_log.record_met({"A": clock()})
     assert usage_log.flush() == 0
 
@@ -484,14 +487,14 @@ def test_a_frozen_vault_carries_out_no_hold(doubles):
     """The tick stands, and is obeyed once the clock is believed again."""
     memory = doubles.memory
     memory.call("consolidate", {})
-    real, memory.maintenance_loop.order.freeze = (
-        memory.maintenance_loop.order.freeze,
+    real, memory.maintenance_loop.maintenance.freeze = (
+        memory.maintenance_loop.maintenance.freeze,
         SimpleNamespace(reason=lambda: "many notes vanished"),
     )
     tick(memory, "Do it")
     assert held(memory).exists()
     assert "nothing is done to memories now" in memory.health.problems()["review"]
-    memory.maintenance_loop.order.freeze = real
+    memory.maintenance_loop.maintenance.freeze = real
     memory.files.rescan(None)
     assert not held(memory).exists()
     assert statuses(memory).count("superseded") == 25
@@ -612,7 +615,7 @@ def test_the_note_that_stays_is_the_one_that_the_proposal_named(twins, clock):
     memory.usage_tracker.usage_log.record(
         {
             "fact-00000": replace(
-                memory.usage_tracker.of("fact-00000"), evidence_at=clock()
+                memory.usage_tracker.usage_of("fact-00000"), evidence_at=clock()
             )
         }
     )
@@ -632,14 +635,14 @@ def test_proposals_are_few_and_four_hundred_nights_without_an_answer_add_none(
     told = equal(settings.vault, 30)
     before = bytes_of(path for pair in told.values() for path in pair)
     memory = opened()
-    memory.maintenance_loop.order.run("nightly")
+    memory.maintenance_loop.maintenance.run("nightly")
     asked, state = held(memory).read_bytes(), (settings.vault / STATE).read_bytes()
     assert asked.count(b"\n- [[") == 20
     actions = settings.vault / "state/memory-actions.jsonl"
     rows = actions.read_bytes().count(b"\n")
     for _ in range(400):
         clock.advance(days=1)
-        assert memory.maintenance_loop.order.run("nightly").failures == {}
+        assert memory.maintenance_loop.maintenance.run("nightly").failures == {}
     assert held(memory).read_bytes() == asked
     assert (settings.vault / STATE).read_bytes() == state
     assert actions.read_bytes().count(b"\n") <= rows
@@ -647,7 +650,7 @@ def test_proposals_are_few_and_four_hundred_nights_without_an_answer_add_none(
     assert [path.name for path in held(memory).parent.iterdir()] == ["held-merge.md"]
     tick(memory, "Do it")
     assert statuses(memory).count("superseded") == 20
-    memory.maintenance_loop.order.run("nightly")
+    memory.maintenance_loop.maintenance.run("nightly")
     assert held(memory).read_bytes().count(b"\n- [[") == 10
 
 

@@ -158,7 +158,7 @@ def test_only_what_the_fold_says_whole_is_archived(keeping, fake):
     judging(fake, fold={"text": FOLD, "from": [1, 2]})
     night(keeping, "fold")
     assert actives(keeping) == set(names)
-    keeping.memory.maintenance_loop.order.snapshot.answers.clear()
+    keeping.memory.maintenance_loop.maintenance.snapshot.answers.clear()
     judging(fake, fold={"text": FOLD, "from": [1, 2, 3, 3, 9, "4"]})
     report = night(keeping, "fold")
     assert actives(keeping) == {names[3], made(keeping)[0].id}
@@ -379,7 +379,7 @@ def test_a_principle_rests_on_all_and_the_weakest_makes_room(keeping, fake):
     """Category, confidence and stability as the seed has them; never one memory more."""
     names = told(keeping, *TRIPS, days=5, source=keeping.said())
     keeping.memory.usage_tracker.usage_log.record(
-        {names[1]: keeping.memory.usage_tracker.of(names[1])}
+        {names[1]: keeping.memory.usage_tracker.usage_of(names[1])}
     )
     judging(fake, principle=all_of(RULE))
     before = len(actives(keeping))
@@ -387,7 +387,7 @@ def test_a_principle_rests_on_all_and_the_weakest_makes_room(keeping, fake):
     (rule,) = made(keeping)
     assert (rule.text, rule.category, rule.confidence) == (RULE, "principle", 0.8)
     assert set(rule.derived_from) == set(names)
-    assert keeping.memory.usage_tracker.of(rule.id).stability == 3.0
+    assert keeping.memory.usage_tracker.usage_of(rule.id).stability == 3.0
     assert len(actives(keeping)) == before
     (gone,) = set(names) - actives(keeping)
     assert rule.supersedes == (gone,)

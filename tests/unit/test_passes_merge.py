@@ -457,7 +457,7 @@ def test_what_the_model_calls_the_same_is_one_and_in_doubt_both_stay(asking, fak
     judging(fake, compare=every("same", 0.8))
     light(keeping, only="compare")
     assert statuses(keeping, names) == ["active", "active"]
-    keeping.memory.maintenance_loop.order.snapshot.answers.clear()
+    keeping.memory.maintenance_loop.maintenance.snapshot.answers.clear()
     (keeping.root / "state" / "compared.json").unlink()
     judging(fake, compare=every("same", 0.95))
     light(keeping, only="compare")
@@ -499,7 +499,7 @@ def test_what_was_said_of_a_pair_stays_true_when_the_run_is_taken_back(
     path = keeping.root / "state" / "compared.json"
     held = path.read_bytes()
     assert sorted(statuses(keeping, names)) == ["active", "superseded"]
-    history = keeping.memory.maintenance_loop.order.history
+    history = keeping.memory.maintenance_loop.maintenance.history
     assert [
         step.after
         for step in history.load(run).steps

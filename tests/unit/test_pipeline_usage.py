@@ -61,11 +61,17 @@ def test_every_fact_that_is_handed_out_counts_one_recall(
     below 0 not at all.
     """
     usage_tracker.recalled([hit(tea, 0.8), hit(coffee, -0.2)], clock())
-    assert (usage_tracker.of(tea).access, usage_tracker.of(tea).salience) == (
+    assert (
+        usage_tracker.usage_of(tea).access,
+        usage_tracker.usage_of(tea).salience,
+    ) == (
         1,
         pytest.approx(0.6),
     )
-    assert (usage_tracker.of(coffee).access, usage_tracker.of(coffee).salience) == (
+    assert (
+        usage_tracker.usage_of(coffee).access,
+        usage_tracker.usage_of(coffee).salience,
+    ) == (
         1,
         pytest.approx(0.55),
     )
@@ -73,14 +79,14 @@ def test_every_fact_that_is_handed_out_counts_one_recall(
     now = clock()
     usage_tracker.recalled([hit(coffee, 0.2), hit("turn", 0.8, "turn")], now)
     faded = 0.55 * math.exp(-0.02 / 2)
-    assert usage_tracker.of(coffee).salience == pytest.approx(
+    assert usage_tracker.usage_of(coffee).salience == pytest.approx(
         faded + 0.05 + 0.05 / 4
     ), "measured by a turn that was better"
     assert (
-        usage_tracker.of(coffee).last_access,
-        usage_tracker.of(coffee).stability,
+        usage_tracker.usage_of(coffee).last_access,
+        usage_tracker.usage_of(coffee).stability,
     ) == (now, pytest.approx(1.2))
-    assert usage_tracker.of(tea).access == 1
+    assert usage_tracker.usage_of(tea).access == 1
 
 
 # row: B7
@@ -96,9 +102,9 @@ def test_the_recalls_of_one_memory_are_counted_in_their_order(
     clock.advance(days=1)
     usage_tracker.recalled([hit(tea)], clock())
     assert (
-        usage_tracker.of(tea).access,
-        usage_tracker.of(tea).gap_days,
-        usage_tracker.of(tea).gradient,
+        usage_tracker.usage_of(tea).access,
+        usage_tracker.usage_of(tea).gap_days,
+        usage_tracker.usage_of(tea).gradient,
     ) == (
         3,
         1.0,
@@ -116,7 +122,7 @@ def test_turns_notes_and_what_is_gone_count_nothing(usage_tracker, clock, tea):
     usage_tracker.recalled([hit("01KBH2Q0M6T4W2Y0B7C5D9E1FX")], clock())
     usage_tracker.recalled([], clock())
     usage_tracker.flush()
-    assert replace(usage_tracker.of(tea), met=None) == Usage()
+    assert replace(usage_tracker.usage_of(tea), met=None) == Usage()
 
 
 # row: A19
@@ -138,7 +144,7 @@ def test_of_several_facts_from_one_turn_those_that_are_shown_are_used(
     )
     shown = {row["key"] for row in rows if row["kind"] == "fact"}
     assert 1 < len(shown) < len(facts)
-    assert {fact for fact in facts if usage_tracker.of(fact).access} == shown
+    assert {fact for fact in facts if usage_tracker.usage_of(fact).access} == shown
 
 
 # row: A19
@@ -156,7 +162,7 @@ def test_a_confirmation_counts_and_is_evidence(usage_tracker, clock, tea):
     usage_tracker.confirmed(tea, clock())
     clock.advance(days=2)
     usage_tracker.confirmed(tea, clock())
-    usage = usage_tracker.of(tea)
+    usage = usage_tracker.usage_of(tea)
     assert (usage.access, usage.confirmations, usage.evidence_at) == (1, 2, clock())
 
 
@@ -164,12 +170,12 @@ def test_a_confirmation_counts_and_is_evidence(usage_tracker, clock, tea):
 def test_an_edit_is_evidence_of_its_own_time(usage_tracker, clock, tea):
     """Of the time the file was saved, unless that lies ahead or before newer evidence."""
     usage_tracker.attested(tea, clock(), clock() - LONG_AGO)
-    met = usage_tracker.of(tea).met
-    assert usage_tracker.of(tea) == Usage(evidence_at=clock() - LONG_AGO, met=met)
+    met = usage_tracker.usage_of(tea).met
+    assert usage_tracker.usage_of(tea) == Usage(evidence_at=clock() - LONG_AGO, met=met)
     usage_tracker.attested(tea, clock(), clock() - 2 * LONG_AGO)
-    assert usage_tracker.of(tea) == Usage(evidence_at=clock() - LONG_AGO, met=met)
+    assert usage_tracker.usage_of(tea) == Usage(evidence_at=clock() - LONG_AGO, met=met)
     usage_tracker.attested(tea, clock(), clock() + LONG_AGO)
-    assert usage_tracker.of(tea) == Usage(evidence_at=clock(), met=met)
+    assert usage_tracker.usage_of(tea) == Usage(evidence_at=clock(), met=met)
 
 
 # row: D5
@@ -182,9 +188,9 @@ def test_use_survives_a_restart_once_it_is_flushed(memory, usage_tracker, clock,
     usage_tracker.recalled([hit(tea)], clock())
     assert usage_tracker.flush() == 1
     usage_tracker.recalled([hit(tea)], clock())
-    assert begun(memory, clock).of(tea).access == 1
+    assert begun(memory, clock).usage_of(tea).access == 1
     usage_tracker.flush()
-    assert begun(memory, clock).of(tea).access == 2
+    assert begun(memory, clock).usage_of(tea).access == 2
 
 
 # row: B4
@@ -207,7 +213,7 @@ def test_nothing_of_use_enters_a_note(memory, usage_tracker, clock, tea):
         usage_tracker.flush()
     usage_tracker.compact(clock())
     assert held() == before
-    assert begun(memory, clock).of(tea).access == 3
+    assert begun(memory, clock).usage_of(tea).access == 3
 
 
 def test_recalls_wait_until_the_log_is_read(memory, clock, tea):
@@ -218,9 +224,9 @@ def test_recalls_wait_until_the_log_is_read(memory, clock, tea):
     late = unread(memory, waiting=3)
     for _ in range(9):
         late.recalled([hit(tea)], clock())
-    assert (late.of(tea).access, late.flush()) == (0, 0)
+    assert (late.usage_of(tea).access, late.flush()) == (0, 0)
     late.refresh(clock())
-    assert late.of(tea).access == 1 + 3, "and no more wait than may"
+    assert late.usage_of(tea).access == 1 + 3, "and no more wait than may"
 
 
 def test_whoever_asks_counts_when_too_many_wait(memory, clock, tea):
@@ -228,8 +234,8 @@ def test_whoever_asks_counts_when_too_many_wait(memory, clock, tea):
     usage_tracker = begun(memory, clock, waiting=3)
     for _ in range(10):
         usage_tracker.recalled([hit(tea)], clock())
-    assert usage_tracker.usage_log.of(tea).access == 9
-    assert usage_tracker.of(tea).access == 10
+    assert usage_tracker.usage_log.usage_of(tea).access == 9
+    assert usage_tracker.usage_of(tea).access == 10
 
 
 def test_what_the_disk_refuses_is_kept_for_the_next_flush(
@@ -243,7 +249,7 @@ def test_what_the_disk_refuses_is_kept_for_the_next_flush(
     with pytest.raises(EngramError):
         usage_tracker.flush()
     (memory.settings.vault / USAGE).unlink()
-    assert (usage_tracker.of(tea).access, usage_tracker.flush()) == (1, 2), (
+    assert (usage_tracker.usage_of(tea).access, usage_tracker.flush()) == (1, 2), (
         "the use, and when the log began"
     )
 
@@ -256,7 +262,7 @@ def test_no_use_is_lost_between_threads(memory, usage_tracker, clock, tea, coffe
     def ask():
         for _ in range(200):
             usage_tracker.recalled([hit(tea), hit(coffee, 0.5)], clock())
-            usage_tracker.of(coffee)
+            usage_tracker.usage_of(coffee)
 
     threads = [threading.Thread(target=ask) for _ in range(6)]
     for thread in threads:
@@ -270,7 +276,7 @@ def test_no_use_is_lost_between_threads(memory, usage_tracker, clock, tea, coffe
     usage_tracker.flush()
     for held in (usage_tracker, begun(memory, clock)):
         assert (
-            held.of(tea).access,
-            held.of(tea).confirmations,
-            held.of(coffee).access,
+            held.usage_of(tea).access,
+            held.usage_of(tea).confirmations,
+            held.usage_of(coffee).access,
         ) == (1200, 20, 1200)

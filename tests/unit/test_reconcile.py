@@ -297,7 +297,7 @@ def test_what_was_said_long_ago_begins_to_fade_when_it_is_filed(
     """
     when = {"occurred_at": said_at} if said_at else {}
     (known,) = tell(held, "Anna keeps two cats.", standing="import", **when).created
-    assert held.usage_tracker.of(known).evidence_at == (
+    assert held.usage_tracker.usage_of(known).evidence_at == (
         clock() if since == "filed" else None
     )
     assert held.call("forecast", {"days": 1})["coming"] == []
@@ -382,7 +382,7 @@ def test_a_contradiction_weakens_what_three_conversations_told(
     (new,) = judged(judging, "contradicts", BERLIN, MUNICH).created
     old = by_text(judging, BERLIN)
     assert (old.status, old.confidence, old.superseded_by) == ("active", after, (new,))
-    assert judging.usage_tracker.of(old.id).salience_at == judging.clock()
+    assert judging.usage_tracker.usage_of(old.id).salience_at == judging.clock()
     assert by_text(judging, MUNICH).supersedes == (old.id,)
     assert texts(judging) == [BERLIN, MUNICH]
 

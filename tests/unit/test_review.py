@@ -21,8 +21,8 @@ from engram.vault.store import TOMBSTONES
 @pytest.fixture
 def queue(memory):
     cases = CaseReader(memory.vault, memory.index, memory.settings)
-    order = memory.maintenance_loop.order
-    return ReviewQueue(memory.note_writer, cases, order, memory.clock)
+    maintenance = memory.maintenance_loop.maintenance
+    return ReviewQueue(memory.note_writer, cases, maintenance, memory.clock)
 
 
 def ticked(queue):
@@ -38,7 +38,7 @@ def vault(memory):
 
 @pytest.fixture
 def told(memory):
-    """Two memories that a person told, in their order."""
+    """Two memories that a person told, in their maintenance."""
     memory.call("remember", {"text": "Mira settled in Lisbon.", "category": "fact"})
     memory.clock.advance(days=3)
     memory.call("remember", {"text": "Mira settled in Porto.", "category": "fact"})

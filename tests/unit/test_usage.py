@@ -51,7 +51,7 @@ def seen(usage, now, times=1):
 
 
 def recall(usage_log, memory, now, times=1):
-    usage_log.record({memory: seen(usage_log.of(memory), now, times)})
+    usage_log.record({memory: seen(usage_log.usage_of(memory), now, times)})
 
 
 def text(vault, device=LAPTOP):
@@ -69,7 +69,7 @@ def test_a_memory_that_was_never_used_has_the_initial_values(vault):
     written for it.
     """
     usage_log = fresh(vault)
-    assert usage_log.of(ANNA) == Usage(0, None, 0, None, 1.0, 0.5, None, 0.0, 1.0)
+    assert usage_log.usage_of(ANNA) == Usage(0, None, 0, None, 1.0, 0.5, None, 0.0, 1.0)
     assert usage_log.flush() == 0
     assert not (vault.root / USAGE).exists()
 
@@ -81,7 +81,7 @@ def test_every_field_is_read_back_as_it_was_noted(vault):
     whole = Usage(3, NOW, 2, NOW + HOUR, 1.3, 0.61, NOW, 2.25, 0.95)
     usage_log.record({ANNA: whole, BEN: Usage(confirmations=1, evidence_at=NOW)})
     assert usage_log.flush() == 2
-    assert fresh(vault).of(ANNA) == usage_log.of(ANNA) == whole
+    assert fresh(vault).usage_of(ANNA) == usage_log.usage_of(ANNA) == whole
     assert json.loads(text(vault).splitlines()[1]) == {
         "id": BEN,
         "at": "2026-11-20T20:00:00+00:00",
@@ -103,7 +103,7 @@ def test_the_log_only_grows_by_what_changed(vault):
     assert usage_log.flush() == 1
     assert usage_log.flush() == 0
     assert text(vault).startswith(before)
-    assert fresh(vault).of(BEN).access == 4
+    assert fresh(vault).usage_of(BEN).access == 4
 
 
 def test_what_could_not_be_written_is_written_by_the_next_flush(vault):
@@ -115,7 +115,7 @@ def test_what_could_not_be_written_is_written_by_the_next_flush(vault):
         usage_log.flush()
     (vault.root / "state").unlink()
     assert usage_log.flush() == 1
-    assert fresh(vault).of(ANNA).access == 1
+    assert fresh(vault).usage_of(ANNA).access == 1
 
 
 # row: A19
@@ -127,13 +127,13 @@ def test_counts_of_two_devices_add_up_and_the_latest_anchor_holds(vault):
     recall(laptop, ANNA, NOW, 3)
     recall(desktop, ANNA, NOW + HOUR)
     desktop.record(
-        {ANNA: replace(desktop.of(ANNA), confirmations=1, evidence_at=NOW - HOUR)}
+        {ANNA: replace(desktop.usage_of(ANNA), confirmations=1, evidence_at=NOW - HOUR)}
     )
     laptop.flush()
     desktop.flush()
     for usage_log in (laptop, desktop):
         usage_log.refresh(NOW)
-        both = usage_log.of(ANNA)
+        both = usage_log.usage_of(ANNA)
         assert (both.access, both.confirmations, both.stability) == (
             4,
             1,
@@ -156,9 +156,11 @@ def test_a_device_counts_only_what_it_saw_itself(vault):
     desktop.flush()
     assert json.loads(text(vault, DESKTOP))["access"] == 1
     laptop.refresh(NOW)
-    assert laptop.of(ANNA) == desktop.of(ANNA) == fresh(vault).of(ANNA)
-    assert laptop.of(ANNA).access == 4
-    assert laptop.of(ANNA).salience == pytest.approx(0.7), (
+    assert (
+        laptop.usage_of(ANNA) == desktop.usage_of(ANNA) == fresh(vault).usage_of(ANNA)
+    )
+    assert laptop.usage_of(ANNA).access == 4
+    assert laptop.usage_of(ANNA).salience == pytest.approx(0.7), (
         "made on top of the other's three recalls"
     )
 
@@ -177,16 +179,19 @@ def test_gains_of_stability_add_up_to_the_most_there_is(vault):
     recall(desktop, ANNA, NOW)
     desktop.flush()
     assert json.loads(text(vault, DESKTOP).splitlines()[-1])["stability"] == 4.0
-    assert desktop.of(ANNA).access == 61
+    assert desktop.usage_of(ANNA).access == 61
 
 
 def test_counts_never_fall(vault):
     """Whoever notes an older state than there is meanwhile takes no recall back."""
     usage_log = fresh(vault)
-    old = usage_log.of(ANNA)
+    old = usage_log.usage_of(ANNA)
     recall(usage_log, ANNA, NOW, 5)
     usage_log.record({ANNA: seen(old, NOW + HOUR)})
-    assert (usage_log.of(ANNA).access, usage_log.of(ANNA).salience) == (5, 0.55)
+    assert (usage_log.usage_of(ANNA).access, usage_log.usage_of(ANNA).salience) == (
+        5,
+        0.55,
+    )
 
 
 def test_torn_and_foreign_lines_are_passed_over(vault):
@@ -232,7 +237,7 @@ def test_torn_and_foreign_lines_are_passed_over(vault):
         vault,
         "\n".join([*lines, json.dumps(good), json.dumps(good | {"access": 77})[:-1]]),
     )
-    assert fresh(vault).of(ANNA) == Usage(access=2, stability=1.2)
+    assert fresh(vault).usage_of(ANNA) == Usage(access=2, stability=1.2)
 
 
 def test_a_torn_tail_costs_one_line_and_the_next_flush_goes_on(vault):
@@ -247,10 +252,13 @@ def test_a_torn_tail_costs_one_line_and_the_next_flush_goes_on(vault):
     for cut in range(len(whole.splitlines()[0]) + 2, len(whole) - 1, 40):
         written(vault, whole[:cut])
         again = fresh(vault)
-        assert (again.of(ANNA), again.of(BEN)) == (usage_log.of(ANNA), Usage())
+        assert (again.usage_of(ANNA), again.usage_of(BEN)) == (
+            usage_log.usage_of(ANNA),
+            Usage(),
+        )
         recall(again, BEN, NOW + HOUR)
         again.flush()
-        assert fresh(vault).of(BEN).access == 1
+        assert fresh(vault).usage_of(BEN).access == 1
 
 
 def test_bytes_that_are_no_text_are_passed_over(vault):
@@ -260,7 +268,7 @@ def test_bytes_that_are_no_text_are_passed_over(vault):
     usage_log.flush()
     good = text(vault).encode()
     (vault.root / usage_log.path).write_bytes(b"\0" * 512 + b"\n\xff\xfe{\n" + good)
-    assert fresh(vault).of(ANNA) == usage_log.of(ANNA)
+    assert fresh(vault).usage_of(ANNA) == usage_log.usage_of(ANNA)
 
 
 def test_only_files_of_devices_are_read(vault):
@@ -280,7 +288,7 @@ def test_only_files_of_devices_are_read(vault):
         (folder / name).write_text(line)
     (folder / f"{'a' * 16}.jsonl").mkdir()
     (folder / f"{'b' * 16}.jsonl").symlink_to(folder / f"{LAPTOP}.jsonl")
-    assert fresh(vault).of(ANNA).access == 1
+    assert fresh(vault).usage_of(ANNA).access == 1
 
 
 def test_what_another_device_wrote_is_found_by_a_refresh(vault):
@@ -291,10 +299,10 @@ def test_what_another_device_wrote_is_found_by_a_refresh(vault):
         recall(desktop, ANNA, NOW, times)
         desktop.flush()
         laptop.refresh(NOW)
-        assert laptop.of(ANNA).access == 1 + desktop.of(ANNA).access
+        assert laptop.usage_of(ANNA).access == 1 + desktop.usage_of(ANNA).access
     disk.remove(vault.root / desktop.path)
     laptop.refresh(NOW)
-    assert laptop.of(ANNA).access == 1
+    assert laptop.usage_of(ANNA).access == 1
 
 
 def test_what_our_own_file_lost_is_written_again(vault):
@@ -311,16 +319,16 @@ def test_what_our_own_file_lost_is_written_again(vault):
     written(vault, older)
     usage_log.refresh(NOW)
     assert (
-        usage_log.of(ANNA).access,
+        usage_log.usage_of(ANNA).access,
         usage_log.flush(),
-        fresh(vault).of(ANNA).access,
+        fresh(vault).usage_of(ANNA).access,
     ) == (2, 2, 2)
     disk.remove(vault.root / usage_log.path)
     usage_log.refresh(NOW)
-    assert (usage_log.compact(NOW), usage_log.flush(), fresh(vault).of(ANNA)) == (
+    assert (usage_log.compact(NOW), usage_log.flush(), fresh(vault).usage_of(ANNA)) == (
         0,
         2,
-        usage_log.of(ANNA),
+        usage_log.usage_of(ANNA),
     )
 
 
@@ -334,13 +342,13 @@ def test_a_line_of_a_wrong_clock_is_passed_over_until_its_time_comes(vault):
     recall(usage_log, ANNA, NOW + timedelta(days=20000), 9)
     usage_log.flush()
     again = fresh(vault)
-    assert again.of(ANNA) == seen(Usage(), NOW)
+    assert again.usage_of(ANNA) == seen(Usage(), NOW)
     for hours in (1, 2, 3):
         recall(again, ANNA, NOW + hours * HOUR)
         again.flush()
     assert again.compact(NOW + 9 * HOUR) > 0
-    assert fresh(vault).of(ANNA).last_access == NOW + 3 * HOUR
-    assert fresh(vault, now=NOW + timedelta(days=20000)).of(ANNA).access == 10
+    assert fresh(vault).usage_of(ANNA).last_access == NOW + 3 * HOUR
+    assert fresh(vault, now=NOW + timedelta(days=20000)).usage_of(ANNA).access == 10
 
 
 def test_a_clock_set_back_takes_back_no_count(vault):
@@ -352,7 +360,9 @@ def test_a_clock_set_back_takes_back_no_count(vault):
     usage_log.flush()
     usage_log.record({ANNA: Usage(3, NOW, 2, NOW - HOUR, 1.3, 0.65, NOW)})
     usage_log.flush()
-    assert fresh(vault).of(ANNA) == Usage(3, NOW + HOUR, 2, NOW, 1.3, 0.6, NOW + HOUR)
+    assert fresh(vault).usage_of(ANNA) == Usage(
+        3, NOW + HOUR, 2, NOW, 1.3, 0.6, NOW + HOUR
+    )
 
 
 def test_compaction_waits_until_most_lines_are_superseded_and_then_changes_no_answer(
@@ -372,7 +382,10 @@ def test_compaction_waits_until_most_lines_are_superseded_and_then_changes_no_an
             "five lines for two memories, and after that four"
         )
     again = fresh(vault)
-    assert (again.of(ANNA), again.of(BEN)) == (usage_log.of(ANNA), usage_log.of(BEN))
+    assert (again.usage_of(ANNA), again.usage_of(BEN)) == (
+        usage_log.usage_of(ANNA),
+        usage_log.usage_of(BEN),
+    )
     recall(usage_log, BEN, NOW + 5 * HOUR)
     usage_log.flush()
     assert usage_log.compact(NOW) > 0
@@ -383,7 +396,7 @@ def test_compaction_waits_until_most_lines_are_superseded_and_then_changes_no_an
         0,
         held,
     )
-    assert fresh(vault).of(BEN) == usage_log.of(BEN)
+    assert fresh(vault).usage_of(BEN) == usage_log.usage_of(BEN)
 
 
 class Killed(BaseException):
@@ -425,7 +438,7 @@ def test_a_crash_at_any_step_of_writing_and_compaction_costs_no_older_use(
     for hour in range(5):
         recall(usage_log, ANNA, NOW + hour * HOUR)
         usage_log.flush()
-    before, safe = text(vault), usage_log.of(ANNA)
+    before, safe = text(vault), usage_log.usage_of(ANNA)
     died = 0
     for left in range(20):
         written(vault, before)
@@ -440,13 +453,13 @@ def test_a_crash_at_any_step_of_writing_and_compaction_costs_no_older_use(
                 died += 1
         again = fresh(Vault(vault.root))
         again.vault.settle_leftovers(NOW + timedelta(days=9000), 0)
-        assert again.of(ANNA) == safe
-        assert again.of(BEN).access in {0, 1}
+        assert again.usage_of(ANNA) == safe
+        assert again.usage_of(BEN).access in {0, 1}
         recall(again, BEN, NOW + HOUR)
         again.flush()
         again.compact(NOW)
-        assert fresh(vault).of(ANNA) == safe
-        assert fresh(vault).of(BEN) == again.of(BEN)
+        assert fresh(vault).usage_of(ANNA) == safe
+        assert fresh(vault).usage_of(BEN) == again.usage_of(BEN)
     assert 5 < died < 20
     assert sorted(path.name for path in vault.root.rglob("*") if path.is_file()) == [
         f"{LAPTOP}.jsonl",
@@ -465,7 +478,7 @@ def test_compaction_touches_no_other_device(vault):
     assert laptop.compact(NOW) > 0
     assert text(vault, DESKTOP) == theirs
     laptop.refresh(NOW)
-    assert laptop.of(ANNA).access == 12
+    assert laptop.usage_of(ANNA).access == 12
 
 
 def test_the_name_of_a_device_is_random_and_stays_with_the_machine(settings):

@@ -44,49 +44,44 @@ _SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
 SAYS_THE_SAME = "says the same as another"
 
 
-# -- what says the same ----------------------------------------------------------------
+# -- duplicates ------------------------------------------------------------------------
 
 
 def merge(view: PassView, now: datetime) -> list[Step]:
-    """Of memories that say the same one stays, with the evidence of all; the others are
-    superseded by it (`A22`).
+    """Supersede memories by another one that says the same (`A22`).
 
-    The end of a note that engram did not write is a step of its own, for a person has
-    to approve it.
+    The memory that stays gets the evidence of all. The end of a note that engram did
+    not write is a step of its own, because a person has to approve it.
     """
-    left = view.policy.insight.merges - view.ended_by_status.get("superseded", 0)
-    found: list[Step] = []
+    room = view.policy.insight.merges - view.ended_by_status.get("superseded", 0)
+    steps: list[Step] = []
     for winner, losers in _doubles(view, now):
-        if own := [one for one in losers if not one.foreign][: max(0, left)]:
-            found.append(_merged(view, winner, own, SAYS_THE_SAME))
-            left -= len(own)
-        found += [
+        own = [one for one in losers if not one.foreign][: max(0, room)]
+        if own:
+            steps.append(_merged(view, winner, own, SAYS_THE_SAME))
+            room -= len(own)
+        steps += [
             ChangeGroup((_superseded(one, winner.fact, SAYS_THE_SAME),))
             for one in losers
             if one.foreign
         ]
-    return found
+    return steps
 
 
 def reflect(view: PassView, now: datetime) -> list[Step]:
-    """Say which memories say the same, and which nobody could rely on any more; nothing
-    is changed (`A21`).
-    """
-    found: list[Step] = [
+    """Report duplicate and stale memories without a change (`A21`)."""
+    findings: list[Step] = [
         Finding(one.fact.id, one.fact.path, f"says the same as {winner.fact.path}")
         for winner, losers in _doubles(view, now)
         for one in losers
     ]
     least = view.policy.lifecycle.stale_confidence
-    return found + [
-        Finding(
-            one.fact.id,
-            one.fact.path,
-            f"stale: its confidence has faded to {worth:.2f}",
-        )
-        for one in view.active()
-        if (worth := view.vitals(one, now).confidence) < least and not one.fact.pinned
-    ]
+    for one in view.active():
+        confidence = view.vitals(one, now).confidence
+        if confidence < least and not one.fact.pinned:
+            why = f"stale: its confidence has faded to {confidence:.2f}"
+            findings.append(Finding(one.fact.id, one.fact.path, why))
+    return findings
 
 
 def _doubles(
@@ -98,32 +93,28 @@ def _doubles(
     write may give way only to an equal statement, and only with a person's approval.
     """
     memories = seeds(view)
-    groups = _by_statement(view, memories)
-    compared = (
-        view.policy.insight.reflected if view.whole else view.policy.insight.newest
-    )
-    near = {one.fact.id: one for one in memories[:compared]}
-    chosen = dict(near)
-    statement: dict[str, tuple[str | None, str]] = {}
-    for key, group in groups.items():
-        for one in group:
-            statement[one.fact.id] = key
-            if len(group) > 1:
-                chosen[one.fact.id] = one
+    statements = _by_statement(view, memories)
+    compared = _ids_to_compare(view, memories)
+    candidates = [
+        one
+        for one in memories
+        if one.fact.id in compared or len(statements[one.fact.id]) > 1
+    ]
+    candidates.sort(key=lambda one: _merge_rank(view, one, now))
 
     used = set(view.closed.get("merge", ()))
-    for winner in sorted(chosen.values(), key=lambda one: _merge_rank(view, one, now)):
+    for winner in candidates:
         if winner.fact.id in used:
             continue
-        own = statement[winner.fact.id]
-        similar = {one.fact.id: one for one in groups[own]}
-        if winner.fact.id in near:
+        equal = statements[winner.fact.id]
+        similar = dict(equal)
+        if winner.fact.id in compared:
             similar |= _near_doubles(view, winner)
-        losers: list[MemoryState] = []
-        for name, one in sorted(similar.items()):
-            free = name not in used and name != winner.fact.id
-            if free and _gives_way(winner, one, equal=statement.get(name) == own):
-                losers.append(one)
+        losers = [
+            one
+            for name, one in sorted(similar.items())
+            if name not in used and _gives_way(winner, one, equal=name in equal)
+        ]
         if losers:
             used |= {winner.fact.id, *(one.fact.id for one in losers)}
             yield winner, losers
@@ -131,14 +122,25 @@ def _doubles(
 
 def _by_statement(
     view: PassView, memories: Iterable[MemoryState]
-) -> dict[tuple[str | None, str], list[MemoryState]]:
-    """Group memories by persona and content hash."""
+) -> dict[str, dict[str, MemoryState]]:
+    """Return by id the memories of the same persona and statement, also by id.
+
+    A memory is in its own group. Statements are compared by their content hash.
+    """
     hashes = view.reader.statements()
-    groups: dict[tuple[str | None, str], list[MemoryState]] = defaultdict(list)
+    groups: defaultdict[tuple[str | None, str], dict[str, MemoryState]]
+    groups = defaultdict(dict)
     for one in memories:
         digest = hashes.get(one.fact.id) or content_hash(one.fact.text)
-        groups[one.fact.persona, digest].append(one)
-    return groups
+        groups[one.fact.persona, digest][one.fact.id] = one
+    return {name: group for group in groups.values() for name in group}
+
+
+def _ids_to_compare(view: PassView, memories: Sequence[MemoryState]) -> set[str]:
+    """Return the ids of the memories whose neighbours are compared, the latest ones."""
+    policy = view.policy.insight
+    number = policy.reflected if view.whole else policy.newest
+    return {one.fact.id for one in memories[:number]}
 
 
 def _merge_rank(
@@ -162,15 +164,16 @@ def _near_doubles(view: PassView, winner: MemoryState) -> dict[str, MemoryState]
 
 
 def _gives_way(winner: MemoryState, loser: MemoryState, *, equal: bool) -> bool:
-    """Return whether a memory may be superseded by one that says the same."""
-    if _differ_in_time(winner.fact, loser.fact):
+    """Return whether a memory may be superseded by another one that says the same."""
+    if loser.fact.id == winner.fact.id or _differ_in_time(winner.fact, loser.fact):
         return False
     return not belongs_to_user(loser) or (equal and _is_open(winner, loser))
 
 
 def _is_open(winner: MemoryState, loser: MemoryState) -> bool:
-    """Whether a person may be asked to end the loser: not where they had a hand in one
-    of the two, as by an undo.
+    """Return whether a person may be asked to end the loser.
+
+    They are not asked where they changed one of the two before, as by an undo.
     """
     return loser.proposable and winner.kept in {None, FOREIGN}
 
@@ -184,32 +187,39 @@ def _differ_in_time(one: Fact, other: Fact) -> bool:
 def _merged(
     view: PassView, winner: MemoryState, losers: Sequence[MemoryState], why: str
 ) -> ChangeGroup:
-    """The winner gains what the losers rest on and is reinforced; they are superseded
-    by it (`A8`, `A22`).
+    """Return the changes that supersede `losers` and reinforce `winner` (`A8`, `A22`).
+
+    The winner gets the evidence of the losers. A note that belongs to a person keeps
+    every byte: only the losers name it.
     """
     fact = winner.fact
     ends = [_superseded(one, fact, why) for one in losers]
     if winner.kept:
-        # a person's note keeps every byte; the losers name it
         return ChangeGroup(tuple(ends))
-    keys = _evidence(fact, [one.fact for one in losers])
-    keys["supersedes"] = _extended(fact.supersedes, *(one.fact.id for one in losers))
-    keys |= _united_keys(fact, [one.fact for one in losers])
+    keys = _merged_keys(view, fact, [one.fact for one in losers])
+    edit = Edit(fact.path, fact.sha, keys, f"{len(losers)} say the same")
+    return ChangeGroup((edit, *ends))
+
+
+def _merged_keys(
+    view: PassView, fact: Fact, losers: Sequence[Fact]
+) -> dict[str, object]:
+    """Return the changed keys of a memory that takes in the `losers`."""
+    keys = _evidence(fact, losers)
+    keys["supersedes"] = _extended(fact.supersedes, *(one.id for one in losers))
+    keys |= _united_keys(fact, losers)
     raised = min(
         dedup.reinforced_confidence(fact.confidence, view.policy.ladder),
         max(fact.confidence, view.reader.believed(fact)),
     )
     if raised != fact.confidence:
         keys["confidence"] = raised
-    if (
-        most := max(one.fact.importance for one in losers)
-    ) > fact.importance and not fact.pinned:
-        keys["importance"] = most
-    if fact.expires and not all(one.fact.expires for one in losers):
+    importance = max(one.importance for one in losers)
+    if importance > fact.importance and not fact.pinned:
+        keys["importance"] = importance
+    if fact.expires and not all(one.expires for one in losers):
         keys["expires"] = None
-    return ChangeGroup(
-        (Edit(fact.path, fact.sha, keys, f"{len(losers)} say the same"), *ends)
-    )
+    return keys
 
 
 def _superseded(loser: MemoryState, winner: Fact, why: str) -> Edit:
@@ -222,112 +232,102 @@ def _superseded(loser: MemoryState, winner: Fact, why: str) -> Edit:
 
 
 def _evidence(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
-    """The key `source` with the turns of all, where that is more than there is."""
+    """Return the key `source` with the turns of all memories; {} if none is new."""
     own = [key for key in (fact.source, *fact.also) if key]
-    every = list(
-        dict.fromkeys(
-            [*own, *(key for one in others for key in (one.source, *one.also) if key)]
-        )
-    )
+    further = [key for one in others for key in (one.source, *one.also) if key]
+    every = list(dict.fromkeys([*own, *further]))
+    if len(every) <= len(own):
+        return {}
     links = [f"[[{key}]]" for key in every]
-    return (
-        {"source": links if len(links) > 1 else links[0]}
-        if len(every) > len(own)
-        else {}
-    )
+    return {"source": links if len(links) > 1 else links[0]}
 
 
 def _united_keys(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
-    """The keys `about` and `tags` with those of all, where that is more; what became of
-    a promise is each one's own.
+    """Return the keys `about` and `tags` with the values of all, where they change.
+
+    The tags that say how a promise ended are not taken over.
     """
-    about = tuple(
-        dict.fromkeys((*fact.about, *(name for one in others for name in one.about)))
-    )
+    names = (name for one in others for name in one.about)
+    about = tuple(dict.fromkeys((*fact.about, *names)))
     fresh = (tag for one in others for tag in one.tags if tag not in _SETTLED)
     tags = tuple(dict.fromkeys((*fact.tags, *fresh)))
-    keys: dict[str, object] = {"about": link_list(about)} if about != fact.about else {}
-    return keys | (
-        {"tags": ["-".join(tag.split()) for tag in tags]} if tags != fact.tags else {}
-    )
+
+    keys: dict[str, object] = {}
+    if about != fact.about:
+        keys["about"] = link_list(about)
+    if tags != fact.tags:
+        keys["tags"] = ["-".join(tag.split()) for tag in tags]
+    return keys
 
 
 def _extended(names: Sequence[str], *more: str) -> list[str]:
     return list(dict.fromkeys([*names, *more]))
 
 
-# -- what a model says of pairs --------------------------------------------------------
+# -- verdicts of a model on pairs ------------------------------------------------------
 
 
 def compare(view: PassView, now: datetime) -> list[Step]:
-    """The newest memories beside the rest: a model says which are the same and which
-    contradict (`C12`).
-    """
+    """Ask a model whether the newest memories repeat or contradict others (`C12`)."""
     policy = view.policy.insight
-    some = seeds(view)
-    if len(some) < policy.least_memories:
+    memories = seeds(view)
+    if len(memories) < policy.least_memories:
         return []
-    newest = sorted(some, key=lambda one: (-_created(one), one.fact.id))[
-        : policy.newest
-    ]
-    return _act_on_verdicts(
-        view,
-        pairs(view, newest, view.policy.similarity.link, 1.0, policy.compared),
-        now,
-    )
+    newest = sorted(memories, key=lambda one: (-_created(one), one.fact.id))
+    low = view.policy.similarity.link
+    alike = pairs(view, newest[: policy.newest], low, 1.0, policy.compared)
+    return _act_on_verdicts(view, alike, now)
 
 
 def contradict(view: PassView, now: datetime) -> list[Step]:
-    """The most alike pairs that are not the same, for contradictions nobody has
-    noticed: one question (`A28`).
+    """Ask a model whether the most similar pairs contradict each other (`A28`).
+
+    Pairs that say the same are left out. All pairs are in one question.
     """
-    policy, cuts = view.policy.insight, view.policy.similarity
-    return _act_on_verdicts(
-        view,
-        pairs(
-            view, seeds(view)[: policy.reflected], cuts.link, cuts.same, policy.scanned
-        ),
-        now,
-    )
+    policy, similarity = view.policy.insight, view.policy.similarity
+    latest = seeds(view)[: policy.reflected]
+    alike = pairs(view, latest, similarity.link, similarity.same, policy.scanned)
+    return _act_on_verdicts(view, alike, now)
 
 
 def _created(one: MemoryState) -> float:
     return one.fact.created.timestamp() if one.fact.created else 0.0
 
 
-def _act_on_verdicts(view: PassView, some: Sequence[Pair], now: datetime) -> list[Step]:
+def _act_on_verdicts(
+    view: PassView, alike: Sequence[Pair], now: datetime
+) -> list[Step]:
     """Ask one question about the pairs without a verdict, and act on all verdicts.
 
-    A verdict holds while both memories say what they said. A memory is in one step at
-    most.
+    A verdict is valid as long as the texts of both memories are unchanged. A memory is
+    in one step at most.
     """
-    known = _verdicts(view)
-    found = _ask_verdicts(view, some, known)
+    verdicts = _verdicts(view)
+    steps = _ask_verdicts(view, alike, verdicts)
     used: set[str] = set()
-    left = view.policy.insight.contradictions - view.ended_by_status.get(
-        "invalidated", 0
-    )
-    for newer, older in some:
-        relation, sure = _verdict(known, (newer, older)) or ("independent", 0.0)
+    ended = view.ended_by_status.get("invalidated", 0)
+    room = view.policy.insight.contradictions - ended
+    for newer, older in alike:
+        relation, sure = _verdict(verdicts, (newer, older)) or ("independent", 0.0)
         names = {newer.fact.id, older.fact.id}
         if relation == "independent" or names & used:
             continue
         if relation == "same":
-            steps = _same(view, newer, older, sure, now)
+            more = _same(view, newer, older, sure, now)
         else:
-            steps = _contradicted(view, newer, older, sure, left, now)
-            left -= sum(isinstance(step, ChangeGroup) for step in steps)
-        if steps:
+            more = _contradicted(view, newer, older, sure, room, now)
+            room -= sum(isinstance(step, ChangeGroup) for step in more)
+        if more:
             used |= names
-        found += steps
-    return found
+        steps += more
+    return steps
 
 
 def _ask_verdicts(
-    view: PassView, some: Sequence[Pair], known: dict[str, tuple[str, str, float]]
+    view: PassView, alike: Sequence[Pair], known: dict[str, tuple[str, str, float]]
 ) -> list[Step]:
-    """Ask about the pairs without a verdict; an answer is added to `known`."""
-    new = [pair for pair in some if _verdict(known, pair) is None]
+    """Ask about the pairs without a verdict; add the answer to `known`."""
+    new = [pair for pair in alike if _verdict(known, pair) is None]
     if not new:
         return []
     pairs_shown = [_shown(view, number, pair) for number, pair in enumerate(new, 1)]
@@ -351,53 +351,51 @@ def _ask_verdicts(
 
 
 def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:
-    """What was said of pairs, by the ids of both: what they said then, how they relate,
-    and how sure that is.
+    """Return the stored verdicts, by the ids of both memories.
 
-    The file may come from anywhere: what is no verdict is none.
+    A verdict is the digest of the texts, the relation, and the certainty (0–1). Another
+    program may have written the file, so invalid rows are skipped.
     """
     try:
-        held = json.loads(view.read(dedup.JUDGEMENTS_FILE)).items()
-        found = {
-            str(names): (str(says), str(relation), float(sure))
-            for names, (says, relation, sure) in held
+        rows = json.loads(view.read(dedup.JUDGEMENTS_FILE)).items()
+        verdicts = {
+            str(names): (str(digest), str(relation), float(sure))
+            for names, (digest, relation, sure) in rows
         }
     except (ValueError, TypeError, AttributeError):
         return {}
-    known = get_args(RelationKind)
+    relations = get_args(RelationKind)
     return {
-        names: answer
-        for names, answer in found.items()
-        if answer[1] in known and 0 <= answer[2] <= 1
+        names: verdict
+        for names, verdict in verdicts.items()
+        if verdict[1] in relations and 0 <= verdict[2] <= 1
     }
 
 
 def _verdict(
     known: Mapping[str, tuple[str, str, float]], pair: Pair
 ) -> tuple[str, float] | None:
-    says, relation, sure = known.get(_pair_key(pair), ("", "", 0.0))
-    return (relation, sure) if says == _texts_digest(pair) else None
+    """Return the relation and its certainty; None if a text changed since."""
+    digest, relation, sure = known.get(_pair_key(pair), ("", "", 0.0))
+    return (relation, sure) if digest == _texts_digest(pair) else None
 
 
 def _verdict_file(
     view: PassView, known: Mapping[str, tuple[str, str, float]], new: int
 ) -> FileWrite:
-    """The verdicts on pairs that are both active, those on the latest memories."""
+    """Return the file with the verdicts on active pairs, those of the latest memories."""
     active = {one.fact.id for one in view.active()}
-    held = [
-        (names, answer)
-        for names, answer in sorted(known.items())
+    rows = [
+        (names, verdict)
+        for names, verdict in sorted(known.items())
         if active.issuperset(names.split())
     ]
     lines = [
-        f"{json.dumps(names)}: {json.dumps(answer)}"
-        for names, answer in held[-view.policy.insight.verdicts :]
+        f"{json.dumps(names)}: {json.dumps(verdict)}"
+        for names, verdict in rows[-view.policy.insight.verdicts :]
     ]
-    return FileWrite(
-        dedup.JUDGEMENTS_FILE,
-        ("{" + ",\n".join(lines) + "}\n").encode(),
-        f"{new} pairs judged",
-    )
+    content = "{" + ",\n".join(lines) + "}\n"
+    return FileWrite(dedup.JUDGEMENTS_FILE, content.encode(), f"{new} pairs judged")
 
 
 def _pair_key(pair: Pair) -> str:
@@ -416,7 +414,9 @@ def _shown(view: PassView, number: int, pair: Pair) -> dict[str, object]:
 def _same(
     view: PassView, newer: MemoryState, older: MemoryState, sure: float, now: datetime
 ) -> list[Step]:
-    """Judged the same: the surer one stays. In doubt both do, for a double does no
+    """Return the merge of two memories that a model judged the same.
+
+    The more confident one stays. In doubt nothing changes, since a duplicate does no
     harm.
     """
     if sure < view.policy.insight.sure or _differ_in_time(newer.fact, older.fact):
@@ -436,8 +436,8 @@ def _same(
         "update_note", _known(winner, view.stage(winner, now)), view.policy.actions
     )
     if ready.ruling != "allow":
-        told = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
-        return [Finding(winner.fact.id, winner.fact.path, told, ready)]
+        why = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
+        return [Finding(winner.fact.id, winner.fact.path, why, ready)]
     return [_merged(view, winner, [loser], "judged the same as another")]
 
 
@@ -449,65 +449,59 @@ def _contradicted(
     left: int,
     now: datetime,
 ) -> list[Step]:
-    """Judged a contradiction: the rule of the write ladder where the model is sure,
-    else a person is asked.
+    """Return the steps for two memories that a model judged contradictory.
+
+    The rules of the write ladder decide where the model is sure; else a person is
+    asked. `left` is how many memories may still be invalidated in this run.
     """
     new, old, policy = newer.fact, older.fact, view.policy
     if new.id in old.superseded_by:
-        return []  # it was weakened on this word before
+        return []  # weakened by this memory before
     case = NewCase(new, old, "a model finds that both cannot be true")
     if sure < policy.insight.sure or older.foreign:
         return [case]
-    gone = actions.propose(
-        "discard", _known(older, view.stage(older, now)), policy.actions
-    )
-    ready = actions.propose(
+
+    update = actions.propose(
         "update_note", _known(newer, stage="candidate"), policy.actions
     )
-    if ready.ruling != "allow":
-        return [
-            Finding(
-                new.id,
-                new.path,
-                f"it contradicts {old.path}, and waits: {ready.why}",
-                ready,
-            )
-        ]
-    if gone.ruling != "allow":
-        return [
-            case,
-            Finding(
-                old.id,
-                old.path,
-                f"{new.path} contradicts it, and a person is asked: {gone.why}",
-                gone,
-            ),
-        ]
-    lower = view.reader.believed(new) < view.reader.believed(old)
-    barred = (
-        {old.id: "what is believed less does not replace what is believed more"}
-        if lower
-        else None
+    if update.ruling != "allow":
+        why = f"it contradicts {old.path}, and waits: {update.why}"
+        return [Finding(new.id, new.path, why, update)]
+    discard = actions.propose(
+        "discard", _known(older, view.stage(older, now)), policy.actions
     )
-    claim = Evidence(
+    if discard.ruling != "allow":
+        why = f"{new.path} contradicts it, and a person is asked: {discard.why}"
+        return [case, Finding(old.id, old.path, why, discard)]
+
+    effects = _ladder_effects(view, new, old, left)
+    return [
+        step for effect in effects for step in _effect(view, newer, older, effect, now)
+    ]
+
+
+def _ladder_effects(
+    view: PassView, new: Fact, old: Fact, left: int
+) -> Sequence[Effect]:
+    """Return what the write ladder decides about a judged contradiction."""
+    policy = view.policy
+    lower = view.reader.believed(new) < view.reader.believed(old)
+    barred = None
+    if lower:
+        barred = {
+            old.id: "what is believed less does not replace what is believed more"
+        }
+    evidence = Evidence(
         new.source,
         own=not lower,
         correction=category_of(new.category).corrects,
         barred=barred,
         left=left,
     )
-    verdict = Verdict(
-        "judge",
-        "judged a contradiction",
-        old.id,
-        (Neighbour(old, policy.similarity.grey),),
-    )
-    decision = dedup.decide(verdict, claim, policy.ladder, Judgement("contradicts", 1))
-    return [
-        step
-        for effect in decision.effects
-        for step in _effect(view, newer, older, effect, now)
-    ]
+    neighbours = (Neighbour(old, policy.similarity.grey),)
+    verdict = Verdict("judge", "judged a contradiction", old.id, neighbours)
+    judgement = Judgement("contradicts", 1)
+    return dedup.decide(verdict, evidence, policy.ladder, judgement).effects
 
 
 def _effect(
@@ -517,6 +511,7 @@ def _effect(
     effect: Effect,
     now: datetime,
 ) -> list[Step]:
+    """Return the change of both notes for one effect of the write ladder."""
     new, old = newer.fact, older.fact
     if effect.deed == "ask":
         return [NewCase(new, old, effect.why)]
@@ -529,10 +524,9 @@ def _effect(
         keys |= {"status": status, "end_reason": effect.why, "valid_until": until}
     steps = [Edit(old.path, old.sha, keys, f"{effect.why}: {new.path}")]
     if not newer.kept:
-        link_list = {"supersedes": _extended(new.supersedes, old.id)}
-        steps.insert(
-            0, Edit(new.path, new.sha, link_list, f"it takes the place of {old.path}")
-        )
+        links = {"supersedes": _extended(new.supersedes, old.id)}
+        why = f"it takes the place of {old.path}"
+        steps.insert(0, Edit(new.path, new.sha, links, why))
     return [ChangeGroup(tuple(steps))]
 
 

@@ -86,8 +86,8 @@ def summarise(view: PassView, schema: str, material: str, why: str) -> ModelRepl
     ask = ModelQuestion(schema, material, why)
     if ask.key in view.answers:
         return ModelReply(view.answers[ask.key])
-    if ask.key in view.failed:
-        return ModelReply(fault=view.failed[ask.key])
+    if ask.key in view.answer_failures:
+        return ModelReply(fault=view.answer_failures[ask.key])
     return ModelReply(ask=ask)
 
 

@@ -178,7 +178,7 @@ class PassView:
     messages: Mapping[str, int] = field(default_factory=dict)
     summaries: Sequence[Mapping[str, object]] = ()
     model: bool = False
-    failed: Mapping[str, str] = field(default_factory=dict)
+    answer_failures: Mapping[str, str] = field(default_factory=dict)
     entities: Mapping[str, Entity] = field(default_factory=dict)
     written: Mapping[str, bytes | None] = field(default_factory=dict)
     amended: Mapping[str, Page] = field(default_factory=dict)
