@@ -53,7 +53,7 @@ def test_what_is_appended_is_read_back(vault):
             edge_id(SIMILAR): EdgeRow(SIMILAR),
         }
     )
-    assert (kept.all(), list(kept.owed())) == ((SISTER, SIMILAR), [edge_id(SISTER)])
+    assert (kept.all(), list(kept.unlisted())) == ((SISTER, SIMILAR), [edge_id(SISTER)])
     row = json.loads((vault.root / EDGES).read_text().splitlines()[1])
     assert row == {
         "id": edge_id(SIMILAR),

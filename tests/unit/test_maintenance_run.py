@@ -362,7 +362,7 @@ def test_what_ties_are_worth_is_written_down_once_a_week(keeping):
         [
             EdgeRow(
                 Edge("A", "B", "similar", reinforced=now - timedelta(days=200)),
-                owed=True,
+                unlisted=True,
             )
         ]
     )
@@ -370,7 +370,7 @@ def test_what_ties_are_worth_is_written_down_once_a_week(keeping):
     assert [one.name for one in report.actions] == ["edges"]
     edges.refresh()
     (line,) = edges.lines.values()
-    assert (line.edge.confidence, line.edge.reinforced, line.owed) == (
+    assert (line.edge.confidence, line.edge.reinforced, line.unlisted) == (
         0.8,
         now - timedelta(days=20),
         True,

@@ -536,7 +536,7 @@ def test_a_note_that_a_person_is_at_gets_its_lines_later(entity_writer):
     assert path.read_text().endswith("\nMine.\n")
     take(entity_writer, now=NOW + timedelta(seconds=200))
     assert "Änni" in path.read_text()
-    assert not other.edges.owed()
+    assert not other.edges.unlisted()
 
 
 def test_our_own_notes_may_be_written_again_at_once(entity_writer):
@@ -674,7 +674,7 @@ def test_a_note_deleted_between_two_looks_is_owed_nothing(entity_writer):
     take(entity_writer, about=["Anna"])
     (entity_writer.settings.vault / "entities/concepts/Anna.md").unlink()
     take(entity_writer, bond("Anna", "boss", "Ben"))
-    assert (list(notes(entity_writer)), entity_writer.edges.owed()) == (
+    assert (list(notes(entity_writer)), entity_writer.edges.unlisted()) == (
         ["concepts/Ben.md"],
         {},
     )
