@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from engram.core.policy import FilePolicy
+from engram.vault.watcher import Watcher
 from tests.fakes.repository import Repository
 from tests.fakes.world import World, until
 
@@ -343,3 +345,21 @@ def pulled(world, repository, *words, said="theirs"):
     repository("-C", str(there), *words)
     repository("-C", str(there), "commit", "--quiet", "-m", said)
     return there
+
+
+def test_a_changed_git_head_means_everything(tmp_path):
+    """A checkout changes more files than the watcher is told of."""
+    repository = Repository(tmp_path)
+    policy = FilePolicy(
+        settle_seconds=0.05, settle_most_seconds=0.25, watch_check_seconds=0.1
+    )
+    batches = []
+    watcher = Watcher(tmp_path, batches.append, policy)
+    watcher.start()
+    try:
+        time.sleep(policy.settle_most_seconds + 0.5)
+        batches.clear()
+        repository("checkout", "-q", "-b", "other")
+        until(lambda: None in batches)
+    finally:
+        watcher.stop()

@@ -8,10 +8,14 @@ from datetime import timedelta
 
 import pytest
 
+from engram.config import ModelSettings
 from engram.errors import NotFoundError, StorageError
 from engram.vault.git import BUSY, Git
 from engram.vault.undo import PURGED
+from tests.fakes.judging import every, judging, tasks
 from tests.fakes.keeping import Keeping
+from tests.fakes.odd_names import ODD, facts_of
+from tests.fakes.openai_server import FakeServer
 from tests.fakes.repository import Repository
 
 FADING = {"importance": 0.2, "confidence": 0.9}
@@ -277,3 +281,67 @@ def test_an_undo_from_git_brings_back_what_lies_in_the_trash(repository, memory)
     shutil.rmtree(keeping.order.history.folder)
     assert path not in keeping.order.undo(run).deferred
     assert keeping.seen(kept).path == path
+
+
+def test_changes_under_odd_names_are_committed(opened, settings, repository):
+    """Each with the file that was changed, and nothing is left over."""
+    paths = facts_of(settings, ODD)
+    repository("add", ".")
+    repository("commit", "-q", "-m", "two")
+    memory = opened(git="commit")
+    for number, path in enumerate(paths):
+        memory.call(
+            "update", {"id": f"01KBH2Q0M6T4W2Y0B7C5D9{number:04}", "pinned": True}
+        )
+        memory.between()
+        memory.commits.passing()
+        names = repository("log", "-20", "--name-only", "-z", "--format=").split("\0")
+        assert path in [name.removeprefix("\n") for name in names]
+    assert repository("status", "--porcelain", "-z", "--", "facts") == ""
+
+
+# row: X6
+def test_a_verdict_on_a_pair_survives_an_undo_from_git(opened, repository):
+    """The model is not asked about the pair again."""
+    texts = (
+        "Ben plays chess.",
+        "The garden has a pond.",
+        "Carla paints boats.",
+        "Trains leave at noon.",
+        "Anna lives in Porto.",
+        "Anna lives in Lisbon.",
+    )
+    with FakeServer() as fake:
+        judging(fake, compare=every("same", 0.95))
+        keeping = Keeping(opened(model=ModelSettings("fake", fake.url)))
+        names = keeping.plant(
+            *(
+                keeping.made(
+                    text,
+                    days=3 - number / 24,
+                    source=f"2026-11-0{number}-talk#^t{number}",
+                    origin="rules",
+                    kind="note",
+                    confidence=0.6,
+                )
+                for number, text in enumerate(texts, 1)
+            )
+        )[-2:]
+        repository("add", ".")
+        repository("commit", "-q", "-m", "mine")
+        compare = {"cadence": "light", "only": "compare"}
+        run = keeping.memory.call("consolidate", compare)["run"]
+        path = keeping.root / "state" / "compared.json"
+        before = path.read_bytes()
+        assert sorted(keeping.seen(name).status for name in names) == [
+            "active",
+            "superseded",
+        ]
+        (keeping.order.history.folder / f"{run}.run").unlink()
+        undone = keeping.memory.call("undo", {"id": run})
+        assert [keeping.seen(name).status for name in names] == ["active", "active"]
+        assert undone["put_off"] == {}
+        assert path.read_bytes() == before
+        keeping.memory.call("consolidate", compare)
+        assert tasks(fake) == ["compare"]
+        assert [keeping.seen(name).status for name in names] == ["active", "active"]

@@ -4,44 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 
 import pytest
 
 from engram.vault.paths import is_text, kind_of, printable
-
-ODD = (
-    "two\nlines",
-    "tab\tred\x1b[31m",
-    "quote\"'`",
-    "#heading^block",
-    "alias|name",
-    "[[link]]",
-    "-rf",
-    " blank ",
-    "cafe\u0301",
-    "caf\u00e9",
-    "Case",
-    "case",
-    "\u202egnp",
-    "zero\u200bwidth",
-    "CON",
-    "100%41",
-    "back\\slash",
-    "x" * 252,
-)
-
-
-def facts_of(settings, names, more=""):
-    folder = settings.vault / "facts" / "2026-11-01"
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, name in enumerate(names):
-        keys = f"id: 01KBH2Q0M6T4W2Y0B7C5D9{number:04}\ncategory: fact\ncreated: 2026-11-01T10:00:00\n{more}"
-        (folder / f"{name}.md").write_text(
-            f"---\n{keys}---\nThe platypus number{number}x swims.\n"
-        )
-    return [f"facts/2026-11-01/{name}.md" for name in names]
+from tests.fakes.odd_names import ODD, facts_of
 
 
 @pytest.mark.parametrize(
@@ -161,54 +128,6 @@ def test_a_question_about_two_files_names_them_on_one_line(memory, settings):
     (note,) = (settings.vault / "review").glob("conflict-*.md")
     assert "- [x]" not in [line[:5] for line in note.read_text().splitlines()]
     assert "x\\n- [x] Keep it" in note.read_text()
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_changes_under_odd_names_are_committed(opened, settings):
-    """Each with the file that was changed, and nothing is left over."""
-
-    def git(*words):
-        done = subprocess.run(
-            ["git", "-C", str(settings.vault), *words], check=True, capture_output=True
-        )
-        return done.stdout
-
-    git("init", "-q")
-    paths = facts_of(settings, ODD)
-    git(
-        "-c",
-        "user.name=x",
-        "-c",
-        "user.email=x@example.org",
-        "commit",
-        "-q",
-        "--allow-empty",
-        "-m",
-        "one",
-    )
-    git("add", ".")
-    git(
-        "-c",
-        "user.name=x",
-        "-c",
-        "user.email=x@example.org",
-        "commit",
-        "-q",
-        "-m",
-        "two",
-    )
-    memory = opened(git="commit")
-    for number, path in enumerate(paths):
-        memory.call(
-            "update", {"id": f"01KBH2Q0M6T4W2Y0B7C5D9{number:04}", "pinned": True}
-        )
-        memory.between()
-        memory.commits.passing()
-        names = git("log", "-20", "--name-only", "-z", "--format=").split(b"\0")
-        assert path.encode() in [
-            name.strip(b"\n") if name.startswith(b"\n") else name for name in names
-        ]
-    assert git("status", "--porcelain", "-z", "--", "facts") == b""
 
 
 def test_what_is_no_utf8_is_never_a_kind_of_its_own():

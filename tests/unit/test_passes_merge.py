@@ -18,7 +18,6 @@ from engram.serve import output
 from tests.fakes.judging import every, judging, tasks
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import garbage, page, refusal, shape, status, truncated
-from tests.fakes.repository import Repository
 
 OURS = {"origin": "rules", "kind": "note", "confidence": 0.6}
 FILLER = [
@@ -483,17 +482,12 @@ def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_on
 
 
 # row: X6
-@pytest.mark.parametrize("how", ["history", "git"])
-def test_what_was_said_of_a_pair_stays_true_when_the_run_is_taken_back(
-    asking, fake, settings, how
-):
-    """So it needs no place in the history, and nobody is asked about the pair again."""
-    repository = Repository(settings.vault) if how == "git" else None
+def test_a_verdict_on_a_pair_survives_the_undo_of_its_run(asking, fake):
+    """It needs no place in the history, and the model is not asked about the pair
+    again.
+    """
     keeping = asking()
     names = compared(keeping, PORTO, LISBON)
-    if repository:
-        repository("add", ".")
-        repository("commit", "-q", "-m", "mine")
     judging(fake, compare=every("same", 0.95))
     run = light(keeping, only="compare")["run"]
     path = keeping.root / "state" / "compared.json"
@@ -505,8 +499,6 @@ def test_what_was_said_of_a_pair_stays_true_when_the_run_is_taken_back(
         for step in history.load(run).steps
         if step.after.startswith("state/")
     ] == []
-    if repository:
-        (history.folder / f"{run}.run").unlink()
     undone = keeping.memory.call("undo", {"id": run})
     assert statuses(keeping, names) == ["active", "active"]
     assert undone["put_off"] == {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import threading
 import time
 
@@ -221,28 +220,6 @@ def test_an_edit_is_told_within_a_second(root, told):
     finally:
         watch.stop()
     assert sorted(waits)[3] < 1.0, waits
-
-
-def test_a_changed_git_head_means_everything(watch, root, told):
-    """A checkout changes more than it tells."""
-    if shutil.which("git") is None:
-        pytest.skip("git is not installed")
-    git = [
-        "git",
-        "-C",
-        str(root),
-        "-c",
-        "user.name=x",
-        "-c",
-        "user.email=x@example.org",
-    ]
-    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
-    subprocess.run([*git, "add", "."], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "one"], check=True)
-    time.sleep(POLICY.settle_most_seconds + 0.5)
-    told.forget()
-    subprocess.run([*git, "checkout", "-q", "-b", "other"], check=True)
-    assert told.wait(lambda told: None in told.batches)
 
 
 def test_a_stopped_watch_tells_nothing(root, told):
