@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
         )
     except EngramError as fault:
         if given.debug:
-            traceback.print_exc()
+            sys.__excepthook__(type(fault), fault, fault.__traceback__)
         click.echo(fault_shown(fault, as_json=given.as_json), err=True)
         return fault.exit_code
     except click.exceptions.NoArgsIsHelpError as fault:
