@@ -225,16 +225,13 @@ class Memory:
             order, schedule, self.extractor, settings, self.clock, self.executor
         )
         cases = CaseReader(self.vault, self.index, settings)
-        forgetting = self.reconciler.forgetting
-        self.review_queue = ReviewQueue(
-            self.note_writer, forgetting, cases, order, self.clock
-        )
+        self.review_queue = ReviewQueue(self.note_writer, cases, order, self.clock)
         self.files = FileSync(
             self.reconciler, self.review_queue, self.readiness, self.commits
         )
         editor = NoteEditor(self.files)
         self.memory_operations = MemoryOperations(
-            editor, forgetting, self.review_queue, self.usage_tracker
+            editor, self.reconciler.forgetting, self.review_queue, self.usage_tracker
         )
         statements = StatementOperations(
             editor, self.reconciler, self.intake, self.memory_operations
@@ -297,7 +294,7 @@ class Memory:
         else:
             self.files.rescan_settled(None)
         self.files.meet_unrecorded()
-        self.note_writer.update_hashes()
+        self.note_writer.seed()
         self.commits.passing()
         self.readiness.set_compared(compared=True)
         return unsettled

@@ -1,5 +1,6 @@
-"""What may be done to a memory by itself, and what the log of what was done teaches
-(rows C21, C22, C30).
+"""Rule on actions, and derive feedback and guidelines from the action log.
+
+(Rows C21, C22, C30.)
 """
 
 from __future__ import annotations
@@ -30,24 +31,26 @@ Ruling = Literal["allow", "defer", "deny"]
 Row = dict[str, Any]
 
 GUIDELINES_FILE = "state/compression-guidelines.md"
-"""What the log of actions suggests, for people and for assistants (`C21`)."""
+"""The page with what the action log suggests, for people and assistants (`C21`)."""
 
 SOURCES = ("extraction", "consolidation", "replay", "manual", "unknown")
 CREATION_ACTIONS = frozenset({"create", "store", "review"})
-"""Actions whose rows say that engram wrote a memory; they stay as long as it is in the
-vault (`X17`).
+"""Actions that record the creation of a memory (`X17`).
+
+Their rows stay in the log as long as the memory is in the vault.
 """
 STAGES = ("candidate", "validated", "active", "core", "stale", "archived")
 _BUILDING = frozenset({"update_note", "create_artifact", "link_graph"})
 
 
-# -- what may be done (C22) ------------------------------------------------------------
+# -- rulings (C22) ------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """What a memory brings with it: confidence and importance 0–1, its stage, and where
-    it comes from.
+    """The properties of a memory that decide whether an action on it is allowed.
+
+    Confidence and importance are 0–1.
     """
 
     confidence: float = 0.0
@@ -58,9 +61,7 @@ class Eligibility:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An action on a memory as it was proposed, how it was ruled, and why not; '' where
-    it is allowed.
-    """
+    """A proposed action on a memory with its ruling; `why` is '' if it is allowed."""
 
     action: Action
     known: Eligibility
@@ -69,22 +70,24 @@ class Proposal:
 
     @property
     def row(self) -> Row:
-        """What the log says of it, beside when and of which memory; `checked_row` reads it."""
+        """Return the fields of the log row, without its time and memory.
+
+        `checked_row` reads them.
+        """
         return {"ruling": self.ruling, "eligibility": asdict(self.known)}
 
 
 def propose(action: Action, known: Eligibility, policy: ActionPolicy) -> Proposal:
-    """The action, ruled on (`C22`)."""
+    """Return the action with its ruling (`C22`)."""
     return Proposal(action, known, *ruling(action, known, policy))
 
 
 def checked_row(row: Row) -> Row:
-    """A row of the log as it is shown; what it says of a proposal counts only in its
-    strict form (`C22`).
+    """Return a log row with the fields of its proposal validated (`C22`).
 
-    The log lies in the vault, where anybody may write: a word that is no action is
-    `discard`, and an eligibility without the form is that of a memory of which nothing
-    is known.
+    The log is in the vault, where any program may write: an unknown action becomes
+    `discard`, an unknown ruling `deny`, and an invalid eligibility that of an unknown
+    memory.
     """
     if "ruling" not in row:
         return row
@@ -99,28 +102,26 @@ def checked_row(row: Row) -> Row:
     }
 
 
-def action_of(said: object) -> Action:
-    """The action that somebody named; what is none is `discard` (`C22`)."""
-    return next((known for known in get_args(Action) if known == said), "discard")
+def action_of(value: object) -> Action:
+    """Return `value` if it is an action, else `discard` (`C22`)."""
+    return next((known for known in get_args(Action) if known == value), "discard")
 
 
-def eligibility_of(said: object) -> Eligibility:
-    """What somebody says of a memory; nothing of it counts unless all of it has the
-    form (`C22`).
-    """
-    if not isinstance(said, dict) or said.keys() != {
-        "confidence",
-        "stage",
-        "importance",
-        "source",
-    }:
+def eligibility_of(value: object) -> Eligibility:
+    """Parse an eligibility; any invalid part gives the default (`C22`)."""
+    keys = {"confidence", "stage", "importance", "source"}
+    if not isinstance(value, dict) or value.keys() != keys:
         return Eligibility()
-    shares = [said["confidence"], said["importance"]]
-    sound = all(type(share) in {int, float} and 0 <= share <= 1 for share in shares)
-    if not sound or said["stage"] not in STAGES or said["source"] not in SOURCES:
+
+    confidence, importance = value["confidence"], value["importance"]
+    valid = all(
+        type(share) in {int, float} and 0 <= share <= 1
+        for share in (confidence, importance)
+    )
+    if not valid or value["stage"] not in STAGES or value["source"] not in SOURCES:
         return Eligibility()
     return Eligibility(
-        float(shares[0]), said["stage"], float(shares[1]), said["source"]
+        float(confidence), value["stage"], float(importance), value["source"]
     )
 
 
@@ -131,11 +132,11 @@ def ruling(
     *,
     tokens: int | None = None,
 ) -> tuple[Ruling, str]:
-    """Whether an action is allowed, and why not: the first rule that fits (`C22`).
+    """Return the ruling on an action and why it is not allowed; first match (`C22`).
 
-    A summary without tokens left; nothing important is discarded; nothing stale or
-    archived is changed or tied; nothing is built on what is hardly believed, where its
-    source is known.
+    A summary is deferred without tokens left; an important memory is not discarded; a
+    stale or archived one is not changed or linked; nothing is built on a memory of low
+    confidence whose source is known.
     """
     if action == "summarize_node" and tokens == 0:
         return "defer", "no tokens are left"
@@ -155,24 +156,25 @@ def ruling(
 # -- the log ---------------------------------------------------------------------------
 
 
-def parse_log(raw: bytes, most: int) -> list[Row]:
-    """The latest rows of the action log without those of runs, which else would change
-    what the next run reads.
+def parse_log(raw: bytes, limit: int) -> list[Row]:
+    """Parse the latest `limit` rows of the action log, oldest first.
+
+    Rows of maintenance runs are left out: they would change what the next run reads.
     """
-    found: list[Row] = []
+    latest: list[Row] = []
     for row in jsonl.rows(raw, newest_first=True):
-        if len(found) == most:
+        if len(latest) == limit:
             break
         if "run" not in row and isinstance(row.get("action"), str) and _time(row):
-            found.append(row)
-    return found[::-1]
+            latest.append(row)
+    return latest[::-1]
 
 
 _GOOD = frozenset({"confirm", "reinforce", "rewrite", "keep", "pin", "restore"})
 _POOR = frozenset({"drop", "forget", "correct", "dispute", "invalidate"})
 
 
-# -- what became of a memory's like (C30) ----------------------------------------------
+# -- feedback by category (C30) ----------------------------------------------
 
 
 def feedback(
@@ -181,10 +183,10 @@ def feedback(
     now: datetime,
     policy: ActionPolicy,
 ) -> dict[str, float]:
-    """What became lately of the memories of each category, −1…1 (`C30`).
+    """Return how the latest memories of each category fared, −1…1 (`C30`).
 
-    The mean of what the events say, weighted by `1 − age/14 d`, over the greatest that
-    one of them can say: only failures are −1, nothing but stores is .27.
+    It is the mean of the values of the events, weighted by `1 − age/14 d` and divided
+    by the largest possible value: only failures give −1, only stores .27.
     """
     priors = {
         "store": policy.stored,
@@ -207,11 +209,9 @@ def feedback(
     span = timedelta(days=policy.prior_days)
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for row in rows[-policy.prior_events :]:
-        prior, at, category = (
-            priors.get(row["action"]),
-            _time(row),
-            category_of(str(row.get("memory"))),
-        )
+        prior = priors.get(row["action"])
+        at = _time(row)
+        category = category_of(str(row.get("memory")))
         if prior is None or at is None or category is None:
             continue
         weight = 1 - (now - at) / span
@@ -229,8 +229,10 @@ def feedback(
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What the log says of one action: how often, how it ended, what became of it, and
-    the change it suggests.
+    """The statistics of one action in the log, and the change they suggest.
+
+    `good` and `poor` count the memories that later fared well or badly; `delta` is None
+    below the least number of events.
     """
 
     action: str
@@ -242,34 +244,32 @@ class Advice:
 
 
 def advice(rows: Iterable[Row], policy: ActionPolicy) -> list[Advice]:
-    """What the latest events suggest, by action (`C21`).
+    """Return what the latest events suggest for each action (`C21`).
 
     `delta = clamp(.12·(applied − failed)/total + .06·(good − poor)/(good + poor),
-    ±.15)` from five events on; good is a memory that was later confirmed, reinforced or
-    kept, poor one that was later dropped, forgotten, corrected, disputed or
+    ±.15)` from five events on. A memory is good if it was later confirmed, reinforced
+    or kept, and poor if it was later dropped, forgotten, corrected, disputed or
     contradicted.
     """
-    some = list(rows)[-policy.events :]
     later: dict[str, set[str]] = defaultdict(set)
     counts: Counter[str] = Counter()
-    ended: Counter[tuple[str, str]] = Counter()
-    fates: Counter[tuple[str, bool]] = Counter()
-    for row in reversed(some):
+    outcomes: Counter[tuple[str, str]] = Counter()
+    qualities: Counter[tuple[str, bool]] = Counter()
+    for row in reversed(list(rows)[-policy.events :]):
         action, memory = row["action"], str(row.get("memory"))
         counts[action] += 1
-        ended[action, str(row.get("outcome", "applied"))] += 1
+        outcomes[action, str(row.get("outcome", "applied"))] += 1
         if memory in later:
-            fates[
-                action, bool(later[memory] & _GOOD) and not later[memory] & _POOR
-            ] += 1
+            good = bool(later[memory] & _GOOD) and not later[memory] & _POOR
+            qualities[action, good] += 1
         if action in _GOOD | _POOR:
             later[memory].add(action)
     return [
         _advised(
             action,
             counts[action],
-            ended,
-            (fates[action, True], fates[action, False]),
+            outcomes,
+            (qualities[action, True], qualities[action, False]),
             policy,
         )
         for action in sorted(counts)
@@ -279,17 +279,16 @@ def advice(rows: Iterable[Row], policy: ActionPolicy) -> list[Advice]:
 def _advised(
     action: str,
     total: int,
-    ended: Mapping[tuple[str, str], int],
-    fates: tuple[int, int],
+    outcomes: Mapping[tuple[str, str], int],
+    qualities: tuple[int, int],
     policy: ActionPolicy,
 ) -> Advice:
-    good, poor = fates
+    """Return the advice for one action from its counts."""
+    good, poor = qualities
     if total < policy.samples:
         return Advice(action, total, good, poor, None, "")
-    applied, failed = (
-        ended.get((action, "applied"), 0),
-        ended.get((action, "failed"), 0),
-    )
+    applied = outcomes.get((action, "applied"), 0)
+    failed = outcomes.get((action, "failed"), 0)
     delta = policy.by_outcome * (applied - failed) / total
     delta += policy.by_quality * (good - poor) / (good + poor) if good + poor else 0.0
     delta = round(max(-policy.most_delta, min(policy.most_delta, delta)), 4)
@@ -304,26 +303,26 @@ def _advised(
 
 
 def guidelines(rows: Sequence[Row], policy: ActionPolicy) -> str:
-    """The guidelines as Markdown, without the line that says when they were written
-    (`C21`); '' without events.
+    """Return the guidelines as Markdown, or '' without events (`C21`).
+
+    The line with the time of writing is not part of it.
     """
-    some = list(rows)[-policy.events :]
-    if not some:
+    latest = list(rows)[-policy.events :]
+    if not latest:
         return ""
-    outcomes = Counter(str(row.get("outcome", "applied")) for row in some)
-    found = advice(some, policy)
+    outcomes = Counter(str(row.get("outcome", "applied")) for row in latest)
+    advised = advice(latest, policy)
+    by_weight = sorted(advised, key=lambda one: (-abs(one.delta or 0.0), one.action))
     parts = [
-        f"Events: {len(some)}",
-        f"Window: {some[0]['at']} to {some[-1]['at']}",
+        f"Events: {len(latest)}",
+        f"Window: {latest[0]['at']} to {latest[-1]['at']}",
         "Version: 1",
         "\n## Action distribution\n",
-        *(f"- {one.action}: {one.total}" for one in found),
+        *(f"- {one.action}: {one.total}" for one in advised),
         "\n## Outcome distribution\n",
         *(f"- {outcome}: {number}" for outcome, number in sorted(outcomes.items())),
         "\n## Suggested guidelines\n",
-        *map(
-            _line, sorted(found, key=lambda one: (-abs(one.delta or 0.0), one.action))
-        ),
+        *map(_line, by_weight),
     ]
     return "\n".join(parts) + "\n"
 
@@ -331,25 +330,29 @@ def guidelines(rows: Sequence[Row], policy: ActionPolicy) -> str:
 def _line(one: Advice) -> str:
     if one.delta is None:
         return f"- {one.action}: hold, only {one.total} events"
-    way = "do more" if one.delta > 0 else "do less" if one.delta < 0 else "hold"
-    fate = f", {one.good} proved good, {one.poor} poor" if one.good + one.poor else ""
-    return f"- {one.action}: {way} ({one.delta:+.2f}, {one.certainty} certainty, {one.total} events{fate})"
+    advised = "do more" if one.delta > 0 else "do less" if one.delta < 0 else "hold"
+    quality = (
+        f", {one.good} proved good, {one.poor} poor" if one.good + one.poor else ""
+    )
+    return (
+        f"- {one.action}: {advised} ({one.delta:+.2f}, {one.certainty} certainty, "
+        f"{one.total} events{quality})"
+    )
 
 
-_GUIDE = re.compile(
+_CLEAR_LINE = re.compile(
     r"^- [a-z_]{1,40}: do (?:more|less) \([+-]0\.\d\d, (?:high|medium) certainty, \d+ events"
     r"(?:, \d+ proved good, \d+ poor)?\)$"
 )
 
 
 def clear_guidelines(page: str, policy: ActionPolicy) -> list[str]:
-    """The first 5 lines of the guidelines that suggest something with some certainty
-    (`C21`).
+    """Return the first 5 guidelines of at least medium certainty (`C21`).
 
-    Only in the very form in which they are written: the page lies in the vault, and
-    nobody speaks to an assistant through it.
+    A line counts only in the exact form in which engram writes it: the page is in the
+    vault, and other text in it must not reach an assistant.
     """
-    return [line for line in page.splitlines() if _GUIDE.fullmatch(line)][
+    return [line for line in page.splitlines() if _CLEAR_LINE.fullmatch(line)][
         : policy.guides
     ]
 

@@ -1,11 +1,12 @@
-"""Status, stage, layer and tier: does a memory exist, how far is it trusted, what
-becomes of it.
+"""Decide the status, stage, layer and tier of a memory.
 
-Each rule returns its reason in words, or None where it does not apply; the reason is
-what the note, the log, a dry run and the forecast show. A rule sees one memory at one
-moment and changes nothing. A memory leaves by itself only where `fading_reason` names what it
-is and `protection` names nothing that keeps it; an end that its words or a person gave
-it comes before both, a pin before that.
+Each rule returns its reason in words, or None where it does not apply; the note, the
+log, a dry run and the forecast show that reason. A rule gets one memory at one moment
+and changes nothing.
+
+A rule may move a memory away only if `fading_reason` returns a reason and `protection`
+returns none. An end that the text or the user set comes before both, and a pin comes
+before that end.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Usage, Vitals
 
 STAGES = ("candidate", "validated", "active", "core", "stale", "archived")
-"""How far a memory is trusted (rows B3, C24); computed whenever it is asked for, never
-written to a note.
+"""How far a memory is trusted (rows B3, C24).
+
+The stage is computed on demand and never written to a note.
 """
 
 LAYERS = ("working", "episodic", "semantic", "procedural", "codebase")
-"""What kind of memory it is (row D1); only working and episodic ones pass."""
+"""The layers of memory (row D1); only working and episodic memories fade."""
 
 _ASKED_FOR = frozenset({"user", "edited"})
 _SAID_BY_OTHERS = frozenset({"assistant", "interaction", *EXTERNAL})
@@ -46,15 +48,14 @@ _DAY = timedelta(days=1)
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-# -- may it be recalled ----------------------------------------------------------------
+# -- visibility in recall ----------------------------------------------------------------
 
 
 def hidden_reason(fact: Fact, now: datetime, *, archive: bool = False) -> str | None:
-    """Why `fact` is not recalled at `now`, or None if it is (rows A30, C23, B16: pinned
-    before expired).
+    """Return why `fact` is not recalled at `now`, or None (`A30`, `C23`, `B16`).
 
-    With `archive` archived ones are recalled too: where the active ones are too few, or
-    on request.
+    A pinned fact does not expire. With `archive` archived facts are recalled too: on
+    request, or where there are too few active ones.
     """
     if fact.status != "active" and not (archive and fact.status == "archived"):
         return fact.status
@@ -62,10 +63,10 @@ def hidden_reason(fact: Fact, now: datetime, *, archive: bool = False) -> str | 
 
 
 def hidden_reason_as_of(fact: Fact, then: datetime) -> str | None:
-    """Why `fact` is no answer as of the earlier day `then`, or None if it is (`X5`).
+    """Return why `fact` is not recalled as of the past day `then`, or None (`X5`).
 
-    What had been created by then and was valid then counts, also when it was superseded
-    or invalidated later; what a person removed never returns.
+    A fact counts if it had been created by then and was valid then, also if it was
+    superseded or invalidated later. A fact that the user removed never counts.
     """
     if fact.status not in {"active", "archived", "superseded", "invalidated"}:
         return fact.status
@@ -77,17 +78,17 @@ def hidden_reason_as_of(fact: Fact, then: datetime) -> str | None:
 
 
 def _over(fact: Fact, now: datetime) -> str | None:
+    """Return "expired" or "no longer valid" for a fact that has ended by `now`."""
     if (end := effective_expiry(fact)) and end <= now:
         return "expired"
     return "no longer valid" if fact.valid_until and fact.valid_until <= now else None
 
 
 def effective_expiry(fact: Fact) -> datetime | None:
-    """When a memory ends by its `expires`, or None: a pin goes before it, and
-    protection before a guess (`B16`).
+    """Return when a memory expires, or None (`B16`).
 
-    A guess is what an extractor made of a lifetime or of its doubt (rows B19, C17):
-    whole days after the statement.
+    A pin overrides `expires`, and protection overrides a guessed one: the expiry that
+    an extractor derived from a lifetime or from its doubt (rows B19, C17).
     """
     if not fact.expires or fact.pinned:
         return None
@@ -95,8 +96,9 @@ def effective_expiry(fact: Fact) -> datetime | None:
 
 
 def is_guessed_expiry(fact: Fact) -> bool:
-    """Whether a memory that was extracted ends whole days after it was said; on two
-    sides of a clock change too.
+    """Return whether the expiry of an extracted memory was guessed by the extractor.
+
+    A guessed expiry is whole days after the statement, also across a clock change.
     """
     if fact.expires is None or fact.created is None or fact.origin in {"", *_ASKED_FOR}:
         return False
@@ -106,40 +108,39 @@ def is_guessed_expiry(fact: Fact) -> bool:
     )
 
 
-# -- how far it is trusted -------------------------------------------------------------
+# -- stage -------------------------------------------------------------
 
 
 def stage(
     fact: Fact, usage: Usage, vitals: Vitals, policy: Policy, barred: str | None = None
 ) -> tuple[str, str]:
-    """The stage and why, first match (rows B3, C24, C27).
+    """Return the stage of a memory and why; the first match counts (rows B3, C24, C27).
 
     archived; stale: disputed, decay ≥ .65 or confidence < .10, unless pinned; core: 10
-    recalls; active: one, or heat ≥ .55 where it is vouched for; validated: confirmed,
-    or heat ≥ .55; else candidate. `barred` is why it may not be core (`X27`). '' for a
-    memory that is neither active nor archived.
+    recalls; active: one recall, or heat ≥ .55 if the fact is vouched for; validated:
+    confirmed, or heat ≥ .55; else candidate. `barred` is the reason why the memory may
+    not be core (`X27`). The stage is '' for a memory that is neither active nor
+    archived.
     """
     limits = policy.lifecycle
     if fact.status != "active":
-        return (
-            "archived" if fact.status == "archived" else ""
-        ), fact.end_reason or fact.status
+        ended = "archived" if fact.status == "archived" else ""
+        return ended, fact.end_reason or fact.status
     if why := _doubtful(fact, vitals, policy):
         return "stale", why
-    recalls, hot = _recalls(usage), f"heat {limits.heat:g} or more"
-    if usage.access >= limits.core_access and not barred:
+
+    recalls = _recalls(usage)
+    core = usage.access >= limits.core_access
+    if core and not barred:
         return "core", recalls
     if usage.access >= limits.active_access:
-        return (
-            "active",
-            f"{recalls}; {barred}" if usage.access >= limits.core_access else recalls,
-        )
+        return "active", f"{recalls}; {barred}" if core else recalls
+
     if vitals.heat >= limits.heat:
-        return (
-            ("active", f"{hot}, {fact.verification}")
-            if fact.verification in _VOUCHED
-            else ("validated", hot)
-        )
+        hot = f"heat {limits.heat:g} or more"
+        if fact.verification in _VOUCHED:
+            return "active", f"{hot}, {fact.verification}"
+        return "validated", hot
     if fact.verification == "user_confirmed":
         return "validated", "confirmed by the user"
     if usage.confirmations >= limits.validated:
@@ -148,10 +149,10 @@ def stage(
 
 
 def nudge(stage: str, verification: str, policy: Policy) -> float:
-    """What recall adds to the score for trust (`C28`): `stage's nudge + (−.12 if
-    disputed)`; 0 without a stage.
+    """Return what recall adds to the score for trust: the stage's nudge (`C28`).
 
-    candidate −.01, validated +.03, active +.05, core +.08, stale −.06, archived −.08.
+    candidate −.01, validated +.03, active +.05, core +.08, stale −.06, archived −.08; a
+    disputed fact gets −.12 more. 0 without a stage.
     """
     limits = policy.lifecycle
     by_stage = {
@@ -168,6 +169,7 @@ def nudge(stage: str, verification: str, policy: Policy) -> float:
 
 
 def _doubtful(fact: Fact, vitals: Vitals, policy: Policy) -> str | None:
+    """Return why a memory is stale, or None."""
     limits = policy.lifecycle
     if fact.pinned:
         return None
@@ -186,17 +188,17 @@ def _recalls(usage: Usage) -> str:
     return "recalled once" if usage.access == 1 else f"recalled {usage.access} times"
 
 
-# -- what becomes of it ----------------------------------------------------------------
+# -- protection, archive and trash ----------------------------------------------------------------
 
 
 def protection(fact: Fact, kept: str | None = None) -> str | None:
-    """Why a memory never leaves by itself, or None (model §0.1): asked by every pass
-    that puts anything away.
+    """Return why a memory never leaves by itself, or None (model §0.1).
 
-    What a person asked to keep, confirmed, edited or wrote by hand; categories that
-    last; permanent attributes of people, whoever said them. It leaves only
-    by its own end, by being replaced, or by a person's word. `kept` is what a person
-    did to it, as the action log tells. A settled commitment has reached its own end.
+    Every pass that archives or removes memories calls this. Protected are memories that
+    the user asked to keep, confirmed, edited or wrote by hand, the lasting categories,
+    and permanent attributes of people, from any source. Such a memory leaves only at
+    its own end, when another replaces it, or when the user says so. `kept` is the
+    user's action on it in the action log. A settled commitment has reached its own end.
     """
     if fact.pinned:
         return "pinned"
@@ -213,19 +215,18 @@ def protection(fact: Fact, kept: str | None = None) -> str | None:
     category = category_of(fact.category)
     if category.protected and not _of_the_day(fact):
         return f"an open {category.name}" if category.promise else f"a {category.name}"
-    told = permanent_attribute(fact.text)
-    return f"tells of {told}" if told else None
+    attribute = permanent_attribute(fact.text)
+    return f"tells of {attribute}" if attribute else None
 
 
 def fading_reason(
     fact: Fact, now: datetime, policy: Policy, said_by: str = "user"
 ) -> str | None:
-    """What a memory is that may fade out, or None (model §0.2): the list is exhaustive,
-    everything else stays active.
+    """Return the kind of fading memory that `fact` is, or None (model §0.2).
 
-    Moments and small events, unless promoted; plans whose day has passed; speculation
-    (confidence < .40); preferences of the day; what assistants, tools and imports said.
-    `said_by` is the source class (`trust.fact_class`).
+    The list is complete: moments and small events, unless promoted; plans whose day has
+    passed; speculation (confidence < .40); preferences of the day; statements of
+    assistants, tools and imports. `said_by` is the source class (`trust.fact_class`).
     """
     if fact.layer not in _LASTING:
         if fact.event_end and fact.event_end < now:
@@ -256,8 +257,9 @@ def fading_reason(
 
 
 def _of_the_day(fact: Fact) -> bool:
-    """Whether a preference names a time of the day or the week: "today", "this week",
-    "on 3 May 2026".
+    """Return whether a preference names a time of at most a week.
+
+    Examples are "today", "this week" and "on 3 May 2026".
     """
     if not category_of(fact.category).taste or not has_time_expression(fact.text):
         return False
@@ -266,8 +268,9 @@ def _of_the_day(fact: Fact) -> bool:
 
 
 def settlement(fact: Fact) -> str:
-    """`fulfilled` or `expiry_reason` for a commitment that is over by its tags, else '' (rows
-    C16, E16).
+    """Return `fulfilled` or `expired` for a commitment that its tags settle, else ''.
+
+    (Rows C16, E16.)
     """
     marks = (
         {part for tag in fact.tags for part in tag.casefold().split("/")}
@@ -287,11 +290,10 @@ def departure(
     said_by: str = "user",
     kept: str | None = None,
 ) -> tuple[str, str] | None:
-    """What becomes of an active memory at `now`, trash or archive, and why; None: it
-    stays (B16, C16–C18).
+    """Return where an active memory goes at `now` and why, or None if it stays.
 
-    What a rule lets go comes first; then the archive, from which a recall brings back.
-    Nothing is pruned by itself.
+    The place is "trash" or "archive" (rows B16, C16–C18). `trash_reason` is asked
+    first. A recall brings a memory back from the archive. No rule prunes.
     """
     if why := trash_reason(fact, usage, now, policy, kept=kept):
         return "trash", why
@@ -302,11 +304,11 @@ def departure(
 def trash_reason(
     fact: Fact, usage: Usage, now: datetime, policy: Policy, *, kept: str | None = None
 ) -> str | None:
-    """Why a memory goes to `.trash/` by rule, or None (rows C16, C17).
+    """Return why a rule moves a memory to `.trash/`, or None (rows C16, C17).
 
-    A commitment with the tag `fulfilled` or `expiry_reason`, 90 days after it was settled:
-    its own end. A speculation, confidence < .40, that has ended and 30 days long was
-    neither confirmed nor said again.
+    A commitment tagged `fulfilled` or `expired` goes 90 days after it was settled. A
+    speculation (confidence < .40) goes after its end if it was neither confirmed nor
+    repeated for 30 days.
     """
     if fact.status != "active" or fact.pinned:
         return None
@@ -324,18 +326,16 @@ def trash_reason(
         and not usage.confirmations
         and not protection(fact, kept)
     )
-    if (
-        doubted
-        and expiry_reason(fact, now)
-        and _age(fact, usage, now) >= timedelta(days=limits.speculative_days)
-    ):
+    unconfirmed = timedelta(days=limits.speculative_days)
+    if doubted and expiry_reason(fact, now) and _age(fact, usage, now) >= unconfirmed:
         return f"a speculation, unconfirmed for {limits.speculative_days:g} days"
     return None
 
 
 def expiry_reason(fact: Fact, now: datetime) -> str | None:
-    """Why an active memory ends by the date it was given, or None: pinned goes before
-    it (`B16`).
+    """Return "expired" for an active memory after its `expires`, or None (`B16`).
+
+    A pinned memory does not expire.
     """
     return (
         "expired" if fact.status == "active" and _over(fact, now) == "expired" else None
@@ -352,23 +352,25 @@ def archive_reason(
     said_by: str = "user",
     kept: str | None = None,
 ) -> str | None:
-    """Why an active memory is put away, or None (rows B8, B16, C18, D11; model §0.1–2).
+    """Return why an active memory is archived, or None (rows B8, B16, C18, D11).
 
-    Expired; or it is something that `fading_reason`, is not `protection`, and all of: age > 90
-    days, importance < .3, at most 2 recalls, retention < .15 (a limit of 1 leaves
-    retention out); or salience < .01.
+    It has expired; or `fading_reason` applies, `protection` does not, and either its
+    age is > 90 days, its importance < .3, its recalls ≤ 2 and its retention < .15 (a
+    limit of 1 leaves retention out), or its salience is < .01 (model §0.1–2).
     """
     if why := expiry_reason(fact, now):
         return why
-    worth = _worn(fact, usage, vitals, now, policy) if fact.status == "active" else None
-    passing = fading_reason(fact, now, policy, said_by) if worth else None
-    return f"{passing}, {worth}" if passing and not protection(fact, kept) else None
+    if fact.status != "active":
+        return None
+    worn = _worn(fact, usage, vitals, now, policy)
+    fading = fading_reason(fact, now, policy, said_by) if worn else None
+    return f"{fading}, {worn}" if fading and not protection(fact, kept) else None
 
 
 def _worn(
     fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy
 ) -> str | None:
-    """What the numbers say of a memory that may be put away (rows B8, C18, D11)."""
+    """Return which limits of use and salience a memory fell below (rows B8, C18, D11)."""
     limits = policy.lifecycle
     unneeded = (
         usage.access <= limits.archive_access
@@ -389,64 +391,58 @@ def _worn(
 def prune_reason(
     fact: Fact, vitals: Vitals, threshold: float, *, kept: str | None = None
 ) -> str | None:
-    """Why an active memory is given up when a person prunes, or None (`A24`): effective
-    confidence below `threshold`.
+    """Return why a prune by the user ends an active memory, or None (`A24`).
 
-    `threshold` is 0–1. What is protected never is.
+    It ends if its effective confidence is below `threshold`, 0–1. A protected memory
+    never ends this way.
     """
-    if (
-        fact.status != "active"
-        or vitals.confidence >= threshold
-        or protection(fact, kept)
-    ):
+    if fact.status != "active" or vitals.confidence >= threshold:
         return None
-    return f"confidence below {threshold:g}"
+    return None if protection(fact, kept) else f"confidence below {threshold:g}"
 
 
 def revival_reason(
     fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy
 ) -> str | None:
-    """Why an archived memory that was just recalled is active again, or None (`B3`).
+    """Return why a recalled archived memory becomes active, or None (`B3`).
 
-    `usage` and `vitals` are those it would begin anew with: salience gained, confidence
-    fading from now on. Not what a person put away (the note then gives no reason), what
-    another memory absorbed, what is over, or what would have to go at once, whoever
-    said it.
+    `usage` and `vitals` are those that it would have as an active memory. A memory
+    stays archived if the user archived it (the note then gives no reason), if another
+    memory superseded it, if it is over, or if a rule would move it away again at once.
     """
-    away = fact.status == "archived" and fact.end_reason and not fact.superseded_by
-    if not away or not usage.last_access or _over(fact, now):
+    by_rule = fact.status == "archived" and fact.end_reason and not fact.superseded_by
+    if not by_rule or not usage.last_access or _over(fact, now):
         return None
-    return (
-        None
-        if departure(replace(fact, status="active"), usage, vitals, now, policy)
-        else "recalled again"
-    )
+    active = replace(fact, status="active")
+    leaves = departure(active, usage, vitals, now, policy)
+    return None if leaves else "recalled again"
 
 
 def fading_start(fact: Fact, usage: Usage) -> datetime | None:
-    """When the clocks of fading begin: the memory's own date, or when engram first met
-    its note if that is later.
+    """Return when the memory began to fade, or None if that is unknown.
 
-    None where neither is known.
+    That is its own date, or the time at which engram first read its note if later.
     """
     return max(filter(None, (fact.created, usage.met)), default=None)
 
 
 def _age(fact: Fact, usage: Usage, now: datetime) -> timedelta:
-    """For how long the clocks of fading have run; 0 where nothing says so."""
+    """Return the time since fading began, or 0 if its start is unknown."""
     return _between(fading_start(fact, usage) or now, now)
 
 
 def _rest(fact: Fact, usage: Usage, now: datetime) -> timedelta:
-    """The same since the memory was last said or edited."""
-    return _between(
-        max(filter(None, (fading_start(fact, usage), usage.evidence_at)), default=now),
-        now,
-    )
+    """Return the time since the last statement or edit, or since fading began."""
+    known = filter(None, (fading_start(fact, usage), usage.evidence_at))
+    return _between(max(known, default=now), now)
 
 
 def _between(start: datetime, end: datetime) -> timedelta:
-    """The time gone by; in UTC, as two times of one zone differ by the wall clock."""
+    """Return the elapsed time.
+
+    It is computed in UTC, because the difference of two times of one zone ignores clock
+    changes.
+    """
     return end.astimezone(UTC) - start.astimezone(UTC)
 
 
@@ -454,10 +450,10 @@ def _between(start: datetime, end: datetime) -> timedelta:
 
 
 def layer_of(fact: Fact) -> str:
-    """The layer (`D1`): what the note says, else a skill or a principle with steps is
-    procedural, an episode episodic.
+    """Return the layer of a memory (`D1`).
 
-    All other notes are semantic.
+    The layer in the note counts; else a skill or a principle with steps is procedural,
+    an episode is episodic, and any other memory is semantic.
     """
     if fact.layer in LAYERS:
         return fact.layer
@@ -472,11 +468,11 @@ def layer_of(fact: Fact) -> str:
 def layer_promotion(
     fact: Fact, usage: Usage, now: datetime, policy: Policy
 ) -> tuple[str, str] | None:
-    """What the note is to say of its layer, '' for nothing, and why; None: it keeps its
-    layer (`D7`).
+    """Return the layer to write to the note and why, or None to keep it (`D7`).
 
-    working ends after 30 minutes or 2 recalls; episodic becomes semantic at importance
-    ≥ .7 and 5 recalls, unless the note itself says episodic: a person demoted it.
+    A layer of '' removes the key. working ends after 30 minutes or 2 recalls; episodic
+    becomes semantic at importance ≥ .7 and 5 recalls, unless the note itself says
+    episodic, because then the user demoted it.
     """
     limits = policy.lifecycle
     if fact.status != "active" or fact.layer not in {"", "working"}:
@@ -497,17 +493,17 @@ def layer_promotion(
 
 
 def promoted_layer(fact: Fact) -> str | None:
-    """What the note is to say of its layer when a person promotes it, or None: it lasts
-    already (`D7`).
+    """Return the layer to write when the user promotes a memory, or None (`D7`).
+
+    None: it lasts already.
     """
     return {"working": "", "episodic": "semantic"}.get(layer_of(fact))
 
 
 def demoted_layer(fact: Fact) -> str | None:
-    """What the note is to say of its layer when a person demotes it, or None: it passes
-    already (`D7`).
+    """Return the layer to write when the user demotes a memory, or None (`D7`).
 
-    No rule demotes.
+    None: it fades already. No rule demotes.
     """
     return None if layer_of(fact) in {"working", "episodic"} else "episodic"
 
@@ -520,34 +516,33 @@ def tier_move(
     now: datetime,
     policy: Policy,
 ) -> tuple[str, str] | None:
-    """The tier, hot or cold, that a memory of `tier` moves to, and why; None: it stays
-    (`C29`).
+    """Return the tier, hot or cold, that a memory moves to and why, or None (`C29`).
 
-    hot → cold from 14 days at value ≤ .35; cold → hot at value ≥ .70; between them it
-    stays where it is. A pinned one is hot. `inputs` as in `tier_value`.
+    hot → cold after 14 days at value ≤ .35; cold → hot at value ≥ .70; between them it
+    keeps its tier. A pinned memory is hot. `inputs` as in `tier_value`.
     """
     limits = policy.lifecycle
-    worth = tier_value(fact, inputs, policy)
+    value = tier_value(fact, inputs, policy)
     if tier == "cold":
         if fact.pinned:
             return "hot", "pinned"
-        return (
-            ("hot", f"value {limits.tier_hot:g} or more")
-            if worth >= limits.tier_hot
-            else None
-        )
+        if value >= limits.tier_hot:
+            return "hot", f"value {limits.tier_hot:g} or more"
+        return None
+
     rested = _rest(fact, usage, now) >= timedelta(days=limits.tier_days)
-    if fact.pinned or not rested or worth > limits.tier_cold:
+    if fact.pinned or not rested or value > limits.tier_cold:
         return None
     return "cold", f"value {limits.tier_cold:g} or less"
 
 
 def tier_value(fact: Fact, inputs: Sequence[float], policy: Policy) -> float:
-    """The value that decides the tier, 0–1 (`C29`): `.24c + .26a + .20r + .20i + .10f`,
-    with three corrections.
+    """Return the value, 0–1, that decides the tier (`C29`).
 
-    `inputs` are confidence, access, recency, importance and feedback, each 0–1, as heat
-    has them (`C25`). +.08 for a correction, +.05 confirmed by the user, −.10 disputed.
+    It is `.24c + .26a + .20r + .20i + .10f`.
+    `inputs` are confidence, access, recency, importance and feedback, each 0–1, as for
+    heat (`C25`). Corrections: +.08 for a memory that corrects, +.05 if the user
+    confirmed it, −.10 if it is disputed.
     """
     limits = policy.lifecycle
     weights = (
@@ -557,20 +552,20 @@ def tier_value(fact: Fact, inputs: Sequence[float], policy: Policy) -> float:
         limits.tier_importance,
         limits.tier_feedback,
     )
-    worth = sum(weight * part for weight, part in zip(weights, inputs, strict=True))
-    worth += limits.tier_correction if category_of(fact.category).corrects else 0.0
-    worth += {
-        "user_confirmed": limits.tier_confirmed,
-        "disputed": -limits.tier_disputed,
-    }.get(fact.verification, 0.0)
-    return round(min(1.0, max(0.0, worth)), 6)
+    value = sum(weight * part for weight, part in zip(weights, inputs, strict=True))
+    if category_of(fact.category).corrects:
+        value += limits.tier_correction
+    if fact.verification == "user_confirmed":
+        value += limits.tier_confirmed
+    if fact.verification == "disputed":
+        value -= limits.tier_disputed
+    return round(min(1.0, max(0.0, value)), 6)
 
 
 def vector_bits(retention: float, tier: str, policy: Policy) -> int:
-    """Bits a number for the vector of a memory of this retention (`D12`): 32 above .8,
-    8 above .5, 4 above .2, else 2.
+    """Return the bits per number of the vector of a memory of this retention (`D12`).
 
-    A cold one has 8 at most (`C29`).
+    32 above .8, 8 above .5, 4 above .2, else 2; at most 8 for a cold memory (`C29`).
     """
     limits = policy.lifecycle
     cuts = (
@@ -578,8 +573,8 @@ def vector_bits(retention: float, tier: str, policy: Policy) -> int:
         (limits.byte_retention, 8),
         (limits.nibble_retention, 4),
     )
-    open_to = cuts[1:] if tier == "cold" else cuts
-    return next((bits for cut, bits in open_to if retention > cut), 2)
+    allowed = cuts[1:] if tier == "cold" else cuts
+    return next((bits for cut, bits in allowed if retention > cut), 2)
 
 
 # -- time ------------------------------------------------------------------------------
@@ -587,9 +582,7 @@ def vector_bits(retention: float, tier: str, policy: Policy) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What lies ahead of a memory: the first moment at which `what` happens (stale,
-    trash, archive), and why.
-    """
+    """A future event of a memory: stale, trash or archive, when it happens and why."""
 
     at: datetime
     what: str
@@ -607,46 +600,45 @@ def forecast(
     said_by: str = "user",
     kept: str | None = None,
 ) -> tuple[Forecast, ...]:
-    """What will happen to a memory within `days` days if nobody touches it, the
-    earliest first (`X10`).
+    """Return what happens to a memory within `days` days without use (`X10`).
 
-    `at` gives its vitals at a moment. It is looked at now and at this hour of some of
-    the days to come: what is left alone fades and does not recover, so the first day is
-    found by halving.
+    The earliest event comes first.
+    `at` returns its vitals at a moment. The rules are evaluated now and at this hour of
+    some of the coming days. An unused memory fades and does not recover, so bisection
+    finds the first day.
     """
 
-    def ending(day: int) -> tuple[str, str] | None:
+    def leaves(day: int) -> tuple[str, str] | None:
         then = now + day * _DAY
         return departure(
             fact, usage, at(then), then, policy, said_by=said_by, kept=kept
         )
 
-    def tiring(day: int) -> tuple[str, str] | None:
-        why = (
-            _doubtful(fact, at(now + day * _DAY), policy)
-            if fact.status == "active"
-            else None
-        )
+    def turns_stale(day: int) -> tuple[str, str] | None:
+        if fact.status != "active":
+            return None
+        why = _doubtful(fact, at(now + day * _DAY), policy)
         return ("stale", why) if why else None
 
-    end = _first(days, ending)
-    turn = _first(days if end is None else end[0] - 1, tiring)
-    if turn and not turn[0]:
-        turn = None  # it is stale already
+    end = _first(days, leaves)
+    stale = _first(days if end is None else end[0] - 1, turns_stale)
+    if stale and not stale[0]:
+        stale = None  # it is stale already
     return tuple(
-        Forecast(now + day * _DAY, *found) for day, found in filter(None, (turn, end))
+        Forecast(now + day * _DAY, *event) for day, event in filter(None, (stale, end))
     )
 
 
 def _first(
     last: int, happens: Callable[[int], tuple[str, str] | None]
 ) -> tuple[int, tuple[str, str]] | None:
-    """The first day up to `last` on which something happens that then goes on, and
-    what.
+    """Return the first day up to `last` on which something happens, and what, or None.
+
+    What happens must then hold on all later days.
     """
     if last < 0 or not happens(last):
         return None
     day = bisect_left(range(last), True, key=lambda day: happens(day) is not None)
-    found = happens(day)
-    assert found  # the halving ends on a day that was looked at
-    return day, found
+    event = happens(day)
+    assert event  # the bisection ends on a day on which something happens
+    return day, event

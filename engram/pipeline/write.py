@@ -1,7 +1,8 @@
-"""The writer of notes: session files, planned changes, action log and list of hashes.
+"""Where notes are written: session files, planned changes, the action log and the list
+of hashes.
 
-Order of writes: a session file before its facts, facts before their entity notes and
-boxes; the journal drops the turns last.
+Order of commit: a session file before its facts, facts before what belongs to them;
+only then may the journal let go.
 """
 
 from __future__ import annotations
@@ -38,16 +39,14 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 
-LINKING_FOLDERS = ("boxes", "artifacts")
-"""Folders with generated notes that link to memories."""
+LISTS = ("boxes", "artifacts")
 _LINK = re.compile(r"\[\[([^\[\]|#\n]+)")
 KNOWN = "the same statement is already known"
 
 
 class NoteWriter:
-    """Writes notes, and the logs and lists about them. For the writer thread.
-
-    A log or list that cannot be written is reported to `health`.
+    """Writes notes and what goes with them. Belongs to the one writer; what is degraded
+    is reported to `health`.
     """
 
     def __init__(
@@ -58,29 +57,33 @@ class NoteWriter:
         self.settings = settings
         self.health = health
         self.conflicts = ConflictNotes(vault, index, settings)
-        self._logged: set[tuple[str, str]] | None = None
-        self._creation_times: dict[str, str] = {}
-        self._creation_times_stat: Stat | None = None
+        self._told: set[tuple[str, str]] | None = None
+        self._births: dict[str, str] = {}
+        self._births_stat: Stat | None = None
 
     def quiet_until(self, batch: Batch, now: datetime) -> datetime | None:
-        """Return when to try the session file of a batch again; None if it is at rest.
-
-        A file that a user edited is left alone for `quiet_seconds`.
+        """When the batch's session file will have rested after a person's edit; None if
+        it may be written.
         """
         path = sessions.path(batch.waiting[0].filed.note)
         rest = self.settings.policy.files.quiet_seconds
-        if self.vault.is_at_rest(path, now, rest):
-            return None
-        return now + timedelta(seconds=rest)
+        return (
+            None
+            if self.vault.is_at_rest(path, now, rest)
+            else now + timedelta(seconds=rest)
+        )
 
     def file_turns(self, turns: Sequence[FiledTurn]) -> tuple[FiledTurn, ...]:
-        """Append turns to their session file; return them with their blocks (`X1`, `B18`).
+        """Append the turns to their session file, those that stand there already left
+        out; where they stand now.
 
-        Turns that the file has already are not appended again.
+        (`X1`, `B18`.)
         """
-        zone = self.settings.zone
-        path = sessions.path(turns[0].note)
-        placed = tuple(turns)
+        zone, path, placed = (
+            self.settings.zone,
+            sessions.path(turns[0].note),
+            tuple(turns),
+        )
 
         def appended(raw: bytes) -> bytes:
             nonlocal placed
@@ -96,10 +99,11 @@ class NoteWriter:
         self.index.filed(turns)
         return placed
 
-    def duplicate(self, text: str, persona: str | None, now: datetime) -> Fact | None:
-        """Return the active fact with the same text, if its note exists (`C5`).
+    def twin(self, text: str, persona: str | None, now: datetime) -> Fact | None:
+        """The active fact that states the same, if its note stands: one that a person
+        deleted a moment ago is no more.
 
-        A user may have deleted the note since the last scan.
+        (`C5`.)
         """
         known = self.index.catalog.duplicate(content_hash(text), persona, now)
         if known and not self.index.scanner.exists(known.path):
@@ -107,12 +111,15 @@ class NoteWriter:
             return None
         return known
 
-    def write_new(self, fact: Fact, row: Mapping[str, object]) -> None:
-        """Create the note of one fact, and log it with `row`."""
-        keys = facts.fact_keys(fact, self.settings.zone)
-        body = facts.fact_body(fact.text, fact.source)
-        note = Create(self.path_of(fact, ()), keys, body, str(row["reason"]))
-        self.write([note], [row])
+    def keep(self, fact: Fact, row: Mapping[str, object]) -> None:
+        """Write one new fact as it is."""
+        keys, body = (
+            facts.fact_keys(fact, self.settings.zone),
+            facts.fact_body(fact.text, fact.source),
+        )
+        self.write(
+            [Create(self.path_of(fact, ()), keys, body, str(row["reason"]))], [row]
+        )
 
     def write(
         self,
@@ -120,11 +127,11 @@ class NoteWriter:
         rows: Sequence[Mapping[str, object]],
         ready: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        """Make the changes and log `rows` (rows X18, C11).
+        """Carry out a plan and log it (rows X18, C11).
 
-        When this returns, the index and the list of hashes agree with the notes. `ready`
-        is as in `Vault.apply`. Raises EngramError; the index then knows the changes that
-        were made before the failure.
+        When this returns, the index and the list of hashes agree with the notes.
+        `ready` is as `Vault.apply` takes it. Raises EngramError; what was written
+        before is known to the index all the same.
         """
         paths = [path for change in changes for path in _paths(change)]
         before = self._hashes_at(paths)
@@ -137,7 +144,7 @@ class NoteWriter:
 
         self.index.wrote(written)
         self._follow_hashes(before, self._hashes_at(paths))
-        self.log_actions(rows)
+        self.explain(rows)
 
     def _interrupted(
         self,
@@ -145,40 +152,38 @@ class NoteWriter:
         written: Mapping[str, bytes],
         fault: EngramError,
     ) -> None:
-        """Index the changes that were made before a write failed.
+        """Let the index know which changes of a refused plan stand.
 
-        Otherwise the next attempt would create the same notes again. After a conflict
-        the files that a user edited are left to the next scan.
+        Otherwise the next attempt would make the same notes a second time. After a
+        conflict the files of others are left to the next scan: a person edited them.
         """
-        complete = {
+        ours = {
             path: raw
             for path, raw in written.items()
             if self.vault.has_content(path, raw)
         }
-        edited_by_user = isinstance(fault, ConflictError)
-        uncertain = [
+        theirs = isinstance(fault, ConflictError)
+        unsure = [
             path
             for change in changes
-            if isinstance(change, Create) or not edited_by_user
+            if isinstance(change, Create) or not theirs
             for path in _paths(change)
-            if path not in complete
+            if path not in ours
         ]
-        self.index_written(complete, uncertain)
+        self.took(ours, unsure)
 
-    def index_written(
-        self, written: Mapping[str, bytes], uncertain: Collection[str]
-    ) -> None:
-        """Index files that this program wrote without `write`, by path.
+    def took(self, written: Mapping[str, bytes], unsure: Collection[str]) -> None:
+        """Let the index know what engram wrote elsewhere, and read `unsure` paths again.
 
-        `uncertain` are paths whose content is unknown after a failure; they are scanned.
+        Those are the paths for which a refusal leaves open what they hold.
         """
         self.index.wrote(written)
-        if uncertain:
-            self.conflicts.found(self.index.scan(uncertain).conflicts)
-        self.update_hashes()
+        if unsure:
+            self.conflicts.found(self.index.scan(unsure).conflicts)
+        self.seed()
 
     def _hashes_at(self, paths: Sequence[str]) -> list[str]:
-        """Return the content hashes of the active facts in these files, in this order."""
+        """The content hashes of the active facts in these files, in this order."""
         facts_there = self.index.catalog.facts_at(paths) if paths else ()
         hashes = {
             fact.path: content_hash(fact.text)
@@ -190,91 +195,94 @@ class NoteWriter:
     def _follow_hashes(self, before: Collection[str], after: Sequence[str]) -> None:
         """Bring the list of hashes up to date after a write (`C5`).
 
-        The hashes of new statements are appended. The whole list is written if a
-        statement ended or the last write of the list failed.
+        New statements are appended. Where one ended, or the last write of the list
+        failed, the list is written anew.
         """
         added = [digest for digest in after if digest not in before]
         if not set(before) <= set(after) or self.health.problem(HASHES):
-            self.update_hashes()
+            self.seed()
         elif added:
-            self._write_auxiliary(HASHES, partial(self.vault.add_hashes, added))
+            self._besides(HASHES, partial(self.vault.add_hashes, added))
 
-    def unlink_deleted(self, deleted: Collection[Fact]) -> None:
-        """Replace links to deleted notes by their names in boxes and artifacts.
+    def untie(self, gone: Collection[Fact]) -> None:
+        """Where engram lists or quotes memories, those whose note is gone keep their
+        name without the link.
 
-        A note that cannot be written is left as it is. Generated blocks in other notes
-        are updated by the nightly passes.
+        A note that cannot be patched is left as it is. What is told has a pass of its
+        own.
         """
-        stems = (PurePosixPath(fact.path).stem for fact in deleted)
+        stems = (PurePosixPath(fact.path).stem for fact in gone)
         names = {
             stem
             for stem in stems
             if not self.index.catalog.fact_ids_by_name(f"{stem}.md")
         }
-        if not names:
-            return
-
         root, policy = self.vault.root, self.settings.policy.files
-        notes = [
-            path.relative_to(root).as_posix()
-            for folder in LINKING_FOLDERS
-            for path in sorted((root / folder).rglob("[!.]*.md"))
-        ]
+        lists = (
+            (
+                path
+                for folder in LISTS
+                for path in sorted((root / folder).rglob("[!.]*.md"))
+            )
+            if names
+            else ()
+        )
         with disk.DeferredSyncs() as pending:
-            for path in notes:
+            for path in (found.relative_to(root).as_posix() for found in lists):
                 with suppress(EngramError):
-                    text = self.vault.read(path).decode(errors="replace")
-                    if linked := sorted(names.intersection(_LINK.findall(text))):
-                        edit = partial(_unlinked, path, linked, policy)
-                        self.vault.rewrite(path, edit, pending)
+                    if held := names.intersection(
+                        _LINK.findall(self.vault.read(path).decode(errors="replace"))
+                    ):
+                        self.vault.rewrite(
+                            path,
+                            partial(_unlinked, path, sorted(held), policy),
+                            pending,
+                        )
 
-    def log_actions(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Append rows to the action log."""
+    def explain(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Add to the action log."""
         if rows:
-            stat = self._creation_times_stat
-            is_current = stat is not None and stat == self._log_stat()
-            self._write_auxiliary(ACTIONS, partial(self.vault.log_actions, rows))
-            if is_current and not self.health.problem(ACTIONS):
-                created = {
-                    str(row["memory"]): str(row["at"])
-                    for row in rows
-                    if row["action"] in CREATION_ACTIONS
-                }
-                self._creation_times = created | self._creation_times
-                self._creation_times_stat = self._log_stat()
-        if self._logged is not None:
-            self._logged |= {(str(row["action"]), str(row["memory"])) for row in rows}
+            known = (
+                self._births_stat is not None and self._births_stat == self._log_stat()
+            )
+            self._besides(ACTIONS, partial(self.vault.log_actions, rows))
+            if known and not self.health.problem(ACTIONS):
+                born = [row for row in rows if row["action"] in CREATION_ACTIONS]
+                self._births = {
+                    str(row["memory"]): str(row["at"]) for row in born
+                } | self._births
+                self._births_stat = self._log_stat()
+        if self._told is not None:
+            self._told |= {(str(row["action"]), str(row["memory"])) for row in rows}
 
-    def is_logged(self, action: str, memory: str) -> bool:
-        """Whether the log has a row `edit`, `decide` or `restore` on a memory (X9, X23)."""
-        if self._logged is None:
-            self._logged = self.vault.logged_actions(("edit", "decide", "restore"))
-        return (action, memory) in self._logged
-
-    def user_claim(self, fact: Fact) -> str | None:
-        """Return why no pass may contradict a memory, None if one may (`X23`).
-
-        A user confirmed, restored or edited it.
+    def told(self, action: str, memory: str) -> bool:
+        """Whether the log has such a row (`X23`: a person edited this; `X9`: this was
+        decided).
         """
+        if self._told is None:
+            self._told = self.vault.logged_actions(("edit", "decide", "restore"))
+        return (action, memory) in self._told
+
+    def kept(self, fact: Fact) -> str | None:
+        """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
         if fact.verification == "user_confirmed":
             return "a person confirmed it"
-        if self.is_logged("restore", fact.id):
+        if self.told("restore", fact.id):
             return "a person brought it back"
-        return "a person edited it" if self.is_logged("edit", fact.id) else None
+        return "a person edited it" if self.told("edit", fact.id) else None
 
-    def creation_times(self) -> Mapping[str, str]:
-        """Return when this program created each memory, by id, from the action log.
+    def births(self) -> Mapping[str, str]:
+        """When engram wrote each memory that it wrote, by id, as the action log tells;
+        a note not in it is foreign.
 
-        A memory that is missing here was written by a user or another program. The log
-        is read again only after another process changed it; while it cannot be read,
-        the last result is returned.
+        The log is read again only where somebody else changed it. One that cannot be
+        read tells what it told before.
         """
-        stat = self._log_stat()
-        if stat != self._creation_times_stat:
+        now = self._log_stat()
+        if now != self._births_stat:
             with suppress(EngramError):
-                self._creation_times = self.vault.creation_times()
-                self._creation_times_stat = stat
-        return self._creation_times
+                self._births, self._births_stat = self.vault.creation_times(), now
+        return self._births
 
     def _log_stat(self) -> Stat | None:
         try:
@@ -282,20 +290,21 @@ class NoteWriter:
         except OSError:
             return None
 
-    def update_hashes(self) -> None:
-        """Write the list of hashes if it differs from the index (`C5`).
+    def seed(self) -> None:
+        """Write the list of hashes anew if it differs from the index (`C5`).
 
-        Call it after the index took in changes by users or other programs; `write` and
-        `index_written` update the list themselves.
+        For changes of the vault that others made; `write` and `took` follow their own.
         """
         catalog = self.index.catalog
-        self._write_auxiliary(
+        self._besides(
             HASHES,
             lambda: self.vault.seed_hashes(set(catalog.active_hashes().values())),
         )
 
-    def _write_auxiliary(self, path: str, write: Callable[[], object]) -> None:
-        """Write a log or a derived file; report a failure to `health`, raise nothing."""
+    def _besides(self, path: str, write: Callable[[], object]) -> None:
+        """Write what explains or can be made again: a refusal is reported and holds
+        nothing up.
+        """
         try:
             write()
         except EngramError as fault:
@@ -304,9 +313,8 @@ class NoteWriter:
             self.health.clear(path)
 
     def path_of(self, fact: Fact, taken: Collection[str]) -> str:
-        """Return an unused path for the note of a new fact (`C7`).
-
-        `taken` are paths that are planned for other notes.
+        """Where the note of a new fact will stand; `taken` are paths that are planned
+        for others (`C7`).
         """
         planned = {PurePosixPath(path).name.casefold() for path in taken}
         return facts.fact_path(
@@ -316,66 +324,72 @@ class NoteWriter:
             pattern=self.settings.file_name,
             taken=lambda path: (
                 PurePosixPath(path).name.casefold() in planned
-                or self._is_taken(path, fact)
+                or self._holds_another(path, fact)
             ),
         )
 
-    def _is_taken(self, path: str, fact: Fact) -> bool:
-        """Whether another note has this path, or its name, which links use.
+    def _holds_another(self, path: str, fact: Fact) -> bool:
+        """Whether something else than `fact` stands there, or any memory's note has
+        this name: links go by it.
 
-        The note at `path` may be that of `fact` itself, if it was written but not
-        indexed.
+        The fact stands there itself if the index failed to learn of it.
         """
-        name = PurePosixPath(path).name
-        if {*self.index.catalog.fact_ids_by_name(name)} - {fact.id}:
+        if {*self.index.catalog.fact_ids_by_name(PurePosixPath(path).name)} - {fact.id}:
             return True
-
-        paths = (path, path.replace("facts/", "archive/", 1))
+        places = (path, path.replace("facts/", "archive/", 1))
+        held = [place for place in places if self.index.scanner.exists(place)]
         limits = self.settings.policy.files
         return any(
-            frontmatter.read(self.vault.read(one), limits).keys.get("id") != fact.id
-            for one in paths
-            if self.index.scanner.exists(one)
+            frontmatter.read(self.vault.read(place), limits).keys.get("id") != fact.id
+            for place in held
         )
 
     def body(self, path: str) -> str:
-        """Return the body of a note."""
+        """The body of a note as it stands."""
         return frontmatter.read(self.vault.read(path), self.settings.policy.files).body
 
-    def confirmation_keys(self, fact: Fact) -> dict[str, object]:
-        """Return the front-matter keys that change when a fact is confirmed (`C17`).
-
-        A speculation loses its expiry.
+    def confirmed(self, fact: Fact) -> dict[str, object]:
+        """The keys by which a fact that is seen again loses its speculative expiry
+        (`C17`).
         """
-        tier = tier_of(fact.confidence, self.settings.policy.extraction)
-        if fact.expires and not fact.pinned and tier == "speculative":
-            return {"expires": None}
-        return {}
+        speculative = (
+            tier_of(fact.confidence, self.settings.policy.extraction) == "speculative"
+        )
+        return (
+            {"expires": None}
+            if fact.expires and not fact.pinned and speculative
+            else {}
+        )
 
 
-def empty_trash(
+def purged(
     note_writer: NoteWriter, now: datetime, *, dry_run: bool
 ) -> dict[str, object]:
-    """Remove the files in `.trash/` for good (rows C16, X8).
-
-    Returns the removed paths, and by path the error of each file that stays.
+    """Empty the trash: the paths of what is removed, and by path what could not be
+    (rows C16, X8).
     """
-    vault, policy = note_writer.vault, note_writer.settings.policy.files
-    paths = vault.trash_paths()
-    failures: dict[str, str] = {}
-    rows: list[dict[str, object]] = []
-    for path in () if dry_run else paths:
+    found, failures, rows = (
+        note_writer.vault.trash_paths(),
+        dict[str, str](),
+        list[dict[str, object]](),
+    )
+    for path in () if dry_run else found:
         try:
-            memory = frontmatter.read(vault.read(path), policy).keys.get("id")
-            vault.erase(path)
+            known = frontmatter.read(
+                note_writer.vault.read(path), note_writer.settings.policy.files
+            ).keys.get("id")
+            note_writer.vault.erase(path)
         except EngramError as fault:
             failures[path] = str(fault)
-            continue
-        if isinstance(memory, str):
-            rows.append(action_row(now, "purge", memory, "the user emptied the trash"))
-
-    note_writer.log_actions(rows)
-    removed = [path for path in paths if path not in failures]
+        else:
+            rows += (
+                [deed(now, "purge", known, "the user emptied the trash")]
+                if isinstance(known, str)
+                else []
+            )
+    if rows:
+        note_writer.explain(rows)
+    removed = [path for path in found if path not in failures]
     return {"removed": removed, "failures": failures, "dry_run": dry_run}
 
 
@@ -391,12 +405,11 @@ def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -
     return raw
 
 
-def action_row(
+def deed(
     now: datetime, action: str, memory: str, why: str, by: str = "user"
 ) -> dict[str, object]:
-    """Return a row of the action log for an applied action (rows A32, C22).
-
-    `by` is the name of the actor: `user`, `engram`, or an extractor.
+    """A line of the action log for what a person did, or what follows from what was
+    said (rows A32, C22).
     """
     return {
         "at": now.isoformat(timespec="seconds"),

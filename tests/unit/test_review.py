@@ -22,8 +22,7 @@ from engram.vault.store import TOMBSTONES
 def queue(memory):
     cases = CaseReader(memory.vault, memory.index, memory.settings)
     maintenance = memory.maintenance_loop.maintenance
-    forgetting = memory.reconciler.forgetting
-    return ReviewQueue(memory.note_writer, forgetting, cases, maintenance, memory.clock)
+    return ReviewQueue(memory.note_writer, cases, maintenance, memory.clock)
 
 
 def ticked(queue):
