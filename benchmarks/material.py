@@ -199,13 +199,17 @@ def settings(root: Path, home: Path) -> Settings:
 def environment(home: Path) -> dict[str, str]:
     """The environment of every process that is measured: this home and nothing of the
     user's.
+
+    Compiled modules are kept below `home`, because an installed package has them too.
     """
     base = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("ENGRAM_", "OPENAI_"))
+        and name != "PYTHONDONTWRITEBYTECODE"
     }
     return base | {
         "ENGRAM_HOME": str(home),
         "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+        "PYTHONPYCACHEPREFIX": str(home / "bytecode"),
     }

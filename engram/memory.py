@@ -225,13 +225,16 @@ class Memory:
             order, schedule, self.extractor, settings, self.clock, self.executor
         )
         cases = CaseReader(self.vault, self.index, settings)
-        self.review_queue = ReviewQueue(self.note_writer, cases, order, self.clock)
+        forgetting = self.reconciler.forgetting
+        self.review_queue = ReviewQueue(
+            self.note_writer, forgetting, cases, order, self.clock
+        )
         self.files = FileSync(
             self.reconciler, self.review_queue, self.readiness, self.commits
         )
         editor = NoteEditor(self.files)
         self.memory_operations = MemoryOperations(
-            editor, self.reconciler.forgetting, self.review_queue, self.usage_tracker
+            editor, forgetting, self.review_queue, self.usage_tracker
         )
         statements = StatementOperations(
             editor, self.reconciler, self.intake, self.memory_operations
@@ -294,7 +297,7 @@ class Memory:
         else:
             self.files.rescan_settled(None)
         self.files.meet_unrecorded()
-        self.note_writer.seed()
+        self.note_writer.update_hashes()
         self.commits.passing()
         self.readiness.set_compared(compared=True)
         return unsettled

@@ -108,7 +108,7 @@ class Effect:
     linked both ways; `bury` sets a tombstone on the old statement. ask: a review case.
     """
 
-    deed: EffectAction
+    action: EffectAction
     fact: Fact
     why: str
     confidence: float | None = None
@@ -130,7 +130,7 @@ class Decision:
     def retired(self) -> int:
         """How many facts it takes from the batch's limit."""
         return sum(
-            effect.deed in {"invalidate", "supersede"} for effect in self.effects
+            effect.action in {"invalidate", "supersede"} for effect in self.effects
         )
 
 

@@ -14,7 +14,6 @@ import math
 import re
 from collections import Counter
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
@@ -30,6 +29,7 @@ from engram.core.records import (
 )
 from engram.core.text import content_hash
 from engram.errors import ModelError
+from engram.llm.prompt_files import sections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -441,26 +441,11 @@ def _folded(text: str) -> tuple[str, list[int]]:
 
 
 @cache
-def _sections(name: str) -> Mapping[str, str]:
-    """The parts of a prompt file, each under its heading `# name`."""
-    raw = (
-        files("engram.llm")
-        .joinpath("prompts", f"{name}.md")
-        .read_text(encoding="utf-8")
-    )
-    parts = re.split(r"^# (\w+)\n", raw, flags=re.MULTILINE)
-    return {
-        heading: part.strip()
-        for heading, part in zip(parts[1::2], parts[2::2], strict=True)
-    }
-
-
-@cache
 def _examples() -> frozenset[str]:
     """The hashes of the statements in the prompt's own example."""
     lines = [
         line
-        for line in _sections("extract")["system"].splitlines()
+        for line in sections("extract")["system"].splitlines()
         if line.startswith("{")
     ]
     return frozenset(
@@ -476,8 +461,8 @@ def _extraction_prompt(
     """System text, question, and the words of a second asking. The conversation is put
     in last.
     """
-    sections = _sections("extract")
-    system = sections["system"]
+    prompt = sections("extract")
+    system = prompt["system"]
     limits = {
         "{{max_facts}}": policy.max_facts,
         "{{max_entities}}": policy.max_entities,
@@ -490,8 +475,8 @@ def _extraction_prompt(
         _shown(place, turn, policy, model_policy) for place, turn in enumerate(turns, 1)
     )
     mark = hashlib.sha256(talk.encode("utf-8", "replace")).hexdigest()[:12]
-    user = sections["user"].replace("{{mark}}", mark).replace("{{conversation}}", talk)
-    return system, user, sections["again"]
+    user = prompt["user"].replace("{{mark}}", mark).replace("{{conversation}}", talk)
+    return system, user, prompt["again"]
 
 
 def _shown(

@@ -16,7 +16,7 @@ from engram.errors import ConflictError, EngramError
 from engram.maintenance.plan import INCOMPLETE
 from engram.maintenance.report import counts
 from engram.maintenance.snapshot import RUNS
-from engram.pipeline.write import deed
+from engram.pipeline.write import action_row
 from engram.vault import disk, reviews
 from engram.vault import undo as vault_undo
 from engram.vault.store import ACTIONS, HASHES
@@ -80,7 +80,6 @@ class RunWriter:
                 return {"history": str(fault)}
             failed = self._write(run, now, writes, actions)
             self._log_failures(run, now, actions, failed)
-            self.note_writer.seed()
             self.entity_writer.wrote(path for write in writes for path in write.paths)
         if writes or failures:
             applied = [one for one in actions if one.path not in failed]
@@ -125,8 +124,8 @@ class RunWriter:
         try:
             held = vault_undo.settle_steps(self.vault, [write.step])
             if held:
-                self.index.wrote(held)
-                self.note_writer.explain(list(rows.get(write.key, ())))
+                self.note_writer.index_written(held, ())
+                self.note_writer.log_actions(list(rows.get(write.key, ())))
             else:
                 self._write_notes([write], rows)
         except EngramError as fault:
@@ -159,7 +158,7 @@ class RunWriter:
                     unsure += [path for path in write.paths if path not in standing]
         for finish in (
             partial(disk.sync, pending),
-            partial(self.note_writer.took, written, unsure),
+            partial(self.note_writer.index_written, written, unsure),
         ):
             try:
                 finish()
@@ -184,9 +183,10 @@ class RunWriter:
     ) -> None:
         """Log the actions on memories that could not be written."""
         extra = {"outcome": "failed", "run": run}
-        self.note_writer.explain(
+        self.note_writer.log_actions(
             [
-                deed(now, one.name, one.memory, failed[one.path], by="engram") | extra
+                action_row(now, one.name, one.memory, failed[one.path], by="engram")
+                | extra
                 for one in actions
                 if one.memory and one.path in failed
             ]
@@ -259,9 +259,9 @@ def _log_rows(
         change = write.change
         if isinstance(change, Create) and change.keys.get("kind") != reviews.KIND:
             why = f"made in a run: {change.why}"
-            row = deed(now, "create", write.key, why, by="engram") | {"run": run}
+            row = action_row(now, "create", write.key, why, by="engram") | {"run": run}
             rows[write.key] = [row]
     for one in actions:
-        row = deed(now, one.name, one.memory, one.why, by="engram") | {"run": run}
+        row = action_row(now, one.name, one.memory, one.why, by="engram") | {"run": run}
         rows.setdefault(one.memory, []).append(row)
     return rows

@@ -41,7 +41,9 @@ class NoteDrafts:
     def case(self, case: NewCase, now: datetime) -> Create | None:
         """Return the note that asks about two memories, None if a person was asked."""
         zone = self.note_writer.settings.zone
-        if self.note_writer.told("decide", reviews.case_id(case.new.id, case.old.id)):
+        if self.note_writer.is_logged(
+            "decide", reviews.case_id(case.new.id, case.old.id)
+        ):
             return None
         asked = reviews.conflict_note(case.new, case.old, case.why, now, zone)
         return None if self.note_writer.index.scanner.exists(asked.path) else asked

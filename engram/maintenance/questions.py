@@ -17,7 +17,7 @@ from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.maintenance.schedule import CADENCES
 from engram.maintenance.snapshot import RUNS
-from engram.pipeline.write import purged
+from engram.pipeline.write import empty_trash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -256,7 +256,7 @@ class MaintenanceLoop:
                 "nothing was named that is to be purged",
                 fix="Use --trash to empty `.trash/`.",
             )
-        return purged(self.maintenance.note_writer, self.clock(), dry_run=dry_run)
+        return empty_trash(self.maintenance.note_writer, self.clock(), dry_run=dry_run)
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
         """Return what happens to unused memories within `days` days (`X10`).

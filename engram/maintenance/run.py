@@ -26,7 +26,7 @@ from engram.maintenance.passes import lifecycle
 from engram.maintenance.plan import RunPlan
 from engram.maintenance.report import Action, Report
 from engram.maintenance.snapshot import Snapshot
-from engram.pipeline.write import deed
+from engram.pipeline.write import action_row
 from engram.vault import frontmatter
 from engram.vault import undo as vault_undo
 
@@ -307,9 +307,9 @@ class Maintenance:
             known = {"action": action, "reason": proposal.why} | proposal.row
             logged = self.vault.actions_of(memory)
             if not any(known.items() <= row.items() for row in logged):
-                row = deed(now, action, memory, proposal.why, by="engram")
+                row = action_row(now, action, memory, proposal.why, by="engram")
                 rows.append(row | {"outcome": "skipped", "run": run} | proposal.row)
-        self.note_writer.explain(rows)
+        self.note_writer.log_actions(rows)
 
     # -- undo --------------------------------------------------------------------------
 
@@ -338,7 +338,6 @@ class Maintenance:
             self.history.record(run, [write.step for write in writes], plan.replaced)
             failures |= self.run_writer.put(writes)
             self._log_undo(run, now, writes, actions, failures)
-            self.note_writer.seed()
             failures |= self.run_writer.record(run, "undo", now, actions, failures)
             self.history.mark_finished(run)
             failures |= self.run_writer.commit(run, f"undo {recorded.run}", writes)
@@ -367,8 +366,8 @@ class Maintenance:
         for one in actions:
             if one.memory and one.path not in failures:
                 verb = "edit" if one.memory in restored else "undo"
-                rows.append(deed(now, verb, one.memory, one.why) | {"run": run})
-        self.note_writer.explain(rows)
+                rows.append(action_row(now, verb, one.memory, one.why) | {"run": run})
+        self.note_writer.log_actions(rows)
 
     def _recorded_run(self, name: str) -> vault_undo.RecordedRun:
         """Return a run from the history, or from git where it is no longer kept."""

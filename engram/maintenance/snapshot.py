@@ -88,7 +88,7 @@ class Snapshot(VaultReader):
         if not few:
             self.neighbour_cache.follow(facts)
         self.usage_tracker.meet(
-            facts, self.note_writer.births(), now, self.settings.zone
+            facts, self.note_writer.creation_times(), now, self.settings.zone
         )
         self.edges.refresh()
         self._entities = self.entity_writer.known()
@@ -175,10 +175,10 @@ class Snapshot(VaultReader):
             for one in trust.SOURCE_CLASSES
         }
         barred = {one: trust.restriction("core", one) for one in trust.SOURCE_CLASSES}
-        births = self.note_writer.births()
+        births = self.note_writer.creation_times()
         for fact in facts:
             source, foreign = self.said_by(fact, ask=False), fact.id not in births
-            kept = self.note_writer.kept(fact) or (FOREIGN if foreign else None)
+            kept = self.note_writer.user_claim(fact) or (FOREIGN if foreign else None)
             yield MemoryState(
                 fact,
                 self.usage_tracker.usage_of(fact.id),

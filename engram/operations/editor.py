@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.records import Edit, Move
 from engram.errors import ConflictError, NotFoundError
-from engram.pipeline.write import deed
+from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
     from engram.core.records import Change, Fact
@@ -44,7 +44,7 @@ class NoteEditor:
         `action` is the name of the row in the action log. Where a user edited the note
         in the meantime, the patch is applied to their version.
         """
-        row = deed(self.clock(), action, fact.id, why)
+        row = action_row(self.clock(), action, fact.id, why)
 
         def change(fact: Fact) -> Change:
             if unarchive and fact.path.startswith("archive/"):

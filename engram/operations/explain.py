@@ -127,7 +127,7 @@ class Explainer:
 
     def _protection(self, fact: Fact) -> str | None:
         """Why no maintenance run ends or archives a memory, or None."""
-        return lifecycle.protection(fact, self.note_writer.kept(fact))
+        return lifecycle.protection(fact, self.note_writer.user_claim(fact))
 
     def _weight(self, fact: Fact, said_by: str) -> dict[str, Any]:
         """`usage`, how a memory was used, and `worth`, its weights and stage now.

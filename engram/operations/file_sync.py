@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import dedup
 from engram.core.records import Fact
 from engram.errors import ConflictError, NotFoundError
-from engram.pipeline.write import deed
+from engram.pipeline.write import action_row
 from engram.vault.paths import printable
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class FileSync:
             raise ConflictError(FROZEN, fix="Then reindex.")
         with self.readiness.reading():
             self.index.rebuild()
-        self.note_writer.seed()
+        self.note_writer.update_hashes()
         return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}
 
     def apply_answers(self, paths: Collection[Path] | None) -> None:
@@ -144,7 +144,10 @@ class FileSync:
         """
         if self._checked_out:
             return
-        births, met = self.note_writer.births(), self.usage_tracker.usage_log.first_met
+        births, met = (
+            self.note_writer.creation_times(),
+            self.usage_tracker.usage_log.first_met,
+        )
         unknown = [
             fact_id
             for fact_id in self.index.catalog.fact_ids()
@@ -162,7 +165,7 @@ class FileSync:
         if diff.edited:
             self._record_edits(diff.edited, now)
         if diff.deleted:
-            self.forgetting.entomb_deleted(diff.deleted, now)
+            self.forgetting.record_deletions(diff.deleted, now)
         self.index.scanner.acknowledge(diff)
 
     def _record_edits(self, edits: Sequence[EditedFact], now: datetime) -> None:
@@ -175,7 +178,7 @@ class FileSync:
             was_forgotten = edit.before.status == "forgotten"
             is_forgotten = edit.after.status == "forgotten"
             if is_forgotten and not was_forgotten:
-                self.forgetting.entomb([edit.after], now, SET_STATUS)
+                self.forgetting.add_tombstones([edit.after], now, SET_STATUS)
             elif was_forgotten and not is_forgotten:
                 self.forgetting.restore(edit.after.id, now, SET_STATUS)
             at = self.vault.edited_at(edit.after.path)
@@ -187,9 +190,9 @@ class FileSync:
             for edit in edits
             if not dedup.is_own_change(edit.before, edit.after)
         ]
-        self.note_writer.explain(
+        self.note_writer.log_actions(
             [
-                deed(now, "edit", fact_id, "a person edited the note")
+                action_row(now, "edit", fact_id, "a person edited the note")
                 for fact_id in by_user
             ]
         )
@@ -197,15 +200,15 @@ class FileSync:
     def _follow(self, diff: Diff, now: datetime) -> None:
         """Update what depends on the notes that changed."""
         if diff.added or diff.edited or diff.deleted:
-            self.note_writer.seed()
+            self.note_writer.update_hashes()
         if diff.added:
             self._meet(self.index.catalog.facts_at(diff.added), now)
-        self.note_writer.untie(diff.deleted)
+        self.note_writer.unlink_deleted(diff.deleted)
         self.note_writer.conflicts.found(diff.conflicts)
         self.note_writer.conflicts.ask(now)
 
     def _meet(self, facts: Collection[Fact], now: datetime) -> None:
-        births = self.note_writer.births()
+        births = self.note_writer.creation_times()
         self.usage_tracker.meet(facts, births, now, self.settings.zone)
 
     def _schedule_look(self, diff: Diff, began: float) -> None:

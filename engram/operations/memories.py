@@ -13,8 +13,9 @@ from engram.core import lifecycle, todos
 from engram.core.language.secrets import redact
 from engram.core.records import Edit, Fact, FiledTurn
 from engram.errors import BadRequestError, ConflictError, EngramError
-from engram.operations.notes import ACTIVE, USER_DECIDED
-from engram.pipeline.write import KNOWN, deed
+from engram.operations.notes import ACTIVE
+from engram.pipeline.forgetting import USER_DECIDED
+from engram.pipeline.write import KNOWN, action_row
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ class MemoryOperations:
         """Record that a memory is true; a speculative one no longer expires (A8, C17)."""
         fact = self.editor.find(id)
         keys: Keys = {"verification": "user_confirmed"}
-        return self._verify(fact, "confirm", keys | self.note_writer.confirmed(fact))
+        return self._verify(
+            fact, "confirm", keys | self.note_writer.confirmation_keys(fact)
+        )
 
     def dispute(self, id: str) -> dict[str, Any]:  # noqa: A002
         """Record that a memory is doubtful; it stays and ranks lower (C24)."""
@@ -75,7 +78,7 @@ class MemoryOperations:
                 where=fact.id,
                 fix="Decide it with `engram review`.",
             )
-        row = deed(self.clock(), action, fact.id, USER_DECIDED)
+        row = action_row(self.clock(), action, fact.id, USER_DECIDED)
         self.note_writer.write([Edit(fact.path, fact.sha, keys, action)], [row])
         return {"id": fact.id, "path": fact.path, "verification": keys["verification"]}
 
@@ -178,7 +181,7 @@ class MemoryOperations:
         """Show a forgotten turn again, and restore what was forgotten with it."""
         for name in self.forgetting.restore(turn, now, USER_ASKED):
             self._restore_along(name)
-        self.note_writer.explain([deed(now, "restore", turn, USER_ASKED)])
+        self.note_writer.log_actions([action_row(now, "restore", turn, USER_ASKED)])
         return {"id": turn, "path": self._turn_path(turn), "changed": ["status"]}
 
     def _restore_along(self, name: str) -> None:
@@ -209,13 +212,13 @@ class MemoryOperations:
         else:
             name, text, sources = unit.key, unit.turn.text, []
 
-        self.forgetting.entomb([unit], now, why)
-        hidden = self.forgetting.hidden(text, name, now)
+        self.forgetting.add_tombstones([unit], now, why)
+        hidden = self.forgetting.find_hidden(text, name, now)
         if isinstance(unit, Fact):
             self._mark_forgotten(unit, keys, why, now)
 
         along = {fact.id: fact for fact in (*hidden.facts, *self._resting_on(name))}
-        self.forgetting.entomb(along.values(), now, why, whole=name)
+        self.forgetting.add_tombstones(along.values(), now, why, whole=name)
         unchanged = {}
         for fact in along.values():
             same = f"{why}: it says the same"
@@ -223,7 +226,7 @@ class MemoryOperations:
                 unchanged[fact.path] = error
 
         hides = {"memories": sorted(along), "turns": list(hidden.turns)}
-        self.note_writer.explain([deed(now, "hide", name, why) | hides])
+        self.note_writer.log_actions([action_row(now, "hide", name, why) | hides])
         self.forgetting.cut_summaries([name, *filter(None, sources), *hidden.turns])
         result: dict[str, Any] = {
             "id": name,

@@ -1,7 +1,7 @@
 """Changes of single notes, for operations that a user asked for (row X8).
 
-`NoteChanges` builds the changes that activate, supersede or trash a note, and sets and
-lifts tombstones. `NoteEditor` in `editor.py` writes the patches of a note.
+`NoteChanges` builds the changes that activate, supersede or trash a note. `NoteEditor` in
+`editor.py` writes the patches of a note.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engram.core.records import Edit, Move
-from engram.core.text import content_hash
+from engram.pipeline.forgetting import USER_DECIDED
 from engram.vault import frontmatter, reviews
 from engram.vault.formats import time_text, unused_name
 
@@ -23,17 +23,15 @@ if TYPE_CHECKING:
 
 Keys = dict[str, object]
 
-USER_DECIDED = "you said so"
 ACTIVE: Keys = {"status": "active", "end_reason": None}
 """The front-matter keys of a memory that counts again."""
 
 
 class NoteChanges:
-    """Builds changes of a memory's note, and writes tombstones. For the writer thread."""
+    """Builds changes of a memory's note. For the writer thread."""
 
     def __init__(self, note_writer: NoteWriter) -> None:
         self.vault = note_writer.vault
-        self.index = note_writer.index
         self.settings = note_writer.settings
 
     def activate(self, fact: Fact, keys: Mapping[str, object], now: datetime) -> Change:
@@ -73,26 +71,6 @@ class NoteChanges:
         day = f"{now.astimezone(self.settings.zone):%Y-%m-%d}"
         return Move(path, sha, self._free_path(f".trash/{day}", path), {}, why)
 
-    def bury(
-        self, facts: Sequence[Fact], now: datetime, why: str, *, turns: bool = True
-    ) -> None:
-        """Set tombstones on statements and, with `turns`, on the turns behind them."""
-        rows = [_tombstone(fact, now, why) for fact in facts]
-        if not turns:
-            rows = [{**row, "turn": ""} for row in rows]
-        self.index.tombstones.add(rows)
-
-    def lift(self, facts: Sequence[Fact], now: datetime) -> None:
-        """Lift the tombstones on these statements and their turns, if there are any."""
-        buried = [
-            fact
-            for fact in facts
-            if {content_hash(fact.text), fact.source} & self.index.tombstones.keys
-        ]
-        if buried:
-            rows = [_tombstone(fact, now, USER_DECIDED) for fact in buried]
-            self.index.tombstones.add([{**row, "restored": True} for row in rows])
-
     def _patch(
         self, fact: Fact, keys: Mapping[str, object], path: str, why: str
     ) -> Change:
@@ -129,14 +107,4 @@ def superseding_keys(winner: Fact, loser: Fact) -> Keys:
     return {
         "supersedes": [*without(winner.supersedes, loser), loser.id],
         "superseded_by": without(winner.superseded_by, loser) or None,
-    }
-
-
-def _tombstone(fact: Fact, now: datetime, why: str) -> Keys:
-    return {
-        "at": now.isoformat(timespec="seconds"),
-        "hash": content_hash(fact.text),
-        "turn": fact.source,
-        "memory": fact.id,
-        "reason": why,
     }

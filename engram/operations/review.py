@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from engram.core import dedup
 from engram.core.records import Edit
 from engram.errors import BadRequestError, ConflictError, EngramError
-from engram.operations.notes import USER_DECIDED, NoteChanges, superseding_keys
-from engram.pipeline.forgetting import DROPPED
-from engram.pipeline.write import KNOWN, deed
+from engram.operations.notes import NoteChanges, superseding_keys
+from engram.pipeline.forgetting import DROPPED, USER_DECIDED
+from engram.pipeline.write import KNOWN, action_row
 from engram.vault import facts, reviews
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engram.core.records import Change, Fact
     from engram.maintenance.run import Maintenance
     from engram.operations.cases import CaseReader, ReviewCase
+    from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.write import NoteWriter
 
 SUPERSEDED = "superseded: you said so"
@@ -38,11 +39,13 @@ class ReviewQueue:
     def __init__(
         self,
         note_writer: NoteWriter,
+        forgetting: Forgetting,
         cases: CaseReader,
         maintenance: Maintenance,
         clock: Callable[[], datetime],
     ) -> None:
         self.note_writer = note_writer
+        self.forgetting = forgetting
         self.cases = cases
         self.maintenance = maintenance
         self.clock = clock
@@ -123,10 +126,10 @@ class ReviewQueue:
         since. The active memory gains the evidence of `fact` and is returned. None
         where there is no such memory, or where a user broke its note.
         """
-        equal = self.note_writer.twin(fact.text, fact.persona, now)
+        equal = self.note_writer.duplicate(fact.text, fact.persona, now)
         if equal is None:
             return None
-        self._changes.lift([fact], now)
+        self.forgetting.unbury([fact], now)
         keys = superseding_keys(equal, fact)
         also = dedup.merge(equal, fact).also
         if also != equal.also:
@@ -136,7 +139,7 @@ class ReviewQueue:
             Edit(equal.path, equal.sha, keys, KNOWN),
             self._changes.supersede(fact, equal, KNOWN, now),
         ]
-        row = deed(now, "supersede", fact.id, KNOWN) | {"met": equal.id} | BY_USER
+        row = action_row(now, "supersede", fact.id, KNOWN) | {"met": equal.id} | BY_USER
         try:
             self.note_writer.write(changes, [row])
         except ConflictError:
@@ -148,17 +151,17 @@ class ReviewQueue:
     def _keep(self, fact: Fact, now: datetime) -> None:
         """Make a doubtful memory active, also where it had been removed before."""
         fact = self.merge_into_equal(fact, now) or fact
-        self._changes.lift([fact], now)
-        row = deed(now, "keep", fact.id, "kept in review") | BY_USER
+        self.forgetting.unbury([fact], now)
+        row = action_row(now, "keep", fact.id, "kept in review") | BY_USER
         self.note_writer.write([self._changes.activate(fact, {}, now)], [row])
 
     def _drop(self, case: ReviewCase, now: datetime) -> None:
         """Trash a doubtful memory; its tombstone covers its turn only with evidence."""
         (fact,) = case.memories
-        self._changes.bury([fact], now, DROPPED, turns=any(case.evidence))
+        self.forgetting.bury([fact], now, DROPPED, turns=any(case.evidence))
         self.note_writer.write(
             [self._changes.trash(case.path, case.sha, now, DROPPED)],
-            [deed(now, "drop", fact.id, DROPPED) | BY_USER],
+            [action_row(now, "drop", fact.id, DROPPED) | BY_USER],
         )
 
     def _decide_held_run(self, case: ReviewCase, decision: str, now: datetime) -> None:
@@ -167,7 +170,7 @@ class ReviewQueue:
         In this order: an interrupted run is applied again, because its note still asks.
         """
         self.maintenance.settle(case.held_pass, apply=decision == "apply")
-        row = deed(now, "decide", case.id, f"{case.held_pass}: {decision}")
+        row = action_row(now, "decide", case.id, f"{case.held_pass}: {decision}")
         self.note_writer.write(
             [self._changes.trash(case.path, case.sha, now, "decided")],
             [row | BY_USER],
@@ -183,14 +186,14 @@ class ReviewQueue:
             row.get("action") == "decide" and row.get("reason") == decision
             for row in self.vault.actions_of(case.id)
         )
-        rows = [deed(now, "decide", case.id, decision) | BY_USER]
+        rows = [action_row(now, "decide", case.id, decision) | BY_USER]
         if decision == "both" or len(case.memories) < 2:
             changes = self._keep_all(case, now)
         else:
             newer, older = case.memories
             winner, loser = (newer, older) if decision == "newer" else (older, newer)
             winner, changes = self._choose(winner, loser, decision, now)
-            row = deed(now, "supersede", loser.id, USER_DECIDED)
+            row = action_row(now, "supersede", loser.id, USER_DECIDED)
             rows.append(row | {"met": winner.id} | BY_USER)
         self.note_writer.write(changes, [] if decided else rows)
         trash = self._changes.trash(case.path, case.sha, now, "decided")
@@ -204,7 +207,7 @@ class ReviewQueue:
             if fact.status == "review"
         ]
         changes = [self._changes.activate(fact, {}, now) for fact in waiting]
-        self._changes.lift(waiting, now)
+        self.forgetting.unbury(waiting, now)
         return changes
 
     def _choose(
@@ -213,9 +216,9 @@ class ReviewQueue:
         """The memory that stays active, and the changes that supersede the other."""
         if winner.status != "active":
             winner = self.merge_into_equal(winner, now) or winner
-        self._changes.lift([winner], now)
+        self.forgetting.unbury([winner], now)
         if decision == "older":
-            self._changes.bury([loser], now, USER_DECIDED)
+            self.forgetting.bury([loser], now, USER_DECIDED)
         keys = superseding_keys(winner, loser)
         changes = [self._changes.activate(winner, keys, now)]
         if loser.status != "forgotten":

@@ -27,7 +27,7 @@ from engram.ingest import intake as ingest_intake
 from engram.operations.cases import current_fact
 from engram.operations.notes import NoteChanges
 from engram.pipeline.forgetting import FORGOTTEN
-from engram.pipeline.write import KNOWN, deed
+from engram.pipeline.write import KNOWN, action_row
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -100,10 +100,10 @@ class StatementOperations:
         if expires is not None:
             until = ingest_intake.moment(expires, self.settings.zone, end=True)
 
-        if equal := self.note_writer.twin(turn.text, turn.persona, now):
-            keys = self.note_writer.confirmed(equal)
+        if equal := self.note_writer.duplicate(turn.text, turn.persona, now):
+            keys = self.note_writer.confirmation_keys(equal)
             changes = [Edit(equal.path, equal.sha, keys, "confirmed")] if keys else []
-            row = deed(now, "confirm", equal.id, "same statement")
+            row = action_row(now, "confirm", equal.id, "same statement")
             self.note_writer.write(changes, [row])
             return self._confirmed(equal.id, KNOWN, turn, pinned=pinned)
 
@@ -120,8 +120,8 @@ class StatementOperations:
             pinned=pinned,
             expires=until,
         )
-        self.reconciler.forgetting.lift([evidence], now, asked=True)
-        row = deed(now, "store", fact.id, "asked to remember")
+        self.reconciler.forgetting.lift_restated([evidence], now, asked=True)
+        row = action_row(now, "store", fact.id, "asked to remember")
         verdict, cases = self.reconciler.remember(fact, turn, row)
         if verdict.met:
             return self._confirmed(verdict.met, verdict.why, turn, pinned=pinned)
@@ -251,17 +251,17 @@ class StatementOperations:
                 fix="Restore it first, or remember anew.",
             )
 
-        self._changes.bury([fact], now, CORRECTED)
+        self.reconciler.forgetting.bury([fact], now, CORRECTED)
         successor = self._successor(fact, text, source, now)
         if equal is None:
-            self._changes.lift([successor], now)
-            row = deed(now, "store", successor.id, f"corrects {fact.id}")
-            self.note_writer.keep(successor, row)
+            self.reconciler.forgetting.unbury([successor], now)
+            row = action_row(now, "store", successor.id, f"corrects {fact.id}")
+            self.note_writer.write_new(successor, row)
         new_id = equal.id if equal else successor.id
         if fact.status in CORRECTABLE:
             winner = self._winner(new_id) or successor
             change = self._changes.supersede(fact, winner, CORRECTED, now)
-            row = deed(now, "correct", fact.id, CORRECTED) | {"met": new_id}
+            row = action_row(now, "correct", fact.id, CORRECTED) | {"met": new_id}
             self.note_writer.write([change], [row])
         return {"id": new_id, "corrects": fact.id, "text": text}
 

@@ -68,7 +68,8 @@ class Operation:
     kind of token: chat, import or tool), `owner` (whether the owner's command line
     calls), `ready` (whether the index covers the whole vault).
 
-    `{id}` in `path` is an argument; `status` is the HTTP status of an answer. `callers`
+    `help` is a short imperative sentence that says what the operation does, and one or
+    more that say what it shows. `{id}` in `path` is an argument; `status` is the HTTP status of an answer. `callers`
     are the kinds of tokens that may call it. `writes` sends it through the writer
     thread; `waits` gives it a thread of its own, because it waits for the writer or for
     a model. After an operation that `retracts`, generated text that repeats a retracted
@@ -91,6 +92,11 @@ class Operation:
     retracts: bool = False
     own_command: bool = False
 
+    @property
+    def summary(self) -> str:
+        """The first sentence of the help text, without its full stop."""
+        return self.help.partition(". ")[0].rstrip(".")
+
     def authorise(self, caller: str) -> None:
         """Raise ForbiddenError where `caller` may not call this operation (`X27`).
 
@@ -107,14 +113,14 @@ class Operation:
 _ID = Param(
     "id",
     "text",
-    "a memory's id, an unambiguous prefix of it, or its path",
+    "the id of a memory, an unambiguous prefix of it, or its path",
     required=True,
     positional=True,
 )
 _ANY_ID = Param(
     "id",
     "text",
-    "a memory's id, a turn's as recall shows it, an unambiguous prefix of either, or a memory's path",
+    "the id of a memory or of a turn, an unambiguous prefix of it, or the path of a memory",
     required=True,
     positional=True,
 )
@@ -125,12 +131,12 @@ OPERATIONS: tuple[Operation, ...] = (
         "turns.observe",
         "POST",
         "/v1/turns",
-        "take turns of a conversation; acknowledged when they are on disk",
+        "Store turns of a conversation. The answer comes when they are on disk; memories are extracted later.",
         (
             Param(
                 "turns",
                 "turns",
-                "objects with text; id, session, role, speaker, persona, occurred_at",
+                "objects with text, and optionally id, session, role, speaker, persona and occurred_at",
                 required=True,
             ),
         ),
@@ -144,10 +150,15 @@ OPERATIONS: tuple[Operation, ...] = (
         "turns.flush",
         "POST",
         "/v1/flush",
-        "distil every waiting turn now and wait for it",
+        "Extract memories from every waiting turn now. Waits until that is done, and shows how many turns were handled and how many still wait.",
         (
-            Param("session", "text", "only this conversation"),
-            Param("background", "bool", "answer at once and go on", default=False),
+            Param("session", "text", "only the turns of this conversation"),
+            Param(
+                "background",
+                "bool",
+                "answer at once and extract in the background",
+                default=False,
+            ),
         ),
         callers=ANY_CALLER,
         waits=True,
@@ -157,40 +168,58 @@ OPERATIONS: tuple[Operation, ...] = (
         "retriever.recall",
         "POST",
         "/v1/recall",
-        "find the few memories that matter, with their evidence",
+        "Find the memories that answer a question. Lists the best hits first, each with its category, its source, its time, its id and the words it rests on.",
         (
-            Param("query", "text", "what to look for", required=True, positional=True),
-            Param("k", "int", "most hits", least=1, most=1000),
-            Param("budget", "int", "most tokens", least=1, most=100000),
+            Param(
+                "query",
+                "text",
+                "the question, or the words to look for",
+                required=True,
+                positional=True,
+            ),
+            Param("k", "int", "most hits to return", least=1, most=1000),
+            Param(
+                "budget",
+                "int",
+                "most tokens that the hits may take",
+                least=1,
+                most=100000,
+            ),
             Param(
                 "milliseconds",
                 "int",
-                "milliseconds after which the answer is what is found by then",
+                "time limit; the answer is what was found by then",
                 least=1,
                 most=60000,
             ),
             Param(
                 "preset",
                 "text",
-                "scorer: balanced, belief (importance, use) or entity (what is new and frequent)",
+                "how hits are ranked: balanced, belief (adds importance and use) or entity (adds recency and frequency)",
             ),
-            Param("session", "text", "the conversation that asks"),
-            Param("persona", "text", "whose memories besides everybody's"),
-            Param("as_of", "time", "answer from what was believed then"),
+            Param("session", "text", "the conversation in which the question is asked"),
+            Param("persona", "text", "persona whose private memories count too"),
+            Param("as_of", "time", "answer from the memories of this time"),
             Param(
-                "now", "time", "the time of the question, for words like 'last week'"
+                "now",
+                "time",
+                "time of the question, from which words like 'last week' are counted; now if absent",
             ),
-            Param("kinds", "list", "only these kinds: fact, turn, note"),
+            Param(
+                "kinds",
+                "list",
+                "return only this kind: fact, turn or note; may be repeated",
+            ),
             Param(
                 "archive",
                 "bool",
-                "archived memories too, not only where the others are too few",
+                "always search archived memories too, not only where others are too few",
                 default=False,
             ),
             Param(
                 "explain",
                 "bool",
-                "show the parts of each score and what was filtered",
+                "show how each hit was scored, and how many were filtered out and why",
                 default=False,
             ),
         ),
@@ -202,12 +231,12 @@ OPERATIONS: tuple[Operation, ...] = (
         "context.context",
         "POST",
         "/v1/context",
-        "what to know before the next answer: foundation, last conversation, promises, what is relevant",
+        "Show what a chatbot should know before its next answer. Prints pinned memories, open promises, the last conversation, and the memories that match QUERY, in one text of limited length.",
         (
-            Param("query", "text", "what the user just said", positional=True),
-            Param("session", "text", "the conversation that asks"),
-            Param("persona", "text", "whose memories besides everybody's"),
-            Param("budget", "int", "most tokens", least=50, most=100000),
+            Param("query", "text", "the user's latest message", positional=True),
+            Param("session", "text", "the conversation in which the question is asked"),
+            Param("persona", "text", "persona whose private memories count too"),
+            Param("budget", "int", "most tokens of the text", least=50, most=100000),
         ),
         callers=ANY_CALLER,
     ),
@@ -216,15 +245,15 @@ OPERATIONS: tuple[Operation, ...] = (
         "context.todos",
         "GET",
         "/v1/todos",
-        "what was promised: open, fulfilled, expired; habits, what was left open, what goes wrong",
+        "List promises, habits, open threads and frictions. Shows one line for each, with its stage, its date and its id.",
         (
             Param(
                 "stage",
                 "text",
-                "open, fulfilled, expired, habit, thread, friction or all",
+                "which to list: open, fulfilled, expired, habit, thread, friction or all; open if absent",
                 default="open",
             ),
-            Param("persona", "text", "whose promises besides everybody's"),
+            Param("persona", "text", "persona whose private promises count too"),
         ),
         callers=ANY_CALLER,
     ),
@@ -233,13 +262,13 @@ OPERATIONS: tuple[Operation, ...] = (
         "memories.settle",
         "POST",
         "/v1/todos/{id}",
-        "say what became of a promise",
+        "Mark a promise as fulfilled, expired or open. Shows its id, its note and its new stage.",
         (
             _ID,
             Param(
                 "stage",
                 "text",
-                "fulfilled, expired, or open again",
+                "fulfilled (the default), expired, or open",
                 positional=True,
                 default="fulfilled",
             ),
@@ -251,16 +280,36 @@ OPERATIONS: tuple[Operation, ...] = (
         "statements.remember",
         "POST",
         "/v1/memories",
-        "keep a statement",
+        "Store a statement as a memory. Shows its id, its note, its category, and whether it was new or already known.",
         (
-            Param("text", "text", "the statement", required=True, positional=True),
-            Param("category", "text", "one of the ten categories; guessed when absent"),
-            Param("about", "list", "names of people, places or things"),
-            Param("tags", "list", "tags"),
-            Param("importance", "float", "scored when absent", least=0, most=1),
-            Param("persona", "text", "private to this persona"),
-            Param("pinned", "bool", "never let it fade", default=False),
-            Param("expires", "time", "when it stops being true"),
+            Param(
+                "text",
+                "text",
+                "the statement, in one sentence",
+                required=True,
+                positional=True,
+            ),
+            Param(
+                "category",
+                "text",
+                "one of the ten categories; guessed from the text if absent",
+            ),
+            Param(
+                "about",
+                "list",
+                "name of a person, place or thing that it is about; may be repeated",
+            ),
+            Param("tags", "list", "tag of the note; may be repeated"),
+            Param(
+                "importance",
+                "float",
+                "how much it matters; estimated if absent",
+                least=0,
+                most=1,
+            ),
+            Param("persona", "text", "persona to which the memory is private"),
+            Param("pinned", "bool", "never let the memory fade", default=False),
+            Param("expires", "time", "time from which it is no longer true"),
         ),
         writes=True,
         callers=ANY_CALLER,
@@ -271,7 +320,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "explainer.show",
         "GET",
         "/v1/memories/{id}",
-        "one memory with everything known of it",
+        "Show one memory. Prints its fields and the text of its note.",
         (_ID,),
         callers=ANY_CALLER,
     ),
@@ -280,7 +329,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "explainer.why",
         "GET",
         "/v1/memories/{id}/why",
-        "the turns a memory came from, its stage and each decision on it",
+        "Explain where a memory comes from. Shows the turns behind it, its stage and the reason for that, and each change made to it.",
         (_ID,),
         callers=ANY_CALLER,
     ),
@@ -289,15 +338,19 @@ OPERATIONS: tuple[Operation, ...] = (
         "memories.update",
         "PATCH",
         "/v1/memories/{id}",
-        "pin, unpin, restore, promote or demote a memory",
+        "Pin, unpin, restore, promote or demote a memory. Shows the front-matter keys that changed.",
         (
             _ANY_ID,
-            Param("pinned", "bool", "pin or unpin"),
-            Param("status", "text", "active: bring it back"),
+            Param("pinned", "bool", "whether the memory never fades"),
+            Param(
+                "status",
+                "text",
+                "active, to bring an archived or forgotten memory back",
+            ),
             Param(
                 "layer",
                 "text",
-                "up or down: let it last, or let it pass like an episode",
+                "up: keep it for long; down: let it fade like an episode",
             ),
         ),
         writes=True,
@@ -308,8 +361,11 @@ OPERATIONS: tuple[Operation, ...] = (
         "memories.forget",
         "DELETE",
         "/v1/memories/{id}",
-        "stop recalling a memory or a turn, and every sentence that says the same; files stay, notes marked forgotten",
-        (_ANY_ID, Param("reason", "text", "why, for the record")),
+        "Stop recalling a memory or a turn. Hides every sentence that says the same, and shows what was hidden. No file is deleted; `engram restore` takes it back.",
+        (
+            _ANY_ID,
+            Param("reason", "text", "reason, kept in the note and in the action log"),
+        ),
         writes=True,
         retracts=True,
     ),
@@ -318,11 +374,15 @@ OPERATIONS: tuple[Operation, ...] = (
         "statements.correct",
         "POST",
         "/v1/memories/{id}/correct",
-        "replace what a memory says; the old statement does not come back",
+        "Replace the statement of a memory. The old one is superseded and does not come back; shows the id and the note of the new one.",
         (
             _ID,
             Param(
-                "text", "text", "what is true instead", required=True, positional=True
+                "text",
+                "text",
+                "the statement that is true instead",
+                required=True,
+                positional=True,
             ),
         ),
         writes=True,
@@ -333,7 +393,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "memories.confirm",
         "POST",
         "/v1/memories/{id}/confirm",
-        "say that a memory is true",
+        "Record that a memory is true. Shows its id, its note and how it is verified.",
         (_ID,),
         writes=True,
     ),
@@ -342,7 +402,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "memories.dispute",
         "POST",
         "/v1/memories/{id}/dispute",
-        "say that a memory is doubtful; it stays and ranks lower",
+        "Record that a memory is doubtful. It stays and ranks lower; shows its id, its note and how it is verified.",
         (_ID,),
         writes=True,
     ),
@@ -351,12 +411,12 @@ OPERATIONS: tuple[Operation, ...] = (
         "cases.listed",
         "GET",
         "/v1/review",
-        "what waits for you: doubtful memories and conflicts, with their evidence and the answers they take",
+        "List the cases that wait for a decision. Shows doubtful memories and conflicts, each with its evidence and the possible answers.",
         (
             Param(
                 "id",
                 "text",
-                "only this case: its id, an unambiguous prefix of it, or its path",
+                "id, unambiguous prefix of the id, or path of the only case to list",
             ),
         ),
         own_command=True,
@@ -366,12 +426,12 @@ OPERATIONS: tuple[Operation, ...] = (
         "review.answer",
         "POST",
         "/v1/review/{id}",
-        "answer a case that waits for you",
+        "Decide a case of the review queue. Shows the case and what was done.",
         (
             Param(
                 "id",
                 "text",
-                "the case: its id, an unambiguous prefix of it, or its path",
+                "the id of a case, an unambiguous prefix of it, or its path",
                 required=True,
                 positional=True,
             ),
@@ -392,14 +452,20 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintenance.consolidate",
         "POST",
         "/v1/consolidate",
-        "put the vault in order now: what has faded, ended or doubled",
+        "Run maintenance now. Archives, merges and ends memories that are due, and shows each change with its reason.",
         (
             Param(
-                "cadence", "text", "talk, light, nightly or weekly", default="nightly"
+                "cadence",
+                "text",
+                "which passes to run: talk, light, nightly or weekly",
+                default="nightly",
             ),
-            Param("only", "text", "only this pass"),
+            Param("only", "text", "the only pass to run"),
             Param(
-                "dry_run", "bool", "say what it would do, change nothing", default=False
+                "dry_run",
+                "bool",
+                "show what would be done and change nothing",
+                default=False,
             ),
         ),
         waits=True,
@@ -410,25 +476,28 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintenance.runs",
         "GET",
         "/v1/runs",
-        "the latest runs of consolidation: what each did, and whether it can be taken back",
-        (Param("last", "int", "how many", default=20, least=1, most=1000),),
+        "List the latest maintenance runs. Shows the id, the time and the changes of each, and whether it can still be undone.",
+        (Param("last", "int", "most runs to list", default=20, least=1, most=1000),),
     ),
     Operation(
         "undo",
         "maintenance.undo",
         "POST",
         "/v1/runs/{id}/undo",
-        "take a run of consolidation back, byte for byte; what was edited since stays",
+        "Undo a maintenance run. Restores its files byte for byte, except those edited since, and shows each change.",
         (
             Param(
                 "id",
                 "text",
-                "the run's id, or an unambiguous prefix of it",
+                "the id of a run, or an unambiguous prefix of it",
                 required=True,
                 positional=True,
             ),
             Param(
-                "dry_run", "bool", "say what it would do, change nothing", default=False
+                "dry_run",
+                "bool",
+                "show what would be done and change nothing",
+                default=False,
             ),
         ),
         writes=True,
@@ -438,17 +507,20 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintenance.prune",
         "POST",
         "/v1/prune",
-        "give up memories that nothing protects and hardly anybody could still believe; a run that can be undone",
+        "Give up unprotected memories of very low confidence. Shows each change; `engram undo` takes the run back.",
         (
             Param(
                 "threshold",
                 "float",
-                "effective confidence below which one is pruned; 0.05 if absent",
+                "confidence, faded by age, below which a memory is given up; 0.05 if absent",
                 least=0,
                 most=1,
             ),
             Param(
-                "dry_run", "bool", "say what it would do, change nothing", default=False
+                "dry_run",
+                "bool",
+                "show what would be done and change nothing",
+                default=False,
             ),
         ),
         writes=True,
@@ -458,13 +530,13 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintenance.purge",
         "POST",
         "/v1/purge",
-        "remove for good what was put aside in `.trash/`; no `undo` brings it back",
+        "Delete the files in `.trash/` for good. Lists what was deleted; `engram undo` does not bring it back.",
         (
-            Param("trash", "bool", "empty the trash; has to be given", default=False),
+            Param("trash", "bool", "empty `.trash/`; required", default=False),
             Param(
                 "dry_run",
                 "bool",
-                "list what would be removed, change nothing",
+                "list what would be deleted and change nothing",
                 default=False,
             ),
         ),
@@ -475,13 +547,13 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintenance.forecast",
         "GET",
         "/v1/forecast",
-        "what will go stale, end or be archived if nobody touches it, and why",
+        "List what unused memories will become, and when. Shows the day on which each goes stale, ends or is archived, and why.",
         (
-            Param("days", "int", "how far ahead", default=30, least=1, most=3650),
+            Param("days", "int", "how many days ahead", default=30, least=1, most=3650),
             Param(
                 "curve",
                 "bool",
-                "with the curve of what each will be worth",
+                "add the course of the value of each memory",
                 default=False,
             ),
         ),
@@ -493,7 +565,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "files.reindex",
         "POST",
         "/v1/reindex",
-        "rebuild every derived store from the vault",
+        "Rebuild the index from the files of the vault. Shows the seconds it took, and counts of memories, turns and files.",
         writes=True,
     ),
     Operation(
@@ -501,18 +573,18 @@ OPERATIONS: tuple[Operation, ...] = (
         "health.doctor",
         "POST",
         "/v1/doctor",
-        "check vault, journal and index, and say what to do",
+        "Check vault, journal and index for problems. Shows each problem with its place and what to do about it.",
         (
             Param(
                 "accept_deletions",
                 "bool",
-                "believe that many vanished notes were deleted",
+                "treat notes that vanished all at once as deleted",
                 default=False,
             ),
             Param(
                 "calibrate",
                 "bool",
-                "find out what the embedding model's numbers mean on this vault",
+                "add what the similarities of the embedding model mean in this vault",
                 default=False,
             ),
         ),
@@ -523,7 +595,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "health.stats",
         "GET",
         "/v1/stats",
-        "counts and sizes",
+        "Count memories, turns and files. Shows one line for each count, and how many turns wait.",
         callers=ANY_CALLER,
     ),
     Operation(
@@ -531,7 +603,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "health.status",
         "GET",
         "/v1/status",
-        "what the daemon is doing",
+        "Show the state of the daemon: what it does, and what does not work.",
         callers=ANY_CALLER,
         call_facts=("ready",),
         own_command=True,

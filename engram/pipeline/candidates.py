@@ -1,4 +1,4 @@
-"""Candidates as records: the fact that one becomes, and its row of the action log.
+"""Facts and action-log rows made from candidates.
 
 Pure functions over values, for the reconciler. A candidate is one statement that an
 extractor found in a turn.
@@ -38,11 +38,11 @@ LOGGED_ACTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The words that a candidate rests on.
+    """The source of a candidate: the turn and the words quoted from it.
 
-    `quote` are the words in `turn`. `attributed` is that turn as it counts for them
-    (`trust.turn_as_evidence`): words that the user only passes on are not the user's. `opinion` is
-    the relation that a model saw to a known fact, and the id of that fact.
+    `attributed` is the turn with the origin that the quote has (`trust.turn_as_evidence`):
+    a text that the user only passes on does not count as the user's. `opinion` is the
+    relation to a known fact that a model reported, and the id of that fact.
     """
 
     turn: Turn
@@ -59,10 +59,10 @@ def candidate_fact(
     about: Iterable[str],
     policy: Policy,
 ) -> Fact:
-    """The record of a new fact (rows A12, B19, C4, C6, C10, C17, D6, X14).
+    """Return the record of a new fact (rows A12, B19, C4, C6, C10, C17, D6, X14).
 
-    `source` is the turn as it counts for the quoted words; `about` are the names of
-    the entities as links use them.
+    `source` is the attributed turn of the quote; `about` are the names of the entities
+    as links use them.
     """
     turn = source.turn
     source_class = trust.source_class(turn)
@@ -95,14 +95,14 @@ def candidate_fact(
         ),
         persona=turn.persona,
     )
-    # A guessed lifetime never ends what is to stay.
+    # A guessed lifetime never ends a protected fact.
     if protection(fact):
         return fact
     return replace(fact, expires=_expires(candidate, turn, confidence, policy))
 
 
 def _category(candidate: Candidate, source_class: str) -> str:
-    """The category, unless words of this source may not become it (`X27`)."""
+    """Return the category, or the plain one if the source may not state it (`X27`)."""
     category = category_of(candidate.category)
     if category.not_from_outside and trust.restriction(category.name, source_class):
         return PLAIN
@@ -110,9 +110,9 @@ def _category(candidate: Candidate, source_class: str) -> str:
 
 
 def _tags(candidate: Candidate, turn: Turn) -> tuple[str, ...]:
-    """The tags, with the one for what the user asked to keep."""
-    own = turn.role == "user" and turn.origin != "tool"
-    if REMEMBER_TAG in candidate.tags or not own:
+    """Return the tags, with the one for a statement that the user asked to keep."""
+    by_user = turn.role == "user" and turn.origin != "tool"
+    if REMEMBER_TAG in candidate.tags or not by_user:
         return candidate.tags
     if asked_to_keep(turn.text, candidate.quote):
         return (*candidate.tags, REMEMBER_TAG)
@@ -122,14 +122,14 @@ def _tags(candidate: Candidate, turn: Turn) -> tuple[str, ...]:
 def _expires(
     candidate: Candidate, turn: Turn, confidence: float, policy: Policy
 ) -> datetime | None:
-    """When the fact ends by itself; a speculation also when nobody confirms it (`C17`)."""
+    """Return when the fact expires, None for never; a speculation always does (`C17`)."""
     extraction = policy.extraction
-    ends = lifetime_end(candidate.lifetime, turn.occurred_at, extraction)
+    end = lifetime_end(candidate.lifetime, turn.occurred_at, extraction)
     if tier_of(confidence, extraction) != "speculative":
-        return ends
+        return end
 
-    unconfirmed = turn.occurred_at + timedelta(days=extraction.speculative_days)
-    return min(ends or unconfirmed, unconfirmed)
+    deadline = turn.occurred_at + timedelta(days=extraction.speculative_days)
+    return min(end or deadline, deadline)
 
 
 def log_row(
@@ -140,7 +140,7 @@ def log_row(
     verdict: Verdict,
     extractor: str,
 ) -> dict[str, object]:
-    """The row of the action log: the decision, its reason, its evidence (A32, C22)."""
+    """Return the row of the action log: the decision, its reason, its evidence (A32, C22)."""
     row: dict[str, object] = {
         "at": now.isoformat(timespec="seconds"),
         "action": LOGGED_ACTIONS[verdict.action],
@@ -150,7 +150,7 @@ def log_row(
     if verdict.met:
         row["met"] = verdict.met
     row |= {"reason": verdict.why, "turn": turn_key}
-    # Forgotten words are not quoted either.
+    # The log does not repeat a text that the user had forgotten.
     if verdict.why != FORGOTTEN:
         row["quote"] = candidate.quote
     return row | {"by": extractor}

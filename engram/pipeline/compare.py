@@ -1,9 +1,8 @@
-"""The middle rungs of the write ladder: what a statement is beside what is known
-already (rows A7, E5, D3, C12).
+"""Comparison of a statement with the known facts (rows A7, E5, D3, C12).
 
-Words or vectors find the neighbours, the pure rungs of `core.dedup` give the verdict.
-Questions may come from any thread: a worker asks so that a model can be asked in time,
-the writer asks again before it writes.
+Words or vectors find the neighbours, the pure rules of `core.dedup` give the verdict. A
+worker thread compares first, so that a model can be asked about uncertain pairs; the
+writer thread compares again before it writes.
 """
 
 from __future__ import annotations
@@ -32,13 +31,14 @@ if TYPE_CHECKING:
     from engram.pipeline.plan import WritePlan
 
 STATUSES = ("active", "superseded", "invalidated")
-"""What may lie beside a statement; the last two tell what a crash left half done."""
+"""Statuses of the neighbours; the last two show what an interrupted write completed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """The verdict on a statement, all its neighbours, nearest first, whatever their
-    status, and its importance.
+class ComparisonResult:
+    """The verdict on a statement, with its neighbours and its importance, 0–1.
+
+    `neighbours` have any of `STATUSES`; the nearest is first.
     """
 
     verdict: Verdict
@@ -47,10 +47,10 @@ class Compared:
 
 
 class Comparison:
-    """Compares statements with the facts of the index.
+    """Compares statements with the facts of the index; may be called from any thread.
 
-    `ref_of` gives the ref of an entity by its name, `judged` the pairs (`pair_of`) of
-    which a model said before that they have nothing to do with each other.
+    `ref_of` returns type and ref of an entity by its name. `load_judged` returns the
+    pairs (`pair_of`) that a model judged to say different things.
     """
 
     def __init__(
@@ -58,107 +58,112 @@ class Comparison:
         index: Index,
         settings: Settings,
         ref_of: Callable[[str], tuple[str, str]],
-        judged: Callable[[], set[frozenset[str]]],
+        load_judged: Callable[[], set[frozenset[str]]],
     ) -> None:
         self.index = index
         self.settings = settings
         self.ref_of = ref_of
-        self._judged = judged
-        self._apart: set[frozenset[str]] | None = None
+        self._load_judged = load_judged
+        self._judged_pairs: set[frozenset[str]] | None = None
         self.neighbours = NeighbourSearch(index, settings)
 
-    def learn(
+    def embed_new(
         self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]
     ) -> None:
-        """Give statements that are nowhere yet their vectors, so that meaning finds
-        what is near (`A7`).
+        """Add vectors of statements that have none, so that `compare` finds them (`A7`).
 
-        It takes a call to the embedding model: for a worker, before it asks or files. A
-        model that is away, or whose numbers decide nothing yet, changes nothing (`A6`).
+        It calls the embedding model, so a worker thread does it. Without calibrated
+        vectors, or if the model fails, it does nothing (`A6`).
         """
-        meaning = self.index.semantic
-        if meaning is None or not self.neighbours.measures:
+        semantic = self.index.semantic
+        if semantic is None or not self.neighbours.is_calibrated:
             return
-        if fresh := [
-            text for text in dict.fromkeys(texts) if meaning.vector(text) is None
-        ]:
+
+        new = [text for text in dict.fromkeys(texts) if semantic.vector(text) is None]
+        if new:
             with suppress(ModelError, ConfigError):
-                meaning.add(zip(fresh, embed(fresh), strict=True))
+                semantic.add(zip(new, embed(new), strict=True))
 
-    def weigh(
+    def compare(
         self, fact: Fact, when: datetime, *, model: bool, plan: WritePlan | None = None
-    ) -> Compared:
-        """What the nearest facts ask for (`A7`, `E5`), and what their nearness does to
-        its importance (`D3`).
+    ) -> ComparisonResult:
+        """Compare a fact, stated at `when`, with its nearest facts (`A7`, `D3`, `E5`).
 
-        It is compared with what could be recalled `when` it was said. With a `plan` the
-        facts of the same batch count too, all as they will stand.
+        Only neighbours that recall would show at `when` count for the verdict. With a
+        `plan` the facts of the same batch are compared too, and known facts as the plan
+        changes them. `model` says whether a model may judge uncertain pairs.
         """
         policy = self.settings.policy
-        near = self._near(fact, when, plan)
-        active = [one for one in near if hidden_reason(one.fact, when) is None][
-            : policy.ladder.neighbours
+        neighbours = self._neighbours(fact, when, plan)
+        visible = [
+            near for near in neighbours if hidden_reason(near.fact, when) is None
         ]
-        verdict = dedup.compare(active, policy.similarity, calibrated=True, model=model)
-        # what contradicts is no repetition
-        similarities = [one.similarity for one in active if not one.conflict]
-        gain = core_importance.surprise(
+        nearest = visible[: policy.ladder.neighbours]
+        verdict = dedup.compare(
+            nearest, policy.similarity, calibrated=True, model=model
+        )
+
+        # A contradiction is no repetition.
+        similarities = [near.similarity for near in nearest if not near.conflict]
+        surprise = core_importance.surprise(
             similarities,
             policy.ladder,
             policy.similarity,
-            novelty=self.neighbours.measures,
-        ).gain
-        return Compared(
-            verdict,
-            near,
-            core_importance.after_surprise(fact.importance, gain, policy.ladder),
+            novelty=self.neighbours.is_calibrated,
         )
+        importance = core_importance.after_surprise(
+            fact.importance, surprise.gain, policy.ladder
+        )
+        return ComparisonResult(verdict, neighbours, importance)
 
-    def unjudged(self, text: str, grey: Sequence[Neighbour]) -> list[Neighbour]:
-        """Those of the neighbours that a model has not yet told from this statement, in
-        their words of today (`A9`).
+    def unjudged(self, text: str, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+        """Return the neighbours that a model did not yet judge to differ (`A9`).
+
+        A pair is known by its texts, so an edited fact is unjudged again.
         """
-        if self._apart is None:
-            self._apart = self._judged()
+        if self._judged_pairs is None:
+            self._judged_pairs = self._load_judged()
         return [
-            near for near in grey if pair_of(text, near.fact.text) not in self._apart
+            near
+            for near in neighbours
+            if pair_of(text, near.fact.text) not in self._judged_pairs
         ]
 
-    def judged(self, text: str, known: str) -> None:
-        """A model has told the two statements apart, which the action log says too."""
-        if self._apart is not None:
-            self._apart.add(pair_of(text, known))
+    def record_judged(self, text: str, other: str) -> None:
+        """Record that a model judged two statements to differ, as the action log does."""
+        if self._judged_pairs is not None:
+            self._judged_pairs.add(pair_of(text, other))
 
-    def ties(self, fact: Fact, plan: WritePlan) -> tuple[Edge, ...]:
-        """The links of a new fact to what is similar, but not the same (`A13`).
+    def similarity_edges(self, fact: Fact, plan: WritePlan) -> tuple[Edge, ...]:
+        """Return edges from an active fact to facts that are similar to it (`A13`).
 
-        The neighbours are those it met when `plan` was made; one that was filed before
-        has met none and looks again.
+        The neighbours are those in `plan`; for a fact that an earlier attempt wrote,
+        they are searched for again.
         """
         if fact.status != "active":
             return ()
-        met = plan.met.get(fact.id)
-        met = self._near(fact, plan.now, plan) if met is None else met
-        near = (
-            (one.fact.id, one.similarity)
-            for one in met
-            if plan.seen(one.fact).status == "active"
+
+        neighbours = plan.neighbours.get(fact.id)
+        if neighbours is None:
+            neighbours = self._neighbours(fact, plan.now, plan)
+        active = (
+            (near.fact.id, near.similarity)
+            for near in neighbours
+            if plan.latest(near.fact).status == "active"
         )
         return graph.similarity_edges(
-            fact.id, near, fact.created or plan.now, self.settings.policy.links
+            fact.id, active, fact.created or plan.now, self.settings.policy.links
         )
 
-    def _near(
+    def _neighbours(
         self, fact: Fact, when: datetime, plan: WritePlan | None
     ) -> tuple[Neighbour, ...]:
-        """The facts beside `fact`, nearest first, with what shares its slot marked
-        (`E5`).
-        """
-        slotted = self._slot(fact)
-        near = self.neighbours.near(fact, when, STATUSES, plan)
+        """Return the neighbours, nearest first, marked if they share its slot (`E5`)."""
+        slot = self._slot(fact)
+        neighbours = self.neighbours.near(fact, when, STATUSES, plan)
         return tuple(
-            replace(one, same_slot=bool(slotted) and slotted == self._slot(one.fact))
-            for one in near
+            replace(near, same_slot=bool(slot) and slot == self._slot(near.fact))
+            for near in neighbours
         )
 
     def _slot(self, fact: Fact) -> str:
@@ -167,5 +172,5 @@ class Comparison:
 
 
 def pair_of(one: str, other: str) -> frozenset[str]:
-    """Two statements, whatever their order, case and blanks."""
+    """Return the hashes of two texts; order, case and blanks do not matter."""
     return frozenset((content_hash(one), content_hash(other)))

@@ -16,7 +16,7 @@ from engram.core.classify import is_trivial
 from engram.core.containment import containment_reason
 from engram.core.dedup import Decision, Evidence, Judgement, Verdict
 from engram.core.text import content_hash
-from engram.pipeline.write import deed
+from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,8 +93,10 @@ class Decider:
             trivial=is_trivial(fact.text, self.settings.policy.importance),
             grounded=bool(statement.quote),
             already=filed,
-            twin=self.plan.twin(digest, fact.persona, statement.turn.occurred_at),
-            buried=self.plan.is_buried(digest),
+            twin=self.plan.duplicate_id(
+                digest, fact.persona, statement.turn.occurred_at
+            ),
+            buried=self.plan.has_tombstone(digest),
         )
         if verdict.action != "create":
             return verdict
@@ -106,7 +108,7 @@ class Decider:
         That is where a source may not state it, or a person removed it before (`X8`,
         `X27`); `create` otherwise.
         """
-        if self.plan.is_buried(content_hash(fact.text)):
+        if self.plan.has_tombstone(content_hash(fact.text)):
             return Verdict("review", REMOVED)
         policy = self.settings.policy.trust
         if why := containment_reason(fact, statement.turn, statement.quote, policy):
@@ -122,7 +124,7 @@ class Decider:
 
         With `surprise` the importance of the fact depends on how new it is (`D3`).
         """
-        compared = self.comparison.weigh(
+        compared = self.comparison.compare(
             fact,
             statement.turn.occurred_at,
             model=self.settings.model is not None,
@@ -165,7 +167,7 @@ class Decider:
         rows = []
         for old in predecessors:
             action = actions.get(old.status, "weaken")
-            row = deed(self.plan.now, action, old.id, old.end_reason, fact.origin)
+            row = action_row(self.plan.now, action, old.id, old.end_reason, fact.origin)
             rows.append(row | {"met": fact.id})
 
         reasons = [old.end_reason for old in predecessors if old.end_reason]
@@ -221,7 +223,7 @@ class Decider:
             correction=category_of(fact.category).corrects,
             barred=barred,
             older=frozenset(older),
-            left=policy.ladder.supersessions - self.plan.retired,
+            left=policy.ladder.supersessions - self.plan.ended,
         )
 
     # -- the result --------------------------------------------------------------------
@@ -268,13 +270,13 @@ class Decider:
 
         One whose source is no further one only confirms.
         """
-        if effect.deed not in {"reinforce", "rewrite"} or effect.confidence is None:
+        if effect.action not in {"reinforce", "rewrite"} or effect.confidence is None:
             return effect
         turns = self.evidence.turns(effect.fact)
         if trust.independent_sources([*turns, turn]) <= trust.independent_sources(
             turns
         ):
-            return replace(effect, deed="confirm")
+            return replace(effect, action="confirm")
 
         classes = (trust.fact_class(effect.fact, turns), trust.source_class(turn))
         best = min(classes, key=trust.SOURCE_CLASSES.index)
@@ -300,6 +302,6 @@ def _judgement(
 def _asks_another_persona(decision: Decision, fact: Fact) -> bool:
     """Whether a person is asked about a fact that another persona knows."""
     return any(
-        effect.deed == "ask" and effect.fact.persona != fact.persona
+        effect.action == "ask" and effect.fact.persona != fact.persona
         for effect in decision.effects
     )

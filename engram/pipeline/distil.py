@@ -45,7 +45,7 @@ class Distiller:
 
         if self.embedding:
             texts = [candidate.text for candidate in candidates]
-            self.comparison.learn(texts, self.embedding.vectors)
+            self.comparison.embed_new(texts, self.embedding.vectors)
 
         if extraction.extractor == engine.EXTRACTOR:
             return extraction
@@ -109,7 +109,7 @@ class Distiller:
             tags=candidate.tags,
             persona=turn.persona,
         )
-        verdict = self.comparison.weigh(fact, turn.occurred_at, model=True).verdict
+        verdict = self.comparison.compare(fact, turn.occurred_at, model=True).verdict
         if verdict.action != "judge":
             return []
         near = self.comparison.unjudged(fact.text, verdict.grey)

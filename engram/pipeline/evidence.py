@@ -61,7 +61,7 @@ class EvidenceReader:
         That is where a person edited it, or where another persona than that of `new`
         knows it (`X23`, `E14`).
         """
-        edited = self.note_writer.told("edit", fact.id)
+        edited = self.note_writer.is_logged("edit", fact.id)
         if edited or fact.persona != new.persona:
             return replace(fact, verification="user_confirmed")
         return fact

@@ -1,5 +1,8 @@
-"""Forgetting at a person's wish: tombstones for what is to be hidden, their lifting and
-their undoing (A26, X8).
+"""Tombstones of statements and turns: set, lifted and restored (rows A26, X8).
+
+Every row of the tombstone file is made here. A forgotten or deleted statement is hidden
+with its paraphrases (`Forgetting.add_tombstones`); a statement that was corrected or
+dropped in review is only kept from being filed again (`Forgetting.bury`).
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from engram.core.text import content_hash
 from engram.errors import EngramError
 from engram.index import hiding
 from engram.index.filters import SearchFilter
-from engram.pipeline.write import deed
+from engram.pipeline.write import action_row
 from engram.vault import frontmatter, reviews, sessions
 from engram.vault.disk import sha256
 
@@ -34,18 +37,15 @@ FORGOTTEN = "the user had it forgotten"
 DELETED = "a person deleted the note"
 DROPPED = "dropped in review"
 ANEW = "the user said it again"
+USER_DECIDED = "you said so"
 POOL = 100
-"""Facts, and turns, like a statement that are looked at to tell which of them a wish to
-forget hides.
-"""
-FOUND = ("active", "archived", "superseded", "invalidated")
+"""How many facts, and how many turns, are searched for paraphrases of a statement."""
+STATUSES = ("active", "archived", "superseded", "invalidated")
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What a wish to forget hides besides what it names: other facts, and the keys of
-    turns that say it.
-    """
+    """Further facts, and keys of turns, that a request to forget hides."""
 
     facts: tuple[Fact, ...] = ()
     turns: tuple[str, ...] = ()
@@ -60,112 +60,137 @@ def is_question(fact: Fact) -> bool:
 
 
 class Forgetting:
-    """Writes and lifts tombstones. Belongs to the one writer."""
+    """Writes and lifts tombstones. For the writer thread."""
 
     def __init__(self, note_writer: NoteWriter) -> None:
-        self.vault, self.index, self.note_writer = (
-            note_writer.vault,
-            note_writer.index,
-            note_writer,
+        self.note_writer = note_writer
+        self.vault = note_writer.vault
+        self.index = note_writer.index
+
+    # -- statements --------------------------------------------------------------------
+
+    def bury(
+        self, facts: Iterable[Fact], now: datetime, why: str, *, turns: bool = True
+    ) -> None:
+        """Set tombstones on the texts of facts and, with `turns`, on their turns (`X8`).
+
+        They keep the same text from being filed again; paraphrases are not affected.
+        """
+        self.index.tombstones.add(
+            [
+                tombstone(fact, now, why, turn=fact.source if turns else "")
+                for fact in facts
+            ]
         )
 
-    def entomb(
+    def unbury(self, facts: Iterable[Fact], now: datetime) -> None:
+        """Lift the tombstones on the texts of these facts and on their turns."""
+        keys = self.index.tombstones.keys
+        rows = [
+            {**tombstone(fact, now, USER_DECIDED, turn=fact.source), "restored": True}
+            for fact in facts
+            if {content_hash(fact.text), fact.source} & keys
+        ]
+        if rows:
+            self.index.tombstones.add(rows)
+
+    # -- requests to forget ------------------------------------------------------------
+
+    def add_tombstones(
         self,
-        gone: Iterable[Fact | FiledTurn],
+        units: Iterable[Fact | FiledTurn],
         now: datetime,
         why: str,
         *,
         whole: str = "",
         only: str = "",
     ) -> None:
-        """Set tombstones on facts, or on whole turns (`X8`).
+        """Set tombstones that hide facts, or whole turns, and their paraphrases (`X8`).
 
-        `whole` is what was asked to be forgotten where these go along with it. `only`
-        "turns" hides no note: a person deleted one, and what other notes say is theirs
-        to decide.
+        `whole` is the name of the memory or turn that the request named, for units that
+        are hidden along with it. `only="turns"` hides no other note: the user deleted
+        one note and may keep others that say the same.
         """
         at = now.isoformat()
-        more = {
-            name: value for name, value in (("for", whole), ("only", only)) if value
-        }
-        rows = [
-            {"at": at, **stone, "reason": why, **more}
-            for unit in gone
-            for stone in (
-                self._of_turn(unit)
-                if isinstance(unit, FiledTurn)
-                else self._of_fact(unit)
-            )
-        ]
-        self._write(rows)
+        extra = {key: value for key, value in (("for", whole), ("only", only)) if value}
+        rows: list[Mapping[str, object]] = []
+        for unit in units:
+            if isinstance(unit, FiledTurn):
+                parts = self._of_turn(unit)
+            else:
+                parts = self._of_fact(unit)
+            rows += [{"at": at, **part, "reason": why, **extra} for part in parts]
+        self.index.tombstones.add(rows)
 
-    def entomb_deleted(self, deleted: Collection[Fact], now: datetime) -> None:
-        """Record that these notes were deleted: tombstones, and rows of the action log.
+    def record_deletions(self, deleted: Collection[Fact], now: datetime) -> None:
+        """Record that a user deleted notes: tombstones, and rows of the action log.
 
-        Called before the catalogue forgets the notes, so that a crash cannot lose the
-        deletion. A note that asks a question is no statement and gets no tombstone. A
-        memory that was dropped in review has its tombstone already: a crash between
-        the removal of its note and the log row looks like a deletion (`X8`).
+        Call it before the catalogue removes the facts, so that a crash cannot lose the
+        deletion. A note with a question is no statement and gets no tombstone. The note
+        of a memory that was dropped in review may have been removed by this program,
+        which then ended before it logged that; the memory has its tombstone (`X8`).
         """
         dropped = self._dropped()
-        finished, others = list[Fact](), list[Fact]()
+        dropped_here, deleted_by_user = list[Fact](), list[Fact]()
         for fact in deleted:
-            cut_short = fact.status == "review" and fact.id in dropped
-            (finished if cut_short else others).append(fact)
+            interrupted = fact.status == "review" and fact.id in dropped
+            (dropped_here if interrupted else deleted_by_user).append(fact)
 
-        statements = [fact for fact in others if not is_question(fact)]
-        self.entomb(statements, now, DELETED, only="turns")
-        rows = [deed(now, "forget", fact.id, DELETED) for fact in others]
-        for fact in finished:
+        statements = [fact for fact in deleted_by_user if not is_question(fact)]
+        self.add_tombstones(statements, now, DELETED, only="turns")
+        rows = [action_row(now, "forget", fact.id, DELETED) for fact in deleted_by_user]
+        for fact in dropped_here:
             logged = {row.get("action") for row in self.vault.actions_of(fact.id)}
             if "drop" not in logged:
-                rows.append(deed(now, "drop", fact.id, DROPPED) | {"by": "user"})
-        self.note_writer.explain(rows)
+                rows.append(action_row(now, "drop", fact.id, DROPPED) | {"by": "user"})
+        self.note_writer.log_actions(rows)
 
     def _dropped(self) -> set[str]:
-        """The ids of the memories whose drop in review still holds."""
-        found: set[str] = set()
-        for stone in self.vault.tombstone_rows():
-            memory = str(stone.get("memory") or "")
-            if stone.get("restored"):
-                found.discard(memory)
-            elif stone.get("reason") == DROPPED:
-                found.add(memory)
-        return found
+        """Return the ids of memories that were dropped in review and not restored."""
+        dropped: set[str] = set()
+        for row in self.vault.tombstone_rows():
+            memory = str(row.get("memory") or "")
+            if row.get("restored"):
+                dropped.discard(memory)
+            elif row.get("reason") == DROPPED:
+                dropped.add(memory)
+        return dropped
 
     def restore(self, memory: str, now: datetime, why: str) -> list[str]:
-        """Take back every tombstone of `memory` and those set along with it; the ids of
-        what went along.
-        """
-        standing: dict[tuple[str, ...], Mapping[str, object]] = {}
-        for stone in self.vault.tombstone_rows():
-            if memory in {stone.get("memory"), stone.get("for")}:
-                name = tuple(
-                    str(stone.get(part) or "")
-                    for part in ("memory", "hash", "in", "turn")
-                )
-                if not stone.get("restored") or stone.get("lifted"):
-                    standing[name] = stone
-                else:
-                    standing.pop(name, None)
-        at = now.isoformat()
-        kept = ("hash", "turn", "memory", "in")
-        rows = [
-            {name: one[name] for name in kept if name in one}
-            for one in standing.values()
-        ]
-        self._write(
-            [{"at": at, **stone, "reason": why, "restored": True} for stone in rows]
-        )
-        return list(
-            dict.fromkeys(str(one["memory"]) for one in rows if one["memory"] != memory)
-        )
+        """Lift every tombstone of `memory`, and those set along with it.
 
-    def lift(
+        Returns the ids of the other memories that are restored.
+        """
+        active: dict[tuple[str, ...], Mapping[str, object]] = {}
+        for row in self.vault.tombstone_rows():
+            if memory not in {row.get("memory"), row.get("for")}:
+                continue
+            identity = tuple(
+                str(row.get(key) or "") for key in ("memory", "hash", "in", "turn")
+            )
+            if not row.get("restored") or row.get("lifted"):
+                active[identity] = row
+            else:
+                active.pop(identity, None)
+
+        at = now.isoformat()
+        names = ("hash", "turn", "memory", "in")
+        lifted = [
+            {name: row[name] for name in names if name in row}
+            for row in active.values()
+        ]
+        self.index.tombstones.add(
+            [{"at": at, **row, "reason": why, "restored": True} for row in lifted]
+        )
+        memories = dict.fromkeys(str(row["memory"]) for row in lifted)
+        return [other for other in memories if other != memory]
+
+    def lift_restated(
         self, turns: Iterable[FiledTurn], now: datetime, *, asked: bool = False
     ) -> None:
-        """Lift the tombstones on what the user says anew in these turns; with `asked`
-        also at the very same moment.
+        """Lift the tombstones on statements that the user makes again in these turns.
+
+        With `asked` a turn counts that has the very time of the tombstone.
         """
         if not self.index.tombstones.forgotten:
             return
@@ -187,52 +212,60 @@ class Forgetting:
                         "lifted": turn.key,
                     }
                 )
-                log.append(deed(now, "lift", stone.memory, ANEW) | {"turn": turn.key})
+                log.append(
+                    action_row(now, "lift", stone.memory, ANEW) | {"turn": turn.key}
+                )
         if rows:
-            self._write(rows)
-            self.note_writer.explain(log)
+            self.index.tombstones.add(rows)
+            self.note_writer.log_actions(log)
 
-    def barred(self, fact: Fact, heard: FiledTurn) -> bool:
-        """Whether a statement from this turn was forgotten, and these words do not
-        bring it back.
-        """
-        if heard.key in self.index.tombstones.keys and any(
-            one.memory == heard.key for one in self.index.tombstones.forgotten.stones
+    # -- what is hidden ----------------------------------------------------------------
+
+    def is_forgotten(self, fact: Fact, source: FiledTurn) -> bool:
+        """Whether a tombstone hides a fact that was read in the turn `source`."""
+        tombstones = self.index.tombstones
+        if source.key in tombstones.keys and any(
+            stone.memory == source.key for stone in tombstones.forgotten.stones
         ):
             return True
-        own = trust.source_class(heard.turn) == "user"
-        return self.index.tombstones.forgotten.hides(
-            fact.text, Utterance(heard.turn.occurred_at, heard.key, own)
+        by_user = trust.source_class(source.turn) == "user"
+        return tombstones.forgotten.hides(
+            fact.text, Utterance(source.turn.occurred_at, source.key, by_user)
         )
 
-    def hidden(self, text: str, named: str, now: datetime) -> Hidden:
-        """What the tombstones hide now besides `named`, of facts and turns that share
-        most words with `text`.
+    def find_hidden(self, text: str, named: str, now: datetime) -> Hidden:
+        """Return the facts and turns besides `named` that tombstones hide now.
+
+        Only those that share most words with `text` are checked.
         """
         question = ranking.parse_question(text, now)
-        wheres = (
-            SearchFilter(("fact",), FOUND, persona=None),
+        filters = (
+            SearchFilter(("fact",), STATUSES, persona=None),
             SearchFilter(("turn",), persona=None),
         )
         keys = [
-            one.key
-            for where in wheres
-            for one in self.index.lexical.search(question, where, POOL).hits
+            hit.key
+            for where in filters
+            for hit in self.index.lexical.search(question, where, POOL).hits
         ]
         units = [unit for key, unit in self.index.units(keys).items() if key != named]
-        facts = (one for one in units if isinstance(one, Fact))
+        facts = tuple(
+            unit
+            for unit in units
+            if isinstance(unit, Fact) and self.index.visible(unit) != unit
+        )
         turns = sorted(
-            one.key for one in units if isinstance(one, FiledTurn) and self._cut(one)
+            unit.key
+            for unit in units
+            if isinstance(unit, FiledTurn) and self._is_hidden(unit)
         )
-        return Hidden(
-            tuple(one for one in facts if self.index.visible(one) != one), tuple(turns)
-        )
+        return Hidden(facts, tuple(turns))
 
     def cut_summaries(self, turns: Iterable[str]) -> None:
         """Remove forgotten text from the summaries of the sessions of these turns.
 
-        `turns` are keys of turns. A file that cannot be written is left as it is:
-        recall cuts the summary whenever it is handed out.
+        `turns` are keys of turns. A file that cannot be written is left as it is, since
+        recall removes forgotten text from every summary that it returns.
         """
         for name in sorted({key.partition("#")[0] for key in turns}):
             with suppress(EngramError):
@@ -252,7 +285,7 @@ class Forgetting:
         if cut.state != state:
             self.vault.rewrite(STATE_FILE, lambda _: cut.state)
 
-    def _cut(self, turn: FiledTurn) -> bool:
+    def _is_hidden(self, turn: FiledTurn) -> bool:
         return self.index.tombstones.forgotten.hides(
             turn.turn.text, hiding.spoken(turn)
         )
@@ -267,10 +300,10 @@ class Forgetting:
         }
 
     def _of_fact(self, fact: Fact) -> Iterator[dict[str, object]]:
-        """The tombstones of a fact: one for the statement, more for turns behind it.
+        """Yield the tombstone of a fact, and those of the turns that it rests on.
 
-        A turn needs none where a sentence of it states the fact by its words: the first
-        tombstone hides that.
+        The tombstone of the fact also hides each sentence that states the fact, so a
+        turn with such a sentence needs none.
         """
         named: dict[str, object] = {
             "hash": content_hash(fact.text),
@@ -298,10 +331,10 @@ class Forgetting:
     def _of_evidence(
         self, fact: Fact, key: str, plain: Sequence[str]
     ) -> dict[str, object]:
-        """What to hide of a turn that a fact was read in, as keys of a tombstone.
+        """Return the keys of a tombstone on the turn `key` that `fact` was read in.
 
-        That are the sentences that the action log quotes, or the whole turn where none
-        or all of `plain`, its sentences, are quoted.
+        It hides those of `plain`, the sentences of the turn, that the action log quotes,
+        or the whole turn if none or all of them are quoted.
         """
         rows = self.vault.actions_of(fact.id)
         quotes = [str(one["quote"]) for one in rows if one.get("quote")]
@@ -317,5 +350,15 @@ class Forgetting:
         says = [one.row() for sentence in read for one in fingerprints(sentence)]
         return {"in": key, "cut": hashes, "says": says}
 
-    def _write(self, rows: Sequence[Mapping[str, object]]) -> None:
-        self.index.tombstones.add(rows)
+
+def tombstone(
+    fact: Fact, now: datetime, why: str, turn: str | None = None
+) -> dict[str, object]:
+    """Return the row of a tombstone on the text of a fact and, if given, on a turn."""
+    row: dict[str, object] = {
+        "at": now.isoformat(timespec="seconds"),
+        "hash": content_hash(fact.text),
+    }
+    if turn is not None:
+        row["turn"] = turn
+    return row | {"memory": fact.id, "reason": why}

@@ -43,7 +43,7 @@ class NeighbourSearch:
         self._statement = lru_cache(STATEMENTS)(self._parsed)
 
     @property
-    def measures(self) -> bool:
+    def is_calibrated(self) -> bool:
         """Whether similarity tells what is new: by calibrated vectors, not by words."""
         return self.index.semantic is not None and self.index.semantic.scale.calibrated
 
@@ -62,7 +62,7 @@ class NeighbourSearch:
         own, cosines = self._statement(fact.text), self._cosines(fact, where)
         candidates = self._candidates(fact, when, where, cosines)
         if plan:
-            candidates = [*map(plan.seen, candidates), *plan.new]
+            candidates = [*map(plan.latest, candidates), *plan.new]
 
         found: list[Neighbour] = []
         for known in candidates:

@@ -1,8 +1,7 @@
-"""What one batch will do to the vault, gathered before anything is written (rows A8,
-A10, A11, A12, C9, X8, X9).
+"""The changes that a batch makes, collected before any is written.
 
-Facts are kept as they will stand, so that a later statement of the batch meets what an
-earlier one did.
+(Rows A8, A10, A11, A12, C9, X8, X9.) The plan holds each fact as it will be, so that a
+later statement of the batch is compared with the result of an earlier one.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from engram.core.classify import artifact_of, is_artifact
 from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.records import Create, Edit, Fact
 from engram.core.text import content_hash
+from engram.pipeline.forgetting import tombstone
 from engram.vault import artifacts, facts, reviews
 from engram.vault.formats import time_text
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from engram.pipeline.write import NoteWriter
 
 Case = tuple[str, str]
-"""Id and path of a note that waits for a person."""
+"""Id and path of a note in `review/`."""
 
 ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
 
 
 class WritePlan:
-    """A batch's changes in the making; in which order they are written, their owner
-    knows (`Climb`).
+    """The planned changes of a batch; the `Reconciler` writes them in its order.
 
-    `met` are the neighbours of its statements, by id: one search tells of surprise,
-    doubles and ties.
+    `rows` are rows of the action log, `tombstones` rows of the tombstone file, `ended`
+    is the number of facts that the plan ends. `neighbours` are those of the new
+    statements, by the id of the new fact, so that one search serves every rule.
     """
 
     def __init__(
@@ -48,35 +48,31 @@ class WritePlan:
         self.now = now
         self.note_writer = note_writer
         self.rows: list[dict[str, object]] = []
-        self.stones: list[dict[str, object]] = []
-        self.retired = 0
-        self.met: dict[str, Sequence[Neighbour]] = {}
+        self.tombstones: list[dict[str, object]] = []
+        self.ended = 0
+        self.neighbours: dict[str, Sequence[Neighbour]] = {}
         self._new: dict[str, tuple[Fact, str, str]] = {}
-        self._known: dict[str, Fact] = {}
+        self._changed: dict[str, Fact] = {}
         self._keys: dict[str, dict[str, object]] = {}
         self._bodies: dict[str, str] = {}
-        self._whys: dict[str, str] = {}
+        self._reasons: dict[str, str] = {}
         self._cases: dict[str, Create] = {}
         self._artifacts: list[Create] = []
 
-    # -- what stands, once it is written -----------------------------------------------
+    # -- facts as the plan changes them ------------------------------------------------
 
-    def seen(self, fact: Fact) -> Fact:
-        """`fact` as this plan leaves it."""
-        return (
-            self._new[fact.id][0]
-            if fact.id in self._new
-            else self._known.get(fact.id, fact)
-        )
+    def latest(self, fact: Fact) -> Fact:
+        """Return `fact` as this plan changes it."""
+        if fact.id in self._new:
+            return self._new[fact.id][0]
+        return self._changed.get(fact.id, fact)
 
     def fact(self, fact_id: str) -> Fact | None:
-        """The fact with this id, new or known, as this plan leaves it."""
-        known = (
-            self._new[fact_id][0]
-            if fact_id in self._new
-            else self.note_writer.index.catalog.fact(fact_id)
-        )
-        return known and self.seen(known)
+        """Return the fact with this id, new or known, as this plan changes it."""
+        if fact_id in self._new:
+            return self._new[fact_id][0]
+        known = self.note_writer.index.catalog.fact(fact_id)
+        return known and self.latest(known)
 
     @property
     def new(self) -> tuple[Fact, ...]:
@@ -84,187 +80,190 @@ class WritePlan:
         return tuple(fact for fact, *_ in self._new.values())
 
     def is_new(self, fact: Fact) -> bool:
-        """Whether it is one of these."""
+        """Whether the plan creates the note of this fact."""
         return fact.id in self._new
 
-    def twin(self, digest: str, persona: str | None, when: datetime) -> str | None:
-        """The id of a fact that states the same, and that this plan leaves active, for
-        words said `when` (`C5`).
+    def duplicate_id(
+        self, digest: str, persona: str | None, when: datetime
+    ) -> str | None:
+        """Return the id of an active fact with the same text, if there is one (`C5`).
+
+        `digest` is the content hash of the text, `when` the time at which it was said.
         """
         known = self.note_writer.index.catalog.duplicate(digest, persona, when)
-        told = [*self.new, *filter(None, [self.fact(known.id) if known else None])]
-        return next(
-            (
-                fact.id
-                for fact in told
-                if fact.status == "active" and content_hash(fact.text) == digest
-            ),
-            None,
-        )
+        latest = self.fact(known.id) if known else None
+        for fact in [*self.new, *([latest] if latest else [])]:
+            if fact.status == "active" and content_hash(fact.text) == digest:
+                return fact.id
+        return None
 
-    def is_buried(self, digest: str) -> bool:
-        """Whether a person removed or corrected this statement, before or in this batch
-        (`X8`).
+    def has_tombstone(self, digest: str) -> bool:
+        """Whether a text has a tombstone, in the vault or in this plan (`X8`).
+
+        `digest` is the content hash of the text.
         """
-        return digest in self.note_writer.index.tombstones.keys or any(
-            stone["hash"] == digest for stone in self.stones
-        )
+        if digest in self.note_writer.index.tombstones.keys:
+            return True
+        return any(row["hash"] == digest for row in self.tombstones)
 
     @property
-    def asked(self) -> list[Case]:
-        """The questions to the person, and the new facts that themselves ask (`X9`)."""
-        doubtful = [
+    def cases(self) -> list[Case]:
+        """The questions of this plan, and its new facts that wait in review (`X9`)."""
+        questions = [(str(note.keys["id"]), note.path) for note in self._cases.values()]
+        in_review = [
             (fact.id, fact.path) for fact, _, section in self._new.values() if section
         ]
-        return [
-            *((str(case.keys["id"]), case.path) for case in self._cases.values()),
-            *doubtful,
-        ]
+        return [*questions, *in_review]
 
     # -- planning ----------------------------------------------------------------------
 
-    def placed(self, fact: Fact) -> Fact:
-        """A new fact with the path its note will have."""
-        return replace(
-            fact,
-            path=self.note_writer.path_of(fact, [known.path for known in self.new]),
-        )
+    def with_path(self, fact: Fact) -> Fact:
+        """Return a new fact with the path that its note gets."""
+        planned = [new.path for new in self.new]
+        return replace(fact, path=self.note_writer.path_of(fact, planned))
 
     def add(self, fact: Fact, why: str, quote: str, *, asking: bool) -> None:
-        """A new fact, which has its path, gets its note; with `asking` the note itself
-        asks whether to keep it.
+        """Create the note of a new fact; `with_path` gave it its path.
+
+        With `asking` the note has a section that asks the user whether to keep it. A
+        fact worth an artifact gets one with its `quote` (`C9`).
         """
         self._new[fact.id] = (fact, why, reviews.section(why, quote) if asking else "")
+
         policy = self.settings.policy.ladder
-        if (
-            quote
-            and fact.status == "active"
-            and is_artifact(fact.category, fact.confidence, policy)
-        ):
-            self._artifacts.append(
-                artifacts.artifact(
-                    fact, artifact_of(fact.category), quote, self.settings.zone
-                )
-            )
+        if not quote or fact.status != "active":
+            return
+        if is_artifact(fact.category, fact.confidence, policy):
+            kind, zone = artifact_of(fact.category), self.settings.zone
+            self._artifacts.append(artifacts.artifact(fact, kind, quote, zone))
 
     def confirm(self, fact: Fact, new: Fact | None = None) -> None:
-        """A fact seen again loses its speculative expiry; its file is otherwise left
-        alone (`C17`).
+        """Remove the speculative expiry of a fact that was stated again (`C17`).
 
-        Where the user asked to keep it this time, in the words of `new`, it takes the
-        tag that says so (model §0.1).
+        If the user asked to keep it this time, in the words of `new`, it gets the tag
+        for that (model §0.1). Otherwise the file does not change.
         """
-        seen = self.seen(fact)
-        keys = self.note_writer.confirmed(seen)
-        after = replace(seen, expires=None) if keys else seen
-        if new and (tags := _asked(seen, new)) != seen.tags:
-            keys, after = keys | {"tags": list(tags)}, replace(after, tags=tags)
+        before = self.latest(fact)
+        keys = self.note_writer.confirmation_keys(before)
+        after = replace(before, expires=None) if keys else before
+
+        tags = _tags_with_request(before, new) if new else before.tags
+        if tags != before.tags:
+            keys |= {"tags": list(tags)}
+            after = replace(after, tags=tags)
         if keys:
             self._patch(after, keys, "confirmed by a later extraction")
 
-    def carry_out(self, effect: Effect, new: Fact, quotes: Mapping[str, str]) -> Fact:
-        """What `effect` does to a known fact beside the statement `new`; `new` as it
-        will stand.
+    def apply(self, effect: Effect, new: Fact, quotes: Mapping[str, str]) -> Fact:
+        """Apply the effect of the statement `new` on a known fact; return `new` changed.
+
+        `quotes` are the words behind both facts, by id.
         """
-        old = self.seen(effect.fact)
-        if effect.deed == "confirm":
+        old = self.latest(effect.fact)
+        if effect.action == "confirm":
             self.confirm(old, new)
-        elif effect.deed in {"reinforce", "rewrite"}:
-            self._agree(effect, old, new)
-        elif effect.deed == "ask":
+        elif effect.action in {"reinforce", "rewrite"}:
+            self._reinforce(effect, old, new)
+        elif effect.action == "ask":
             self._ask(old, new, effect.why, quotes)
         else:
             new = self._contradict(effect, old, new)
         return new
 
-    def precede(self, young: Fact, old: Fact) -> None:
-        """A known fact succeeds an older statement that is heard of only now."""
-        names = tuple(dict.fromkeys((*young.supersedes, old.id)))
+    def add_predecessor(self, successor: Fact, fact: Fact) -> None:
+        """Make a known fact the successor of a new one that was true before it."""
+        ids = tuple(dict.fromkeys((*successor.supersedes, fact.id)))
         self._patch(
-            replace(young, supersedes=names),
-            {"supersedes": list(names)},
+            replace(successor, supersedes=ids),
+            {"supersedes": list(ids)},
             "something older was heard of",
         )
 
-    def _agree(self, effect: Effect, old: Fact, new: Fact) -> None:
-        """The known fact gains confidence and evidence; rewritten, it says it in the
-        newer words (`A8`, `C17`).
+    def _reinforce(self, effect: Effect, old: Fact, new: Fact) -> None:
+        """Add confidence and evidence to a known fact (`A8`, `C17`).
+
+        A rewrite also replaces its text by the newer one.
         """
-        united = dedup.merge(old, new)
+        merged = dedup.merge(old, new)
         if effect.confidence is not None:
-            united = replace(united, confidence=effect.confidence)
-        body = self._rewritten(old, new) if effect.deed == "rewrite" else None
-        if body is None and not (effect.deed == "rewrite" and old.id in self._new):
-            united = replace(
-                united,
+            merged = replace(merged, confidence=effect.confidence)
+
+        rewrite = effect.action == "rewrite"
+        body = self._rewritten_body(old, new) if rewrite else None
+        if body is None and not (rewrite and old.id in self._new):
+            merged = replace(
+                merged,
                 text=old.text,
                 about=old.about,
-                tags=_asked(old, new),
+                tags=_tags_with_request(old, new),
                 importance=old.importance,
             )
-        keys = facts.fact_keys(united, self.settings.zone)
-        kept = ("confidence", "importance", "about", "tags", "source")
-        had = facts.fact_keys(old, self.settings.zone)
-        changed = {
-            key: keys[key] for key in kept if key in keys and keys[key] != had.get(key)
-        }
-        if ended := self.note_writer.confirmed(old):
-            changed |= ended
-            united = replace(united, expires=None)
-        self._patch(united, changed, effect.why, body)
 
-    def _rewritten(self, old: Fact, new: Fact) -> str | None:
-        """The body of a known fact in the words of the new one; None where a person put
-        it otherwise, or it is new.
+        before = facts.fact_keys(old, self.settings.zone)
+        after = facts.fact_keys(merged, self.settings.zone)
+        changed: dict[str, object] = {
+            key: after[key]
+            for key in ("confidence", "importance", "about", "tags", "source")
+            if key in after and after[key] != before.get(key)
+        }
+        if confirmation := self.note_writer.confirmation_keys(old):
+            changed |= confirmation
+            merged = replace(merged, expires=None)
+        self._patch(merged, changed, effect.why, body)
+
+    def _rewritten_body(self, old: Fact, new: Fact) -> str | None:
+        """Return the body of a known fact with the text of the new one.
+
+        None if a user changed the statement in the body, or the fact has no note yet.
         """
         if old.id in self._new:
             return None
         body = self._bodies.get(old.id) or self.note_writer.body(old.path)
-        said = (new.created or self.now).astimezone(self.settings.zone)
-        return facts.with_statement(body, old.text, new.text, f"{said:%Y-%m-%d}")
+        day = (new.created or self.now).astimezone(self.settings.zone)
+        return facts.with_statement(body, old.text, new.text, f"{day:%Y-%m-%d}")
 
     def _contradict(self, effect: Effect, old: Fact, new: Fact) -> Fact:
-        """The known fact is weakened, or ends where the new one begins; both are linked
-        (`A10`, `A11`, `X8`).
+        """Weaken a known fact, or end it where the new one begins (`A10`, `A11`, `X8`).
+
+        The notes of both link each other; returns `new` with its link.
         """
         zone = self.settings.zone
-        by = tuple(dict.fromkeys((*old.superseded_by, new.id)))
-        keys: dict[str, object] = {"superseded_by": list(by)}
-        ended = replace(old, superseded_by=by)
-        if effect.deed == "weaken":
+        successors = tuple(dict.fromkeys((*old.superseded_by, new.id)))
+        keys: dict[str, object] = {"superseded_by": list(successors)}
+        changed = replace(old, superseded_by=successors)
+        if effect.action == "weaken":
             confidence = (
                 old.confidence if effect.confidence is None else effect.confidence
             )
             keys["confidence"] = float(confidence)
-            ended = replace(ended, confidence=confidence)
+            changed = replace(changed, confidence=confidence)
         else:
             until = new.valid_from or new.created or self.now
-            status = ENDED[effect.deed]
+            status = ENDED[effect.action]
             keys |= {
                 "status": status,
                 "end_reason": effect.why,
                 "valid_until": time_text(until, zone),
             }
-            ended = replace(
-                ended, status=status, end_reason=effect.why, valid_until=until
+            changed = replace(
+                changed, status=status, end_reason=effect.why, valid_until=until
             )
-            self.retired += 1
-        if effect.bury and not self.is_buried(digest := content_hash(old.text)):
-            at = self.now.isoformat(timespec="seconds")
-            self.stones.append(
-                {"at": at, "hash": digest, "memory": old.id, "reason": effect.why}
-            )
-        self._patch(ended, keys, effect.why)
+            self.ended += 1
+
+        digest = content_hash(old.text)
+        if effect.bury and not self.has_tombstone(digest):
+            self.tombstones.append(tombstone(old, self.now, effect.why))
+        self._patch(changed, keys, effect.why)
         return replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, old.id))))
 
     def _ask(self, old: Fact, new: Fact, why: str, quotes: Mapping[str, str]) -> None:
-        """A note that asks the person, once for a pair (`X9`)."""
-        if self.note_writer.told("decide", reviews.case_id(new.id, old.id)):
+        """Create a note that asks the user about two facts, once for each pair (`X9`)."""
+        if self.note_writer.is_logged("decide", reviews.case_id(new.id, old.id)):
             return
         case = reviews.conflict_note(
             new, old, why, self.now, self.settings.zone, quotes
         )
-        # else it was written before the process ended
+        # An attempt that was interrupted may have written it.
         if not self.note_writer.index.scanner.exists(case.path):
             self._cases.setdefault(case.path, case)
 
@@ -274,43 +273,43 @@ class WritePlan:
         if fact.id in self._new:
             self._new[fact.id] = (fact, *self._new[fact.id][1:])
             return
-        self._known[fact.id] = fact
+        self._changed[fact.id] = fact
         self._keys.setdefault(fact.id, {}).update(keys)
-        self._whys[fact.id] = why
+        self._reasons[fact.id] = why
         if body is not None:
             self._bodies[fact.id] = body
 
     @property
-    def reweighed(self) -> list[str]:
+    def confidence_changes(self) -> list[str]:
         """The ids of known facts whose confidence changes."""
-        return [name for name, keys in self._keys.items() if "confidence" in keys]
+        return [fact_id for fact_id, keys in self._keys.items() if "confidence" in keys]
 
     # -- the result --------------------------------------------------------------------
 
     @property
-    def marks(self) -> list[Change]:
-        """What happens to facts that are known, and the questions to the person."""
+    def updates(self) -> list[Change]:
+        """The edits of known facts, and the notes with questions to the user."""
         edits = [
             Edit(
                 fact.path,
                 fact.sha,
                 self._keys[fact.id],
-                self._whys[fact.id],
+                self._reasons[fact.id],
                 self._bodies.get(fact.id),
             )
-            for fact in self._known.values()
+            for fact in self._changed.values()
             if self._keys[fact.id] or fact.id in self._bodies
         ]
         return [*edits, *self._cases.values()]
 
     @property
     def artifacts(self) -> list[Change]:
-        """The very words that are kept (`C9`)."""
+        """The notes of artifacts, which hold exact quotes (`C9`)."""
         return list(self._artifacts)
 
     @property
     def notes(self) -> list[Change]:
-        """The new facts."""
+        """The notes of the new facts."""
         zone = self.settings.zone
         return [
             Create(
@@ -323,8 +322,8 @@ class WritePlan:
         ]
 
 
-def _asked(old: Fact, new: Fact) -> tuple[str, ...]:
-    """The tags of a known fact, with the one that says that the user asked to keep it
-    where the new words do.
-    """
-    return (*old.tags, *{REMEMBER_TAG}.intersection(new.tags).difference(old.tags))
+def _tags_with_request(old: Fact, new: Fact) -> tuple[str, ...]:
+    """Return the tags of `old`, with `REMEMBER_TAG` if `new` has it."""
+    if REMEMBER_TAG in new.tags and REMEMBER_TAG not in old.tags:
+        return (*old.tags, REMEMBER_TAG)
+    return old.tags

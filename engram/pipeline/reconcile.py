@@ -1,9 +1,9 @@
-"""Candidates become notes: each is decided on, all are written as one plan (model §3).
+"""Candidates become notes: a decision on each, and one plan of writes for all (model §3).
 
-`Reconciler.file` takes what an extractor found in a batch of turns. For each candidate
-it asks the `Decider` and enters the result into a `WritePlan`; then it writes the plan,
-and what belongs to the facts: entity notes, edges, the box of the conversation. Filing
-a batch a second time, as after a crash, changes nothing.
+`Reconciler.file` takes the extraction of a batch of turns. It asks the `Decider` about
+each candidate and enters the decision into a `WritePlan`. Then it writes the plan, the
+entity notes and edges of the facts, and the box of the conversation. Filing a batch a
+second time, as after a crash, changes nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engram.pipeline.entities import EntityWriter
 from engram.pipeline.evidence import EvidenceReader
 from engram.pipeline.forgetting import FORGOTTEN, Forgetting
 from engram.pipeline.plan import WritePlan
-from engram.pipeline.write import deed
+from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,12 +39,13 @@ if TYPE_CHECKING:
     from engram.pipeline.write import NoteWriter
 
 APART = "apart"
+"""The action in the log for two statements that a model judged to differ."""
 APART_REASON = "a model found that they say different things"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What a batch became.
+    """The outcome of a batch.
 
     Ids of new facts, of known facts that were confirmed, and of facts that wait in
     review; numbers of skipped candidates by reason.
@@ -58,7 +59,7 @@ class BatchResult:
 
 @dataclass(frozen=True, slots=True)
 class CandidateResult:
-    """What one candidate became: `memory` is the id of the fact, new or known."""
+    """The outcome of one candidate; `memory` is the id of the fact, new or known."""
 
     turn_id: str
     verdict: Verdict
@@ -66,9 +67,9 @@ class CandidateResult:
 
 
 class Reconciler:
-    """Files batches and statements. Belongs to the one writer.
+    """Files batches and single statements. For the writer thread.
 
-    `comparison` may be asked by any thread.
+    `comparison` may be used from any thread.
     """
 
     def __init__(self, note_writer: NoteWriter, usage_tracker: UsageTracker) -> None:
@@ -92,13 +93,13 @@ class Reconciler:
     # -- batches -----------------------------------------------------------------------
 
     def file(self, batch: Batch, extraction: Extraction, now: datetime) -> BatchResult:
-        """Write what was extracted from a batch (rows A1, C5, C7, X8, X17).
+        """Write the facts that were extracted from a batch (rows A1, C5, C7, X8, X17).
 
         The turns of the batch are in their session file already. Raises EngramError;
         then the batch can be filed again.
         """
         turns = {item.filed.turn.id: item.filed for item in batch.waiting}
-        self.forgetting.lift(turns.values(), now)
+        self.forgetting.lift_restated(turns.values(), now)
 
         plan = WritePlan(self.settings, now, self.note_writer)
         results = [
@@ -117,7 +118,7 @@ class Reconciler:
             if result.verdict.action == "skip":
                 skipped[result.verdict.why] += 1
         created = tuple(by_action.get("create", ()))
-        self._start_clocks(created, now)
+        self._start_decay(created, now)
         return BatchResult(
             created,
             tuple(by_action.get("confirm", ())),
@@ -134,10 +135,10 @@ class Reconciler:
         filed: FiledTurn,
         ordinal: int,
     ) -> CandidateResult:
-        """Decide on one candidate and enter what follows into the plan.
+        """Decide on one candidate and enter the decision into the plan.
 
-        `ordinal` is its number among the candidates of its turn: with the extractor and
-        the turn it makes the id, so that the next attempt finds the same note.
+        `ordinal` is its number among the candidates of its turn. The id of the fact is
+        made of extractor, turn and ordinal, so that the next attempt finds its note.
         """
         attributed = trust.turn_as_evidence(filed.turn, candidate.quote)
         source = replace(filed, turn=attributed)
@@ -155,7 +156,7 @@ class Reconciler:
         earlier = self.vault.actions_of(fact.id) if batch.attempts else []
 
         decider = self._decider(plan)
-        if self.forgetting.barred(fact, source):
+        if self.forgetting.is_forgotten(fact, source):
             verdict = Verdict("skip", FORGOTTEN)
         else:
             verdict = decider.screen(
@@ -171,9 +172,9 @@ class Reconciler:
                 plan.now, fact.id, candidate, filed.key, verdict, extraction.extractor
             )
             plan.rows.append(row)
-            plan.rows += self._told_apart(plan.now, fact, extraction)
-        elif self._lacks_row(fact.id):
-            row = deed(plan.now, "create", fact.id, ALREADY, extraction.extractor)
+            plan.rows += self._apart_rows(plan.now, fact, extraction)
+        elif self._is_log_row_missing(fact.id):
+            row = action_row(plan.now, "create", fact.id, ALREADY, extraction.extractor)
             plan.rows.append(row)
         return CandidateResult(candidate.turn_id, verdict, verdict.met or fact.id)
 
@@ -181,47 +182,48 @@ class Reconciler:
         evidence = EvidenceReader(self.note_writer, plan)
         return Decider(self.settings, self.comparison, evidence, plan)
 
-    def _lacks_row(self, fact_id: str) -> bool:
-        """Whether a crash took the row of the action log about a note that was written."""
+    def _is_log_row_missing(self, fact_id: str) -> bool:
+        """Whether a crash came between the write of a note and its row of the log."""
         written = self.index.catalog.fact(fact_id) is not None
-        return written and fact_id not in self.note_writer.births()
+        return written and fact_id not in self.note_writer.creation_times()
 
-    def _told_apart(
+    def _apart_rows(
         self, now: datetime, fact: Fact, extraction: Extraction
     ) -> Iterator[dict[str, object]]:
-        """A row for each known fact that a model told apart from this one (`A9`).
+        """Yield a log row for each known fact that a model judged to differ (`A9`).
 
         The model is not asked about these pairs again.
         """
         for known in self._facts(extraction.apart.get(fact.text, ())):
-            row = deed(now, APART, fact.id, APART_REASON, extraction.extractor)
+            row = action_row(now, APART, fact.id, APART_REASON, extraction.extractor)
             pair = sorted(pair_of(fact.text, known.text))
             yield row | {"met": known.id, "pair": pair}
-            self.comparison.judged(fact.text, known.text)
+            self.comparison.record_judged(fact.text, known.text)
 
-    def _start_clocks(self, created: Sequence[str], now: datetime) -> None:
-        """Let new facts fade from now on if they were said long ago, as in an import.
+    def _start_decay(self, created: Sequence[str], now: datetime) -> None:
+        """Record when the decay of new facts starts (`B6`).
 
-        Nobody could recall them before (`B6`).
+        A fact that was said long ago, as in an import, decays from now on: it could not
+        be recalled before.
         """
         late = timedelta(days=self.settings.policy.decay.late_days)
         facts = self._facts(created)
         for fact in facts:
             if fact.created and now - fact.created > late:
                 self.usage_tracker.attested(fact.id, now)
-        births, zone = self.note_writer.births(), self.settings.zone
-        self.usage_tracker.meet(facts, births, now, zone, filed=True)
+        created_at, zone = self.note_writer.creation_times(), self.settings.zone
+        self.usage_tracker.meet(facts, created_at, now, zone, filed=True)
 
     # -- single statements -------------------------------------------------------------
 
     def remember(
         self, fact: Fact, turn: Turn, row: Mapping[str, object]
     ) -> tuple[Verdict, list[Case]]:
-        """File a statement that somebody asks to keep, on the words of `turn` (A1, A7).
+        """File a statement that a caller asks to keep; `turn` is its source (A1, A7).
 
-        Returns what became of it, and the notes in review that it led to (`X9`). The
-        importance that the caller gave stays. What does not come from the user is
-        contained as in a batch (`X27`). `row` is the row of the action log.
+        Returns the verdict, and the notes in review that it led to (`X9`). `fact` keeps
+        its importance. A statement that does not come from the user is contained as in
+        a batch (`X27`). `row` is the row of the action log.
         """
         now = datetime.fromisoformat(str(row["at"]))
         plan = WritePlan(self.settings, now, self.note_writer)
@@ -246,12 +248,12 @@ class Reconciler:
             changed = {"action": "review", "reason": verdict.why}
         plan.rows.append({**row, **changed})
 
-        self._write_once(plan)
+        self._write_unrepeatable(plan)
         facts = self._facts([fact.id])
         extraction = Extraction((), "user")
         edges = self._edges(facts, plan)
         self.entity_writer.take(facts, extraction, [turn], plan.now, edges)
-        return verdict, plan.asked
+        return verdict, plan.cases
 
     # -- entering decisions into the plan ----------------------------------------------
 
@@ -263,7 +265,7 @@ class Reconciler:
         statement: Statement,
         verdict: Verdict,
     ) -> Verdict:
-        """Enter the verdict of the cheap checks; what passes them is compared first."""
+        """Enter the verdict of the cheap checks; compare a fact that passed them."""
         if verdict.action == "create":
             return self._enter_resolution(plan, decider.compare(fact, statement))
 
@@ -272,71 +274,77 @@ class Reconciler:
                 plan.confirm(known, fact)
         elif verdict.action == "review":
             doubtful = replace(fact, status="review", end_reason=verdict.why)
-            plan.add(plan.placed(doubtful), verdict.why, statement.quote, asking=True)
+            plan.add(
+                plan.with_path(doubtful), verdict.why, statement.quote, asking=True
+            )
         return verdict
 
     def _enter_resolution(self, plan: WritePlan, resolution: Resolution) -> Verdict:
-        """Enter what follows from a comparison: the new fact, and changes of others."""
+        """Enter the result of a comparison: the new fact, and changes of known facts."""
         fact, place, why = resolution.fact, resolution.place, resolution.why
-        plan.met[fact.id] = resolution.neighbours
+        plan.neighbours[fact.id] = resolution.neighbours
         plan.rows += resolution.rows
         if resolution.successor:
-            plan.precede(resolution.successor, fact)
+            plan.add_predecessor(resolution.successor, fact)
         if place:
-            fact = plan.placed(fact)
+            fact = plan.with_path(fact)
 
         for effect in resolution.effects:
-            fact = plan.carry_out(effect, fact, resolution.quotes)
-            if effect.deed != "confirm":
-                old = effect.fact.id
-                row = deed(plan.now, effect.deed, old, effect.why, fact.origin)
+            fact = plan.apply(effect, fact, resolution.quotes)
+            if effect.action != "confirm":
+                old_id = effect.fact.id
+                row = action_row(
+                    plan.now, effect.action, old_id, effect.why, fact.origin
+                )
                 plan.rows.append(row | {"met": fact.id})
         if not place:
             return Verdict("confirm", why, resolution.effects[0].fact.id)
 
-        asked = any(effect.deed == "ask" for effect in resolution.effects)
-        waits = place == "review"
+        has_case = any(effect.action == "ask" for effect in resolution.effects)
+        in_review = place == "review"
         quote = resolution.quotes[fact.id]
-        plan.add(fact, why, quote, asking=waits and not asked)
-        return Verdict("review" if waits else "create", why)
+        plan.add(fact, why, quote, asking=in_review and not has_case)
+        return Verdict("review" if in_review else "create", why)
 
     # -- writing the plan --------------------------------------------------------------
 
     def _write(self, plan: WritePlan) -> None:
-        """Write a plan that is made again if the process ends here: new notes go last.
+        """Write the plan of a batch, which is filed again if the process ends here.
 
-        First the tombstones, then the changes of known facts, the questions and the
-        artifacts. What these name and is missing is made when the batch is filed again;
-        a fact whose note exists is not filed again.
+        The order is: tombstones, changes of known facts, questions, artifacts, new notes.
+        A fact whose note exists is not filed again, so its note is written last.
         """
-        self._bury(plan)
-        self._apply(plan, [*plan.marks, *plan.artifacts], plan.notes)
+        self._write_tombstones(plan)
+        self._write_changes(plan, [*plan.updates, *plan.artifacts], plan.notes)
 
-    def _write_once(self, plan: WritePlan) -> None:
-        """Write a plan that nobody makes again: no fact ends before its successor exists."""
+    def _write_unrepeatable(self, plan: WritePlan) -> None:
+        """Write a plan that is not made again after a crash.
+
+        No known fact ends before its successor exists, so new notes are written first.
+        """
         self.note_writer.write(plan.notes, [])
-        self._bury(plan)
-        self._apply(plan, [], [*plan.artifacts, *plan.marks])
+        self._write_tombstones(plan)
+        self._write_changes(plan, [], [*plan.artifacts, *plan.updates])
 
-    def _bury(self, plan: WritePlan) -> None:
-        if plan.stones:
-            self.index.tombstones.add(plan.stones)
+    def _write_tombstones(self, plan: WritePlan) -> None:
+        if plan.tombstones:
+            self.index.tombstones.add(plan.tombstones)
 
-    def _apply(
-        self, plan: WritePlan, first: Sequence[Change], then: Sequence[Change]
+    def _write_changes(
+        self, plan: WritePlan, first: Sequence[Change], second: Sequence[Change]
     ) -> None:
-        """Write the changes in two steps, with the log rows in the second one.
+        """Write the changes in two steps, and the log rows with the second one.
 
-        The salience of a fact decays by its confidence: it is anchored before the new
-        confidence counts (`A10`, `B6`).
+        Salience decays by confidence, so it is anchored with the facts as they were
+        before the write (`A10`, `B6`).
         """
-        before = self._facts(plan.reweighed)
+        before = self._facts(plan.confidence_changes)
         self.note_writer.write(first, [])
-        self.note_writer.write(then, plan.rows)
+        self.note_writer.write(second, plan.rows)
         for fact in before:
             self.usage_tracker.anchored(fact, plan.now)
 
-    # -- what belongs to the facts -----------------------------------------------------
+    # -- entities, edges and boxes -----------------------------------------------------
 
     def _write_related(
         self,
@@ -347,15 +355,14 @@ class Reconciler:
     ) -> None:
         """Write entity notes, relations and edges, and fill the box of the conversation.
 
-        Facts in review get their entities, so that their links lead somewhere, and no
-        more. Skipped candidates count too: an earlier attempt at the batch may have
-        written their notes and nothing of this.
+        A fact in review gets only the entities that it links to. Skipped candidates are
+        included: an earlier attempt may have ended after it wrote their notes.
         """
         facts = self._facts([result.memory for result in results])
         memories = {fact.id: fact for fact in facts if fact.status != "review"}
         turns, keys = batch.turns, {item.filed.key for item in batch.waiting}
-        own = [fact for fact in memories.values() if fact.source in keys]
-        edges = self._edges(own, plan)
+        from_batch = [fact for fact in memories.values() if fact.source in keys]
+        edges = self._edges(from_batch, plan)
         self.entity_writer.take(facts, extraction, turns, plan.now, edges)
         self.box_writer.add(
             turns[0].session,
@@ -366,9 +373,9 @@ class Reconciler:
         )
 
     def _edges(self, facts: Sequence[Fact], plan: WritePlan) -> Iterator[Edge]:
-        """The edges from new facts to similar ones (`A13`)."""
+        """Yield the edges from new facts to similar ones (`A13`)."""
         for fact in facts:
-            yield from self.comparison.ties(fact, plan)
+            yield from self.comparison.similarity_edges(fact, plan)
 
     def _stretches(
         self,
@@ -376,23 +383,23 @@ class Reconciler:
         results: Sequence[CandidateResult],
         memories: Mapping[str, Fact],
     ) -> Iterator[Stretch]:
-        """The memories of each few turns of a batch, with the time of the last turn."""
+        """Yield the memories of each stretch of turns, with the time of its last turn."""
         for turns in batch.stretches(self.settings.policy.buffer.batch_turns):
             turn_ids = {turn.id for turn in turns}
-            names = [one.memory for one in results if one.turn_id in turn_ids]
-            facts = [
-                memories[name] for name in dict.fromkeys(names) if name in memories
-            ]
+            ids = dict.fromkeys(
+                result.memory for result in results if result.turn_id in turn_ids
+            )
+            facts = [memories[fact_id] for fact_id in ids if fact_id in memories]
             yield facts, turns[-1].occurred_at
 
     def _facts(self, ids: Sequence[str]) -> list[Fact]:
-        """The facts with these ids that are in the vault, each once."""
-        found = map(self.index.catalog.fact, dict.fromkeys(ids))
-        return [fact for fact in found if fact]
+        """Return the facts with these ids that are in the vault, each once."""
+        facts = map(self.index.catalog.fact, dict.fromkeys(ids))
+        return [fact for fact in facts if fact]
 
 
 def _numbered(candidates: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:
-    """Each candidate with its number, from 0, among the candidates of its turn."""
+    """Yield each candidate with its number, from 0, among those of its turn."""
     numbers: Counter[str] = Counter()
     for candidate in candidates:
         yield candidate, numbers[candidate.turn_id]

@@ -1,8 +1,7 @@
-"""Where notes are written: session files, planned changes, the action log and the list
-of hashes.
+"""The writer of notes: session files, planned changes, action log and list of hashes.
 
-Order of commit: a session file before its facts, facts before what belongs to them;
-only then may the journal let go.
+Order of writes: a session file before its facts, facts before their entity notes and
+boxes; the journal drops the turns last.
 """
 
 from __future__ import annotations
@@ -39,14 +38,16 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 
-LISTS = ("boxes", "artifacts")
+LINKING_FOLDERS = ("boxes", "artifacts")
+"""Folders with generated notes that link to memories."""
 _LINK = re.compile(r"\[\[([^\[\]|#\n]+)")
 KNOWN = "the same statement is already known"
 
 
 class NoteWriter:
-    """Writes notes and what goes with them. Belongs to the one writer; what is degraded
-    is reported to `health`.
+    """Writes notes, and the logs and lists about them. For the writer thread.
+
+    A log or list that cannot be written is reported to `health`.
     """
 
     def __init__(
@@ -57,33 +58,29 @@ class NoteWriter:
         self.settings = settings
         self.health = health
         self.conflicts = ConflictNotes(vault, index, settings)
-        self._told: set[tuple[str, str]] | None = None
-        self._births: dict[str, str] = {}
-        self._births_stat: Stat | None = None
+        self._logged: set[tuple[str, str]] | None = None
+        self._creation_times: dict[str, str] = {}
+        self._creation_times_stat: Stat | None = None
 
     def quiet_until(self, batch: Batch, now: datetime) -> datetime | None:
-        """When the batch's session file will have rested after a person's edit; None if
-        it may be written.
+        """Return when to try the session file of a batch again; None if it is at rest.
+
+        A file that a user edited is left alone for `quiet_seconds`.
         """
         path = sessions.path(batch.waiting[0].filed.note)
         rest = self.settings.policy.files.quiet_seconds
-        return (
-            None
-            if self.vault.is_at_rest(path, now, rest)
-            else now + timedelta(seconds=rest)
-        )
+        if self.vault.is_at_rest(path, now, rest):
+            return None
+        return now + timedelta(seconds=rest)
 
     def file_turns(self, turns: Sequence[FiledTurn]) -> tuple[FiledTurn, ...]:
-        """Append the turns to their session file, those that stand there already left
-        out; where they stand now.
+        """Append turns to their session file; return them with their blocks (`X1`, `B18`).
 
-        (`X1`, `B18`.)
+        Turns that the file has already are not appended again.
         """
-        zone, path, placed = (
-            self.settings.zone,
-            sessions.path(turns[0].note),
-            tuple(turns),
-        )
+        zone = self.settings.zone
+        path = sessions.path(turns[0].note)
+        placed = tuple(turns)
 
         def appended(raw: bytes) -> bytes:
             nonlocal placed
@@ -99,11 +96,10 @@ class NoteWriter:
         self.index.filed(turns)
         return placed
 
-    def twin(self, text: str, persona: str | None, now: datetime) -> Fact | None:
-        """The active fact that states the same, if its note stands: one that a person
-        deleted a moment ago is no more.
+    def duplicate(self, text: str, persona: str | None, now: datetime) -> Fact | None:
+        """Return the active fact with the same text, if its note exists (`C5`).
 
-        (`C5`.)
+        A user may have deleted the note since the last scan.
         """
         known = self.index.catalog.duplicate(content_hash(text), persona, now)
         if known and not self.index.scanner.exists(known.path):
@@ -111,15 +107,12 @@ class NoteWriter:
             return None
         return known
 
-    def keep(self, fact: Fact, row: Mapping[str, object]) -> None:
-        """Write one new fact as it is."""
-        keys, body = (
-            facts.fact_keys(fact, self.settings.zone),
-            facts.fact_body(fact.text, fact.source),
-        )
-        self.write(
-            [Create(self.path_of(fact, ()), keys, body, str(row["reason"]))], [row]
-        )
+    def write_new(self, fact: Fact, row: Mapping[str, object]) -> None:
+        """Create the note of one fact, and log it with `row`."""
+        keys = facts.fact_keys(fact, self.settings.zone)
+        body = facts.fact_body(fact.text, fact.source)
+        note = Create(self.path_of(fact, ()), keys, body, str(row["reason"]))
+        self.write([note], [row])
 
     def write(
         self,
@@ -127,11 +120,11 @@ class NoteWriter:
         rows: Sequence[Mapping[str, object]],
         ready: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        """Carry out a plan and log it (rows X18, C11).
+        """Make the changes and log `rows` (rows X18, C11).
 
-        When this returns, the index and the list of hashes agree with the notes.
-        `ready` is as `Vault.apply` takes it. Raises EngramError; what was written
-        before is known to the index all the same.
+        When this returns, the index and the list of hashes agree with the notes. `ready`
+        is as in `Vault.apply`. Raises EngramError; the index then knows the changes that
+        were made before the failure.
         """
         paths = [path for change in changes for path in _paths(change)]
         before = self._hashes_at(paths)
@@ -144,7 +137,7 @@ class NoteWriter:
 
         self.index.wrote(written)
         self._follow_hashes(before, self._hashes_at(paths))
-        self.explain(rows)
+        self.log_actions(rows)
 
     def _interrupted(
         self,
@@ -152,38 +145,40 @@ class NoteWriter:
         written: Mapping[str, bytes],
         fault: EngramError,
     ) -> None:
-        """Let the index know which changes of a refused plan stand.
+        """Index the changes that were made before a write failed.
 
-        Otherwise the next attempt would make the same notes a second time. After a
-        conflict the files of others are left to the next scan: a person edited them.
+        Otherwise the next attempt would create the same notes again. After a conflict
+        the files that a user edited are left to the next scan.
         """
-        ours = {
+        complete = {
             path: raw
             for path, raw in written.items()
             if self.vault.has_content(path, raw)
         }
-        theirs = isinstance(fault, ConflictError)
-        unsure = [
+        edited_by_user = isinstance(fault, ConflictError)
+        uncertain = [
             path
             for change in changes
-            if isinstance(change, Create) or not theirs
+            if isinstance(change, Create) or not edited_by_user
             for path in _paths(change)
-            if path not in ours
+            if path not in complete
         ]
-        self.took(ours, unsure)
+        self.index_written(complete, uncertain)
 
-    def took(self, written: Mapping[str, bytes], unsure: Collection[str]) -> None:
-        """Let the index know what engram wrote elsewhere, and read `unsure` paths again.
+    def index_written(
+        self, written: Mapping[str, bytes], uncertain: Collection[str]
+    ) -> None:
+        """Index files that this program wrote without `write`, by path.
 
-        Those are the paths for which a refusal leaves open what they hold.
+        `uncertain` are paths whose content is unknown after a failure; they are scanned.
         """
         self.index.wrote(written)
-        if unsure:
-            self.conflicts.found(self.index.scan(unsure).conflicts)
-        self.seed()
+        if uncertain:
+            self.conflicts.found(self.index.scan(uncertain).conflicts)
+        self.update_hashes()
 
     def _hashes_at(self, paths: Sequence[str]) -> list[str]:
-        """The content hashes of the active facts in these files, in this order."""
+        """Return the content hashes of the active facts in these files, in this order."""
         facts_there = self.index.catalog.facts_at(paths) if paths else ()
         hashes = {
             fact.path: content_hash(fact.text)
@@ -195,94 +190,91 @@ class NoteWriter:
     def _follow_hashes(self, before: Collection[str], after: Sequence[str]) -> None:
         """Bring the list of hashes up to date after a write (`C5`).
 
-        New statements are appended. Where one ended, or the last write of the list
-        failed, the list is written anew.
+        The hashes of new statements are appended. The whole list is written if a
+        statement ended or the last write of the list failed.
         """
         added = [digest for digest in after if digest not in before]
         if not set(before) <= set(after) or self.health.problem(HASHES):
-            self.seed()
+            self.update_hashes()
         elif added:
-            self._besides(HASHES, partial(self.vault.add_hashes, added))
+            self._write_auxiliary(HASHES, partial(self.vault.add_hashes, added))
 
-    def untie(self, gone: Collection[Fact]) -> None:
-        """Where engram lists or quotes memories, those whose note is gone keep their
-        name without the link.
+    def unlink_deleted(self, deleted: Collection[Fact]) -> None:
+        """Replace links to deleted notes by their names in boxes and artifacts.
 
-        A note that cannot be patched is left as it is. What is told has a pass of its
-        own.
+        A note that cannot be written is left as it is. Generated blocks in other notes
+        are updated by the nightly passes.
         """
-        stems = (PurePosixPath(fact.path).stem for fact in gone)
+        stems = (PurePosixPath(fact.path).stem for fact in deleted)
         names = {
             stem
             for stem in stems
             if not self.index.catalog.fact_ids_by_name(f"{stem}.md")
         }
+        if not names:
+            return
+
         root, policy = self.vault.root, self.settings.policy.files
-        lists = (
-            (
-                path
-                for folder in LISTS
-                for path in sorted((root / folder).rglob("[!.]*.md"))
-            )
-            if names
-            else ()
-        )
+        notes = [
+            path.relative_to(root).as_posix()
+            for folder in LINKING_FOLDERS
+            for path in sorted((root / folder).rglob("[!.]*.md"))
+        ]
         with disk.DeferredSyncs() as pending:
-            for path in (found.relative_to(root).as_posix() for found in lists):
+            for path in notes:
                 with suppress(EngramError):
-                    if held := names.intersection(
-                        _LINK.findall(self.vault.read(path).decode(errors="replace"))
-                    ):
-                        self.vault.rewrite(
-                            path,
-                            partial(_unlinked, path, sorted(held), policy),
-                            pending,
-                        )
+                    text = self.vault.read(path).decode(errors="replace")
+                    if linked := sorted(names.intersection(_LINK.findall(text))):
+                        edit = partial(_unlinked, path, linked, policy)
+                        self.vault.rewrite(path, edit, pending)
 
-    def explain(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Add to the action log."""
+    def log_actions(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Append rows to the action log."""
         if rows:
-            known = (
-                self._births_stat is not None and self._births_stat == self._log_stat()
-            )
-            self._besides(ACTIONS, partial(self.vault.log_actions, rows))
-            if known and not self.health.problem(ACTIONS):
-                born = [row for row in rows if row["action"] in CREATION_ACTIONS]
-                self._births = {
-                    str(row["memory"]): str(row["at"]) for row in born
-                } | self._births
-                self._births_stat = self._log_stat()
-        if self._told is not None:
-            self._told |= {(str(row["action"]), str(row["memory"])) for row in rows}
+            stat = self._creation_times_stat
+            is_current = stat is not None and stat == self._log_stat()
+            self._write_auxiliary(ACTIONS, partial(self.vault.log_actions, rows))
+            if is_current and not self.health.problem(ACTIONS):
+                created = {
+                    str(row["memory"]): str(row["at"])
+                    for row in rows
+                    if row["action"] in CREATION_ACTIONS
+                }
+                self._creation_times = created | self._creation_times
+                self._creation_times_stat = self._log_stat()
+        if self._logged is not None:
+            self._logged |= {(str(row["action"]), str(row["memory"])) for row in rows}
 
-    def told(self, action: str, memory: str) -> bool:
-        """Whether the log has such a row (`X23`: a person edited this; `X9`: this was
-        decided).
+    def is_logged(self, action: str, memory: str) -> bool:
+        """Whether the log has a row `edit`, `decide` or `restore` on a memory (X9, X23)."""
+        if self._logged is None:
+            self._logged = self.vault.logged_actions(("edit", "decide", "restore"))
+        return (action, memory) in self._logged
+
+    def user_claim(self, fact: Fact) -> str | None:
+        """Return why no pass may contradict a memory, None if one may (`X23`).
+
+        A user confirmed, restored or edited it.
         """
-        if self._told is None:
-            self._told = self.vault.logged_actions(("edit", "decide", "restore"))
-        return (action, memory) in self._told
-
-    def kept(self, fact: Fact) -> str | None:
-        """Why a memory is a person's, whom no pass contradicts, or None (`X23`)."""
         if fact.verification == "user_confirmed":
             return "a person confirmed it"
-        if self.told("restore", fact.id):
+        if self.is_logged("restore", fact.id):
             return "a person brought it back"
-        return "a person edited it" if self.told("edit", fact.id) else None
+        return "a person edited it" if self.is_logged("edit", fact.id) else None
 
-    def births(self) -> Mapping[str, str]:
-        """When engram wrote each memory that it wrote, by id, as the action log tells;
-        a note not in it is foreign.
+    def creation_times(self) -> Mapping[str, str]:
+        """Return when this program created each memory, by id, from the action log.
 
-        The log is read again only where somebody else changed it. One that cannot be
-        read tells what it told before.
+        A memory that is missing here was written by a user or another program. The log
+        is read again only after another process changed it; while it cannot be read,
+        the last result is returned.
         """
-        now = self._log_stat()
-        if now != self._births_stat:
+        stat = self._log_stat()
+        if stat != self._creation_times_stat:
             with suppress(EngramError):
-                self._births, self._births_stat = self.vault.creation_times(), now
-        return self._births
+                self._creation_times = self.vault.creation_times()
+                self._creation_times_stat = stat
+        return self._creation_times
 
     def _log_stat(self) -> Stat | None:
         try:
@@ -290,21 +282,20 @@ class NoteWriter:
         except OSError:
             return None
 
-    def seed(self) -> None:
-        """Write the list of hashes anew if it differs from the index (`C5`).
+    def update_hashes(self) -> None:
+        """Write the list of hashes if it differs from the index (`C5`).
 
-        For changes of the vault that others made; `write` and `took` follow their own.
+        Call it after the index took in changes by users or other programs; `write` and
+        `index_written` update the list themselves.
         """
         catalog = self.index.catalog
-        self._besides(
+        self._write_auxiliary(
             HASHES,
             lambda: self.vault.seed_hashes(set(catalog.active_hashes().values())),
         )
 
-    def _besides(self, path: str, write: Callable[[], object]) -> None:
-        """Write what explains or can be made again: a refusal is reported and holds
-        nothing up.
-        """
+    def _write_auxiliary(self, path: str, write: Callable[[], object]) -> None:
+        """Write a log or a derived file; report a failure to `health`, raise nothing."""
         try:
             write()
         except EngramError as fault:
@@ -313,8 +304,9 @@ class NoteWriter:
             self.health.clear(path)
 
     def path_of(self, fact: Fact, taken: Collection[str]) -> str:
-        """Where the note of a new fact will stand; `taken` are paths that are planned
-        for others (`C7`).
+        """Return an unused path for the note of a new fact (`C7`).
+
+        `taken` are paths that are planned for other notes.
         """
         planned = {PurePosixPath(path).name.casefold() for path in taken}
         return facts.fact_path(
@@ -324,72 +316,66 @@ class NoteWriter:
             pattern=self.settings.file_name,
             taken=lambda path: (
                 PurePosixPath(path).name.casefold() in planned
-                or self._holds_another(path, fact)
+                or self._is_taken(path, fact)
             ),
         )
 
-    def _holds_another(self, path: str, fact: Fact) -> bool:
-        """Whether something else than `fact` stands there, or any memory's note has
-        this name: links go by it.
+    def _is_taken(self, path: str, fact: Fact) -> bool:
+        """Whether another note has this path, or its name, which links use.
 
-        The fact stands there itself if the index failed to learn of it.
+        The note at `path` may be that of `fact` itself, if it was written but not
+        indexed.
         """
-        if {*self.index.catalog.fact_ids_by_name(PurePosixPath(path).name)} - {fact.id}:
+        name = PurePosixPath(path).name
+        if {*self.index.catalog.fact_ids_by_name(name)} - {fact.id}:
             return True
-        places = (path, path.replace("facts/", "archive/", 1))
-        held = [place for place in places if self.index.scanner.exists(place)]
+
+        paths = (path, path.replace("facts/", "archive/", 1))
         limits = self.settings.policy.files
         return any(
-            frontmatter.read(self.vault.read(place), limits).keys.get("id") != fact.id
-            for place in held
+            frontmatter.read(self.vault.read(one), limits).keys.get("id") != fact.id
+            for one in paths
+            if self.index.scanner.exists(one)
         )
 
     def body(self, path: str) -> str:
-        """The body of a note as it stands."""
+        """Return the body of a note."""
         return frontmatter.read(self.vault.read(path), self.settings.policy.files).body
 
-    def confirmed(self, fact: Fact) -> dict[str, object]:
-        """The keys by which a fact that is seen again loses its speculative expiry
-        (`C17`).
+    def confirmation_keys(self, fact: Fact) -> dict[str, object]:
+        """Return the front-matter keys that change when a fact is confirmed (`C17`).
+
+        A speculation loses its expiry.
         """
-        speculative = (
-            tier_of(fact.confidence, self.settings.policy.extraction) == "speculative"
-        )
-        return (
-            {"expires": None}
-            if fact.expires and not fact.pinned and speculative
-            else {}
-        )
+        tier = tier_of(fact.confidence, self.settings.policy.extraction)
+        if fact.expires and not fact.pinned and tier == "speculative":
+            return {"expires": None}
+        return {}
 
 
-def purged(
+def empty_trash(
     note_writer: NoteWriter, now: datetime, *, dry_run: bool
 ) -> dict[str, object]:
-    """Empty the trash: the paths of what is removed, and by path what could not be
-    (rows C16, X8).
+    """Remove the files in `.trash/` for good (rows C16, X8).
+
+    Returns the removed paths, and by path the error of each file that stays.
     """
-    found, failures, rows = (
-        note_writer.vault.trash_paths(),
-        dict[str, str](),
-        list[dict[str, object]](),
-    )
-    for path in () if dry_run else found:
+    vault, policy = note_writer.vault, note_writer.settings.policy.files
+    paths = vault.trash_paths()
+    failures: dict[str, str] = {}
+    rows: list[dict[str, object]] = []
+    for path in () if dry_run else paths:
         try:
-            known = frontmatter.read(
-                note_writer.vault.read(path), note_writer.settings.policy.files
-            ).keys.get("id")
-            note_writer.vault.erase(path)
+            memory = frontmatter.read(vault.read(path), policy).keys.get("id")
+            vault.erase(path)
         except EngramError as fault:
             failures[path] = str(fault)
-        else:
-            rows += (
-                [deed(now, "purge", known, "the user emptied the trash")]
-                if isinstance(known, str)
-                else []
-            )
-    if rows:
-        note_writer.explain(rows)
-    removed = [path for path in found if path not in failures]
+            continue
+        if isinstance(memory, str):
+            rows.append(action_row(now, "purge", memory, "the user emptied the trash"))
+
+    note_writer.log_actions(rows)
+    removed = [path for path in paths if path not in failures]
     return {"removed": removed, "failures": failures, "dry_run": dry_run}
 
 
@@ -405,11 +391,12 @@ def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -
     return raw
 
 
-def deed(
+def action_row(
     now: datetime, action: str, memory: str, why: str, by: str = "user"
 ) -> dict[str, object]:
-    """A line of the action log for what a person did, or what follows from what was
-    said (rows A32, C22).
+    """Return a row of the action log for an applied action (rows A32, C22).
+
+    `by` is the name of the actor: `user`, `engram`, or an extractor.
     """
     return {
         "at": now.isoformat(timespec="seconds"),

@@ -88,13 +88,13 @@ COMMON: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         ("--vault",),
         {
             "type": click.Path(path_type=Path, readable=False),
-            "help": "the folder of the vault",
+            "help": "The folder of the vault.",
         },
     ),
-    (("--json", "as_json"), {"is_flag": True, "help": "print JSON"}),
+    (("--json", "as_json"), {"is_flag": True, "help": "Print the result as JSON."}),
     (
         ("--debug",),
-        {"is_flag": True, "help": "show where in the program a fault arose"},
+        {"is_flag": True, "help": "Print a traceback with an error."},
     ),
 )
 
@@ -125,9 +125,14 @@ class CommandGroup(click.Group):
     cls=CommandGroup,
     params=common(),
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="The vault is the one of --vault, ENGRAM_VAULT or the configuration file, else this folder if it is one, "
-    "else ~/Engram. Commands go through the vault's daemon if one runs, else they open the vault themselves.",
+    epilog="The vault is the folder given by --vault, by ENGRAM_VAULT or by the configuration file; otherwise the "
+    "current folder if it is a vault; otherwise ~/Engram. A command goes through the daemon of the vault if one runs, "
+    "and opens the vault itself otherwise. `engram COMMAND --help` explains a command.",
 )
 @click.version_option(__version__, prog_name="engram", message="%(prog)s %(version)s")
 def tree() -> None:
-    """Long-term memory for chatbots, kept as a folder of Markdown."""
+    """Long-term memory for chatbots, kept as a folder of Markdown.
+
+    To begin: `engram init` makes a vault, `engram remember` stores a statement, `engram recall` finds it again, and
+    `engram daemon` runs in the background, extracts memories from turns and maintains the vault.
+    """

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +20,13 @@ from engram.errors import (
     LockedError,
     NotFoundError,
 )
-from engram.operations.table import OPERATIONS, Operation, Param
+from engram.operations.table import BY_NAME, OPERATIONS, Operation, Param
 from engram.serve import client, socket_client
 from engram.serve.command_group import CliContext, Command, CommandGroup, common, tree
 from engram.serve.output import INTERRUPTED, fault_shown, put, surprise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from engram.config import Key, Settings
 
@@ -47,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
         )
     except EngramError as fault:
         if given.debug:
-            traceback.print_exc()
+            sys.__excepthook__(type(fault), fault, fault.__traceback__)
         click.echo(fault_shown(fault, as_json=given.as_json), err=True)
         return fault.exit_code
     except click.exceptions.NoArgsIsHelpError as fault:
@@ -72,13 +71,13 @@ def _parameter(param: Param) -> click.Parameter:
     if param.positional:
         return click.Argument([param.name], required=param.required)
     flag = "-" * (1 if len(param.name) == 1 else 2) + param.name.replace("_", "-")
-    kind = TYPES.get(param.kind, str)
+    kind, meaning = TYPES.get(param.kind, str), _sentence(param.meaning)
     if param.kind == "bool":
         return click.Option(
-            [flag], is_flag=True, default=bool(param.default), help=param.meaning
+            [flag], is_flag=True, default=bool(param.default), help=meaning
         )
     return click.Option(
-        [flag, param.name], type=kind, multiple=param.kind == "list", help=param.meaning
+        [flag, param.name], type=kind, multiple=param.kind == "list", help=meaning
     )
 
 
@@ -99,7 +98,7 @@ def _operation(operation: Operation) -> Command:
     return Command(
         operation.name,
         callback=callback,
-        help=_sentence(operation.help),
+        help="\n\n".join([operation.help, *_arguments(operation)]),
         params=[_parameter(param) for param in operation.params],
     )
 
@@ -115,6 +114,13 @@ def _details(
     return {"why_parked": why_parked(line.call)} if result.get("parked_turns") else {}
 
 
+def _arguments(operation: Operation) -> Iterator[str]:
+    """Yield a sentence for each positional argument, as `ID is the id of a run.`"""
+    for param in operation.params:
+        if param.positional:
+            yield f"{param.name.upper()} is {param.help}."
+
+
 def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:] + "."
 
@@ -126,6 +132,11 @@ for _each in OPERATIONS:
 
 def _update(name: str, words: str, **change: Any) -> None:
     """Add a command for one change that `update` makes."""
+    takes_turns = "status" in change  # a turn can be restored, and nothing else
+    like = BY_NAME["update" if takes_turns else "show"]
+    words = "\n\n".join(
+        [f"{words} Shows the front-matter keys that changed.", *_arguments(like)]
+    )
 
     @click.pass_obj
     def callback(given: CliContext, id: str) -> None:  # noqa: A002
@@ -137,17 +148,15 @@ def _update(name: str, words: str, **change: Any) -> None:
     )
 
 
-_update("pin", "Keep a memory from ever fading.", pinned=True)
-_update("unpin", "Let a pinned memory fade like others.", pinned=False)
+_update("pin", "Pin a memory, so that it never fades.", pinned=True)
+_update("unpin", "Unpin a memory, so that it fades like others.", pinned=False)
 _update(
     "restore",
-    "Bring a forgotten memory or turn, or an archived memory, back.",
+    "Restore a forgotten or archived memory, or a forgotten turn.",
     status="active",
 )
-_update(
-    "promote", "Make a memory lasting: it no longer fades like an episode.", layer="up"
-)
-_update("demote", "Let a memory pass like an episode.", layer="down")
+_update("promote", "Make a memory lasting, so that it fades slowly.", layer="up")
+_update("demote", "Let a memory fade as fast as an episode.", layer="down")
 
 
 @tree.command()
@@ -155,34 +164,40 @@ _update("demote", "Let a memory pass like an episode.", layer="down")
     "--talk",
     "cadence",
     flag_value="talk",
-    help="summarise conversations and find promises",
+    help="Summarise conversations and find promises.",
 )
 @click.option(
     "--light",
     "cadence",
     flag_value="light",
-    help="the passes that run after every few batches",
+    help="Run the passes that run after every few batches.",
 )
 @click.option(
     "--nightly",
     "cadence",
     flag_value="nightly",
     default=True,
-    help="the passes that run every night; the default",
+    help="Run the passes that run every night; the default.",
 )
 @click.option(
-    "--weekly", "cadence", flag_value="weekly", help="the passes that run every week"
+    "--weekly",
+    "cadence",
+    flag_value="weekly",
+    help="Run the passes that run every week.",
 )
-@click.option("--pass", "only", help="only this pass")
-@click.option("--dry-run", is_flag=True, help="say what it would do, change nothing")
+@click.option("--pass", "only", help="Run only this pass.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be done and change nothing."
+)
 @click.pass_obj
 def consolidate(
     given: CliContext, cadence: str, only: str | None, *, dry_run: bool
 ) -> int:
-    """Run maintenance now: archive, merge and end memories that are due.
+    """Run maintenance now.
 
-    Exits with 75 where maintenance may not run just now, for example while the clock is
-    in doubt: try again later.
+    Archives, merges and ends memories that are due, and prints each change with its
+    reason and the id for `engram undo`. Exits with 75 where maintenance may not run
+    just now, for example while the clock is in doubt: try again later.
     """
     with given.line() as line:
         arguments: dict[str, Any] = {"cadence": cadence, "dry_run": dry_run}
@@ -196,15 +211,18 @@ def consolidate(
 @tree.command()
 @click.pass_obj
 def observe(given: CliContext) -> int:
-    """Take turns from standard input, one JSON object a line, as they arrive.
+    """Store turns from standard input, one JSON object a line.
+
+    Reads until the end of the input and stores each turn as it arrives. Prints how many
+    turns were stored, were known already or were refused.
 
     \b
         {"text": "I am allergic to peanuts."}
         {"text": "Noted.", "session": "s1", "role": "assistant"}
         {"id": "m7", "session": "s1", "speaker": "Mira", "text": "Thanks!", "occurred_at": "2026-03-02T18:15:00"}
 
-    Only text is needed; id, session, role (user, assistant, system or tool), speaker, persona and occurred_at
-    (ISO 8601) say more. A turn whose id is known is not taken twice.
+    Only text is required. Optional are id, session, role (user, assistant, system or tool), speaker, persona and
+    occurred_at (ISO 8601). A turn whose id is known is not stored twice.
     """  # noqa: D301
     from engram.serve import observe as serve_observe
 
@@ -249,13 +267,17 @@ class ExportKind(click.ParamType):  # type: ignore[type-arg]
     "--kind",
     type=ExportKind(),
     default="auto",
-    help="the format of FILE; detected when not given",
+    help="The format of FILE; detected if absent.",
 )
-@click.option("--dry-run", is_flag=True, help="read and count, store nothing")
+@click.option(
+    "--dry-run", is_flag=True, help="Read and count the turns and store nothing."
+)
 @click.pass_obj
 def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
-    """Take the turns of a file or folder: JSON lines, exports of chat programs,
-    Markdown.
+    """Store the turns of a file or folder.
+
+    FILE holds JSON lines, Markdown or the export of a chat program. Prints how many
+    turns were stored, were known already or were refused.
     """
     from engram.ingest.importers import read_export
     from engram.serve import observe as serve_observe
@@ -284,12 +306,19 @@ def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
 
 @tree.command()
 @click.option(
-    "--days", type=int, default=30, show_default=True, help="how far ahead, 1 to 3650"
+    "--days",
+    type=int,
+    default=30,
+    show_default=True,
+    help="How many days ahead, 1 to 3650.",
 )
-@click.option("--plot", is_flag=True, help="draw how each fades until then")
+@click.option("--plot", is_flag=True, help="Draw the value of each memory until then.")
 @click.pass_obj
 def forecast(given: CliContext, days: int, *, plot: bool) -> None:
-    """Show what will go stale, end or be archived if nobody touches it, and why."""
+    """List what unused memories will become, and when.
+
+    Prints the day on which each goes stale, ends or is archived, and why.
+    """
     with given.line() as line:
         given.show("forecast", line.call("forecast", {"days": days, "curve": plot}))
 
@@ -298,9 +327,10 @@ def forecast(given: CliContext, days: int, *, plot: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path, readable=False))
 @click.pass_obj
 def reprocess(given: CliContext, folder: Path) -> None:
-    """Extract all memories again into the new vault FOLDER, and show the differences.
+    """Extract all memories again, into a new vault.
 
-    The present model or rules are used. The present vault is only read.
+    FOLDER is the new vault. The present model or rules are used, and the present vault
+    is only read. Prints the differences between the two.
     """
     from engram.serve.replay import reprocess as replay_history
 
@@ -322,9 +352,11 @@ def reprocess(given: CliContext, folder: Path) -> None:
 @tree.group(cls=CommandGroup, params=common(), invoke_without_command=True)
 @click.pass_context
 def review(ctx: click.Context) -> None:
-    """List what waits for you, or answer a case: ID is its id, or the beginning of it.
+    """List the cases that wait for a decision, or decide one.
 
-    The notes in `review/` ask the same with checkboxes.
+    Without a command, prints doubtful memories and conflicts, each with its answers and
+    its id. ID is the id of a case or the beginning of it. The notes in `review/` ask
+    the same with checkboxes.
     """
     if ctx.invoked_subcommand is None:
         given = ctx.ensure_object(CliContext)
@@ -347,22 +379,20 @@ def _answer(decision: str, words: str) -> None:
     )
 
 
-_answer("approve", "Keep a doubtful memory; of two believe the newer one.")
-_answer("reject", "Drop a doubtful memory; of two believe the older one.")
+_answer("approve", "Keep a doubtful memory, or the newer one of two.")
+_answer("reject", "Drop a doubtful memory, or keep the older one of two.")
 _answer("keep", "Keep a doubtful memory.")
-_answer("drop", "Drop a doubtful memory; it does not come back.")
-_answer("newer", "Of two memories the newer one is true now.")
-_answer("both", "Both memories are true.")
-_answer(
-    "older", "Of two memories the older one is true; the newer one does not come back."
-)
+_answer("drop", "Drop a doubtful memory. It does not come back.")
+_answer("newer", "Keep the newer one of two memories.")
+_answer("both", "Keep both memories.")
+_answer("older", "Keep the older one of two memories. The newer does not come back.")
 
 
 @review.command()
 @click.argument("id")
 @click.pass_obj
 def diff(given: CliContext, id: str) -> None:  # noqa: A002
-    """Show the statements of a review case, each with the turn behind it."""
+    """Show a review case with the turn behind each statement."""
     with given.line() as line:
         given.show("diff", line.call("review", {"id": id}))
 
@@ -374,11 +404,19 @@ def diff(given: CliContext, id: str) -> None:  # noqa: A002
 @click.argument(
     "folder", type=click.Path(path_type=Path, readable=False), required=False
 )
-@click.option("--git", is_flag=True, help="make it a git repository too")
-@click.option("--dry-run", is_flag=True, help="only list what would be written")
+@click.option("--git", is_flag=True, help="Also make the folder a git repository.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="List the files that would be written and write none.",
+)
 @click.pass_obj
 def init(given: CliContext, folder: Path | None, *, git: bool, dry_run: bool) -> None:
-    """Make FOLDER a vault. Existing files stay as they are."""
+    """Make a folder a vault.
+
+    FOLDER is created if it does not exist; existing files stay as they are. Prints the
+    files that were written.
+    """
     from engram.serve.setup import init_vault
 
     given.vault = folder or given.vault
@@ -388,7 +426,10 @@ def init(given: CliContext, folder: Path | None, *, git: bool, dry_run: bool) ->
 @tree.command()
 @click.pass_obj
 def policy(given: CliContext) -> None:
-    """List every number: its value, unit, range, source and meaning."""
+    """List the numbers that engram decides by.
+
+    Prints each with its value, unit, meaning, range and source.
+    """
     from dataclasses import asdict
 
     from engram.core.policy import rows
@@ -411,13 +452,13 @@ def policy(given: CliContext) -> None:
 
 @tree.group(cls=CommandGroup, params=common())
 def config() -> None:
-    """Show the settings or explain one."""
+    """Show all settings, or explain one."""
 
 
 @config.command("show")
 @click.pass_obj
 def config_show(given: CliContext) -> None:
-    """Show every setting with its value."""
+    """Print every setting with its value."""
     from engram.config import keys
 
     settings = given.settings()
@@ -428,7 +469,10 @@ def config_show(given: CliContext) -> None:
 @click.argument("key")
 @click.pass_obj
 def config_explain(given: CliContext, key: str) -> None:
-    """Show one setting: its meaning, value, default and file."""
+    """Explain one setting.
+
+    Prints the meaning, value, default and file of KEY.
+    """
     from engram.config import keys, user_file
 
     known = {item.name: item for item in keys()}
@@ -489,16 +533,19 @@ def _value(settings: Settings, key: Key) -> Any:
 
 @tree.command()
 @click.option(
-    "--foreground", is_flag=True, help="stay; otherwise it goes to the background"
+    "--foreground", is_flag=True, help="Stay in the foreground and log to the terminal."
 )
 @click.option(
     "--tcp",
     type=click.IntRange(1, 65535),
-    help="also answer on this loopback port, with a token",
+    help="Also listen on this loopback port; callers need a token.",
 )
 @click.pass_obj
 def daemon(given: CliContext, *, foreground: bool, tcp: int | None) -> None:
-    """Run the vault's daemon."""
+    """Start the daemon of the vault.
+
+    Goes to the background. Prints its socket, and how a chatbot calls it.
+    """
     from engram.serve import setup
 
     if foreground:
@@ -509,12 +556,15 @@ def daemon(given: CliContext, *, foreground: bool, tcp: int | None) -> None:
 
 @tree.command()
 @click.option(
-    "--nightly", is_flag=True, help="no daemon: only run maintenance every night"
+    "--nightly", is_flag=True, help="Run no daemon, only maintenance every night."
 )
-@click.option("--dry-run", is_flag=True, help="print the units, change nothing")
+@click.option("--dry-run", is_flag=True, help="Print the units and change nothing.")
 @click.pass_obj
 def up(given: CliContext, *, nightly: bool, dry_run: bool) -> None:
-    """Let systemd run the daemon, from now on and at each login."""
+    """Let systemd run the daemon, now and at each login.
+
+    Prints the units that were written and started.
+    """
     from engram.serve import units
 
     settings = given.settings()
@@ -552,7 +602,11 @@ def down(given: CliContext) -> None:
 @tree.command()
 @click.pass_obj
 def status(given: CliContext) -> None:
-    """Show the state of the daemon."""
+    """Show what the daemon does, and what does not work.
+
+    Prints the vault, the process id, counts of memories and turns, and the time of the
+    next maintenance run. Exits with 69 if no daemon runs.
+    """
     from engram.vault import template
 
     try:
@@ -571,7 +625,10 @@ def status(given: CliContext) -> None:
 @tree.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script for SHELL."""
+    """Print the completion script for a shell.
+
+    SHELL is bash, zsh or fish. For bash: `eval "$(engram completion bash)"`.
+    """
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

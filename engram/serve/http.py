@@ -298,7 +298,8 @@ def _described(operation: Operation) -> dict[str, Any]:
     in_body = operation.method in {"POST", "PATCH"}
     described: dict[str, Any] = {
         "operationId": operation.name,
-        "summary": operation.help,
+        "summary": operation.summary,
+        "description": operation.help,
         "parameters": [_parameter(param, "path") for param in in_path]
         + [_parameter(param, "query") for param in others if not in_body],
         "responses": {

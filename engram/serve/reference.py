@@ -1,4 +1,4 @@
-"""The page about the command line, written from the tree of commands itself."""
+"""Generates `docs/cli.md` from the tree of commands."""
 
 from __future__ import annotations
 
@@ -21,17 +21,26 @@ Every command also takes these options:
 """
 EXITS = """## Exit codes
 
-0 done · 64 the command line has the wrong form · 65 a turn was refused, the others are stored; or an id means
-several, or a name is taken · 66 no such memory, file or vault · 69 no daemon, or the model does not answer · 74 the
-disk refused · 75 the vault is held by another process, or the queue is full · 77 not allowed · 78 the configuration
-cannot be used · 1 a fault of the program · 130 interrupted.
+| Code | Meaning |
+|---|---|
+| 0 | done |
+| 1 | an error in the program |
+| 64 | the command line has the wrong form |
+| 65 | a turn was refused and the others are stored; or an id has several meanings; or a name is taken |
+| 66 | there is no such memory, file or vault |
+| 69 | no daemon runs, or the model does not answer |
+| 74 | the disk refused to read or write |
+| 75 | another process has the vault, or the queue is full: try again later |
+| 77 | not allowed |
+| 78 | the configuration cannot be used |
+| 130 | interrupted |
 
-A fault is told on standard error: what happened, where, what to do, and a code; with `--json` as an object.
+An error is printed on standard error: what happened, where, what to do, and a code; with `--json` as an object.
 """
 
 
 def cli_reference() -> str:
-    """The text of `docs/cli.md`."""
+    """Return the text of `docs/cli.md`."""
     shared = [(f"`{names[0]}`", str(settings["help"])) for names, settings in COMMON]
     parts = [HEAD, *_table(shared), "", tree.epilog or "", ""]
     for name, command in sorted(tree.commands.items()):
@@ -40,7 +49,7 @@ def cli_reference() -> str:
 
 
 def _section(command: click.Command, path: str) -> Iterator[str]:
-    """Usage, purpose and own options of a command, then those of its parts."""
+    """Yield usage, purpose and own options of a command, then those of its parts."""
     context = click.Context(command, info_name=path)
     yield f"## {path}\n"
     yield cleandoc(command.help or "").replace("\b\n", "") + "\n"

@@ -13,7 +13,6 @@ of the standard library.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 
@@ -226,6 +225,8 @@ def _records(home: str, vault_id: str) -> tuple[list[Record], bool]:
 
 def _fresh(vault: str, vault_id: str, known: list[Record]) -> str:
     """The name of a state folder for a copy; the same one until it is recorded."""
+    import hashlib  # loading it would slow each call of the command line
+
     taken = {record.leaf for record in known}
     for number in range(len(taken) + 1):
         mark = hashlib.sha256(os.fsencode(vault) + b"\0" * number).hexdigest()[

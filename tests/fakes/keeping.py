@@ -12,7 +12,7 @@ from engram.core.records import REMEMBERED, Fact, Turn, Usage
 from engram.core.text import ulid
 from engram.maintenance.run import Maintenance
 from engram.pipeline.usage import UsageTracker
-from engram.pipeline.write import deed
+from engram.pipeline.write import action_row
 from engram.vault import facts, frontmatter
 from engram.vault.usage import ALL, UsageLog
 
@@ -116,12 +116,12 @@ class Keeping:
             )
         if born:
             rows = [
-                deed(
+                action_row(
                     fact.created or self.clock(), "create", fact.id, "said", by="rules"
                 )
                 for fact in made
             ]
-            self.memory.note_writer.explain(
+            self.memory.note_writer.log_actions(
                 [row | {"run": "planted"} for row in rows]
             )  # what is of a run teaches nothing
         self.memory.files.rescan(None)

@@ -45,7 +45,7 @@ class Judged(Life):
         opinions = {}
         for candidate in found:
             fact = Fact("", candidate.text, candidate.category, about=candidate.about)
-            grey = self.memory.reconciler.comparison.weigh(
+            grey = self.memory.reconciler.comparison.compare(
                 fact, self.now, model=True
             ).verdict.grey
             if grey:

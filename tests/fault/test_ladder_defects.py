@@ -22,8 +22,8 @@ from engram.vault import edges
 def notes_first(self, plan):
     """The new facts, then what happens to those that are known."""
     self.note_writer.write(plan.notes, [])
-    self._bury(plan)
-    self._apply(plan, [], [*plan.marks, *plan.artifacts])
+    self._write_tombstones(plan)
+    self._write_changes(plan, [], [*plan.updates, *plan.artifacts])
 
 
 def asked_as_heard(self, plan):
@@ -33,8 +33,8 @@ def asked_as_heard(self, plan):
 
 def words_last(self, plan):
     """The very words after the fact, which is not filed again."""
-    self._bury(plan)
-    self._apply(plan, [*plan.marks, *plan.notes], plan.artifacts)
+    self._write_tombstones(plan)
+    self._write_changes(plan, [*plan.updates, *plan.notes], plan.artifacts)
 
 
 def question_first(self, case, decision, now, honest=ReviewQueue._decide_conflict):
@@ -69,7 +69,7 @@ def run_together(lines, honest=edges._raw):
 DEFECTS = [
     (JudgeWork, Reconciler, "_write", notes_first),
     (JudgeWork, Reconciler, "_write", words_last),
-    (LadderWork, Reconciler, "_write_once", asked_as_heard),
+    (LadderWork, Reconciler, "_write_unrepeatable", asked_as_heard),
     (LadderWork, ReviewQueue, "_decide_conflict", question_first),
     (LadderWork, BoxWriter, "_file", settled_first),
     (LadderWork, EntityWriter, "_wishes", edges_first),

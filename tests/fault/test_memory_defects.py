@@ -48,23 +48,23 @@ def log_or_nothing(self, path, write):
     write()
 
 
-def entomb_later(self, facts, _now):
+def record_later(self, facts, _now):
     """A deletion is acknowledged first and recorded afterwards, in a later step."""
     self._later = [*getattr(self, "_later", ()), *facts]
 
 
-def rescan_then_entomb(
+def rescan_then_record(
     self,
     paths,
     *,
     accept_deletions=False,
     honest=FileSync.rescan,
-    entomb=Forgetting.entomb_deleted,
+    record=Forgetting.record_deletions,
 ):
     unsettled = honest(self, paths, accept_deletions=accept_deletions)
     later, self.forgetting._later = getattr(self.forgetting, "_later", []), []
     if later:
-        entomb(self.forgetting, later, self.clock())
+        record(self.forgetting, later, self.clock())
     return unsettled
 
 
@@ -117,8 +117,8 @@ def test_facts_without_a_session_file_are_found_undisturbed(arena, monkeypatch):
 
 def test_a_tombstone_after_the_acknowledgement_is_found_by_a_kill(arena, monkeypatch):
     """A deleted statement could come back after a crash."""
-    monkeypatch.setattr(Forgetting, "entomb_deleted", entomb_later)
-    monkeypatch.setattr(FileSync, "rescan", rescan_then_entomb)
+    monkeypatch.setattr(Forgetting, "record_deletions", record_later)
+    monkeypatch.setattr(FileSync, "rescan", rescan_then_record)
     # few calls lie between the two
     found(arena, DeedsWork(caches=("kept",)), kill_everywhere, 2 * KILLS)
 
@@ -139,7 +139,7 @@ def test_a_log_that_holds_up_filing_is_found_by_a_log_that_cannot_be_written(
     arena, monkeypatch
 ):
     """The journal is never settled while the action log refuses."""
-    monkeypatch.setattr(NoteWriter, "_besides", log_or_nothing)
+    monkeypatch.setattr(NoteWriter, "_write_auxiliary", log_or_nothing)
     IngestWork().setup(arena)
     with pytest.raises(AssertionError, match="held up"):
         holds_nothing_up(arena, ACTIONS)

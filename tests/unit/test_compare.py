@@ -274,7 +274,7 @@ def test_a_statement_is_embedded_once(asking, fake):
     embedded(memory)
     fake.requests.clear()
     for _ in range(2):
-        memory.reconciler.comparison.learn(
+        memory.reconciler.comparison.embed_new(
             [BEACH, OCEAN, MUNICH, OCEAN], memory.embedding.vectors
         )
     assert [request.body["input"] for request in fake.requests] == [[OCEAN, MUNICH]]
@@ -285,7 +285,7 @@ def test_a_statement_is_embedded_once(asking, fake):
 
 def weighed(memory, text, when=None, plan=None, **more):
     fact = Fact("", text, created=memory.clock(), **more)
-    return memory.reconciler.comparison.weigh(
+    return memory.reconciler.comparison.compare(
         fact, when or memory.clock(), model=False, plan=plan
     )
 
@@ -349,7 +349,7 @@ def test_a_batch_meets_its_own_statements_as_they_will_stand(held):
     tell(held, BERLIN)
     plan = WritePlan(held.settings, held.clock(), held.note_writer)
     new = Fact("01KBH2Q0M6T4W2Y0B7C5D9E1FX", MUNICH, created=held.clock())
-    plan.add(plan.placed(new), "new", "", asking=False)
+    plan.add(plan.with_path(new), "new", "", asking=False)
     assert {
         near.fact.text
         for near in weighed(held, "Anna lives in Rome.", plan=plan).neighbours
@@ -368,9 +368,9 @@ def test_the_same_slot_is_compared_from_further_away(asking, fake):
         memory.reconciler.comparison,
         Fact("", "Anna drinks coffee with sugar every morning.", about=("Anna",)),
     )
-    assert ladder.weigh(new, memory.clock(), model=True).verdict.action == "create"
+    assert ladder.compare(new, memory.clock(), model=True).verdict.action == "create"
     tagged = replace(new, tags=("habit",))
-    assert ladder.weigh(tagged, memory.clock(), model=True).verdict.action == "judge"
+    assert ladder.compare(tagged, memory.clock(), model=True).verdict.action == "judge"
 
 
 # row: A13
@@ -383,7 +383,7 @@ def test_nothing_is_tied_to_what_is_over(held):
     ends = {frozenset((row["from"], row["to"])) for row in rows(held, "edges.jsonl")}
     assert frozenset((new, gone)) not in ends
     assert (
-        held.reconciler.comparison.ties(
+        held.reconciler.comparison.similarity_edges(
             held.index.catalog.fact(gone),
             WritePlan(held.settings, held.clock(), held.note_writer),
         )

@@ -84,7 +84,7 @@ def unjudged(fact=OLD, claim=CLAIM):
 
 
 def deeds(decision):
-    return [effect.deed for effect in decision.effects]
+    return [effect.action for effect in decision.effects]
 
 
 # row: C5
@@ -191,7 +191,7 @@ def test_a_reinforcement_writes_no_new_fact():
     """The old one gains confidence; the shell adds the evidence."""
     decision = decide(related(near(0.9)), CLAIM, POLICY)
     (effect,) = decision.effects
-    assert (decision.place, effect.deed, effect.confidence) == ("", "reinforce", 0.7)
+    assert (decision.place, effect.action, effect.confidence) == ("", "reinforce", 0.7)
 
 
 # row: X27
@@ -207,7 +207,11 @@ def test_a_contradiction_of_three_sessions_weakens_and_coexists():
     (effect,) = (
         decision := judged(AGAINST, replace(OLD, also=("b#^t1", "c#^t9")))
     ).effects
-    assert (decision.place, effect.deed, effect.confidence) == ("active", "weaken", 0.4)
+    assert (decision.place, effect.action, effect.confidence) == (
+        "active",
+        "weaken",
+        0.4,
+    )
     assert decision.retired == 0
 
 
@@ -300,7 +304,7 @@ def test_a_correction_supersedes_and_buries():
         replace(OLD, kind="episode", valid_from=THEN),
     ):
         (effect,) = judged(AGAINST, old, correction).effects
-        assert (effect.deed, effect.bury) == ("supersede", True)
+        assert (effect.action, effect.bury) == ("supersede", True)
 
 
 # row: X8

@@ -476,7 +476,7 @@ def test_a_wish_that_ended_before_its_note_was_marked_has_not_happened_to_that_n
     """The note is active and recalled; asked again the wish is carried out."""
     say(TOLD)
     (fact,) = hits(memory, "therapist", kinds=["fact"])
-    memory.memory_operations.forgetting.entomb(
+    memory.memory_operations.forgetting.add_tombstones(
         [memory.index.catalog.find_fact(fact["id"])], clock(), "the user asked"
     )
     assert [hit["id"] for hit in hits(memory, "therapist")] == [fact["id"]]

@@ -931,7 +931,7 @@ def test_a_memory_that_is_heard_again_gets_no_more_ties(held):
     tell(held, "Anna painted boats in spring.")
     assert rows(held, "edges.jsonl") == before
     plan = WritePlan(held.settings, held.clock(), held.note_writer)
-    (tie,) = held.reconciler.comparison.ties(
+    (tie,) = held.reconciler.comparison.similarity_edges(
         by_text(held, "Anna painted boats in spring."), plan
     )
     assert {tie.source, tie.target} not in [{row["from"], row["to"]} for row in before]

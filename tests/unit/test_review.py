@@ -22,7 +22,8 @@ from engram.vault.store import TOMBSTONES
 def queue(memory):
     cases = CaseReader(memory.vault, memory.index, memory.settings)
     maintenance = memory.maintenance_loop.maintenance
-    return ReviewQueue(memory.note_writer, cases, maintenance, memory.clock)
+    forgetting = memory.reconciler.forgetting
+    return ReviewQueue(memory.note_writer, forgetting, cases, maintenance, memory.clock)
 
 
 def ticked(queue):

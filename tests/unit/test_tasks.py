@@ -481,7 +481,7 @@ def test_dates_are_reckoned_here_and_only_from_words_that_were_said():
 def test_what_is_refused_is_counted_by_reason():
     """Each reason has its own words."""
     example = json.loads(
-        re.search(r"^\{.*\}$", tasks._sections("extract")["system"], re.MULTILINE)[0]
+        re.search(r"^\{.*\}$", tasks.sections("extract")["system"], re.MULTILINE)[0]
     )["facts"][0]
     found = reading(
         MOVED,

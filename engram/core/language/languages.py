@@ -40,6 +40,12 @@ _SECTIONS: Mapping[str, str] = {
         statements now no_subject no_subject_signs after_value several several_signs
         indefinite articles countable countable_signs
     """,
+    "states": """
+        written leads adverbs news first_person possessive user no_subject
+        no_subject_signs articles indefinite after_value capitalises_nouns cues ends
+        changes holds questions
+    """,
+    "states.groups": "*",
     "signals.high": "*",
     "signals.medium": "*",
     "signals": "",

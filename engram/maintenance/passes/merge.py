@@ -513,13 +513,13 @@ def _effect(
 ) -> list[Step]:
     """Return the change of both notes for one effect of the write ladder."""
     new, old = newer.fact, older.fact
-    if effect.deed == "ask":
+    if effect.action == "ask":
         return [NewCase(new, old, effect.why)]
     keys: dict[str, object] = {"superseded_by": _extended(old.superseded_by, new.id)}
-    if effect.deed == "weaken":
+    if effect.action == "weaken":
         keys["confidence"] = effect.confidence
     else:
-        status = "invalidated" if effect.deed == "invalidate" else "superseded"
+        status = "invalidated" if effect.action == "invalidate" else "superseded"
         until = _local(new.valid_from or new.created or now, view.zone)
         keys |= {"status": status, "end_reason": effect.why, "valid_until": until}
     steps = [Edit(old.path, old.sha, keys, f"{effect.why}: {new.path}")]
