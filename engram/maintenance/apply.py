@@ -80,7 +80,7 @@ class RunWriter:
                 return {"history": str(fault)}
             failed = self._write(run, now, writes, actions)
             self._log_failures(run, now, actions, failed)
-            self.entity_writer.wrote(path for write in writes for path in write.paths)
+            self.entity_writer.reread(path for write in writes for path in write.paths)
         if writes or failures:
             applied = [one for one in actions if one.path not in failed]
             failed |= self.record(run, cadence, now, applied, {**failures, **failed})

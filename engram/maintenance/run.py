@@ -283,7 +283,7 @@ class Maintenance:
         try:
             self.usage_tracker.usage_log.record(written)
             for fact in plan.reweighed.values():
-                self.usage_tracker.anchored(fact, now)
+                self.usage_tracker.anchor_salience(fact, now)
             self.usage_tracker.flush()
         except EngramError as fault:
             return {"usage": str(fault)}

@@ -87,11 +87,11 @@ class Snapshot(VaultReader):
         facts = self.index.catalog.facts(*(todos.PROMISE_MARKERS if few else ()))
         if not few:
             self.neighbour_cache.follow(facts)
-        self.usage_tracker.meet(
+        self.usage_tracker.record_first_met(
             facts, self.note_writer.creation_times(), now, self.settings.zone
         )
         self.edges.refresh()
-        self._entities = self.entity_writer.known()
+        self._entities = self.entity_writer.entities_by_path()
         self._pages = {
             path: known for path, known in self._pages.items() if path in self._entities
         }

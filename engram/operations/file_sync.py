@@ -183,7 +183,7 @@ class FileSync:
                 self.forgetting.restore(edit.after.id, now, SET_STATUS)
             at = self.vault.edited_at(edit.after.path)
             edited_at = datetime.fromtimestamp(at, UTC) if at else None
-            self.usage_tracker.attested(edit.after.id, now, edited_at)
+            self.usage_tracker.record_evidence(edit.after.id, now, edited_at)
 
         by_user = [
             edit.after.id
@@ -209,7 +209,7 @@ class FileSync:
 
     def _meet(self, facts: Collection[Fact], now: datetime) -> None:
         births = self.note_writer.creation_times()
-        self.usage_tracker.meet(facts, births, now, self.settings.zone)
+        self.usage_tracker.record_first_met(facts, births, now, self.settings.zone)
 
     def _schedule_look(self, diff: Diff, began: float) -> None:
         """Set `look_due` so that looking takes at most a share of the time."""

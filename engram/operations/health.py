@@ -79,7 +79,7 @@ class HealthOperations:
         if accept_deletions:
             self.files.rescan(None, accept_deletions=True)
         scale = {"scale": calibration(self.index)} if calibrate else {}
-        problems = [*self.index.catalog.problems(), *self.entity_writer.faults()]
+        problems = [*self.index.catalog.problems(), *self.entity_writer.find_problems()]
         found = findings(self.settings, problems, self.queue, self.health.problems())
         healthy = all(finding["level"] == NOTICE for finding in found)
         return {"healthy": healthy, "findings": found, **scale}

@@ -134,7 +134,7 @@ class MemoryOperations:
 
         restores = bool(status) and unit.status != "active"
         if restores and (equal := self._restore_hidden(unit, now)):
-            self.usage_tracker.attested(equal.id, now)
+            self.usage_tracker.record_evidence(equal.id, now)
             result = self.update(equal.id, pinned, status, layer)
             return {**result, "verdict": "confirmed", "why": KNOWN}
         return self._update_note(unit, pinned, status, layer)
@@ -151,7 +151,7 @@ class MemoryOperations:
         keys: Keys = {}
         if pinned is not None and pinned != fact.pinned:
             keys["pinned"] = pinned or None
-            self.usage_tracker.anchored(fact, now)
+            self.usage_tracker.anchor_salience(fact, now)
         new_layer = LAYERS[layer](fact) if layer else None
         if new_layer is not None:
             keys["layer"] = new_layer or None
@@ -161,7 +161,7 @@ class MemoryOperations:
             action = _action_name(pinned, status, layer)
             self.editor.patch(fact, keys, action, USER_ASKED, unarchive=bool(status))
             if status:
-                self.usage_tracker.attested(fact.id, now)
+                self.usage_tracker.record_evidence(fact.id, now)
         return {
             "id": fact.id,
             "path": self.index.catalog.find_fact(fact.id).path,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.records import UNKNOWN_PERSONA
 from engram.ingest import intake
-from engram.pipeline.usage import uncounted
+from engram.pipeline.usage import not_counted_reason
 from engram.recall import formatting, search
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ class Retriever:
         )
         if request.session:
             self.handed_out.note(request.session, answer.text)
-        if uncounted(request.as_of, explain=explain) is None:
-            self.usage_tracker.recalled(answer.hits, self.clock())
+        if not_counted_reason(request.as_of, explain=explain) is None:
+            self.usage_tracker.record_recall(answer.hits, self.clock())
         return formatting.as_json(answer, asked_at, explain=explain)
 
     def _time(self, text: str | None, *, end: bool = False) -> datetime | None:

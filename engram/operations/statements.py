@@ -181,7 +181,7 @@ class StatementOperations:
             kind=classify.kind_of(turn.text, category, tags)[0],
             created=turn.occurred_at,
             importance=importance,
-            about=self.reconciler.entity_writer.linked(
+            about=self.reconciler.entity_writer.link_names(
                 redact(name, secrets).text for name in about
             ),
             tags=tuple(redact(tag, secrets).text for tag in tags),

@@ -1,20 +1,25 @@
-"""Filed memories → boxes → traces: the notes that show what a stretch of conversation
-taught (rows C31, C32).
+"""Boxes and traces: notes that list the memories of a stretch of conversation.
 
-Order of commit: what was decided (`state/open-boxes.jsonl`) → box note → trace note. A
-crash leaves
-- before the first: nothing; filing the batch again does the same;
-- behind the first: a sealed box that still wants its notes, which the next call writes;
-- behind the notes: the same once more, with nothing left to change. That the notes
-  stand is written down with the next decision. `state/traces.json` grows with the
-  vault, so it is written only before boxes leave the state: at any time it is whole
-  together with the sealed boxes there. A memory that is handed in again is known by its
-  box: those of this process, and the latest ones in the state.
+(Rows C31, C32.) A box collects the memories of one conversation. When it is sealed, it
+gets a note, and is added to the trace of its topics, which has a note as well.
+
+The order of writes is: state (`state/open-boxes.jsonl`), box note, trace note. After a
+crash
+- before the first write, the batch is filed again with the same result;
+- after it, the next call writes the notes of the sealed box;
+- after the notes, the next call writes them again without a change.
+
+That the notes are written is recorded with the next change of the state.
+`state/traces.json` grows with the vault, so it is written only before boxes are dropped
+from the state: together with the sealed boxes there it is always complete. A memory that
+is added twice is found in its box: one of this process, or one of the latest in the
+state.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
@@ -26,7 +31,7 @@ from engram.vault import boxes as forms
 from engram.vault.boxes import OPEN, TRACES, OpenBox
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from engram.config import Settings
     from engram.core.records import Box, Fact, Trace
@@ -35,16 +40,15 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
     Stretch = tuple[Sequence[Fact], datetime]
-    """Memories of a few turns, and when the last of these was said: silence is measured
-    in the conversation's time.
-    """
+    """Memories of a few turns, and the time of the last turn, on the conversation's clock."""
 
 FAULT = "boxes"
 
 
 class BoxWriter:
-    """Keeps the boxes. Belongs to the one writer and wants a catalogue that is up to
-    date; see also `health`.
+    """Fills, seals and writes boxes. For the writer thread.
+
+    The index must be up to date. Failures are reported to `health`.
     """
 
     def __init__(
@@ -55,26 +59,27 @@ class BoxWriter:
         self.settings = settings
         self.policy = settings.policy.boxes
         self.health = health
-        self._again: datetime | None = None
-        # whether state is gone, and with it some of the latest boxes of the traces
-        self._lost = False
-        self._begin(self._load())
+        self._retry_at: datetime | None = None
+        # Whether the state was missing or damaged; the traces may then lack boxes.
+        self._state_lost = False
+        self._set_rows(self._load())
 
-    def _begin(self, held: list[OpenBox]) -> None:
-        """These are the boxes, and the file has them so."""
-        self._held = self._stored = held
-        self._unsaved = False  # whether the notes of some box stand and no file says so
-        self._traces: dict[str, Trace] | None = None
-        self._known: defaultdict[tuple[str, str | None], set[str]] = defaultdict(set)
-        for one in held:
-            self._known[one.box.session, one.box.persona].update(one.box.memories)
+    def _set_rows(self, rows: list[OpenBox]) -> None:
+        """Start with the rows of the state file."""
+        self._rows = self._stored = rows
+        self._unsaved = False  # whether written notes are not yet marked in the file
+        self._traces_cache: dict[str, Trace] | None = None
+        self._boxed: defaultdict[tuple[str, str | None], set[str]] = defaultdict(set)
+        for row in rows:
+            self._boxed[row.box.session, row.box.persona].update(row.box.memories)
 
     def reload(self) -> None:
-        """Go on from the file if git brought another one; raises StorageError."""
-        if (held := self._load()) != self._stored:
-            self._begin(held)
+        """Read the state file if git has changed it. Raises StorageError."""
+        rows = self._load()
+        if rows != self._stored:
+            self._set_rows(rows)
 
-    # -- what may be asked -------------------------------------------------------------
+    # -- operations --------------------------------------------------------------------
 
     def add(
         self,
@@ -84,251 +89,243 @@ class BoxWriter:
         now: datetime,
         people: Collection[str] = (),
     ) -> list[Box]:
-        """Put what a batch taught into the open box of its conversation; the boxes that
-        this closed (`C31`).
+        """Add the memories of a batch to the open box; return the sealed boxes (`C31`).
 
-        `people` are the owner and the speakers. Memories that are in a box already are
-        left out. Raises StorageError, and nothing has happened, where the decision
-        cannot be written down.
+        `people` are the names of the owner and the speakers, which are no topics.
+        Memories that are in a box already are left out. Raises StorageError if the state
+        cannot be written; then nothing has changed.
         """
         thread = (session, persona)
-        known = set(self._known[thread])
-        before = next((held for held in self._open() if _thread(held) == thread), None)
+        boxed = set(self._boxed[thread])
+        before = next((row for row in self._open() if _thread(row) == thread), None)
         first = box = before.box if before else None
-        closed: list[Box] = []
-        for memories, said in stretches:
-            fresh = [memory for memory in memories if memory.id not in known]
-            known.update(memory.id for memory in fresh)
-            topics = boxes.topics(fresh, people, self.policy)
-            new = boxes.box_of_batch(session, persona, fresh, topics, said)
-            box, sealed = boxes.add_batch(box, new, self.policy)
+        sealed_boxes: list[Box] = []
+        for memories, said_at in stretches:
+            new = [memory for memory in memories if memory.id not in boxed]
+            boxed.update(memory.id for memory in new)
+            topics = boxes.topics(new, people, self.policy)
+            batch = boxes.box_of_batch(session, persona, new, topics, said_at)
+            box, sealed = boxes.add_batch(box, batch, self.policy)
             if sealed:
-                closed.append(sealed)
+                sealed_boxes.append(sealed)
 
-        if closed or box != first:
-            rest = [held for held in self._held if held is not before]
-            self._decide(
-                rest,
+        if sealed_boxes or box != first:
+            others = [row for row in self._rows if row is not before]
+            self._update(
+                others,
                 [OpenBox(box, now)] if box else [],
-                [OpenBox(sealed, now) for sealed in closed],
+                [OpenBox(sealed, now) for sealed in sealed_boxes],
             )
         self._file(now)
-        return closed
+        return sealed_boxes
 
     def seal_due(self, now: datetime) -> None:
-        """Close the boxes nothing was added to for `gap_minutes`, and write what could
-        not be written before.
-        """
+        """Seal the boxes that got nothing for `gap_minutes`, and write waiting notes."""
         gap = timedelta(minutes=self.policy.gap_minutes)
         self._seal(
-            [held for held in self._open() if now - held.touched >= gap],
-            "time_gap",
-            now,
+            [row for row in self._open() if now - row.touched >= gap], "time_gap", now
         )
 
     def flush(self, now: datetime, session: str | None = None) -> None:
-        """Close all open boxes, or those of one session."""
+        """Seal all open boxes, or those of one session."""
         self._seal(
-            [held for held in self._open() if session in {None, held.box.session}],
+            [row for row in self._open() if session in {None, row.box.session}],
             "flush",
             now,
         )
 
     def next_due(self) -> datetime | None:
-        """When `seal_due` will have something to do."""
+        """Return when `seal_due` has something to do; None if no box waits."""
         gap = timedelta(minutes=self.policy.gap_minutes)
-        dues = [held.touched + gap for held in self._open()]
-        return min(
-            dues + [self._again or held.touched for held in self._owed()], default=None
-        )
+        times = [row.touched + gap for row in self._open()]
+        times += [self._retry_at or row.touched for row in self._unwritten()]
+        return min(times, default=None)
 
     def save(self) -> None:
-        """Write down what so far is only known here: the traces, and that notes stand;
-        forget all but the latest boxes.
+        """Write the traces and which notes are written; drop all but the latest boxes.
 
-        Raises StorageError; then it is done with a later call.
+        Raises StorageError; a later call then does it.
         """
         if self._unsaved:
-            self._put(TRACES, forms.traces_text(self._woven()))
-            old = [held for held in self._held if held.filed][: -self.policy.kept]
-            self._keep([held for held in self._held if held not in old])
+            self._write_file(TRACES, forms.traces_text(self._traces()))
+            old = [row for row in self._rows if row.filed][: -self.policy.kept]
+            self._store([row for row in self._rows if row not in old])
             self._unsaved = False
 
-    # -- decisions ---------------------------------------------------------------------
+    # -- state changes -----------------------------------------------------------------
 
     def _open(self) -> list[OpenBox]:
-        return [held for held in self._held if not _is_sealed(held)]
+        return [row for row in self._rows if not _is_sealed(row)]
 
-    def _owed(self) -> list[OpenBox]:
-        """Sealed boxes that want their notes."""
-        return [held for held in self._held if _is_sealed(held) and not held.filed]
+    def _unwritten(self) -> list[OpenBox]:
+        """Return the sealed boxes whose notes are not written."""
+        return [row for row in self._rows if _is_sealed(row) and not row.filed]
 
     def _seal(self, ended: Sequence[OpenBox], why: str, now: datetime) -> None:
         if ended:
-            rest = [held for held in self._held if held not in ended]
+            others = [row for row in self._rows if row not in ended]
             sealed = [
-                replace(held, box=boxes.seal(held.box, why, now, self.policy))
-                for held in ended
+                replace(row, box=boxes.seal(row.box, why, now, self.policy))
+                for row in ended
             ]
-            self._decide(rest, [], sealed)
+            self._update(others, [], sealed)
         self._file(now)
 
-    def _decide(
-        self, rest: list[OpenBox], opened: list[OpenBox], sealed: list[OpenBox]
+    def _update(
+        self, others: list[OpenBox], opened: list[OpenBox], sealed: list[OpenBox]
     ) -> None:
-        """Write down what is open and what is sealed from now on, and for which trace;
-        only then believe it.
+        """Store the state with newly opened and sealed boxes, and assign traces.
 
-        A box whose memories are all deleted by now leaves nothing behind.
+        `others` are the rows that stay. A sealed box whose memories are all deleted is
+        dropped. Raises StorageError; then nothing has changed.
         """
-        sealed = [
-            held
-            for held in sealed
-            if any(map(self.index.catalog.fact, held.box.memories))
-        ]
-        traces, woven = dict(self._woven()) if sealed else {}, []
-        for held in sealed:
-            trace_id = boxes.find_trace(held.box, traces, self.policy)
-            traces[trace_id] = self._threaded(traces.get(trace_id), trace_id, held.box)
-            woven.append(replace(held, trace=trace_id))
-        self._keep([*rest, *woven, *opened])
-        if sealed:
-            self._traces = traces
-        for held in (*woven, *opened):
-            self._known[_thread(held)].update(held.box.memories)
+        catalog = self.index.catalog
+        sealed = [row for row in sealed if any(map(catalog.fact, row.box.memories))]
+        traces = dict(self._traces()) if sealed else {}
+        assigned: list[OpenBox] = []
+        for row in sealed:
+            trace_id = boxes.find_trace(row.box, traces, self.policy)
+            traces[trace_id] = self._with_box(traces.get(trace_id), trace_id, row.box)
+            assigned.append(replace(row, trace=trace_id))
 
-    def _threaded(self, trace: Trace | None, trace_id: str, box: Box) -> Trace:
+        self._store([*others, *assigned, *opened])
+        if sealed:
+            self._traces_cache = traces
+        for row in (*assigned, *opened):
+            self._boxed[_thread(row)].update(row.box.memories)
+
+    def _with_box(self, trace: Trace | None, trace_id: str, box: Box) -> Trace:
         return boxes.add_to_trace(
             trace, trace_id, forms.box_name(box, self.settings.zone), box
         )
 
-    # -- files -------------------------------------------------------------------------
+    # -- notes -------------------------------------------------------------------------
 
     def _file(self, now: datetime) -> None:
-        """Write the notes of sealed boxes; one that a person edits, or the disk
-        refuses, is put off.
+        """Write the notes of sealed boxes.
+
+        A note that a user edits, or that cannot be written, is tried again later.
         """
-        filed, problems = [], []
-        rest = self.settings.policy.files.quiet_seconds
-        for held in self._owed():
+        written: list[OpenBox] = []
+        problems: list[str] = []
+        for row in self._unwritten():
             try:
-                if self._write(held, now):
-                    filed.append(held)
+                if self._write(row, now):
+                    written.append(row)
             except EngramError as fault:
                 problems.append(str(fault))
-        if filed:
+        if written:
             try:
-                self._settle(filed)
+                self._mark_written(written)
             except EngramError as fault:
                 problems.append(str(fault))
         self.health.report(FAULT, "; ".join(problems))
-        pause = timedelta(seconds=max(rest, self.settings.policy.model.retry_seconds))
-        self._again = now + pause if self._owed() else None
 
-    def _write(self, held: OpenBox, now: datetime) -> bool:
-        """Bring the box's and the trace's note to what they should say; False while a
-        person is at one of them.
-        """
-        zone, box, trace = self.settings.zone, held.box, self._woven()[held.trace]
-        places = forms.box_path(forms.box_name(box, zone)), forms.trace_path(trace)
+        policy = self.settings.policy
+        pause = max(policy.files.quiet_seconds, policy.model.retry_seconds)
+        waits = bool(self._unwritten())
+        self._retry_at = now + timedelta(seconds=pause) if waits else None
+
+    def _write(self, row: OpenBox, now: datetime) -> bool:
+        """Write the notes of a box and of its trace; return False if a user edits one."""
+        zone, box, trace = self.settings.zone, row.box, self._traces()[row.trace]
+        box_path = forms.box_path(forms.box_name(box, zone))
+        trace_path = forms.trace_path(trace)
         quiet = self.settings.policy.files.quiet_seconds
-        if not all(self.vault.is_at_rest(path, now, quiet) for path in places):
-            return False
-        known = (self.index.catalog.fact(memory) for memory in box.memories)
-        stems = [PurePosixPath(fact.path).stem for fact in known if fact]
-        for path, new, again in (
-            (
-                places[0],
-                forms.box_note(box, stems, trace, zone),
-                lambda raw: forms.updated_box_note(raw, box, stems, trace),
-            ),
-            (
-                places[1],
-                forms.trace_note(trace, zone, self.policy),
-                lambda raw: forms.updated_trace_note(raw, trace, zone, self.policy),
-            ),
-        ):
-            if self.vault.exists(path):
-                self.vault.rewrite(path, again)
-            else:
-                self.vault.create(path, new)
+        for path in (box_path, trace_path):
+            if not self.vault.is_at_rest(path, now, quiet):
+                return False
+
+        facts = (self.index.catalog.fact(memory) for memory in box.memories)
+        stems = [PurePosixPath(fact.path).stem for fact in facts if fact]
+        self._write_note(
+            box_path,
+            forms.box_note(box, stems, trace, zone),
+            lambda raw: forms.updated_box_note(raw, box, stems, trace),
+        )
+        self._write_note(
+            trace_path,
+            forms.trace_note(trace, zone, self.policy),
+            lambda raw: forms.updated_trace_note(raw, trace, zone, self.policy),
+        )
         return True
 
-    def _settle(self, filed: Collection[OpenBox]) -> None:
-        """The notes stand."""
-        self._held = [
-            replace(held, filed=True) if held in filed else held for held in self._held
+    def _write_note(
+        self, path: str, new: bytes, updated: Callable[[bytes], bytes]
+    ) -> None:
+        """Create a note with the content `new`, or rewrite it with `updated`."""
+        if self.vault.exists(path):
+            self.vault.rewrite(path, updated)
+        else:
+            self.vault.create(path, new)
+
+    def _mark_written(self, rows: Collection[OpenBox]) -> None:
+        """Record that the notes of these boxes are written."""
+        self._rows = [
+            replace(row, filed=True) if row in rows else row for row in self._rows
         ]
         self._unsaved = True
-        if sum(held.filed for held in self._held) > 2 * self.policy.kept:
+        if sum(row.filed for row in self._rows) > 2 * self.policy.kept:
             self.save()
 
-    def _keep(self, held: list[OpenBox]) -> None:
-        """Write down what the boxes are from now on: the changed ones behind the
-        others, or all where one is gone.
-        """
-        stays = {one.box.id for one in held}.issuperset(
-            one.box.id for one in self._stored
-        )
-        if stays and self.vault.exists(OPEN):
-            self.vault.append(
-                OPEN,
-                forms.open_boxes_text(one for one in held if one not in self._stored),
-            )
-        else:
-            self._put(OPEN, forms.open_boxes_text(held))
-        self._held = self._stored = held
+    # -- state files -------------------------------------------------------------------
 
-    def _put(self, path: str, raw: bytes) -> None:
-        if self.vault.exists(path):
-            self.vault.rewrite(path, lambda _: raw)
+    def _store(self, rows: list[OpenBox]) -> None:
+        """Write the state: append the changed rows, or all rows if one was dropped."""
+        ids = {row.box.id for row in rows}
+        complete = all(row.box.id in ids for row in self._stored)
+        if complete and self.vault.exists(OPEN):
+            changed = (row for row in rows if row not in self._stored)
+            self.vault.append(OPEN, forms.open_boxes_text(changed))
         else:
-            self.vault.create(path, raw)
+            self._write_file(OPEN, forms.open_boxes_text(rows))
+        self._rows = self._stored = rows
 
-    # -- state -------------------------------------------------------------------------
+    def _write_file(self, path: str, raw: bytes) -> None:
+        self._write_note(path, raw, lambda _: raw)
 
     def _load(self) -> list[OpenBox]:
-        """What the state holds; a disk that refuses to be read raises, for what is
-        there is not lost.
+        """Read the state file; a damaged line is left out. Raises StorageError.
+
+        A file that cannot be read raises, because its content is not lost.
         """
         try:
-            held, sound = forms.open_boxes_from(self.vault.read(OPEN))
+            rows, sound = forms.open_boxes_from(self.vault.read(OPEN))
         except NotFoundError:
-            held, sound = (), False
+            rows, sound = (), False
         else:
             if not sound:
-                fix = "What it said is left out; the notes stand."
+                fix = "The line is left out; the notes of boxes are not affected."
                 self.health.report(
                     FAULT, str(StorageError("a line is damaged", where=OPEN, fix=fix))
                 )
-        self._lost = not sound
-        return list(held)
+        self._state_lost = not sound
+        return list(rows)
 
-    def _woven(self) -> dict[str, Trace]:
-        """The traces with every box that is sealed; read, or made from the box notes,
-        when first asked for.
+    def _traces(self) -> dict[str, Trace]:
+        """Return the traces with every sealed box, by id.
+
+        The first call reads them from their file, or from the box notes if that fails.
         """
-        if self._traces is None:
-            try:
-                traces = (
-                    None if self._lost else forms.traces_from(self.vault.read(TRACES))
-                )
-            except (NotFoundError, StorageError):
-                traces = None
-            if traces is None:
-                traces = forms.traces_from_notes(self.vault, self.settings.zone)
-            # a copy of the file may be older than they are
-            for held in filter(_is_sealed, self._held):
-                traces[held.trace] = self._threaded(
-                    traces.get(held.trace), held.trace, held.box
-                )
-            self._traces = traces
-        return self._traces
+        if self._traces_cache is None:
+            traces = self._load_traces()
+            # The file may be older than the sealed boxes of the state.
+            for row in filter(_is_sealed, self._rows):
+                trace = traces.get(row.trace)
+                traces[row.trace] = self._with_box(trace, row.trace, row.box)
+            self._traces_cache = traces
+        return self._traces_cache
+
+    def _load_traces(self) -> dict[str, Trace]:
+        if not self._state_lost:
+            with suppress(NotFoundError, StorageError):
+                return forms.traces_from(self.vault.read(TRACES))
+        return forms.traces_from_notes(self.vault, self.settings.zone)
 
 
-def _thread(held: OpenBox) -> tuple[str, str | None]:
-    return held.box.session, held.box.persona
+def _thread(row: OpenBox) -> tuple[str, str | None]:
+    return row.box.session, row.box.persona
 
 
-def _is_sealed(held: OpenBox) -> bool:
-    return held.box.sealed is not None
+def _is_sealed(row: OpenBox) -> bool:
+    return row.box.sealed is not None

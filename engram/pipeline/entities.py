@@ -1,9 +1,8 @@
-"""Entity notes and relations: what a filed batch says about who and what there is (rows
-A13, B1, C13, E2).
+"""Entity notes and relations of a filed batch (rows A13, B1, C13, E2).
 
-Order of commit: the notes, then the edges. A relation gets its line in a note when it
-begins and loses it when it ends, once: what a person takes out of a note afterwards
-stays out. Entering a batch twice, as after a crash, changes nothing.
+The notes are written first, then the edges. A relation gets its line in a note when it
+begins and loses it when it ends, once: a line that a user removes is not written again.
+Writing a batch twice, as after a crash, changes nothing.
 """
 
 from __future__ import annotations
@@ -43,12 +42,13 @@ if TYPE_CHECKING:
     from engram.vault.paths import Stat
     from engram.vault.store import Vault
 
-LOOK_SECONDS = 1.0
+REFRESH_SECONDS = 1.0
+"""How long the notes are taken as unchanged while batches are written."""
 
 
 @dataclass(slots=True)
 class _EntityChange:
-    """What is to change in one note: relations in and out, and further names."""
+    """Changes of one note: relations to add and to drop, and further names."""
 
     add: list[tuple[str, str]] = field(default_factory=list)
     drop: list[tuple[str, str]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class _EntityChange:
 
 @dataclass(frozen=True, slots=True)
 class _StatedRelation:
-    """A relation with the turn that states it: when, and how far it is believed, 0–1."""
+    """A relation with the time, source class and trust (0–1) of the turn stating it."""
 
     relation: Relation
     said_at: datetime
@@ -79,7 +79,7 @@ class _StatedRelation:
 
 
 class EntityWriter:
-    """Knows the entity notes of a vault and keeps them up. Belongs to the one writer."""
+    """Reads and writes the entity notes of a vault. For the writer thread."""
 
     def __init__(self, vault: Vault, settings: Settings) -> None:
         self.vault = vault
@@ -89,126 +89,119 @@ class EntityWriter:
         self.problems: dict[str, tuple[Problem, ...]] = {}
         self._stats: dict[str, Stat] = {}
         self._unnamed_files: list[Problem] = []  # files whose names are not UTF-8
-        # how links to names without a note are written, by key
-        self._promised: dict[str, str] = {}
-        # aliases that wait for their note, by its path
-        self._unnamed: dict[str, list[str]] = {}
-        # what else a link may lead to, by name
-        self._elsewhere: dict[str, str] | None = None
-        self._looked = float("-inf")
+        # links to names that have no note yet, by the key of the name
+        self._new_links: dict[str, str] = {}
+        # aliases that are not yet in their note, by its path
+        self._waiting_aliases: dict[str, list[str]] = {}
+        # paths of notes that are no entities, by the key of a link; None: not read
+        self._other_files: dict[str, str] | None = None
+        self._refreshed_at = float("-inf")
 
-    # -- what there is -----------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Look at the folder and read what is new or changed there, whoever wrote it;
-        also the edges.
-        """
-        self._looked = float("-inf")  # a look that is refused half-way is no look
-        self._elsewhere = None
+        """Read the new and changed notes of the folder, and the edges."""
+        self._refreshed_at = float("-inf")  # stays so if the folder cannot be read
+        self._other_files = None
         self.edges.refresh()
-        every = entities.entity_files(self.settings.vault)
-        found = {path: stat for path, stat in every.items() if is_text(path)}
+        files = entities.entity_files(self.settings.vault)
+        notes = {path: stat for path, stat in files.items() if is_text(path)}
         self._unnamed_files = [
             Problem("name", NOT_TEXT, printable(path))
-            for path in sorted(every.keys() - found.keys())
+            for path in sorted(files.keys() - notes.keys())
         ]
-        for path in self._stats.keys() - found.keys():
+        for path in self._stats.keys() - notes.keys():
             self._forget(path)
-        for path, stat in found.items():
+        for path, stat in notes.items():
             if self._stats.get(path) != stat:
                 self._read(path)
-        self._looked = time.monotonic()
+        self._refreshed_at = time.monotonic()
 
-    def linked(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The names by which a memory's `about` links to these entities: an alias
-        becomes the entity's own name.
+    def link_names(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the names by which the `about` of a memory links to these entities.
 
-        The owner is left out, for an empty `about` means the owner. Each leads to a
-        note once `take` has seen the memory.
+        An alias becomes the name of its entity. The owner is left out, because an empty
+        `about` means the owner. `write` creates the notes that do not exist yet.
         """
-        self._look()
+        self._refresh_if_stale()
         return tuple(
             dict.fromkeys(self._link(name) for name in names if not is_owner(name))
         )
 
     def ref_of(self, name: str) -> tuple[str, str]:
-        """Type and ref of the entity of this name (`E2`); guessed where it has no note.
-        Safe from any thread.
+        """Return type and ref of the entity with this name; from any thread (`E2`).
+
+        Both are guessed if the entity has no note.
         """
         entity = self.names.one(name)
         kind = entity.type if entity else entity_type_of(name)
         return kind, entity_ref(kind, entity.name if entity else name)
 
-    def faults(self) -> list[Problem]:
-        """What is wrong with entity notes."""
+    def find_problems(self) -> list[Problem]:
+        """Return the problems in entity notes."""
         self.refresh()
         return self._unnamed_files + [
-            one for _, problems in sorted(self.problems.items()) for one in problems
+            problem
+            for _, problems in sorted(self.problems.items())
+            for problem in problems
         ]
 
-    def known(self) -> dict[str, Entity]:
-        """Every entity by the path of its note, as it is now."""
+    def entities_by_path(self) -> dict[str, Entity]:
+        """Return every entity by the path of its note, read again if it changed."""
         self.refresh()
         return {entity.path: entity for entity in self.names.all()}
 
-    def wrote(self, paths: Iterable[str]) -> None:
-        """These notes were just written for another reason."""
-        self._wrote(path for path in paths if path.startswith(f"{entities.FOLDER}/"))
+    def reread(self, paths: Iterable[str]) -> None:
+        """Read the entity notes among `paths` again, which another part has written."""
+        for path in paths:
+            if path.startswith(f"{entities.FOLDER}/"):
+                self._read(path)
 
     def _link(self, name: str) -> str:
         entity = self.names.one(name)
-        if entity is None and name_key(name) not in self._promised:
-            self._promised[name_key(name)] = entities.unambiguous_stem(
-                name, self._others()
-            )
-        return entity.name if entity else self._promised[name_key(name)]
+        if entity is not None:
+            return entity.name
+        key = name_key(name)
+        if key not in self._new_links:
+            stem = entities.unambiguous_stem(name, self._others())
+            self._new_links[key] = stem
+        return self._new_links[key]
 
-    def _leads(self, link: str) -> bool:
-        """Whether a link leads somewhere: to an entity, or to a note of the person's
-        own, which is left to them.
-        """
+    def _resolves(self, link: str) -> bool:
+        """Whether a link leads to an entity, or to another note of the user."""
         name = entities.link_key(link)
         return name in self._others() or any(
             entities.link_key(one.name) == name for one in self.names.called(link)
         )
 
     def _others(self) -> dict[str, str]:
-        if self._elsewhere is None:
-            self._elsewhere = entities.other_files(self.settings.vault)
-        return self._elsewhere
+        if self._other_files is None:
+            self._other_files = entities.other_files(self.settings.vault)
+        return self._other_files
 
-    def _look(self) -> None:
-        """A look at the whole folder costs too much for every batch of an import; a
-        second is soon enough.
-        """
-        if time.monotonic() - self._looked > LOOK_SECONDS:
+    def _refresh_if_stale(self) -> None:
+        """Refresh, but not for every batch of an import: the folder may be large."""
+        if time.monotonic() - self._refreshed_at > REFRESH_SECONDS:
             self.refresh()
 
     def _read(self, path: str) -> None:
-        """Take in the note as it is now."""
+        """Read one note; a note that is gone is forgotten."""
         try:
             stat = stat_of((self.settings.vault / path).lstat())
-            raw = self._bytes(path)
+            raw = self._read_twice(path)
         except (FileNotFoundError, NotFoundError):
             self._forget(path)
             return
-        except EngramError as fault:  # one file holds nothing else up, and no second one of its name is made
-            if path not in self._stats:
-                self.names.put(
-                    path,
-                    entities.entity_from(
-                        frontmatter.read(b""), path, "", self.settings.zone
-                    )[0],
-                )
-            self._stats[path] = UNKNOWN
-            self.problems[path] = (Problem("unreadable", fault.what, path),)
+        except EngramError as fault:
+            self._mark_unreadable(path, fault)
             return
-        held = frontmatter.read(raw, self.settings.policy.files)
+
+        note = frontmatter.read(raw, self.settings.policy.files)
         entity, problems = entities.entity_from(
-            held, path, disk.sha256(raw), self.settings.zone
+            note, path, disk.sha256(raw), self.settings.zone
         )
         self._stats[path] = stat
-        if entity.superseded:  # its names are another's
+        if entity.superseded:  # its names belong to another entity
             self.names.drop(path)
         else:
             self.names.put(path, entity)
@@ -216,9 +209,22 @@ class EntityWriter:
         if problems:
             self.problems[path] = problems
 
-    def _bytes(self, path: str) -> bytes:
-        """What stands in a note; whoever is refused once asks again, for what waits
-        does so until the next batch.
+    def _mark_unreadable(self, path: str, fault: EngramError) -> None:
+        """Report a note that cannot be read, and keep its name in use.
+
+        Otherwise a second note with this name would be created.
+        """
+        if path not in self._stats:
+            empty = frontmatter.read(b"")
+            entity, _ = entities.entity_from(empty, path, "", self.settings.zone)
+            self.names.put(path, entity)
+        self._stats[path] = UNKNOWN
+        self.problems[path] = (Problem("unreadable", fault.what, path),)
+
+    def _read_twice(self, path: str) -> bytes:
+        """Return the content of a note; try a second time after a failure.
+
+        Changes of a note that cannot be read would wait for the next batch.
         """
         try:
             return self.vault.read(path)
@@ -232,25 +238,24 @@ class EntityWriter:
         self._stats.pop(path, None)
         self.problems.pop(path, None)
 
-    # -- what a batch says -------------------------------------------------------------
+    # -- writing a batch ---------------------------------------------------------------
 
-    def take(
+    def write(
         self,
         facts: Sequence[Fact],
         extraction: Extraction,
         turns: Sequence[Turn],
         now: datetime,
-        ties: Iterable[Edge] = (),
+        similarities: Iterable[Edge] = (),
     ) -> None:
-        """Enter what the new `facts` are about and how that is related (rows A13, B1,
-        C13, E2).
+        """Write the entities and relations of new `facts` (rows A13, B1, C13, E2).
 
-        Makes a note for every name that has none, so that every link in a fact leads
-        somewhere; relations become edges and lines in notes, `ties` between memories
-        edges that are kept once. A note that a person touched within `quiet_seconds` is
-        left alone and gets its lines with a later batch.
+        Every name without a note gets one, so that the links of the facts resolve.
+        Relations become edges and lines in notes; `similarities` are edges between
+        memories, each stored once. A note that a user edited within `quiet_seconds` is
+        changed with a later batch.
         """
-        self._look()
+        self._refresh_if_stale()
         stated = self._stated(extraction.relations, turns)
         relations = sorted(
             (one for one in stated if not one.is_alias), key=lambda one: one.said_at
@@ -260,19 +265,23 @@ class EntityWriter:
 
         types = _types(extraction, turns)
         self._retype(types, now)
-        created = self._fresh(_names(facts, relations, since), types)
-        changed = self._changes(relations)
-        wishes = self._wishes(changed, aliases)
+        created = self._new_entities(_names(facts, relations, since), types)
+        changed = self._changed_edges(relations)
+        changes = self._note_changes(changed, aliases)
         self._create(
             {
-                path: _granted_new(entity, wishes.pop(path, _EntityChange()))
+                path: _changed(entity, changes.pop(path, _EntityChange()))
                 for path, entity in created.items()
             }
         )
-        waiting = self._update_notes(wishes, now)
+        waiting = self._update_notes(changes, now)
 
-        rows = [self._settled(row, waiting) for row in changed.values()]
-        rows += [EdgeRow(tie) for tie in ties if edge_id(tie) not in self.edges.lines]
+        rows = [self._written_row(row, waiting) for row in changed.values()]
+        rows += [
+            EdgeRow(edge)
+            for edge in similarities
+            if edge_id(edge) not in self.edges.lines
+        ]
         self.edges.append(rows)
 
     def _stated(
@@ -296,101 +305,106 @@ class EntityWriter:
         return [one for one in stated if one.is_usable]
 
     def _update_notes(
-        self, wishes: Mapping[str, _EntityChange], now: datetime
+        self, changes: Mapping[str, _EntityChange], now: datetime
     ) -> set[str]:
         """Change existing notes; return the paths of those that have to wait."""
         with disk.DeferredSyncs() as pending:
             waiting = {
                 path
-                for path, wish in wishes.items()
-                if not self._granted(path, wish, now, pending)
+                for path, change in changes.items()
+                if not self._apply(path, change, now, pending)
             }
-        self._unnamed = {
-            path: wishes[path].aliases for path in waiting if wishes[path].aliases
+        self._waiting_aliases = {
+            path: changes[path].aliases for path in waiting if changes[path].aliases
         }
         return waiting
 
-    def _fresh(
-        self, wanted: Sequence[tuple[str, datetime]], types: Mapping[str, str]
+    def _new_entities(
+        self, names: Sequence[tuple[str, datetime]], types: Mapping[str, str]
     ) -> dict[str, Entity]:
-        """The entities of names that nobody has and whose link leads nowhere, by the
-        path their note will have.
+        """Return entities for the names that have none, by the path of their note.
+
+        `names` come with the time of their first mention. A name whose link resolves to
+        another note needs no entity.
         """
-        fresh: dict[str, Entity] = {}
-        for name, since in wanted:
+        created: dict[str, Entity] = {}
+        for name, since in names:
             link = self._link(name)
-            if self.names.one(name) or is_owner(name) or self._leads(link):
+            if self.names.one(name) or is_owner(name) or self._resolves(link):
                 continue
-            said = name if link == entities.stem(name) else link
-            entity = entities.new_entity(
-                said, entity_type_of(name, types.get(name_key(name), "")), since
-            )
-            if self.vault.exists(entity.path):  # a person made it a moment ago
+
+            title = name if link == entities.stem(name) else link
+            kind = entity_type_of(name, types.get(name_key(name), ""))
+            entity = entities.new_entity(title, kind, since)
+            if self.vault.exists(entity.path):  # created since the last refresh
                 self._read(entity.path)
             else:
-                fresh[entity.path] = entity
+                created[entity.path] = entity
                 self.names.put(entity.path, entity)
-        self._promised.clear()
-        return fresh
+        self._new_links.clear()
+        return created
 
-    def _create(self, fresh: Mapping[str, Entity]) -> None:
-        """Make the notes of these entities; where that is refused, nobody knows them
-        before the next look.
+    def _create(self, created: Mapping[str, Entity]) -> None:
+        """Create the notes of new entities. Raises EngramError.
+
+        After an error the entities are unknown until the next refresh.
         """
         zone = self.settings.zone
-        try:
-            self._wrote(
-                self.vault.apply(
-                    Create(
-                        path,
-                        entities.entity_keys(entity, zone),
-                        entities.entity_body(entity),
-                        "a new name",
-                    )
-                    for path, entity in fresh.items()
-                )
+        notes = (
+            Create(
+                path,
+                entities.entity_keys(entity, zone),
+                entities.entity_body(entity),
+                "a new name",
             )
+            for path, entity in created.items()
+        )
+        try:
+            self._read_all(self.vault.apply(notes))
         except EngramError:
-            for path in fresh:
+            for path in created:
                 self._forget(path)
-            self._looked = float("-inf")
+            self._refreshed_at = float("-inf")
             raise
 
     def _retype(self, types: Mapping[str, str], now: datetime) -> None:
-        """Give notes of ours that were concepts, for want of knowing better, the type
-        that is said now (`B1`).
+        """Change the type of guessed concepts to the type that was stated (`B1`).
 
-        Links go by the name, so each moves to the folder of its type. One that is no
-        concept any more, or stands elsewhere, is as a person wants it.
+        The note moves to the folder of its type; links use its name and stay valid. A
+        note that is no guessed concept has the type that a user wants.
         """
         for name, kind in types.items():
             entity = self.names.one(name)
             if entity is None or kind == "concept" or not _is_guessed(entity):
                 continue
+
             self._read(entity.path)
             entity = self.names.one(name)
-            if (
-                entity is None
-                or not _is_guessed(entity)
-                or self._is_busy(entity.path, now)
-            ):
+            if entity is None or not _is_guessed(entity):
                 continue
-            to, why = entities.path_of(entity.name, kind), "somebody said what it is"
-            with suppress(ConflictError):
-                held = self.vault.apply(
-                    [Edit(entity.path, entity.sha, {"type": kind}, why)]
-                )
-                self._wrote(held)
-                if not self.vault.exists(to):
-                    sha = disk.sha256(held[entity.path])
-                    self._wrote(self.vault.apply([Move(entity.path, sha, to, {}, why)]))
+            if not self._is_busy(entity.path, now):
+                self._set_type(entity, kind)
 
-    def _changes(self, relations: Sequence[_StatedRelation]) -> dict[str, EdgeRow]:
+    def _set_type(self, entity: Entity, kind: str) -> None:
+        """Set the type in a note, and move the note to the folder of that type."""
+        target, why = entities.path_of(entity.name, kind), "its type was stated"
+        with suppress(ConflictError):
+            edit = Edit(entity.path, entity.sha, {"type": kind}, why)
+            written = self.vault.apply([edit])
+            self._read_all(written)
+            if not self.vault.exists(target):
+                sha = disk.sha256(written[entity.path])
+                move = Move(entity.path, sha, target, {}, why)
+                self._read_all(self.vault.apply([move]))
+
+    def _changed_edges(
+        self, relations: Sequence[_StatedRelation]
+    ) -> dict[str, EdgeRow]:
         """Return the edges that relations open, end or reinforce, by edge id.
 
-        Edges whose note still waits for its line are among them. A statement counts at
-        most as far as its source is believed, and ends no edge of a source that is
-        believed more (rows D6, X27).
+        They include edges whose line is not yet in a note. The trust in the source
+        limits the confidence of an edge, and no statement ends an edge whose source is
+        trusted more (rows D6, X27).
         """
         changed = self.edges.unlisted()
         for stated in relations:
@@ -401,7 +415,7 @@ class EntityWriter:
             if same_entity or seen.source == seen.target:
                 continue
             if relation.ended:
-                changed |= self._over(seen, stated.said_at, changed, trusted)
+                changed |= self._ended(seen, stated.said_at, changed, trusted)
             else:
                 changed |= self._reinforced(seen, stated, changed)
         return changed
@@ -409,8 +423,8 @@ class EntityWriter:
     def _reinforced(
         self, seen: Edge, stated: _StatedRelation, changed: Mapping[str, EdgeRow]
     ) -> dict[str, EdgeRow]:
-        """Return the edges that a relation which holds opens, reinforces or replaces."""
-        known = self._like(seen, changed)
+        """Return the edges that a current relation opens, reinforces or replaces."""
+        known = self._rows_like(seen, changed)
         edges = graph.update_relations(
             [row.edge for row in known.values()],
             seen,
@@ -425,163 +439,158 @@ class EntityWriter:
             for edge in edges
         }
 
-    def _over(
-        self, seen: Edge, said: datetime, changed: Mapping[str, EdgeRow], most: float
+    def _ended(
+        self, seen: Edge, said_at: datetime, changed: Mapping[str, EdgeRow], most: float
     ) -> dict[str, EdgeRow]:
-        """The edges that end with a relation; between two who were a couple each that
-        says so, either way.
+        """Return the edges that end with a relation, by edge id.
+
+        The end of a couple ends every relation of a couple, in both directions. An edge
+        with more than `most` trust does not end.
         """
-        ways = [seen]
+        ending = [seen]
         if seen.label in COUPLE_RELATIONS:
-            turned = replace(seen, source=seen.target, target=seen.source)
-            ways = [
-                replace(way, label=one)
-                for way in (seen, turned)
-                for one in sorted(COUPLE_RELATIONS)
+            reverse = replace(seen, source=seen.target, target=seen.source)
+            ending = [
+                replace(edge, label=label)
+                for edge in (seen, reverse)
+                for label in sorted(COUPLE_RELATIONS)
             ]
         ended: dict[str, EdgeRow] = {}
-        for way in ways:
-            lines = {
-                name: line
-                for name, line in self._like(way, changed).items()
-                if line.trust <= most
+        for edge in ending:
+            rows = {
+                row_id: row
+                for row_id, row in self._rows_like(edge, changed).items()
+                if row.trust <= most
             }
-            for edge in graph.ended_relations(
-                [line.edge for line in lines.values()], way, said
-            ):
-                ended[edge_id(edge)] = replace(
-                    lines[edge_id(edge)], edge=edge, unlisted=True
-                )
+            known = [row.edge for row in rows.values()]
+            for over in graph.ended_relations(known, edge, said_at):
+                row = rows[edge_id(over)]
+                ended[edge_id(over)] = replace(row, edge=over, unlisted=True)
         return ended
 
-    def _like(self, edge: Edge, changed: Mapping[str, EdgeRow]) -> dict[str, EdgeRow]:
-        """The lines of the same type and label from the same source, as this batch has
-        left them.
+    def _rows_like(
+        self, edge: Edge, changed: Mapping[str, EdgeRow]
+    ) -> dict[str, EdgeRow]:
+        """Return the rows with source, type and label of `edge`, by edge id.
+
+        `changed` are the rows that this batch changed; they replace those of the store.
         """
         return self.edges.same_relation(edge) | {
-            name: line
-            for name, line in changed.items()
-            if relation_key(line.edge) == relation_key(edge)
+            row_id: row
+            for row_id, row in changed.items()
+            if relation_key(row.edge) == relation_key(edge)
         }
 
-    def _edge(self, one: Relation) -> Edge:
-        source, target = (self._ref(name) for name in (one.subject, one.object))
+    def _edge(self, relation: Relation) -> Edge:
         return Edge(
-            source,
-            target,
+            self._ref(relation.subject),
+            self._ref(relation.object),
             "relation",
-            relation_label(one.type),
-            one.confidence,
-            attitude=one.attitude,
-            proximity=one.proximity,
+            relation_label(relation.type),
+            relation.confidence,
+            attitude=relation.attitude,
+            proximity=relation.proximity,
         )
 
     def _ref(self, name: str) -> str:
-        entity = self.names.one(name)
         if is_owner(name):
             return entity_ref("person", OWNER)
-        return (
-            entity_ref(entity.type, entity.name)
-            if entity
-            else entity_ref(entity_type_of(name), name)
-        )
+        _, ref = self.ref_of(name)
+        return ref
 
-    def _wishes(
-        self, lines: Mapping[str, EdgeRow], named: Sequence[Relation]
+    def _note_changes(
+        self, rows: Mapping[str, EdgeRow], aliases: Sequence[Relation]
     ) -> dict[str, _EntityChange]:
-        """What is asked of the notes, by path. The owner has no note."""
-        wishes: defaultdict[str, _EntityChange] = defaultdict(_EntityChange)
-        for path, aliases in self._unnamed.items():
-            wishes[path].aliases += aliases
-        for one in named:
-            if (entity := self.names.one(one.subject)) is not None:
-                wishes[entity.path].aliases.append(one.object)
-        for line in lines.values():
-            source, target = self._end(line.edge.source), self._end(line.edge.target)
-            if line.unlisted and source and target:
-                wish = wishes[source.path]
-                (wish.drop if line.edge.valid_until else wish.add).append(
-                    (line.edge.label, target.name)
-                )
-        return dict(wishes)
+        """Return the changes of entity notes, by path. The owner has no note."""
+        changes: defaultdict[str, _EntityChange] = defaultdict(_EntityChange)
+        for path, waiting in self._waiting_aliases.items():
+            changes[path].aliases += waiting
+        for relation in aliases:
+            entity = self.names.one(relation.subject)
+            if entity is not None:
+                changes[entity.path].aliases.append(relation.object)
 
-    def _end(self, end: str) -> Entity | None:
-        """The entity at the end of an edge."""
-        return self.names.one(end.partition(":")[2])
+        for row in rows.values():
+            source = self._entity_at(row.edge.source)
+            target = self._entity_at(row.edge.target)
+            if row.unlisted and source and target:
+                change = changes[source.path]
+                lines = change.drop if row.edge.valid_until else change.add
+                lines.append((row.edge.label, target.name))
+        return dict(changes)
 
-    # -- the files ---------------------------------------------------------------------
+    def _entity_at(self, ref: str) -> Entity | None:
+        """Return the entity with the ref of an edge, if it has a note."""
+        return self.names.one(ref.partition(":")[2])
 
-    def _granted(
-        self, path: str, wish: _EntityChange, now: datetime, pending: set[Path]
+    # -- files -------------------------------------------------------------------------
+
+    def _apply(
+        self, path: str, change: _EntityChange, now: datetime, pending: set[Path]
     ) -> bool:
-        """Whether the note says what is wished; False where a person is at it, or it
-        has a fault.
+        """Change a note; return False if the change has to wait.
+
+        It waits while a user edits the note or the note cannot be read.
         """
         self._read(path)
         if path not in self._stats:
-            return True  # gone, and nothing is owed to it any more
+            return True  # The note was deleted, so nothing has to be changed.
         if self._stats[path] == UNKNOWN:
             return False
+
         raw = self.vault.read(path)
-        held = frontmatter.read(raw, self.settings.policy.files)
-        entity, _ = entities.entity_from(held, path, "", self.settings.zone)
-        body = entities.with_relations(held.body, wish.add, wish.drop)
-        fresh = _new_names(entity, wish)
-        keys = {"aliases": [*entity.aliases, *fresh]} if fresh else {}
-        if not keys and body == held.body:
+        note = frontmatter.read(raw, self.settings.policy.files)
+        entity, _ = entities.entity_from(note, path, "", self.settings.zone)
+        body = entities.with_relations(note.body, change.add, change.drop)
+        names = _new_names(entity, change)
+        keys = {"aliases": [*entity.aliases, *names]} if names else {}
+        if not keys and body == note.body:
             return True
         if self._is_busy(path, now):
             return False
+
+        edit = Edit(path, disk.sha256(raw), keys, "a relation", body)
         try:
-            self._wrote(
-                self.vault.apply(
-                    [Edit(path, disk.sha256(raw), keys, "a relation", body)],
-                    pending=pending,
-                )
-            )
+            self._read_all(self.vault.apply([edit], pending=pending))
         except ConflictError:
             return False
         return True
 
     def _is_busy(self, path: str, now: datetime) -> bool:
-        """Whether somebody else wrote the note within `quiet_seconds`, or it cannot be
-        read.
-        """
-        rests = self.vault.is_at_rest(
-            path, now, self.settings.policy.files.quiet_seconds
-        )
-        return self._stats[path] == UNKNOWN or not rests
+        """Whether a note was edited within `quiet_seconds`, or cannot be read."""
+        quiet = self.settings.policy.files.quiet_seconds
+        at_rest = self.vault.is_at_rest(path, now, quiet)
+        return self._stats[path] == UNKNOWN or not at_rest
 
-    def _wrote(self, paths: Iterable[str]) -> None:
+    def _read_all(self, paths: Iterable[str]) -> None:
         for path in paths:
             self._read(path)
 
-    def _settled(self, line: EdgeRow, waiting: set[str]) -> EdgeRow:
-        """The line, owed as long as its note waits."""
-        source = self._end(line.edge.source)
-        return replace(
-            line,
-            unlisted=line.unlisted and source is not None and source.path in waiting,
-        )
+    def _written_row(self, row: EdgeRow, waiting: set[str]) -> EdgeRow:
+        """Return the row; it stays unlisted if its note is among `waiting`."""
+        source = self._entity_at(row.edge.source)
+        is_waiting = source is not None and source.path in waiting
+        return replace(row, unlisted=row.unlisted and is_waiting)
 
 
-def _granted_new(entity: Entity, wish: _EntityChange) -> Entity:
-    """The entity as its first note says it."""
-    aliases = (*entity.aliases, *_new_names(entity, wish))
-    return replace(entity, aliases=aliases, relations=tuple(dict.fromkeys(wish.add)))
+def _changed(entity: Entity, change: _EntityChange) -> Entity:
+    """Return a new entity with the names and relations of a change."""
+    aliases = (*entity.aliases, *_new_names(entity, change))
+    return replace(entity, aliases=aliases, relations=tuple(dict.fromkeys(change.add)))
 
 
-def _new_names(entity: Entity, wish: _EntityChange) -> list[str]:
-    called = {name_key(name) for name in (entity.name, *entity.aliases)}
+def _new_names(entity: Entity, change: _EntityChange) -> list[str]:
+    """Return the aliases of a change that the entity does not have."""
+    known = {name_key(name) for name in (entity.name, *entity.aliases)}
     return [
-        alias for alias in dict.fromkeys(wish.aliases) if name_key(alias) not in called
+        alias for alias in dict.fromkeys(change.aliases) if name_key(alias) not in known
     ]
 
 
 def _row(edge: Edge, before: EdgeRow | None, seen: Edge, trusted: float) -> EdgeRow:
-    """Return the row of an edge after a statement `seen`, with `before` its last row.
+    """Return the row of an edge after a statement `seen`; `before` is its last row.
 
-    The note is owed a line where the edge is new, still waits, or begins or ends.
+    The note needs a line if the edge is new, begins or ends, or its line still waits.
     """
     if before is None:
         level = trusted if edge.target == seen.target else 0.0
@@ -607,7 +616,7 @@ def _names(
 
 
 def _ends(before: EdgeRow | None, edge: Edge, most: float) -> bool:
-    """Whether an edge ends that was said by somebody believed more."""
+    """Whether `edge` would end a row whose source has more than `most` trust."""
     return (
         before is not None
         and before.trust > most
@@ -616,22 +625,20 @@ def _ends(before: EdgeRow | None, edge: Edge, most: float) -> bool:
 
 
 def _is_guessed(entity: Entity) -> bool:
-    """Whether a note is a concept as we made it: with an id, and where concepts are
-    put.
-    """
-    return bool(entity.id) and (entity.type, entity.path) == (
-        "concept",
-        entities.path_of(entity.name, "concept"),
-    )
+    """Whether a note is a concept that this program created and no user moved."""
+    path = entities.path_of(entity.name, "concept")
+    return bool(entity.id) and entity.type == "concept" and entity.path == path
 
 
 def _types(extraction: Extraction, turns: Sequence[Turn]) -> dict[str, str]:
-    """The type of each name, by its key: who speaks is a person, the rest as the
-    extractor says.
+    """Return the stated types, by the keys of names.
+
+    A speaker is a person unless the extractor states another type.
     """
-    said = {name_key(name): kind for name, kind in extraction.types.items()}
-    return {
+    stated = {name_key(name): kind for name, kind in extraction.types.items()}
+    speakers = {
         name_key(turn.speaker): "person"
         for turn in turns
         if turn.speaker and turn.role == "user"
-    } | said
+    }
+    return speakers | stated

@@ -282,7 +282,7 @@ class TurnPipeline:
         self._filed_again |= bool(batch.attempts)
         self.filed_memories.filed(len(result.created))
         for fact_id in result.confirmed:
-            self.reconciler.usage_tracker.confirmed(fact_id, now)
+            self.reconciler.usage_tracker.record_confirmation(fact_id, now)
         return result
 
     def take_filed_again(self) -> bool:

@@ -148,7 +148,7 @@ class Reconciler:
             source,
             ulid(attributed.occurred_at, seed),
             extraction.extractor,
-            self.entity_writer.linked(candidate.about),
+            self.entity_writer.link_names(candidate.about),
             self.settings.policy,
         )
         opinion = extraction.opinions.get(fact.text)
@@ -210,9 +210,9 @@ class Reconciler:
         facts = self._facts(created)
         for fact in facts:
             if fact.created and now - fact.created > late:
-                self.usage_tracker.attested(fact.id, now)
+                self.usage_tracker.record_evidence(fact.id, now)
         created_at, zone = self.note_writer.creation_times(), self.settings.zone
-        self.usage_tracker.meet(facts, created_at, now, zone, filed=True)
+        self.usage_tracker.record_first_met(facts, created_at, now, zone, filed=True)
 
     # -- single statements -------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class Reconciler:
         facts = self._facts([fact.id])
         extraction = Extraction((), "user")
         edges = self._edges(facts, plan)
-        self.entity_writer.take(facts, extraction, [turn], plan.now, edges)
+        self.entity_writer.write(facts, extraction, [turn], plan.now, edges)
         return verdict, plan.cases
 
     # -- entering decisions into the plan ----------------------------------------------
@@ -342,7 +342,7 @@ class Reconciler:
         self.note_writer.write(first, [])
         self.note_writer.write(second, plan.rows)
         for fact in before:
-            self.usage_tracker.anchored(fact, plan.now)
+            self.usage_tracker.anchor_salience(fact, plan.now)
 
     # -- entities, edges and boxes -----------------------------------------------------
 
@@ -363,7 +363,7 @@ class Reconciler:
         turns, keys = batch.turns, {item.filed.key for item in batch.waiting}
         from_batch = [fact for fact in memories.values() if fact.source in keys]
         edges = self._edges(from_batch, plan)
-        self.entity_writer.take(facts, extraction, turns, plan.now, edges)
+        self.entity_writer.write(facts, extraction, turns, plan.now, edges)
         self.box_writer.add(
             turns[0].session,
             turns[0].persona,

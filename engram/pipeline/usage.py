@@ -1,9 +1,8 @@
-"""What is seen of memories in use: recalled, confirmed, given new evidence (rows A19,
-B2, B4, B7, C17, D5, D7).
+"""Counts how memories are used (rows A19, B2, B4, B7, C17, D5, D7).
 
-Recall only leaves word, which costs its thread next to nothing; it is counted when
-somebody needs it, and written by the one writer. What was not written yet is lost in a
-crash: some minutes of use, never a word of anybody's.
+A use is a recall, a confirmation or new evidence. Recall only appends to a queue, so
+that the answer does not wait; the queue is counted before the next read of a usage, and
+the writer thread writes the counts. A crash loses some minutes of counts and no text.
 """
 
 from __future__ import annotations
@@ -29,12 +28,11 @@ if TYPE_CHECKING:
     from engram.vault.usage import UsageLog
 
 
-def uncounted(as_of: datetime | None, *, explain: bool) -> str | None:
-    """Why an answer is no use of the memories in it, or None if it is (`A19`).
+def not_counted_reason(as_of: datetime | None, *, explain: bool) -> str | None:
+    """Return why the memories in an answer do not count as used, None if they do (`A19`).
 
-    A question about the past tells nothing about what matters now, and who has recall
-    explained looks at the machine. To `show` a memory, or to ask `why`, is no recall at
-    all.
+    A question about the past does not show what matters now, and an explained recall
+    is a test of the search. The operations `show` and `why` are no recall.
     """
     if as_of:
         return "a question about the past"
@@ -42,8 +40,9 @@ def uncounted(as_of: datetime | None, *, explain: bool) -> str | None:
 
 
 class UsageTracker:
-    """Takes note of use, in any thread; `flush`, `refresh` and `compact` belong to the
-    one writer.
+    """Records the use of memories, from any thread.
+
+    `flush`, `refresh` and `compact` are for the writer thread.
     """
 
     def __init__(self, usage_log: UsageLog, index: Index, policy: Policy) -> None:
@@ -56,164 +55,161 @@ class UsageTracker:
         self._lock = threading.Lock()
 
     def usage_of(self, memory: str) -> Usage:
-        """How the memory was used, with all that was recalled until now; `usage_log.usage_of`
-        is without what waits.
+        """Return the usage of a memory, with every recall until now.
+
+        `usage_log.usage_of` does not include the recalls that wait to be counted.
         """
-        self.settle()
+        self.count_waiting()
         return self.usage_log.usage_of(memory)
 
-    def recalled(self, hits: Sequence[Hit], now: datetime) -> None:
-        """These were handed out: each fact among them counts, those that stand behind a
-        hit do not (`A19`, `B2`).
+    def record_recall(self, hits: Sequence[Hit], now: datetime) -> None:
+        """Record that the facts among `hits` were returned (`A19`, `B2`).
 
-        The relevance of a hit is its score over the best one's, 0–1.
+        The facts that a hit replaces do not count. The relevance of a hit is its score
+        divided by the best score, 0–1.
         """
         best = max((hit.score for hit in hits), default=0.0)
-        if used := [
+        used = [
             (hit.key, _share(hit.score, best)) for hit in hits if hit.kind == "fact"
-        ]:
+        ]
+        if used:
             self._waiting.append((now, used))
         if len(self._waiting) == self._waiting.maxlen:
-            self.settle()
+            self.count_waiting()
 
-    def confirmed(self, memory: str, now: datetime) -> None:
-        """The same statement was heard again (`C17`)."""
+    def record_confirmation(self, memory: str, now: datetime) -> None:
+        """Record that the statement of a memory was made again (`C17`)."""
         with self._lock:
-            self.usage_log.record(
-                {memory: decay.after_confirmation(self.usage_log.usage_of(memory), now)}
-            )
+            usage = decay.after_confirmation(self.usage_log.usage_of(memory), now)
+            self.usage_log.record({memory: usage})
 
-    def attested(self, memory: str, now: datetime, at: datetime | None = None) -> None:
-        """There is new evidence for it, reinforced now or edited by a person at `at`
-        (`A8`, `X3`).
+    def record_evidence(
+        self, memory: str, now: datetime, at: datetime | None = None
+    ) -> None:
+        """Record new evidence for a memory (`A8`, `X3`).
+
+        `at` is the time of a user's edit; without it the evidence is from `now`.
         """
-        when = min(at or now, now)  # a file may come with a date from the future
+        when = min(at or now, now)  # a file may have a date in the future
         with self._lock:
-            self.usage_log.record(
-                {memory: decay.after_evidence(self.usage_log.usage_of(memory), when)}
-            )
+            usage = decay.after_evidence(self.usage_log.usage_of(memory), when)
+            self.usage_log.record({memory: usage})
 
-    def anchored(self, fact: Fact, now: datetime) -> None:
-        """What it is worth is kept before its law changes, as by a pin that comes or
-        goes (`D8`).
-        """
+    def anchor_salience(self, fact: Fact, now: datetime) -> None:
+        """Store the salience of a fact before its half-life changes, as by a pin (`D8`)."""
         with self._lock:
-            self.usage_log.record(
-                {
-                    fact.id: decay.anchor_salience(
-                        fact, self.usage_log.usage_of(fact.id), now, self.policy
-                    )
-                }
-            )
+            before = self.usage_log.usage_of(fact.id)
+            usage = decay.anchor_salience(fact, before, now, self.policy)
+            self.usage_log.record({fact.id: usage})
 
     def feedback(self, log: bytes, now: datetime) -> dict[str, float]:
-        """What became lately of the memories of each category, as the action log tells,
-        −1…1 (`C30`).
+        """Return how recent actions judge the memories of each category (`C30`).
+
+        `log` is the content of the action log; the values are −1…1, by category.
         """
         rows = actions.parse_log(log, self.policy.actions.prior_events)
-        known = self.index.units(list({str(row.get("memory")) for row in rows}))
+        units = self.index.units(list({str(row.get("memory")) for row in rows}))
 
-        def like(memory: str) -> str | None:
-            fact = known.get(memory)
+        def category(memory: str) -> str | None:
+            fact = units.get(memory)
             return fact.category if isinstance(fact, Fact) else None
 
-        return actions.feedback(rows, like, now, self.policy.actions)
+        return actions.feedback(rows, category, now, self.policy.actions)
 
-    def settle(self) -> None:
-        """Count what was recalled so far, in the order in which it was; nothing before
-        the log was read.
-        """
+    def count_waiting(self) -> None:
+        """Count the waiting recalls in their order, once the usage log was read."""
         if not self._waiting or not self.usage_log.loaded:
             return
         with self._lock:
             answers = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            known = self.index.units(
-                list({memory for _, hits in answers for memory, _ in hits})
-            )
-            after: dict[str, Usage] = {}
+            recalled = {memory for _, hits in answers for memory, _ in hits}
+            units = self.index.units(list(recalled))
+            counted: dict[str, Usage] = {}
             for now, hits in answers:
                 for memory, relevance in hits:
-                    fact = known.get(memory)
+                    fact = units.get(memory)
                     if isinstance(fact, Fact):
-                        usage = after.get(memory) or self.usage_log.usage_of(memory)
-                        after[memory] = decay.after_recall(
-                            fact, usage, now, relevance, self.policy
+                        before = counted.get(memory) or self.usage_log.usage_of(memory)
+                        counted[memory] = self._after_recall(
+                            fact, before, now, relevance
                         )
-                        # it begins anew, and comes back with the next night (`B3`)
-                        if fact.status == "archived":
-                            after[memory] = decay.after_evidence(after[memory], now)
-            self.usage_log.record(after)
+            self.usage_log.record(counted)
+
+    def _after_recall(
+        self, fact: Fact, usage: Usage, now: datetime, relevance: float
+    ) -> Usage:
+        usage = decay.after_recall(fact, usage, now, relevance, self.policy)
+        if fact.status == "archived":
+            # Its decay starts again; the next nightly run makes it active (`B3`).
+            return decay.after_evidence(usage, now)
+        return usage
 
     def flush(self) -> int:
-        """Write down what was seen, durably; how many lines. Raises EngramError, after
-        which nothing is lost.
+        """Write the counts durably; return the number of lines.
+
+        Raises EngramError; the counts are then written by the next call.
         """
-        self.settle()
+        self.count_waiting()
         return self.usage_log.flush()
 
     def refresh(self, now: datetime, *, restore: bool = True) -> None:
-        """Take in what other devices wrote; where no device says when the log began, it
-        begins now.
+        """Read what other devices wrote. Raises EngramError.
 
-        Raises EngramError.
+        If no device recorded the start of the usage log, it is now.
         """
         self.usage_log.refresh(now, restore=restore)
         if self.usage_log.first_met(ALL) is None:
             self.usage_log.record_met({ALL: now})
 
-    def meet(
+    def record_first_met(
         self,
         facts: Iterable[Fact],
-        births: Mapping[str, str],
+        creation_times: Mapping[str, str],
         now: datetime,
         zone: tzinfo,
         *,
         filed: bool = False,
     ) -> None:
-        """Write down when engram first met the notes of these memories, where nothing
-        says so yet (law 5 of the model).
+        """Record when the notes of facts were first read or created (model, law 5).
 
-        `births` are the times of their rows in the action log, by id. A memory that
-        engram heard and wrote within `decay.late_days` keeps its own date; one that it
-        wrote later, as in an import, was met when it was written; any other is met now.
-        A note without an id is known again by its words. What the log tells is not
-        written down twice, unless the memories are `filed` just now.
+        `creation_times` are the times in the action log, by id. A fact that was created
+        within `decay.late_days` of its own date keeps that date. One that was created
+        later, as in an import, was met at its creation; a note that is not in the log is
+        met now. A note without an id is identified by its text. A time that the log
+        contains is not written to the usage log, unless the facts were `filed` just now.
         """
-        late, found, told = (
-            timedelta(days=self.policy.decay.late_days),
-            dict[str, datetime](),
-            dict[str, datetime](),
-        )
+        late = timedelta(days=self.policy.decay.late_days)
+        met_now: dict[str, datetime] = {}
+        met_at_creation: dict[str, datetime] = {}
         for fact in facts:
             if fact.status == "review" or self.usage_log.first_met(fact.id) is not None:
                 continue
-            if born := births.get(fact.id):
-                when = _time(born)
+
+            if logged := creation_times.get(fact.id):
+                when = _time(logged)
                 if when and not (fact.created and when - fact.created <= late):
-                    # the clock may have been set back since
-                    told[fact.id] = min(when, now)
-                continue
-            words = (
-                f"text {content_hash(fact.text)[:16]}"
-                if is_derived_id(fact, zone)
-                else ""
-            )
-            found[fact.id] = (words and self.usage_log.first_met(words)) or now
-            if words:
-                found[words] = found[fact.id]
-        self.usage_log.record_met(found)
-        self.usage_log.record_met(told, written=not filed)
+                    # The clock may have been set back since.
+                    met_at_creation[fact.id] = min(when, now)
+            elif is_derived_id(fact, zone):
+                text_key = f"text {content_hash(fact.text)[:16]}"
+                met_now[fact.id] = self.usage_log.first_met(text_key) or now
+                met_now[text_key] = met_now[fact.id]
+            else:
+                met_now[fact.id] = now
+        self.usage_log.record_met(met_now)
+        self.usage_log.record_met(met_at_creation, written=not filed)
 
     def compact(self, now: datetime) -> int:
-        """Write our own file anew if it holds mostly superseded lines; the bytes that
-        saves. Raises EngramError.
+        """Rewrite the file of this device if most of its lines are superseded.
+
+        Returns the bytes that this saves. Raises EngramError.
         """
         self.flush()
         return self.usage_log.compact(now)
 
 
 def _time(text: str) -> datetime | None:
-    """The time of a row of the log, None where it is none."""
+    """Return the time in a row of the log, None if it is not a time."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:

@@ -46,15 +46,15 @@ def question_first(self, case, decision, now, honest=ReviewQueue._decide_conflic
 
 def settled_first(self, now):
     """The state forgets that a box wants its note, then the note is written."""
-    owed = self._owed()
-    if owed:
-        self._settle(owed)
+    unwritten = self._unwritten()
+    if unwritten:
+        self._mark_written(unwritten)
         self.save()
-    for held in owed:
-        self._write(held, now)
+    for row in unwritten:
+        self._write(row, now)
 
 
-def edges_first(self, lines, named, honest=EntityWriter._wishes):
+def edges_first(self, lines, named, honest=EntityWriter._note_changes):
     """A relation counts as shown before its note shows it."""
     wishes = honest(self, lines, named)
     self.edges.append([replace(line, owed=False) for line in lines.values()])
@@ -72,7 +72,7 @@ DEFECTS = [
     (LadderWork, Reconciler, "_write_unrepeatable", asked_as_heard),
     (LadderWork, ReviewQueue, "_decide_conflict", question_first),
     (LadderWork, BoxWriter, "_file", settled_first),
-    (LadderWork, EntityWriter, "_wishes", edges_first),
+    (LadderWork, EntityWriter, "_note_changes", edges_first),
     (JudgeWork, edges, "_raw", run_together),
 ]
 """The life, and what is replaced by what."""

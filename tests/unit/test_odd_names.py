@@ -88,7 +88,9 @@ def test_the_name_of_an_entity_note_that_is_no_utf8_is_a_problem(memory, setting
         (folder / os.fsdecode(name)).write_text("---\ntype: person\n---\n")
     (found,) = memory.call("doctor", {})["findings"]
     assert (found["code"], found["where"]) == ("name", "entities/people/Ren\\xe9.md")
-    assert set(memory.reconciler.entity_writer.known()) == {"entities/people/Anna.md"}
+    assert set(memory.reconciler.entity_writer.entities_by_path()) == {
+        "entities/people/Anna.md"
+    }
     memory.call("remember", {"text": "Anna lives in Porto."})
     memory.call("consolidate", {"cadence": "nightly"})
 

@@ -156,7 +156,7 @@ def test_notes_of_one_name_become_one_and_every_link_still_leads_somewhere(keepi
     assert "- brother: [[Ben]]" in held
     assert keeping.seen(name).about == ("Anna Müller", "Ben")
     assert "- sister: [[Anna Müller]]" in text(keeping, "entities/people/Ben.md")
-    assert keeping.memory.reconciler.entity_writer.linked(
+    assert keeping.memory.reconciler.entity_writer.link_names(
         ["ANNA müller", "Annchen"]
     ) == ("Anna Müller",)
     whole(keeping)
@@ -181,7 +181,9 @@ def test_an_alias_unites_a_near_name_does_not(keeping):
     consolidate(keeping)
     assert not (keeping.root / "entities/people/Anni.md").exists()
     assert all((keeping.root / path).exists() for path in alone)
-    assert keeping.memory.reconciler.entity_writer.linked(["Anni"]) == ("Anna Müller",)
+    assert keeping.memory.reconciler.entity_writer.link_names(["Anni"]) == (
+        "Anna Müller",
+    )
     whole(keeping)
 
 
@@ -199,7 +201,7 @@ def test_many_notes_of_one_name_become_one_in_one_run(keeping):
     consolidate(keeping)
     (left,) = (keeping.root / "entities").rglob("*.md")
     assert left.stem.casefold() in {"anna müller", "anna-müller", "anna müller!"}
-    assert keeping.memory.reconciler.entity_writer.linked(["Annchen of Porto"]) == (
+    assert keeping.memory.reconciler.entity_writer.link_names(["Annchen of Porto"]) == (
         left.stem,
     )
     assert all(
@@ -260,7 +262,9 @@ def test_a_note_that_a_person_links_to_stays_and_says_where_it_went(keeping):
     plant(keeping, "Anni sails.", about=("Anni",))
     consolidate(keeping)
     assert 'superseded_by: "[[Anna Müller]]"' in text(keeping, old)
-    assert keeping.memory.reconciler.entity_writer.linked(["Anni"]) == ("Anna Müller",)
+    assert keeping.memory.reconciler.entity_writer.link_names(["Anni"]) == (
+        "Anna Müller",
+    )
     whole(keeping)
 
 

@@ -42,12 +42,19 @@ def bond(subject, kind, other, name="t1", **more):
 def take(entity_writer, *relations, about=(), types=None, days=0, speaker="", now=None):
     said = turn(days=days, speaker=speaker)
     facts = (
-        [Fact("01A", "x", about=entity_writer.linked(about), created=said.occurred_at)]
+        [
+            Fact(
+                "01A",
+                "x",
+                about=entity_writer.link_names(about),
+                created=said.occurred_at,
+            )
+        ]
         if about
         else []
     )
     found = Extraction((), "test/1", relations=relations, types=types or {})
-    entity_writer.take(facts, found, [said], now or said.occurred_at)
+    entity_writer.write(facts, found, [said], now or said.occurred_at)
 
 
 def notes(entity_writer):
@@ -130,7 +137,7 @@ def test_what_somebody_is_may_be_said_later(entity_writer, kind):
     assert text.endswith("My words.\n")
     take(entity_writer, bond("Tomás", "likes", "Porto"), about=["Tomás"], days=2)
     assert entity_writer.ref_of("Tomás")[0] == kind
-    assert entity_writer.linked(["Tomás"]) == ("Tomás",)
+    assert entity_writer.link_names(["Tomás"]) == ("Tomás",)
     assert lines(entity_writer, f"{folder}/Tomás.md") == ["- likes: [[Porto]]"]
     assert len({edge.target for edge in entity_writer.edges.all()}) == 1
     before = tree(entity_writer)
@@ -196,7 +203,7 @@ def test_an_alias_leads_to_its_entity_and_a_shared_first_name_does_not(entity_wr
     folder = entity_writer.settings.vault / "entities/people"
     folder.mkdir(parents=True)
     (folder / "Anna Müller.md").write_text("---\naliases: [Änni]\n---\n")
-    assert entity_writer.linked(["änni", "Anna", "ANNA MÜLLER", "The user"]) == (
+    assert entity_writer.link_names(["änni", "Anna", "ANNA MÜLLER", "The user"]) == (
         "Anna Müller",
         "Anna",
     )
@@ -206,13 +213,13 @@ def test_an_alias_leads_to_its_entity_and_a_shared_first_name_does_not(entity_wr
 
 def test_a_name_that_no_file_can_have_is_linked_by_one_that_a_file_can(entity_writer):
     """Also in two writings within one batch."""
-    assert entity_writer.linked(["AC/DC", "ac dc", "O'Brien", "O Brien"]) == (
+    assert entity_writer.link_names(["AC/DC", "ac dc", "O'Brien", "O Brien"]) == (
         "AC DC",
         "O'Brien",
     )
     take(entity_writer, about=["AC/DC", "O'Brien", "O Brien"])
     assert list(notes(entity_writer)) == ["concepts/AC DC.md", "concepts/O'Brien.md"]
-    assert entity_writer.linked(["ac/dc"]) == ("AC DC",)
+    assert entity_writer.link_names(["ac/dc"]) == ("AC DC",)
 
 
 # row: B1
@@ -236,7 +243,7 @@ def test_a_name_that_stands_in_every_vault_is_told_apart(entity_writer, name):
     for path in ("Home.md", "templates/Memory.md", "views/about.base"):
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_text("")
-    assert entity_writer.linked([name]) == (f"{name} (name)",)
+    assert entity_writer.link_names([name]) == (f"{name} (name)",)
     take(entity_writer, about=[name])
     other = again(entity_writer)
     take(other, bond("Anna", "likes", name), about=[name.upper()], days=1)
@@ -245,7 +252,7 @@ def test_a_name_that_stands_in_every_vault_is_told_apart(entity_writer, name):
         f"concepts/{name} (name).md",
     ]
     assert lines(entity_writer, "concepts/Anna.md") == [f"- likes: [[{name} (name)]]"]
-    assert other.linked([name.upper()]) == (f"{name} (name)",)
+    assert other.link_names([name.upper()]) == (f"{name} (name)",)
 
 
 # row: C13
@@ -371,7 +378,7 @@ def test_two_who_break_up_are_no_couple_whatever_they_were_called(entity_writer,
 
 def tell(entity_writer, *relations, days=0, text="hm", **who):
     said = replace(turn(text, days), **who)
-    entity_writer.take(
+    entity_writer.write(
         [], Extraction((), "test/1", relations=relations), [said], said.occurred_at
     )
 
@@ -451,7 +458,7 @@ def test_a_tool_gives_nobody_another_name(entity_writer):
     """By an alias two notes become one."""
     take(entity_writer, about=["Robert"])
     tell(entity_writer, bond("Robert", "alias", "Eve"), **TOOL)
-    assert entity_writer.linked(["Eve"]) == ("Eve",)
+    assert entity_writer.link_names(["Eve"]) == ("Eve",)
 
 
 # row: C34
@@ -510,7 +517,7 @@ def test_an_alias_is_taken_only_where_it_is_stated(entity_writer):
         ["concepts/Robert.md"],
         (),
     )
-    assert entity_writer.linked(["bob"]) == ("Robert",)
+    assert entity_writer.link_names(["bob"]) == ("Robert",)
 
 
 def test_a_note_that_a_person_is_at_gets_its_lines_later(entity_writer):
@@ -606,12 +613,12 @@ def test_a_note_that_cannot_be_read_holds_nothing_else_up(entity_writer, monkeyp
                 about=["Anna"],
                 types={"Anna": "person"},
             )
-            assert [problem.code for problem in known.faults()] == ["unreadable"]
+            assert [problem.code for problem in known.find_problems()] == ["unreadable"]
             assert sorted(notes(known)) == ["concepts/Anna.md", "concepts/Ben.md"]
         assert known.names.one("Anna").path == "entities/concepts/Anna.md"
     assert entity_writer.names.one("Annie").name == "Anna"
     take(entity_writer, bond("Anna", "colleague", "Ben"))
-    assert entity_writer.faults() == []
+    assert entity_writer.find_problems() == []
     assert "boss" in notes(entity_writer)["concepts/Anna.md"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from engram.core.policy import UsagePolicy
 from engram.core.records import Hit, Usage
 from engram.errors import EngramError
-from engram.pipeline.usage import UsageTracker, uncounted
+from engram.pipeline.usage import UsageTracker, not_counted_reason
 from engram.vault.usage import USAGE, UsageLog, device_of
 
 LONG_AGO = timedelta(days=9)
@@ -60,7 +60,7 @@ def test_every_fact_that_is_handed_out_counts_one_recall(
     """Salience gains by relevance, which the best of the answer has in full and a score
     below 0 not at all.
     """
-    usage_tracker.recalled([hit(tea, 0.8), hit(coffee, -0.2)], clock())
+    usage_tracker.record_recall([hit(tea, 0.8), hit(coffee, -0.2)], clock())
     assert (
         usage_tracker.usage_of(tea).access,
         usage_tracker.usage_of(tea).salience,
@@ -77,7 +77,7 @@ def test_every_fact_that_is_handed_out_counts_one_recall(
     )
     clock.advance(days=1)
     now = clock()
-    usage_tracker.recalled([hit(coffee, 0.2), hit("turn", 0.8, "turn")], now)
+    usage_tracker.record_recall([hit(coffee, 0.2), hit("turn", 0.8, "turn")], now)
     faded = 0.55 * math.exp(-0.02 / 2)
     assert usage_tracker.usage_of(coffee).salience == pytest.approx(
         faded + 0.05 + 0.05 / 4
@@ -96,11 +96,11 @@ def test_the_recalls_of_one_memory_are_counted_in_their_order(
     """Two answers that were counted at once: the second comes after the first, with its
     gap.
     """
-    usage_tracker.recalled([hit(tea)], clock())
+    usage_tracker.record_recall([hit(tea)], clock())
     clock.advance(days=4)
-    usage_tracker.recalled([hit(tea)], clock())
+    usage_tracker.record_recall([hit(tea)], clock())
     clock.advance(days=1)
-    usage_tracker.recalled([hit(tea)], clock())
+    usage_tracker.record_recall([hit(tea)], clock())
     assert (
         usage_tracker.usage_of(tea).access,
         usage_tracker.usage_of(tea).gap_days,
@@ -115,12 +115,12 @@ def test_the_recalls_of_one_memory_are_counted_in_their_order(
 # row: A19
 def test_turns_notes_and_what_is_gone_count_nothing(usage_tracker, clock, tea):
     """Only facts have a life of their own; one that was deleted meanwhile has none."""
-    usage_tracker.recalled(
+    usage_tracker.record_recall(
         [hit("2026-11-20-talk#^t1", kind="turn"), hit("notes/a.md", kind="note")],
         clock(),
     )
-    usage_tracker.recalled([hit("01KBH2Q0M6T4W2Y0B7C5D9E1FX")], clock())
-    usage_tracker.recalled([], clock())
+    usage_tracker.record_recall([hit("01KBH2Q0M6T4W2Y0B7C5D9E1FX")], clock())
+    usage_tracker.record_recall([], clock())
     usage_tracker.flush()
     assert replace(usage_tracker.usage_of(tea), met=None) == Usage()
 
@@ -139,7 +139,7 @@ def test_of_several_facts_from_one_turn_those_that_are_shown_are_used(
         )
     ]
     rows = memory.call("recall", {"query": "Who lives or works in Berlin?"})["hits"]
-    usage_tracker.recalled(
+    usage_tracker.record_recall(
         [hit(row["key"], row["score"], row["kind"]) for row in rows], clock()
     )
     shown = {row["key"] for row in rows if row["kind"] == "fact"}
@@ -150,18 +150,18 @@ def test_of_several_facts_from_one_turn_those_that_are_shown_are_used(
 # row: A19
 def test_a_look_at_the_past_and_an_explanation_are_no_use(clock):
     """The reason says why; an ordinary question has none."""
-    assert uncounted(None, explain=False) is None
-    assert uncounted(clock(), explain=False) == "a question about the past"
-    assert uncounted(None, explain=True) == "an explanation"
+    assert not_counted_reason(None, explain=False) is None
+    assert not_counted_reason(clock(), explain=False) == "a question about the past"
+    assert not_counted_reason(None, explain=True) == "an explanation"
 
 
 # row: C17
 def test_a_confirmation_counts_and_is_evidence(usage_tracker, clock, tea):
     """Heard again: one more, as of now; recalls are untouched."""
-    usage_tracker.recalled([hit(tea)], clock())
-    usage_tracker.confirmed(tea, clock())
+    usage_tracker.record_recall([hit(tea)], clock())
+    usage_tracker.record_confirmation(tea, clock())
     clock.advance(days=2)
-    usage_tracker.confirmed(tea, clock())
+    usage_tracker.record_confirmation(tea, clock())
     usage = usage_tracker.usage_of(tea)
     assert (usage.access, usage.confirmations, usage.evidence_at) == (1, 2, clock())
 
@@ -169,12 +169,12 @@ def test_a_confirmation_counts_and_is_evidence(usage_tracker, clock, tea):
 # row: A8
 def test_an_edit_is_evidence_of_its_own_time(usage_tracker, clock, tea):
     """Of the time the file was saved, unless that lies ahead or before newer evidence."""
-    usage_tracker.attested(tea, clock(), clock() - LONG_AGO)
+    usage_tracker.record_evidence(tea, clock(), clock() - LONG_AGO)
     met = usage_tracker.usage_of(tea).met
     assert usage_tracker.usage_of(tea) == Usage(evidence_at=clock() - LONG_AGO, met=met)
-    usage_tracker.attested(tea, clock(), clock() - 2 * LONG_AGO)
+    usage_tracker.record_evidence(tea, clock(), clock() - 2 * LONG_AGO)
     assert usage_tracker.usage_of(tea) == Usage(evidence_at=clock() - LONG_AGO, met=met)
-    usage_tracker.attested(tea, clock(), clock() + LONG_AGO)
+    usage_tracker.record_evidence(tea, clock(), clock() + LONG_AGO)
     assert usage_tracker.usage_of(tea) == Usage(evidence_at=clock(), met=met)
 
 
@@ -185,9 +185,9 @@ def test_use_survives_a_restart_once_it_is_flushed(memory, usage_tracker, clock,
     that.
     """
     usage_tracker.flush()
-    usage_tracker.recalled([hit(tea)], clock())
+    usage_tracker.record_recall([hit(tea)], clock())
     assert usage_tracker.flush() == 1
-    usage_tracker.recalled([hit(tea)], clock())
+    usage_tracker.record_recall([hit(tea)], clock())
     assert begun(memory, clock).usage_of(tea).access == 1
     usage_tracker.flush()
     assert begun(memory, clock).usage_of(tea).access == 2
@@ -207,9 +207,9 @@ def test_nothing_of_use_enters_a_note(memory, usage_tracker, clock, tea):
 
     before = held()
     for _ in range(3):
-        usage_tracker.recalled([hit(tea)], clock())
-        usage_tracker.confirmed(tea, clock())
-        usage_tracker.attested(tea, clock())
+        usage_tracker.record_recall([hit(tea)], clock())
+        usage_tracker.record_confirmation(tea, clock())
+        usage_tracker.record_evidence(tea, clock())
         usage_tracker.flush()
     usage_tracker.compact(clock())
     assert held() == before
@@ -219,11 +219,11 @@ def test_nothing_of_use_enters_a_note(memory, usage_tracker, clock, tea):
 def test_recalls_wait_until_the_log_is_read(memory, clock, tea):
     """A count from nothing would hide what stands in the files."""
     first = begun(memory, clock)
-    first.recalled([hit(tea)], clock())
+    first.record_recall([hit(tea)], clock())
     first.flush()
     late = unread(memory, waiting=3)
     for _ in range(9):
-        late.recalled([hit(tea)], clock())
+        late.record_recall([hit(tea)], clock())
     assert (late.usage_of(tea).access, late.flush()) == (0, 0)
     late.refresh(clock())
     assert late.usage_of(tea).access == 1 + 3, "and no more wait than may"
@@ -233,7 +233,7 @@ def test_whoever_asks_counts_when_too_many_wait(memory, clock, tea):
     """A process that nobody flushes keeps no growing list."""
     usage_tracker = begun(memory, clock, waiting=3)
     for _ in range(10):
-        usage_tracker.recalled([hit(tea)], clock())
+        usage_tracker.record_recall([hit(tea)], clock())
     assert usage_tracker.usage_log.usage_of(tea).access == 9
     assert usage_tracker.usage_of(tea).access == 10
 
@@ -245,7 +245,7 @@ def test_what_the_disk_refuses_is_kept_for_the_next_flush(
     usage_tracker.usage_log.refresh(clock())
     (memory.settings.vault / USAGE).parent.mkdir(exist_ok=True)
     (memory.settings.vault / USAGE).write_text("in the way")
-    usage_tracker.recalled([hit(tea)], clock())
+    usage_tracker.record_recall([hit(tea)], clock())
     with pytest.raises(EngramError):
         usage_tracker.flush()
     (memory.settings.vault / USAGE).unlink()
@@ -261,14 +261,14 @@ def test_no_use_is_lost_between_threads(memory, usage_tracker, clock, tea, coffe
 
     def ask():
         for _ in range(200):
-            usage_tracker.recalled([hit(tea), hit(coffee, 0.5)], clock())
+            usage_tracker.record_recall([hit(tea), hit(coffee, 0.5)], clock())
             usage_tracker.usage_of(coffee)
 
     threads = [threading.Thread(target=ask) for _ in range(6)]
     for thread in threads:
         thread.start()
     for _ in range(20):
-        usage_tracker.confirmed(tea, clock())
+        usage_tracker.record_confirmation(tea, clock())
         usage_tracker.flush()
         usage_tracker.refresh(clock())
     for thread in threads:
