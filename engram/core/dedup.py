@@ -1,15 +1,14 @@
-"""The rungs of the write ladder: what a new statement does to what is known, with the
-reason (model §3).
+"""Decide what a new statement does to the known facts, with the reason (model §3).
 
-`check` gives the cheap rungs their word; what it lets pass is compared with its
-neighbours by `compare`; `decide` says what follows. All three are pure: the shell
-searches, asks a model where the verdict is `check`, and writes.
+`check` decides what needs no comparison. A candidate that it lets pass is compared with
+its neighbours by `compare`, and `decide` returns the changes. All three are pure
+functions: the caller searches, asks a model where the verdict is `judge`, and writes.
 
-    verdict = judge(...)
+    verdict = check(...)
     if verdict.action == "create":
-        verdict = relate(neighbours, cuts, calibrated=…, model=…)
-        asked = ask(…, verdict.grey) if verdict.action == "judge" else None
-        decision = decide(verdict, claim, policy, asked)
+        verdict = compare(neighbours, cuts, calibrated=…, model=…)
+        judgement = ask(…, verdict.neighbours) if verdict.action == "judge" else None
+        decision = decide(verdict, evidence, policy, judgement)
 """
 
 from __future__ import annotations
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
 
 Action = Literal["create", "confirm", "skip", "review", "reinforce", "judge"]
 JUDGEMENTS_FILE = "state/compared.json"
-"""What a model said of pairs of statements: as true after a run is taken back as
-before.
+"""The judgements of a model on pairs of statements.
+
+Undoing a run keeps them, because they stay true.
 """
 
 RelationKind = Literal["same", "contradicts", "independent"]
@@ -38,40 +38,45 @@ EffectAction = Literal[
 ]
 Destination = Literal["active", "review", "superseded", ""]
 
+_NEWER_KNOWN = "something younger is known"
+
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """An active fact beside a candidate, on the nominal scale 0–1.
+    """An active fact near a candidate, with their similarity on the nominal scale 0–1.
 
-    `conflict` says why words alone tell that both cannot hold, `apart` why they are two
-    facts whatever the similarity (`similar.compared`); '' for neither.
+    `conflict` is the reason, from the words alone, why both cannot be true; `distinct`
+    is the reason why they are two facts whatever their similarity
+    (`similarity.compared`); '' for neither.
     """
 
     fact: Fact
     similarity: float
     same_slot: bool = False
     conflict: str = ""
-    apart: str = ""
+    distinct: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What happens to a candidate, why in words, the memory it met, if any, and those
-    to be judged, nearest first.
+    """The action on a candidate and why.
+
+    `match` is the id of the fact that it matches, or ''; `neighbours` are the facts to
+    be judged, nearest first.
     """
 
     action: Action
     why: str
-    met: str = ""
-    grey: tuple[Neighbour, ...] = ()
+    match: str = ""
+    neighbours: tuple[Neighbour, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a model says of a candidate and the numbered facts beside it; `index` is 1
-    for the first, 0 for none.
+    """The answer of a model on a candidate and its numbered neighbours.
 
-    `warning` says why an answer counts as independent though it said something else.
+    `index` is 1 for the first neighbour, 0 for none. `warning` says why an answer that
+    named another relation counts as independent.
     """
 
     relation: RelationKind
@@ -81,77 +86,84 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What stands behind a candidate.
+    """The evidence for a candidate, and the limits on what it may change.
 
-    `source` is the key of its turn, `own` whether the user said it, `correction`
-    whether it corrects (the category or the words of the turn). `barred` is why it may
-    not take the place of a fact, by the fact's id (`trust.bars_superseding`). `older`
-    are the ids of facts with younger evidence than its own. `left` is how many facts
-    the batch may still retire.
+    `source` is the key of its turn; `from_user` says whether the user said it,
+    `correction` whether it corrects a fact (by its category or the words of the turn).
+    `barred` maps the id of a fact to the reason why the candidate may not replace it
+    (`trust.supersede_refusal`). `newer` are the ids of facts with later evidence.
+    `remaining` is how many facts the batch may still retire.
     """
 
     source: str
-    own: bool
+    from_user: bool
     correction: bool = False
     barred: Mapping[str, str] | None = None
-    older: frozenset[str] = frozenset()
-    left: int = 0
+    newer: frozenset[str] = frozenset()
+    remaining: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What happens to a fact that is known already.
+    """A change of a known fact.
 
-    confirm: logged, no file changes. reinforce: `confidence`, evidence added. rewrite:
-    the same in newer words (`merge`), the old ones under History. weaken:
-    `confidence`, linked both ways. invalidate, supersede: that status, `valid_until`,
-    linked both ways; `bury` sets a tombstone on the old statement. ask: a review case.
+    confirm: logged, no file changes. reinforce: new `confidence`, evidence added.
+    rewrite: the text in the newer words (`merge`), the old ones under History. weaken:
+    new `confidence`, linked both ways. invalidate, supersede: that status and
+    `valid_until`, linked both ways; with `add_tombstone` the old statement gets a
+    tombstone. ask: a review case.
     """
 
     action: EffectAction
     fact: Fact
     why: str
     confidence: float | None = None
-    bury: bool = False
+    add_tombstone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Where the candidate goes (active, review, superseded; '' for no file of its own)
-    and what else changes.
+    """Where the candidate goes, and which known facts change.
+
+    `destination` is active, review or superseded; '' means that it gets no file of its
+    own. `superseded_by` is the id of the fact that supersedes it, or ''.
     """
 
-    place: Destination
+    destination: Destination
     why: str
     effects: tuple[Effect, ...] = ()
-    by: str = ""
+    superseded_by: str = ""
 
     @property
     def retired(self) -> int:
-        """How many facts it takes from the batch's limit."""
+        """Return how many facts the decision takes from the batch's limit."""
         return sum(
             effect.action in {"invalidate", "supersede"} for effect in self.effects
         )
 
 
 def check(
-    *, trivial: bool, grounded: bool, already: bool, twin: str | None, buried: bool
+    *,
+    trivial: bool,
+    grounded: bool,
+    filed: bool,
+    duplicate: str | None,
+    tombstone: bool,
 ) -> Verdict:
-    """The first rung that decides: already filed, trivial, ungrounded, hash twin,
-    tombstone; else create.
+    """Return the first verdict that needs no comparison, else `create`.
 
-    `already`: this very candidate was filed before a crash. `twin`: id of an active
-    fact with the same content hash (`C5`); a hit confirms it and writes no file.
-    `grounded`: its quote stands in the turn (`X17`). `buried`: a person forgot, deleted
-    or corrected this statement (`X8`).
+    In this order: `filed`, the same candidate was filed before a crash; `trivial`;
+    `duplicate`, the id of an active fact with the same content hash (`C5`), which is
+    confirmed without a file; `tombstone`, the user forgot, deleted or corrected this
+    statement (`X8`); not `grounded`, its quote is not in the turn (`X17`).
     """
-    if already:
+    if filed:
         return Verdict("skip", "already filed")
     if trivial:
         return Verdict("skip", "trivial")
-    if twin:
-        return Verdict("confirm", "same statement", twin)
-    if buried:
+    if duplicate:
+        return Verdict("confirm", "same statement", duplicate)
+    if tombstone:
         return Verdict("review", "a person removed this before")
     if not grounded:
         return Verdict("review", "no evidence in the turn")
@@ -159,7 +171,10 @@ def check(
 
 
 def _is_near(neighbour: Neighbour, cuts: SimilarityPolicy) -> bool:
-    """Whether a neighbour is near enough to be judged; less is enough in one slot."""
+    """Return whether a neighbour is near enough to be judged.
+
+    Facts of the same slot need less similarity.
+    """
     least = cuts.link if neighbour.same_slot else cuts.grey
     return neighbour.similarity >= least
 
@@ -171,13 +186,12 @@ def compare(
     calibrated: bool,
     model: bool,
 ) -> Verdict:
-    """What the nearest active facts ask for (`A7`, `E5`): reinforce, judge or create.
+    """Return the verdict on a candidate and its nearest active facts (`A7`, `E5`).
 
-    Above .85 the best one is reinforced, unless words tell the two apart. All from .70
-    to .85, those above that are told apart, and those of the same slot from .40 are
-    judged together, if there is a model. On numbers that are not calibrated nothing is
-    reinforced or judged. Without a model a conflict that words show goes on as
-    `review`.
+    Above .85 the best one is reinforced, unless their words make them distinct. All
+    from .70 to .85, the distinct ones above that, and those of the same slot from .40
+    are judged together, if there is a model. Without calibrated similarities nothing is
+    reinforced or judged. Without a model a conflict of words gives `review`.
     """
     active = sorted(
         (one for one in neighbours if one.fact.status == "active"),
@@ -185,150 +199,145 @@ def compare(
     )
     if not calibrated:
         return Verdict("create", "similarity is not calibrated")
-    same = next(
-        (one for one in active if one.similarity > cuts.same and not one.apart), None
-    )
+    same = [one for one in active if one.similarity > cuts.same and not one.distinct]
     if same:
-        return Verdict(
-            "reinforce", f"says the same ({same.similarity:.2f})", same.fact.id, (same,)
-        )
-    grey = tuple(one for one in active if _is_near(one, cuts))
-    if grey and model:
-        return Verdict(
-            "judge",
-            f"near {len(grey)} known ({grey[0].similarity:.2f})",
-            grey[0].fact.id,
-            grey,
-        )
-    if clash := next((one for one in grey if one.conflict), None):
-        return Verdict("review", clash.conflict, clash.fact.id, (clash,))
-    return Verdict("create", "near others, and no model to compare" if grey else "new")
+        why = f"says the same ({same[0].similarity:.2f})"
+        return Verdict("reinforce", why, same[0].fact.id, (same[0],))
+
+    near = tuple(one for one in active if _is_near(one, cuts))
+    if not near:
+        return Verdict("create", "new")
+    if model:
+        why = f"near {len(near)} known ({near[0].similarity:.2f})"
+        return Verdict("judge", why, near[0].fact.id, near)
+
+    for one in near:
+        if one.conflict:
+            return Verdict("review", one.conflict, one.fact.id, (one,))
+    return Verdict("create", "near others, and no model to compare")
 
 
 def decide(
     verdict: Verdict,
-    claim: Evidence,
+    evidence: Evidence,
     policy: DedupPolicy,
     judgement: Judgement | None = None,
 ) -> Decision:
-    """What follows from the verdict of `compare`, and from the model's where that was
-    asked for (`A8`–`A11`, `C33`).
+    """Return the decision for a verdict of `compare` and a model's judgement.
 
-    A judgement that is missing, or names nothing that was shown, is independent.
-    Without a model a conflict that words show retires the old fact where the user
-    corrects it in so many words, else it asks (`X8`, `X9`).
+    A judgement that is missing, or names no neighbour, counts as independent. Without a
+    model a conflict of words retires the old fact where the user corrects it
+    explicitly, else the user is asked (rows `A8`–`A11`, `C33`, `X8`, `X9`).
     """
     if verdict.action == "reinforce":
-        return Decision(
-            "", verdict.why, (_agreed(verdict.grey[0], claim, policy, verdict.why),)
-        )
-    if verdict.action == "review" and verdict.grey:
-        met = verdict.grey[0]
-        corrects = claim.correction and claim.own
-        return _contradicted(met, claim, policy) if corrects else _unjudged(met, claim)
-    if (
-        judgement is None
-        or not 1 <= judgement.index <= len(verdict.grey)
-        or judgement.relation == "independent"
-    ):
-        return Decision(
-            "active",
-            "independent of what is near" if verdict.action == "judge" else verdict.why,
-        )
-    met = verdict.grey[judgement.index - 1]
-    if judgement.relation == "contradicts":
-        return _contradicted(met, claim, policy)
-    return Decision(
-        "",
-        "judged the same",
-        (_agreed(met, claim, policy, "judged the same", newer=True),),
+        effect = _confirm(verdict.neighbours[0], evidence, policy, verdict.why)
+        return Decision("", verdict.why, (effect,))
+
+    if verdict.action == "review" and verdict.neighbours:
+        known = verdict.neighbours[0]
+        if evidence.correction and evidence.from_user:
+            return _contradict(known, evidence, policy)
+        return _ask(known, evidence)
+
+    judged = (
+        judgement is not None
+        and judgement.relation != "independent"
+        and 1 <= judgement.index <= len(verdict.neighbours)
     )
+    if judgement is None or not judged:
+        asked = verdict.action == "judge"
+        return Decision(
+            "active", "independent of what is near" if asked else verdict.why
+        )
+
+    known = verdict.neighbours[judgement.index - 1]
+    if judgement.relation == "contradicts":
+        return _contradict(known, evidence, policy)
+    why = "judged the same"
+    return Decision("", why, (_confirm(known, evidence, policy, why, newer=True),))
 
 
-def _agreed(
-    met: Neighbour,
-    claim: Evidence,
+def _confirm(
+    known: Neighbour,
+    evidence: Evidence,
     policy: DedupPolicy,
     why: str,
     *,
     newer: bool = False,
 ) -> Effect:
-    """Reinforce, or rewrite in newer words; a turn counts once, and a person's words
-    stay as they are (`A8`, `X23`).
+    """Confirm, reinforce or rewrite a known fact that says the same (`A8`, `X23`).
+
+    A turn counts once, and a fact of the user keeps its words.
     """
-    fact = met.fact
-    if is_user_backed(fact) or claim.source in (fact.source, *fact.also):
+    fact = known.fact
+    if is_user_backed(fact) or evidence.source in (fact.source, *fact.also):
         return Effect("confirm", fact, why)
     raised = reinforced_confidence(fact.confidence, policy)
-    rewrite = newer and claim.own and not _may_not(fact, claim) and not is_event(fact)
-    return Effect("rewrite" if rewrite else "reinforce", fact, why, raised)
+    may_rewrite = newer and evidence.from_user and not is_event(fact)
+    if may_rewrite and not _replacement_bar(fact, evidence):
+        return Effect("rewrite", fact, why, raised)
+    return Effect("reinforce", fact, why, raised)
 
 
-def _contradicted(met: Neighbour, claim: Evidence, policy: DedupPolicy) -> Decision:
-    """A contradiction: the first of these that holds decides.
+def _contradict(known: Neighbour, evidence: Evidence, policy: DedupPolicy) -> Decision:
+    """Decide on a contradiction; the first rule that applies counts.
 
-    An event stays, for what happened has happened (`C33`); older evidence changes
-    nothing younger; a lower source waits in review (`X27`); a person's own fact and a
-    spent limit ask (`X23`); a correction supersedes and buries (`X8`); three sessions
-    behind the old fact weaken it (`A10`); else it is invalidated (`A11`).
+    An event stays, because it did happen (`C33`); older evidence changes no newer fact;
+    a source of lower trust waits in review (`X27`); for a fact of the user and after
+    the limit of the batch the user is asked (`X23`); a correction supersedes the old
+    fact and adds a tombstone (`X8`); a fact from three sessions is weakened (`A10`);
+    any other is invalidated (`A11`).
     """
-    fact, why = met.fact, met.conflict or "judged a contradiction"
-    if is_event(fact) and not claim.correction:
+    fact, why = known.fact, known.conflict or "judged a contradiction"
+    ask = Effect("ask", fact, why)
+    if is_event(fact) and not evidence.correction:
         return Decision("active", "what happened stays")
-    if fact.id in claim.older:
-        return Decision("superseded", "something younger is known", by=fact.id)
-    if barred := (claim.barred or {}).get(fact.id):
-        return Decision("review", barred, (Effect("ask", fact, why),))
+    if fact.id in evidence.newer:
+        return Decision("superseded", _NEWER_KNOWN, superseded_by=fact.id)
+    if barred := (evidence.barred or {}).get(fact.id):
+        return Decision("review", barred, (ask,))
     if is_user_backed(fact):
-        return Decision(
-            "active", "a person stands by the old one", (Effect("ask", fact, why),)
-        )
-    weakens = not claim.correction and session_count(fact) >= policy.episodes
-    if weakens:
-        return Decision(
-            "active",
-            why,
-            (
-                Effect(
-                    "weaken", fact, why, weakened_confidence(fact.confidence, policy)
-                ),
-            ),
-        )
-    if claim.left <= 0:
-        return Decision(
-            "active", "too many changes at once", (Effect("ask", fact, why),)
-        )
-    if claim.correction:
-        return Decision(
-            "active", "corrected", (Effect("supersede", fact, "corrected", bury=True),)
-        )
+        return Decision("active", "a person stands by the old one", (ask,))
+
+    if not evidence.correction and session_count(fact) >= policy.episodes:
+        weakened = weakened_confidence(fact.confidence, policy)
+        return Decision("active", why, (Effect("weaken", fact, why, weakened),))
+
+    if evidence.remaining <= 0:
+        return Decision("active", "too many changes at once", (ask,))
+    if evidence.correction:
+        effect = Effect("supersede", fact, "corrected", add_tombstone=True)
+        return Decision("active", "corrected", (effect,))
     return Decision("active", why, (Effect("invalidate", fact, why),))
 
 
-def _unjudged(met: Neighbour, claim: Evidence) -> Decision:
-    """A conflict that only words show: both stay, and a person is asked; older or lower
-    words stand back.
+def _ask(known: Neighbour, evidence: Evidence) -> Decision:
+    """Keep both sides of a conflict that only words show, and ask the user.
+
+    An older statement is superseded; one of lower trust waits in review.
     """
-    if met.fact.id in claim.older:
-        return Decision("superseded", "something younger is known", by=met.fact.id)
-    barred = _may_not(met.fact, claim)
-    asks = (Effect("ask", met.fact, met.conflict),)
-    return Decision(
-        "review" if barred or not claim.own else "active", barred or met.conflict, asks
+    fact = known.fact
+    if fact.id in evidence.newer:
+        return Decision("superseded", _NEWER_KNOWN, superseded_by=fact.id)
+    barred = _replacement_bar(fact, evidence)
+    destination: Destination = (
+        "active" if evidence.from_user and not barred else "review"
     )
+    effect = Effect("ask", fact, known.conflict)
+    return Decision(destination, barred or known.conflict, (effect,))
 
 
-def _may_not(fact: Fact, claim: Evidence) -> str:
-    return (
-        "something younger is known"
-        if fact.id in claim.older
-        else (claim.barred or {}).get(fact.id, "")
-    )
+def _replacement_bar(fact: Fact, evidence: Evidence) -> str:
+    """Return why the candidate may not replace `fact`, or ''."""
+    if fact.id in evidence.newer:
+        return _NEWER_KNOWN
+    return (evidence.barred or {}).get(fact.id, "")
 
 
 def is_user_backed(fact: Fact) -> bool:
-    """Whether a person stands by a fact, so that the ladder never changes it (`X23`):
-    written, confirmed or pinned.
+    """Return whether the user wrote, confirmed or pinned a fact (`X23`).
+
+    No statement changes such a fact.
     """
     return (
         fact.verification == "user_confirmed"
@@ -338,8 +347,9 @@ def is_user_backed(fact: Fact) -> bool:
 
 
 def is_event(fact: Fact) -> bool:
-    """Whether a fact tells what happened, which no later fact undoes (`C33`): an
-    episode with its time, a moment.
+    """Return whether a fact is an event, which no later fact undoes (`C33`).
+
+    That is an episode with a time, or of a momentary category.
     """
     return fact.kind == "episode" and (
         fact.valid_from is not None or category_of(fact.category).momentary
@@ -347,45 +357,42 @@ def is_event(fact: Fact) -> bool:
 
 
 def session_count(fact: Fact) -> int:
-    """How many conversations a fact rests on: the session files among its evidence
-    (`A10`).
-    """
+    """Return from how many conversations the evidence of a fact comes (`A10`)."""
     return len({key.partition("#")[0] for key in (fact.source, *fact.also) if key})
 
 
 def reinforced_confidence(confidence: float, policy: DedupPolicy) -> float:
-    """Confidence after hearing it again, `min(1, c + .1)` (`A8`)."""
+    """Return the confidence after one more statement: `min(1, c + .1)` (`A8`)."""
     return min(1.0, round(confidence + policy.gain, 4))
 
 
 def weakened_confidence(confidence: float, policy: DedupPolicy) -> float:
-    """Confidence after a contradiction, `max(.1, c − .2)` (`A10`); never more than it
-    was.
+    """Return the confidence after a contradiction (`A10`).
+
+    It is `max(.1, c − .2)`, at most c.
     """
     return min(confidence, max(policy.least, round(confidence - policy.loss, 4)))
 
 
 def is_own_change(before: Fact, after: Fact) -> bool:
-    """Whether a change of a note can only be ours: it brings what only we write, and
-    nothing of a person's (`X23`).
+    """Return whether a change of a note can only be engram's own (`X23`).
 
-    That is the key of a turn among its evidence, or the id of a memory that it succeeds
-    or gives way to (a person writes a link). What we write along with it may differ
-    too.
+    Such a change adds the key of a turn to the evidence, or the id of a memory that it
+    supersedes or that supersedes it, where a user writes a link. Beyond that only the
+    fields that engram writes along with these differ.
     """
-    gained = [_gained(_keys(before), _keys(after))]
-    gained += [
-        _gained(before.supersedes, after.supersedes),
-        _gained(before.superseded_by, after.superseded_by),
-    ]
-    if (
-        None in gained
-        or not any(gained)
-        or not all(map(is_ulid, (*(gained[1] or ()), *(gained[2] or ()))))
-    ):
+    evidence = _added(_evidence_keys(before), _evidence_keys(after))
+    supersedes = _added(before.supersedes, after.supersedes)
+    superseded_by = _added(before.superseded_by, after.superseded_by)
+    if evidence is None or supersedes is None or superseded_by is None:
         return False
-    same = {name: getattr(before, name) for name in _WRITTEN_ALONG}
-    return replace(after, **same) == before
+    if not (evidence or supersedes or superseded_by):
+        return False
+    if not all(map(is_ulid, (*supersedes, *superseded_by))):
+        return False
+
+    unchanged = {name: getattr(before, name) for name in _WRITTEN_ALONG}
+    return replace(after, **unchanged) == before
 
 
 _WRITTEN_ALONG = (
@@ -394,22 +401,21 @@ _WRITTEN_ALONG = (
 )
 
 
-def _keys(fact: Fact) -> tuple[str, ...]:
+def _evidence_keys(fact: Fact) -> tuple[str, ...]:
     return tuple(filter(None, (fact.source, *fact.also)))
 
 
-def _gained(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...] | None:
-    """What stands in `after` besides all of `before`; None where something is missing."""
-    return (
-        tuple(one for one in after if one not in before)
-        if {*before} <= {*after}
-        else None
-    )
+def _added(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the items of `after` that `before` lacks; None if `after` lacks one."""
+    if not {*before} <= {*after}:
+        return None
+    return tuple(one for one in after if one not in before)
 
 
 def merge(old: Fact, new: Fact) -> Fact:
-    """`old` in the words of `new`, with the evidence, names and tags of both and the
-    higher importance (model §3).
+    """Return `old` in the words of `new` (model §3).
+
+    The result has the evidence, names and tags of both and the higher importance.
     """
     evidence = dict.fromkeys(
         key for key in (*old.also, new.source, *new.also) if key and key != old.source

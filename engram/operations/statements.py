@@ -123,8 +123,8 @@ class StatementOperations:
         self.reconciler.forgetting.lift_restated([evidence], now, asked=True)
         row = action_row(now, "store", fact.id, "asked to remember")
         verdict, cases = self.reconciler.remember(fact, turn, row)
-        if verdict.met:
-            return self._confirmed(verdict.met, verdict.why, turn, pinned=pinned)
+        if verdict.match:
+            return self._confirmed(verdict.match, verdict.why, turn, pinned=pinned)
 
         in_review = verdict.action == "review"
         result: dict[str, Any] = {

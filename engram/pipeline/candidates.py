@@ -147,8 +147,8 @@ def log_row(
         "outcome": "applied",
         "memory": fact_id,
     }
-    if verdict.met:
-        row["met"] = verdict.met
+    if verdict.match:
+        row["met"] = verdict.match
     row |= {"reason": verdict.why, "turn": turn_key}
     # The log does not repeat a text that the user had forgotten.
     if verdict.why != FORGOTTEN:

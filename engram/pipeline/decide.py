@@ -92,11 +92,11 @@ class Decider:
         verdict = dedup.check(
             trivial=is_trivial(fact.text, self.settings.policy.importance),
             grounded=bool(statement.quote),
-            already=filed,
-            twin=self.plan.duplicate_id(
+            filed=filed,
+            duplicate=self.plan.duplicate_id(
                 digest, fact.persona, statement.turn.occurred_at
             ),
-            buried=self.plan.has_tombstone(digest),
+            tombstone=self.plan.has_tombstone(digest),
         )
         if verdict.action != "create":
             return verdict
@@ -141,7 +141,7 @@ class Decider:
             return self._complete(fact, statement, predecessors, neighbours)
 
         verdict, judgement = self._verdict(fact, statement, compared.verdict)
-        known = [near.fact for near in verdict.grey]
+        known = [near.fact for near in verdict.neighbours]
         decision = dedup.decide(
             verdict,
             self._evidence(fact, statement.attributed, known),
@@ -185,7 +185,7 @@ class Decider:
         """
         grey = [
             replace(near, fact=self.evidence.held(near.fact, fact))
-            for near in verdict.grey
+            for near in verdict.neighbours
         ]
         judgement = _judgement(grey, statement.opinion)
         if judgement and judgement.relation == "contradicts":
@@ -199,7 +199,7 @@ class Decider:
             by_words = dedup.compare(unseen, cuts, calibrated=True, model=False)
             if by_words.action == "review":
                 return by_words, None
-        return replace(verdict, grey=tuple(grey)), judgement
+        return replace(verdict, neighbours=tuple(grey)), judgement
 
     def _evidence(self, fact: Fact, turn: Turn, known: Sequence[Fact]) -> Evidence:
         """The evidence of a new fact beside that of the known facts (`X8`, `X23`, `X27`).
@@ -209,21 +209,21 @@ class Decider:
         policy = self.settings.policy
         source_class = trust.source_class(turn)
         barred: dict[str, str] = {}
-        older: set[str] = set()
+        newer: set[str] = set()
         for old in known:
             turns = self.evidence.turns(old)
             old_class = trust.fact_class(old, turns)
             if why := trust.supersede_refusal(source_class, old_class, policy.trust):
                 barred[old.id] = why
             if any(one.occurred_at > turn.occurred_at for one in turns):
-                older.add(old.id)
+                newer.add(old.id)
         return Evidence(
             source=fact.source,
-            own=turn.role == "user" and source_class != "tool",
+            from_user=turn.role == "user" and source_class != "tool",
             correction=category_of(fact.category).corrects,
             barred=barred,
-            older=frozenset(older),
-            left=policy.ladder.supersessions - self.plan.ended,
+            newer=frozenset(newer),
+            remaining=policy.ladder.supersessions - self.plan.ended,
         )
 
     # -- the result --------------------------------------------------------------------
@@ -244,15 +244,21 @@ class Decider:
             quotes[effect.fact.id] = self.evidence.quote(effect.fact)
 
         successor = None
-        if decision.place not in {"", "active"}:
-            fact = replace(fact, status=decision.place, end_reason=decision.why)
-            successor = self.plan.fact(decision.by)
+        if decision.destination not in {"", "active"}:
+            fact = replace(fact, status=decision.destination, end_reason=decision.why)
+            successor = self.plan.fact(decision.superseded_by)
         if successor:
             fact = self._preceding(fact, successor, statement.turn.occurred_at)
             if dedup.is_user_backed(self.evidence.held(successor, fact)):
                 successor = None  # its note is not changed
         return Resolution(
-            fact, decision.place, decision.why, neighbours, quotes, effects, successor
+            fact,
+            decision.destination,
+            decision.why,
+            neighbours,
+            quotes,
+            effects,
+            successor,
         )
 
     def _preceding(self, fact: Fact, successor: Fact, said_at: datetime) -> Fact:

@@ -112,5 +112,5 @@ class Distiller:
         verdict = self.comparison.compare(fact, turn.occurred_at, model=True).verdict
         if verdict.action != "judge":
             return []
-        near = self.comparison.unjudged(fact.text, verdict.grey)
+        near = self.comparison.unjudged(fact.text, verdict.neighbours)
         return [neighbour.fact for neighbour in near]

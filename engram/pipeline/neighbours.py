@@ -67,10 +67,10 @@ class NeighbourSearch:
         found: list[Neighbour] = []
         for known in candidates:
             words = similarity.compared(own, self._statement(known.text))
-            apart = words.apart or _another_time(fact, known)
+            distinct = words.distinct or _another_time(fact, known)
             nearness = max(words.similarity, cosines.get(known.id, 0.0))
             found.append(
-                Neighbour(known, nearness, conflict=words.conflict, apart=apart)
+                Neighbour(known, nearness, conflict=words.conflict, distinct=distinct)
             )
         return sorted(found, key=_nearest)
 

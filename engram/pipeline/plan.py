@@ -251,7 +251,7 @@ class WritePlan:
             self.ended += 1
 
         digest = content_hash(old.text)
-        if effect.bury and not self.has_tombstone(digest):
+        if effect.add_tombstone and not self.has_tombstone(digest):
             self.tombstones.append(tombstone(old, self.now, effect.why))
         self._patch(changed, keys, effect.why)
         return replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, old.id))))

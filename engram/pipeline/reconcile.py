@@ -176,7 +176,7 @@ class Reconciler:
         elif self._is_log_row_missing(fact.id):
             row = action_row(plan.now, "create", fact.id, ALREADY, extraction.extractor)
             plan.rows.append(row)
-        return CandidateResult(candidate.turn_id, verdict, verdict.met or fact.id)
+        return CandidateResult(candidate.turn_id, verdict, verdict.match or fact.id)
 
     def _decider(self, plan: WritePlan) -> Decider:
         evidence = EvidenceReader(self.note_writer, plan)
@@ -243,7 +243,7 @@ class Reconciler:
 
         changed: dict[str, object] = {}
         if verdict.action == "confirm":
-            changed = {"action": "confirm", "met": verdict.met}
+            changed = {"action": "confirm", "met": verdict.match}
         elif verdict.action == "review":
             changed = {"action": "review", "reason": verdict.why}
         plan.rows.append({**row, **changed})
@@ -270,7 +270,7 @@ class Reconciler:
             return self._enter_resolution(plan, decider.compare(fact, statement))
 
         if verdict.action == "confirm":
-            if known := plan.fact(verdict.met):
+            if known := plan.fact(verdict.match):
                 plan.confirm(known, fact)
         elif verdict.action == "review":
             doubtful = replace(fact, status="review", end_reason=verdict.why)

@@ -73,7 +73,7 @@ def test_what_words_tell_apart_is_never_the_same(one, other):
     """A guard that speaks keeps the pair below the cut of reinforcement."""
     first, second = taken(one), taken(other)
     found = compared(first, second)
-    assert not (found.apart and found.similarity > 0.85)
+    assert not (found.distinct and found.similarity > 0.85)
 
 
 @RUNS

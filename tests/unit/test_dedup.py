@@ -32,17 +32,17 @@ from engram.core.records import Fact
 POLICY, CUTS = DedupPolicy(), SimilarityPolicy()
 THEN = datetime(2026, 3, 4, tzinfo=UTC)
 NOTHING = {
-    "already": False,
+    "filed": False,
     "trivial": False,
-    "twin": None,
-    "buried": False,
+    "duplicate": None,
+    "tombstone": False,
     "grounded": True,
 }
 RUNGS = [
-    ({"already": True}, Verdict("skip", "already filed")),
+    ({"filed": True}, Verdict("skip", "already filed")),
     ({"trivial": True}, Verdict("skip", "trivial")),
-    ({"twin": "F1"}, Verdict("confirm", "same statement", "F1")),
-    ({"buried": True}, Verdict("review", "a person removed this before")),
+    ({"duplicate": "F1"}, Verdict("confirm", "same statement", "F1")),
+    ({"tombstone": True}, Verdict("review", "a person removed this before")),
     ({"grounded": False}, Verdict("review", "no evidence in the turn")),
 ]
 OLD = Fact(
@@ -53,7 +53,7 @@ OLD = Fact(
     source="a#^t1",
     origin="rules",
 )
-CLAIM = Evidence("b#^t1", own=True, left=5)
+CLAIM = Evidence("b#^t1", from_user=True, remaining=5)
 SAME, AGAINST, BESIDE = (
     Judgement("same", 1),
     Judgement("contradicts", 1),
@@ -76,14 +76,15 @@ def judged(judgement, fact=OLD, claim=CLAIM, **more):
 def unjudged(fact=OLD, claim=CLAIM):
     return decide(
         related(
-            near(0.78, fact, conflict="another home", apart="another home"), model=False
+            near(0.78, fact, conflict="another home", distinct="another home"),
+            model=False,
         ),
         claim,
         POLICY,
     )
 
 
-def deeds(decision):
+def effect_actions(decision):
     return [effect.action for effect in decision.effects]
 
 
@@ -144,7 +145,7 @@ def test_the_same_slot_forces_a_comparison_and_is_never_identity(similarity, act
     """From .40 on; two facts about John of one category both survive."""
     verdict = related(near(similarity, same_slot=True))
     assert verdict.action == action
-    assert decide(verdict, CLAIM, POLICY, BESIDE).place == "active"
+    assert decide(verdict, CLAIM, POLICY, BESIDE).destination == "active"
 
 
 # row: A7
@@ -158,10 +159,10 @@ def test_uncalibrated_numbers_merge_nothing():
 # row: A7
 def test_what_words_tell_apart_is_judged_and_not_reinforced():
     """A vector that puts Berlin beside Munich does not merge them."""
-    apart = near(0.97, apart="other names")
+    apart = near(0.97, distinct="other names")
     assert related(apart).action == "judge"
     assert related(apart, model=False).action == "create"
-    assert related(apart, near(0.9, replace(OLD, id="F2"))).met == "F2"
+    assert related(apart, near(0.9, replace(OLD, id="F2"))).match == "F2"
 
 
 # row: A9
@@ -173,8 +174,8 @@ def test_all_grey_neighbours_are_judged_together_nearest_first():
             for score, name in ((0.7, "C"), (0.8, "B"), (0.8, "A"))
         )
     )
-    assert [one.fact.id for one in found.grey] == ["A", "B", "C"]
-    assert found.met == "A"
+    assert [one.fact.id for one in found.neighbours] == ["A", "B", "C"]
+    assert found.match == "A"
 
 
 # row: A8
@@ -191,14 +192,20 @@ def test_a_reinforcement_writes_no_new_fact():
     """The old one gains confidence; the shell adds the evidence."""
     decision = decide(related(near(0.9)), CLAIM, POLICY)
     (effect,) = decision.effects
-    assert (decision.place, effect.action, effect.confidence) == ("", "reinforce", 0.7)
+    assert (decision.destination, effect.action, effect.confidence) == (
+        "",
+        "reinforce",
+        0.7,
+    )
 
 
 # row: X27
 def test_one_turn_reinforces_once():
     """What it says again only confirms."""
     for fact in (replace(OLD, source=CLAIM.source), replace(OLD, also=(CLAIM.source,))):
-        assert deeds(decide(related(near(0.9, fact)), CLAIM, POLICY)) == ["confirm"]
+        assert effect_actions(decide(related(near(0.9, fact)), CLAIM, POLICY)) == [
+            "confirm"
+        ]
 
 
 # row: A10
@@ -207,7 +214,7 @@ def test_a_contradiction_of_three_sessions_weakens_and_coexists():
     (effect,) = (
         decision := judged(AGAINST, replace(OLD, also=("b#^t1", "c#^t9")))
     ).effects
-    assert (decision.place, effect.action, effect.confidence) == (
+    assert (decision.destination, effect.action, effect.confidence) == (
         "active",
         "weaken",
         0.4,
@@ -243,12 +250,12 @@ def test_support_is_counted_in_sessions(source, also, count):
 def test_a_contradiction_of_fewer_invalidates():
     """The new one is written, the old one ended."""
     decision = judged(AGAINST, replace(OLD, also=("b#^t1",)))
-    assert (decision.place, deeds(decision), decision.retired) == (
+    assert (decision.destination, effect_actions(decision), decision.retired) == (
         "active",
         ["invalidate"],
         1,
     )
-    assert not decision.effects[0].bury
+    assert not decision.effects[0].add_tombstone
 
 
 # row: A9
@@ -258,14 +265,14 @@ def test_a_contradiction_of_fewer_invalidates():
 def test_a_judgement_that_names_nothing_changes_nothing(answer):
     """Missing, independent, or out of range."""
     decision = judged(answer)
-    assert (decision.place, decision.effects) == ("active", ())
+    assert (decision.destination, decision.effects) == ("active", ())
 
 
 # row: E5
 def test_the_same_in_other_words_is_rewritten_and_nothing_is_lost():
     """Newer text, united evidence, the higher importance."""
     decision = judged(SAME)
-    assert (decision.place, deeds(decision)) == ("", ["rewrite"])
+    assert (decision.destination, effect_actions(decision)) == ("", ["rewrite"])
     new = Fact(
         "F2",
         "Anna's home is Berlin",
@@ -287,11 +294,11 @@ def test_the_same_in_other_words_is_rewritten_and_nothing_is_lost():
 def test_only_younger_words_of_the_user_replace_the_text():
     """Older evidence and other sources reinforce."""
     for claim in (
-        replace(CLAIM, own=False),
-        replace(CLAIM, older=frozenset({"F1"})),
+        replace(CLAIM, from_user=False),
+        replace(CLAIM, newer=frozenset({"F1"})),
         replace(CLAIM, barred={"F1": "x"}),
     ):
-        assert deeds(judged(SAME, claim=claim)) == ["reinforce"]
+        assert effect_actions(judged(SAME, claim=claim)) == ["reinforce"]
 
 
 # row: X8
@@ -304,14 +311,18 @@ def test_a_correction_supersedes_and_buries():
         replace(OLD, kind="episode", valid_from=THEN),
     ):
         (effect,) = judged(AGAINST, old, correction).effects
-        assert (effect.action, effect.bury) == ("supersede", True)
+        assert (effect.action, effect.add_tombstone) == ("supersede", True)
 
 
 # row: X8
 def test_without_a_model_only_the_users_correction_retires():
     """A conflict that words show; everybody else waits for a person."""
-    assert deeds(unjudged(claim=replace(CLAIM, correction=True))) == ["supersede"]
-    assert deeds(unjudged(claim=replace(CLAIM, correction=True, own=False))) == ["ask"]
+    assert effect_actions(unjudged(claim=replace(CLAIM, correction=True))) == [
+        "supersede"
+    ]
+    assert effect_actions(
+        unjudged(claim=replace(CLAIM, correction=True, from_user=False))
+    ) == ["ask"]
 
 
 # row: X9
@@ -319,11 +330,15 @@ def test_without_a_model_a_conflict_asks_and_both_stay():
     """The user's own words are active beside the old ones; others wait."""
     for claim, place in (
         (CLAIM, "active"),
-        (replace(CLAIM, own=False), "review"),
+        (replace(CLAIM, from_user=False), "review"),
         (replace(CLAIM, barred={"F1": "x"}), "review"),
     ):
         decision = unjudged(claim=claim)
-        assert (decision.place, deeds(decision), decision.effects[0].why) == (
+        assert (
+            decision.destination,
+            effect_actions(decision),
+            decision.effects[0].why,
+        ) == (
             place,
             ["ask"],
             "another home",
@@ -335,7 +350,7 @@ def test_without_a_model_and_a_conflict_it_is_created():
     """Near is no reason to ask a person."""
     verdict = related(near(0.8), model=False)
     assert verdict.action == "create"
-    assert decide(verdict, CLAIM, POLICY).place == "active"
+    assert decide(verdict, CLAIM, POLICY).destination == "active"
 
 
 HELD = [
@@ -352,20 +367,23 @@ def test_what_a_person_stands_by_is_never_changed(held):
     """Agreement confirms, contradiction and correction ask."""
     fact = replace(OLD, **held)
     assert is_user_backed(fact)
-    assert deeds(decide(related(near(0.95, fact)), CLAIM, POLICY)) == ["confirm"]
-    assert deeds(judged(SAME, fact)) == ["confirm"]
+    assert effect_actions(decide(related(near(0.95, fact)), CLAIM, POLICY)) == [
+        "confirm"
+    ]
+    assert effect_actions(judged(SAME, fact)) == ["confirm"]
     for claim in (CLAIM, replace(CLAIM, correction=True)):
-        assert deeds(judged(AGAINST, fact, claim)) == ["ask"]
-        assert deeds(unjudged(fact, claim)) == ["ask"]
+        assert effect_actions(judged(AGAINST, fact, claim)) == ["ask"]
+        assert effect_actions(unjudged(fact, claim)) == ["ask"]
 
 
 # row: X27
 def test_a_lower_source_waits_with_its_reason():
     """It takes nobody's place."""
     decision = judged(
-        AGAINST, claim=replace(CLAIM, own=False, barred={"F1": "an import does not"})
+        AGAINST,
+        claim=replace(CLAIM, from_user=False, barred={"F1": "an import does not"}),
     )
-    assert (decision.place, decision.why, deeds(decision)) == (
+    assert (decision.destination, decision.why, effect_actions(decision)) == (
         "review",
         "an import does not",
         ["ask"],
@@ -375,11 +393,16 @@ def test_a_lower_source_waits_with_its_reason():
 # row: X27
 def test_a_batch_retires_no_more_than_its_share():
     """Then it asks; to weaken costs nothing."""
-    for claim in (replace(CLAIM, left=0), replace(CLAIM, left=0, correction=True)):
+    for claim in (
+        replace(CLAIM, remaining=0),
+        replace(CLAIM, remaining=0, correction=True),
+    ):
         decision = judged(AGAINST, claim=claim)
-        assert (decision.place, deeds(decision)) == ("active", ["ask"])
-    assert deeds(
-        judged(AGAINST, replace(OLD, also=("b#^1", "c#^1")), replace(CLAIM, left=0))
+        assert (decision.destination, effect_actions(decision)) == ("active", ["ask"])
+    assert effect_actions(
+        judged(
+            AGAINST, replace(OLD, also=("b#^1", "c#^1")), replace(CLAIM, remaining=0)
+        )
     ) == ["weaken"]
 
 
@@ -387,9 +410,9 @@ def test_a_batch_retires_no_more_than_its_share():
 # row: C12
 def test_older_evidence_ends_nothing_younger():
     """An old export says what was true then; it is kept as superseded."""
-    claim = replace(CLAIM, older=frozenset({"F1"}))
+    claim = replace(CLAIM, newer=frozenset({"F1"}))
     for decision in (judged(AGAINST, claim=claim), unjudged(claim=claim)):
-        assert (decision.place, decision.by, decision.effects) == (
+        assert (decision.destination, decision.superseded_by, decision.effects) == (
             "superseded",
             "F1",
             (),
@@ -404,8 +427,8 @@ def test_what_happened_stays_as_it_is(event):
     assert is_event(fact)
     assert not is_event(replace(fact, kind="note"))
     decision = judged(AGAINST, fact)
-    assert (decision.place, decision.effects) == ("active", ())
-    assert deeds(judged(SAME, fact)) == ["reinforce"]
+    assert (decision.destination, decision.effects) == ("active", ())
+    assert effect_actions(judged(SAME, fact)) == ["reinforce"]
 
 
 FACTS = st.builds(
@@ -425,11 +448,11 @@ FACTS = st.builds(
 CLAIMS = st.builds(
     Evidence,
     source=st.just("b#^t1"),
-    own=st.booleans(),
+    from_user=st.booleans(),
     correction=st.booleans(),
     barred=st.sampled_from((None, {"F1": "barred"})),
-    older=st.sampled_from((frozenset(), frozenset({"F1"}))),
-    left=st.integers(0, 5),
+    newer=st.sampled_from((frozenset(), frozenset({"F1"}))),
+    remaining=st.integers(0, 5),
 )
 
 
@@ -445,21 +468,21 @@ CLAIMS = st.builds(
 def test_whatever_happens_nothing_is_lost(
     fact, claim, similarity, conflict, model, answer
 ):
-    """A candidate has a file of its own or lives on in another; nobody barred, old or
-    held off changes a fact.
+    """A candidate has a file of its own or lives on in another; no barred, older or
+    limited evidence changes a fact.
     """
     verdict = related(
-        near(similarity, fact, conflict=conflict, apart=conflict), model=model
+        near(similarity, fact, conflict=conflict, distinct=conflict), model=model
     )
     decision = decide(
         verdict, claim, POLICY, answer if verdict.action == "judge" else None
     )
-    found = set(deeds(decision))
-    assert decision.place or found & {"confirm", "reinforce", "rewrite"}
-    assert decision.retired <= claim.left
+    found = set(effect_actions(decision))
+    assert decision.destination or found & {"confirm", "reinforce", "rewrite"}
+    assert decision.retired <= claim.remaining
     if is_user_backed(fact):
         assert found <= {"confirm", "ask"}
-    if claim.barred or claim.older:
+    if claim.barred or claim.newer:
         assert found <= {"confirm", "reinforce", "ask"}
     assert all(
         0 <= effect.confidence <= 1

@@ -41,7 +41,7 @@ def told(one, facts):
     """What is near to each active memory, with the versions of the notes left aside."""
     return {
         fact.text: [
-            (near.fact.text, near.similarity, near.conflict, near.apart)
+            (near.fact.text, near.similarity, near.conflict, near.distinct)
             for near in one.near(fact)
         ]
         for fact in facts

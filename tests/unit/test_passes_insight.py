@@ -218,9 +218,9 @@ def test_five_that_are_close_become_one():
     """
 
     class Near(VaultReader):
-        def __init__(self, similarity=0.81, apart=""):
+        def __init__(self, similarity=0.81, distinct=""):
             super().__init__()
-            self.how = {"similarity": similarity, "apart": apart}
+            self.how = {"similarity": similarity, "distinct": distinct}
 
         def near(self, fact):
             return [
@@ -250,7 +250,7 @@ def test_five_that_are_close_become_one():
     assert (bundle.steps[0].fact.importance, len(bundle.steps)) == (0.4, 6)
     four = replace(view, memories=dict(list(view.memories.items())[:4]))
     assert insight.cluster(four, now) == []
-    apart = replace(view, reader=Near(apart="other numbers"))
+    apart = replace(view, reader=Near(distinct="other numbers"))
     assert insight.cluster(apart, now) == []
     exactly = replace(view, reader=Near(0.8))
     assert insight.cluster(exactly, now) == []

@@ -68,7 +68,7 @@ def test_a_restatement_is_the_same(one, other):
     """
     found = compared(taken(one), taken(other))
     assert found.similarity > 0.85
-    assert found.apart == ""
+    assert found.distinct == ""
 
 
 # row: A7

@@ -1,11 +1,10 @@
-"""How alike two statements are by their words alone, on a scale of its own (rows A7,
-X13).
+"""Compare two statements by their words alone, on a scale of its own (rows A7, X13).
 
 The scale is calibrated by construction, so its cut points (.40, .70, .85) may decide.
-What may merge two memories without asking is only what cannot be another fact: the same
-words in the same order, apart from articles, emphasis and the place of a leading
-phrase. Another number, name, negation or noun is another fact. Paraphrases stay below:
-words cannot see them.
+Only statements that cannot be two facts reach the level at which memories merge: the
+same words in the same order, but for articles, emphasis and the place of a leading
+phrase. Another number, name, negation or noun is another fact. Paraphrases stay below,
+because words do not show them.
 """
 
 from __future__ import annotations
@@ -29,37 +28,38 @@ EQUAL = 1.0
 EMPHASIS = 0.95
 """The same words but for articles and emphasis: loves, really loves."""
 MOVED = 0.90
-"""The same words with a phrase of the end at the beginning: every morning Anna runs."""
+"""The same words with a phrase moved to the start: every morning Anna runs.
+"""
 INFLECTED = 0.80
-"""The same stems in the same order; tense or number may make it another fact. Also the
-most that overlap gives.
+"""The same stems in the same order; tense or number may make it another fact.
+
+It is also the upper limit of the overlap.
 """
 OPPOSED = 0.78
 """By definition: another value of one attribute, or the opposite of one statement."""
-APART = 0.69
-"""The most that overlap gives where a number, a name or the order tells the two apart.
-"""
+DISTINCT = 0.69
+"""The upper limit of the overlap if a number, a name or the order differs."""
 
 _SUBJECT_WEIGHT = 0.5
 _FRAME = 0.85
-"""Overlap from which a statement and a negated one are about the same thing."""
+"""The overlap from which a statement and a negated one are about the same subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedStatement:
-    """A statement taken apart, made by `statement`.
+    """The words of a statement by their role, made by `statement`.
 
     `plain` are its words in their normal form, `tokens` those without articles and
-    emphasis; `said` the words that carry meaning, in order, without the signs of
-    negation, and `stems` their stems in `language`; the first `subject` of them only
-    say whom it is about; `owners` are those of whom something is said to be; `negated`
-    also holds for hates, stopped and used to.
+    emphasis, `carrying` the words that carry meaning, in order, without negations, and
+    `stems` their stems in `language`. The first `subject` of them name the subject.
+    `owners` are the names in the possessive. `negated` is also true for hates, stopped
+    and used to.
     """
 
     text: str
     plain: tuple[str, ...]
     tokens: tuple[str, ...]
-    said: tuple[str, ...]
+    carrying: tuple[str, ...]
     stems: tuple[str, ...]
     language: str
     subject: int
@@ -113,12 +113,15 @@ _FUNCTION_SIGNS = re.compile(
 def statement(
     text: str, stem: Callable[[list[str], str], list[str]]
 ) -> ParsedStatement:
-    """`text` taken apart. `stem` gives the stems of words in a language (a code of
-    `words.STOP`).
+    """Parse `text`; `stem` returns the stems of words in a language.
+
+    The language is a code of `words.STOP`.
     """
     folded = _ELISION.sub(r"\1 ", _NOT_CONTRACTED.sub(_expanded, normalise(text)))
     spaced = _SPACELESS.sub(r" \g<0> ", _HYPHEN.sub(" ", folded)).split()
-    plain = tuple(_NUMERALS.get(word, word) for word in map(_unpossessed, spaced))
+    plain = tuple(
+        _NUMERALS.get(word, word) for word in map(_without_possessive, spaced)
+    )
     code = language(words(_CAPITALISED.sub(" ", text))) or "en"
     dropped = _EMPHASIS | _ARTICLES.get(code, frozenset())
     negated = not _NEGATIONS.isdisjoint(plain) or bool(
@@ -127,7 +130,7 @@ def statement(
     carrying = _carrying(plain, code, negated=negated)
     roots = zip(carrying, stem(carrying, code), strict=True)
     names = frozenset(
-        _unpossessed(normalise(word)) for word in _CAPITALISED.findall(text)
+        _without_possessive(normalise(word)) for word in _CAPITALISED.findall(text)
     ) & frozenset(carrying)
     return ParsedStatement(
         text=text,
@@ -142,13 +145,15 @@ def statement(
                 ),
             )
         ),
-        said=tuple(_LIKES if word in _LIKING else word for word in carrying),
+        carrying=tuple(_LIKES if word in _LIKING else word for word in carrying),
         stems=tuple(_LIKES if word in _LIKING else root for word, root in roots),
         language=code,
         subject=_subject_length(carrying, names),
         numbers=_numbers(plain),
         names=names,
-        owners=frozenset(_unpossessed(word) for word in spaced if word.endswith("'s"))
+        owners=frozenset(
+            _without_possessive(word) for word in spaced if word.endswith("'s")
+        )
         & names,
         negated=negated,
         attribute=single_valued.attribute(text),
@@ -157,43 +162,42 @@ def statement(
 
 @dataclass(frozen=True, slots=True)
 class TextComparison:
-    """How alike two statements are, 0 to 1, and why; and the guards of `A7`, '' where
-    they do not speak.
+    """The similarity of two statements, 0–1, why, and the guards of `A7`.
 
-    `conflict`: they cannot both hold, as far as words tell: another value of an
-    attribute that has one at a time, or the same said and denied. `apart`: they are two
-    facts, whatever a vector says: what is in conflict, other numbers, a name that only
-    one has, a denial, or the same words with their roles changed.
+    `conflict` is the reason why both cannot be true, as far as words show: another
+    value of an attribute that has one at a time, or a statement and its negation.
+    `distinct` is the reason why they are two facts whatever their vectors say: a
+    conflict, other numbers, a name that only one has, a negation, or the same words in
+    other roles. Both are '' where no guard applies.
     """
 
     similarity: float
     why: str
     conflict: str = ""
-    apart: str = ""
+    distinct: str = ""
 
 
 def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
-    """Two statements beside each other; symmetric, and 1 for the same words (`A7`,
-    `X13`).
+    """Compare two statements; symmetric, and 1 for the same words (`A7`, `X13`).
 
-    Above .85 nothing but articles, emphasis or the place of a phrase differs; .70–.85
+    Above .85 nothing but articles, emphasis or the place of a phrase differs. .70–.85
     needs a judgement, and is given by definition (.78) to another value of one
-    attribute (`single_valued.attribute`) and to the opposite; below, it is the weighted
-    Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems, whom it is about counting half.
+    attribute (`single_valued.attribute`) and to the opposite. Below, it is the weighted
+    Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems; words of the subject count half.
     `Anna lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`, `Anna likes
     coffee` → .60.
     """
-    if same := _restated(a, b):
+    if same := _same_words(a, b):
         return TextComparison(*same)
-    overlap, elsewhere = _overlap(a, b), _elsewhere(a, b)
+    overlap, different = _overlap(a, b), _different_subject(a, b)
     denied = _POLARITY if a.negated is not b.negated else ""
-    conflict = _conflict(a, b, overlap, is_denied=bool(denied) and not elsewhere)
-    why = conflict or elsewhere or denied
+    conflict = _conflict(a, b, overlap, is_denied=bool(denied) and not different)
+    why = conflict or different or denied
     if conflict:
         return TextComparison(OPPOSED, why, conflict, why)
     if why:
         return TextComparison(
-            min(overlap, INFLECTED if why == _POLARITY else APART), why, "", why
+            min(overlap, INFLECTED if why == _POLARITY else DISTINCT), why, "", why
         )
     first, second = _comparable(a, b)
     if first and (first == second or _rotated(first, second)):
@@ -201,7 +205,7 @@ def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
     return TextComparison(min(overlap, INFLECTED), "shared words")
 
 
-def _restated(a: ParsedStatement, b: ParsedStatement) -> tuple[float, str] | None:
+def _same_words(a: ParsedStatement, b: ParsedStatement) -> tuple[float, str] | None:
     if a.plain == b.plain:
         return EQUAL, "the same words"
     if a.tokens and a.tokens == b.tokens:
@@ -219,13 +223,13 @@ def _conflict(
     return "says the opposite" if is_denied and overlap >= _FRAME else ""
 
 
-def _elsewhere(a: ParsedStatement, b: ParsedStatement) -> str:
-    """Why two statements are not about the same thing, or ''."""
+def _different_subject(a: ParsedStatement, b: ParsedStatement) -> str:
+    """Return why two statements are not about the same subject, or ''."""
     if a.numbers != b.numbers:
         return "other numbers"
-    if a.names.difference(b.said) or b.names.difference(a.said):
+    if a.names.difference(b.carrying) or b.names.difference(a.carrying):
         return "other names"
-    if a.owners != b.owners or _of_others(a.attribute, b.attribute):
+    if a.owners != b.owners or _other_subjects(a.attribute, b.attribute):
         return "somebody else's"
     first, second = _comparable(a, b)
     if (
@@ -241,8 +245,9 @@ _POLARITY = "one is denied"
 
 
 def _overlap(a: ParsedStatement, b: ParsedStatement) -> float:
-    """Weighted Dice overlap of the stems; words that are the subject of both count
-    half.
+    """Return the weighted Dice overlap of the stems.
+
+    Words that belong to the subject of both count half.
     """
     first, second = _comparable(a, b)
     subject = set(first[: a.subject]).intersection(second[: b.subject])
@@ -258,20 +263,16 @@ def _overlap(a: ParsedStatement, b: ParsedStatement) -> float:
 def _comparable(
     a: ParsedStatement, b: ParsedStatement
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The stems of both, or the words themselves where the stems are those of two
-    languages.
-    """
-    return (a.stems, b.stems) if a.language == b.language else (a.said, b.said)
+    """Return the stems of both, or their words if they are in different languages."""
+    return (a.stems, b.stems) if a.language == b.language else (a.carrying, b.carrying)
 
 
-def _of_others(one: Attribute | None, other: Attribute | None) -> bool:
+def _other_subjects(one: Attribute | None, other: Attribute | None) -> bool:
     return one is not None and other is not None and one.subject != other.subject
 
 
 def _rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether a stretch of the end of `one` stands at the beginning of `other`, and
-    nothing else differs.
-    """
+    """Return whether `other` is `one` with a phrase moved from the end to the start."""
     if len(one) != len(other) or len(one) < _LEAST_MOVED:
         return False
     starts = (place for place in range(1, len(one)) if one[place] == other[0])
@@ -282,18 +283,18 @@ _LEAST_MOVED = 3
 
 
 def _expanded(found: re.Match[str]) -> str:
-    """Writes doesn't as does not, can't and cannot as can not, won't as will not."""
+    """Expand doesn't to does not, can't and cannot to can not, won't to will not."""
     irregular = {"ca": "can", "wo": "will", "sha": "shall", None: "can"}
     stem = next(filter(None, found.groups()), None)
     return f"{irregular.get(stem, stem)} not"
 
 
-def _unpossessed(word: str) -> str:
+def _without_possessive(word: str) -> str:
     return word.removesuffix("'s").removesuffix("'")
 
 
 def _carrying(plain: Sequence[str], code: str, *, negated: bool) -> list[str]:
-    """The words with a meaning of their own, in order, without those that deny."""
+    """Return the words that carry meaning, in order, without negations."""
     kept: list[str] = []
     for word in plain:
         if _SPACELESS.match(word):
@@ -307,8 +308,9 @@ def _carrying(plain: Sequence[str], code: str, *, negated: bool) -> list[str]:
 
 
 def _subject_length(carrying: Sequence[str], names: frozenset[str]) -> int:
-    """How many of the first words say whom it is about: names, "the user", the first
-    word of a script without case.
+    """Return how many of the first words name the subject.
+
+    They are names, "the user", or the first word in a script without case.
     """
     for place, word in enumerate(carrying):
         if word not in names and word not in _USER_NOUNS:

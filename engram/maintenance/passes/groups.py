@@ -112,7 +112,7 @@ def clusters(
             for other, near in neighbours_of(view, one, low)
             if other.fact.id not in used
             and fits(other)
-            and not (near.apart or near.conflict)
+            and not (near.distinct or near.conflict)
             and (not above or near.similarity > low)
         ]
         if len(group) > 1:

@@ -159,7 +159,7 @@ def _near_doubles(view: PassView, winner: MemoryState) -> dict[str, MemoryState]
     return {
         other.fact.id: other
         for other, near in neighbours_of(view, winner, limit)
-        if near.similarity > limit and not near.apart and not near.conflict
+        if near.similarity > limit and not near.distinct and not near.conflict
     }
 
 
@@ -493,10 +493,10 @@ def _ladder_effects(
         }
     evidence = Evidence(
         new.source,
-        own=not lower,
+        from_user=not lower,
         correction=category_of(new.category).corrects,
         barred=barred,
-        left=left,
+        remaining=left,
     )
     neighbours = (Neighbour(old, policy.similarity.grey),)
     verdict = Verdict("judge", "judged a contradiction", old.id, neighbours)
