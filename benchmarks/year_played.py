@@ -243,7 +243,7 @@ class Year:
                     f"\n{chosen.text}\n", f"\n{chosen.text} That matters to me.\n"
                 )
             )
-            self.daemon.background.changed({path})
+            self.daemon.background.files_changed({path})
         elif deed == "correct":
             self.call(
                 "correct",

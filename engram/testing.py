@@ -1,5 +1,4 @@
-"""Months of use in seconds, for tests: a vault and what its daemon does, on a clock
-that the test moves.
+"""Simulate a vault and its daemon on a clock that a test moves: months in seconds.
 
     from datetime import UTC, datetime, timedelta
 
@@ -12,7 +11,7 @@ that the test moves.
 
 No thread is started and nothing sleeps, so the same script makes the same vault. The
 decisions are those of the daemon (`engram.daemon.background`); only the threads, the
-sockets and the watcher are missing. `docs/testing.md` tells more.
+sockets and the watcher are missing. See `docs/testing.md`.
 """
 
 from __future__ import annotations
@@ -37,20 +36,19 @@ T = TypeVar("T")
 
 NEVER = datetime.max.replace(tzinfo=UTC)
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
-"""How long a run that is due and cannot be made rests at first and at last; the daemon
-tries each minute.
+"""The first and the longest pause before a failed maintenance run is tried again; the
+daemon tries each minute.
 """
 
 
 class Simulation:
-    """A vault with everything the daemon does by itself, on a clock of its own.
+    """A vault with the background work of its daemon, on a simulated clock.
 
     `vault` is a folder with an `engram.toml` (a line `id = "…"` is enough; without
     `zone` it is in UTC), `at` the time at which the daemon starts, `home` a folder for
     journal, index and state. A second simulation of the same vault and home is a
-    restart. `env` is what else the configuration is read from, as `ENGRAM_MODEL`; the
-    environment of the process is not looked at. Use it as a context manager, or `close`
-    it.
+    restart. `env` holds further environment variables, such as `ENGRAM_MODEL`; the
+    environment of the process is not read. Use it as a context manager, or `close` it.
 
     Raises ValueError for a time without a zone, NotFoundError where `vault` is no
     vault, ConfigError, and LockedError where another process has the vault open.
@@ -72,7 +70,7 @@ class Simulation:
             Path(vault),
             {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC", **(env or {})},
         )
-        # nobody else works
+        # there are no workers that a flush could wait for
         policy = replace(
             settings.policy, serve=replace(settings.policy.serve, flush_seconds=0.0)
         )
@@ -87,7 +85,7 @@ class Simulation:
         self._background = Background(self._memory, self._runner, self._runner.health)
         self._touched = False
         self._pause = timedelta()
-        self._tended = self.now - FIRST_PAUSE
+        self._maintained_at = self.now - FIRST_PAUSE
         self._closed = False
         self._memory.start()
         self._runner.start(self._background)
@@ -108,16 +106,16 @@ class Simulation:
     def call(
         self, name: str, /, standing: str = "chat", **params: Any
     ) -> dict[str, Any]:
-        """Carry out an operation as a client of the daemon would, and what follows from
-        it at once; its answer.
+        """Carry out an operation and the background work that is due at once.
 
-        `standing` is who calls, as tokens say: "chat", "import" or "tool". A turn with
-        a high signal is distilled and filed when this returns, as are five turns;
-        others when their time comes. `status` also tells in its `faults` what the
-        daemon's own work met. Raises EngramError as the operation does.
+        Returns the result of the operation, as a client of the daemon gets it.
+        `standing` is the kind of token: "chat", "import" or "tool". When this returns,
+        a turn with a high signal is distilled and filed, as are five turns; others when
+        their time comes. The `faults` of `status` include those of the background work.
+        Raises EngramError as the operation does.
         """
         if not self._memory.ready:
-            self._background.look()
+            self._background.check_batches()
             self._settle()
         self._touched, self._pause = True, timedelta()
         try:
@@ -129,12 +127,11 @@ class Simulation:
         return answer
 
     def advance(self, until: datetime) -> None:
-        """Let the time pass until then, and do what the daemon would do by itself
-        meanwhile, each thing at its time.
+        """Move the clock to `until`, and do the background work in between at its time.
 
-        Batches by age, boxes, summaries, the runs of the nights and weeks, the hourly
-        look at the files. A time that has passed already changes nothing. Raises
-        ValueError for a time without a zone.
+        This includes batches that are due by age, boxes, summaries, maintenance runs
+        and the hourly scan. A time in the past changes nothing. Raises ValueError for a
+        time without a zone.
         """
         until = _instant(until)
         while (
@@ -143,21 +140,21 @@ class Simulation:
             self._runner.time = max(moment, self.now)
             self._runner.ring([name for name, when in ticks.items() if when <= moment])
             self._touched &= ticks["rescan"] > moment
-            self._tended = self.now if ticks["tend"] <= moment else self._tended
+            if ticks["tend"] <= moment:
+                self._maintained_at = self.now
             self._settle()
         self._runner.time = max(until, self.now)
         self._settle()
 
     def files_changed(self) -> None:
-        """Have a look at the files: somebody wrote, moved or removed some, and then
-        left them alone for a minute.
+        """Scan the files after the test wrote, moved or removed some.
 
-        The clock moves on by this minute (`quiet_seconds`), for engram does not write
-        into a note before. The time of a file is the machine's; where it matters when a
-        note was written, set it with `os.utime` before.
+        Then the clock moves by `quiet_seconds`, because engram leaves notes alone that
+        were edited within that time. The time of a file is that of the machine; where
+        it matters when a note was written, set it with `os.utime` before.
         """
         self._touched, self._pause = True, timedelta()
-        self._background.changed(None)
+        self._background.files_changed(None)
         self._settle()
         self.advance(
             self.now
@@ -165,7 +162,8 @@ class Simulation:
         )
 
     def close(self) -> None:
-        """Distil what waits, as a daemon does that is stopped, and let go of the vault.
+        """Distil the waiting turns, as a daemon does when it stops, and close the vault.
+
         Closing twice is allowed.
         """
         if self._closed:
@@ -180,33 +178,34 @@ class Simulation:
     # -- time --------------------------------------------------------------------------
 
     def _seconds(self) -> float:
-        """The steady clock and the monotonic one: they go with the time."""
+        """Return the simulated time in seconds, as the steady and the monotonic clock."""
         return self.now.timestamp()
 
     def _settle(self) -> None:
         self._runner.settle()
 
     def _ticks(self) -> dict[str, datetime]:
-        """The next regular moment of each work at which it may find something to do;
-        those in between are skipped.
+        """Return the next regular time of maintenance and of the scan.
+
+        Times at which they would find nothing to do are skipped.
         """
         due = (
             self._memory.maintenance_loop.next_due() if self._memory.ready else self.now
         )
         if due > self.now:
             self._pause = timedelta()
-        elif self._tended == self.now:  # what is due was tried just now, in vain
+        elif self._maintained_at == self.now:  # what is due was tried now, and failed
             self._pause = min(2 * self._pause or FIRST_PAUSE, LONGEST_PAUSE)
         return {
-            "tend": self._runner.tick("tend", max(due, self._tended + self._pause)),
+            "tend": self._runner.tick(
+                "tend", max(due, self._maintained_at + self._pause)
+            ),
             "rescan": self._runner.tick("rescan", self.now) if self._touched else NEVER,
         }
 
 
 class _Runner:
-    """A `background.Runner` that does one job after another in the thread of the test,
-    at the time it is told.
-    """
+    """A `background.Runner` that runs one job after another in the thread of the test."""
 
     def __init__(self, began: datetime, *, log_content: bool) -> None:
         self.time = began
@@ -218,7 +217,7 @@ class _Runner:
         self._timers: dict[str, tuple[datetime, Job]] = {}
         self._number = 0
         self._regular: dict[str, tuple[timedelta, Job]] = {}
-        self._tending = self._embedding = self._settling = False
+        self._maintenance_due = self._embedding_due = self._settling = False
         self._background: Background | None = None
 
     # -- the executor of the memory ----------------------------------------------------
@@ -226,64 +225,63 @@ class _Runner:
     attended = True
 
     def turns_arrived(self) -> None:
-        """Look for batches that are due, and do what follows from it at once."""
+        """Check for batches that are due, and do that work at once."""
         if self._background:
-            self._background.heard()
+            self._background.turns_arrived()
             self.settle()
 
     def run_as_writer(self, job: Callable[[], T]) -> T:
-        """Do `job` at once: there is one thread."""
+        """Run `job` at once: there is one thread."""
         return job()
 
-    # -- what `Background` asks --------------------------------------------------------
+    # -- the runner of `Background` ----------------------------------------------------
 
     def now(self) -> datetime:
-        """The time of the simulation."""
+        """Return the time of the simulation."""
         return self.time
 
     def post(self, name: str, job: Job) -> None:
-        """Do the job before anything else, after those that were posted before."""
+        """Queue a job for the writer; these jobs come before all other work."""
         self._jobs.append((name, job))
 
-    def later(self, seconds: float, job: Job) -> None:
-        """Call `job` in so many seconds."""
+    def call_later(self, seconds: float, job: Job) -> None:
+        """Call `job` after `seconds`."""
         self._number += 1
         self._timers[f"later {self._number}"] = (
             self.time + timedelta(seconds=seconds),
             job,
         )
 
-    def at(self, when: datetime, name: str, job: Job) -> None:
-        """Call `job` at `when` instead of at the time that was set under this name
-        before.
-        """
+    def call_at(self, when: datetime, name: str, job: Job) -> None:
+        """Call `job` at `when`; this replaces an earlier timer of the same `name`."""
         self._timers[name] = when, job
 
-    def every(self, seconds: float, name: str, job: Job) -> None:
-        """Call `job` at each `tick` of this name that is rung."""
+    def call_every(self, seconds: float, name: str, job: Job) -> None:
+        """Call `job` at each `tick` of this name."""
         self._regular[name] = timedelta(seconds=seconds), job
 
     def distil(self, batch: Batch) -> None:
-        """Distil the batch once no job is left."""
+        """Distil the batch once no job is queued."""
         self._batches.append(batch)
 
-    def tend(self) -> None:
-        """Put the vault in order once nothing else is left."""
-        self._tending = True
+    def maintain(self) -> None:
+        """Make the maintenance runs that are due once no other work is left."""
+        self._maintenance_due = True
 
     def embed(self) -> None:
-        """Make vectors once nothing waits to be distilled."""
-        self._embedding = True
+        """Make vectors once no batch waits."""
+        self._embedding_due = True
 
-    # -- what the simulation asks ------------------------------------------------------
+    # -- the clock and the jobs of the simulation --------------------------------------
 
     def next_timer(self) -> datetime:
-        """When the first timer rings."""
+        """Return the time of the next timer."""
         return min((when for when, _job in self._timers.values()), default=NEVER)
 
     def tick(self, name: str, earliest: datetime) -> datetime:
-        """The first moment after now, not before `earliest`, at which the regular work
-        of this name is called.
+        """Return when the regular work of this name is called next.
+
+        That is after now and not before `earliest`.
         """
         step = self._regular[name][0]
         passed = max(
@@ -292,9 +290,7 @@ class _Runner:
         return self._began + passed * step
 
     def ring(self, ticks: list[str]) -> None:
-        """Call the regular work of these names, and every timer whose time has come,
-        the earliest first.
-        """
+        """Call the regular work of these names, then the timers that are due, in order."""
         for name in ticks:
             self._regular[name][1]()
         due = sorted(
@@ -306,13 +302,11 @@ class _Runner:
             self._timers.pop(name)[1]()
 
     def start(self, background: Background) -> None:
-        """Begin to work for `background`."""
+        """Work for `background` from now on."""
         self._background = background
 
     def settle(self) -> None:
-        """Go on until nothing is left to be done now; called from within a job, leave
-        it to whoever does the job.
-        """
+        """Run jobs until none is due now; within a job this does nothing."""
         background = self._background
         if self._settling or background is None:
             return
@@ -324,18 +318,18 @@ class _Runner:
             self._settling = False
 
     def _step(self, background: Background) -> bool:
-        """Do the next thing; whether there was one."""
+        """Do the next piece of work; return False where there is none."""
         self._attempt("between", background.memory.between)
         if self._jobs:
             self._attempt(*self._jobs.popleft())
         elif self._batches:
             background.distil(self._batches.popleft())
-        elif self._embedding:
-            self._embedding = False
+        elif self._embedding_due:
+            self._embedding_due = False
             background.embed()
-        elif self._tending:
-            self._tending = False
-            background.tend()
+        elif self._maintenance_due:
+            self._maintenance_due = False
+            background.maintain()
         else:
             return False
         return True

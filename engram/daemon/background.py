@@ -1,9 +1,9 @@
-"""The work that a memory does by itself: batches, runs, rescans, vectors, and what
-follows when one of them fails.
+"""The background work of a memory: batches, maintenance runs, scans and vectors.
 
-`Background` decides what is due and what comes next. A `Runner` carries it out: the
-daemon with threads and timers (`engram.daemon.threads`), a simulation one job after
-another on a clock of its own (`engram.testing`). So both behave alike.
+`Background` decides what is due and what comes next, and tries failed work again. A
+`Runner` carries it out: the daemon with threads and timers (`engram.daemon.threads`), a
+simulation one job after another on its own clock (`engram.testing`). So both behave
+alike.
 """
 
 from __future__ import annotations
@@ -32,57 +32,60 @@ log = logging.getLogger("engram.daemon")
 
 
 class Runner(Protocol):
-    """What carries jobs out. Every method returns at once; the work happens later."""
+    """Carries jobs out. Every method returns at once; the work is done later."""
 
     def now(self) -> datetime:
-        """The time by which `at` is counted."""
+        """Return the current time of the clock that `call_at` uses."""
 
     def post(self, name: str, job: Job) -> None:
-        """Have the writer do `job` with `attempt`; jobs are done in the order they were
-        posted.
-        """
+        """Queue `job` for the writer, which runs its jobs in order, with `attempt`."""
 
-    def later(self, seconds: float, job: Job) -> None:
-        """Call `job` in so many seconds."""
+    def call_later(self, seconds: float, job: Job) -> None:
+        """Call `job` after `seconds`."""
 
-    def at(self, when: datetime, name: str, job: Job) -> None:
-        """Call `job` at `when`; an earlier appointment of the same `name` is dropped."""
+    def call_at(self, when: datetime, name: str, job: Job) -> None:
+        """Call `job` at `when`; this replaces an earlier timer of the same `name`."""
 
-    def every(self, seconds: float, name: str, job: Job) -> None:
-        """Call `job` each time so many seconds have passed."""
+    def call_every(self, seconds: float, name: str, job: Job) -> None:
+        """Call `job` every `seconds`."""
 
     def distil(self, batch: Batch) -> None:
         """Have a model worker call `Background.distil` with this batch."""
 
-    def tend(self) -> None:
-        """Have `Background.tend` called soon, not by the writer; several wishes before
-        it begins are one.
+    def maintain(self) -> None:
+        """Have `Background.maintain` called soon, outside the writer thread.
+
+        Several requests before the call begins lead to one call.
         """
 
     def embed(self) -> None:
-        """Have `Background.embed` called soon, not by the writer; several wishes before
-        it begins are one.
+        """Have `Background.embed` called soon, outside the writer thread.
+
+        Several requests before the call begins lead to one call.
         """
 
 
 def attempt(name: str, job: Job, health: Health, *, log_content: bool = False) -> None:
-    """Do a job of the daemon's own; log its error and report it until the job succeeds."""
+    """Run a job that no request waits for.
+
+    An error is logged, and reported to `health` under `name` until the job succeeds.
+    """
     try:
         job()
     except Exception as fault:  # noqa: BLE001
-        known = fault if isinstance(fault, EngramError) else unexpected(name, fault)
-        health.report(name, str(known))
-        log.warning("%s failed: %s", name, known if log_content else known.code)
+        error = fault if isinstance(fault, EngramError) else unexpected(name, fault)
+        health.report(name, str(error))
+        log.warning("%s failed: %s", name, error if log_content else error.code)
     else:
         health.clear(name)
 
 
 class Background:
-    """What a memory does by itself. `memory` is started; `health` records the work
-    that fails, by its name.
+    """Decides which background work of a started `memory` is due.
 
-    `look`, `changed` and `heard` may be called from any thread, `distil` and `embed`
-    from a worker's, `tend` from one that is not the writer's.
+    `health` records the work that fails, by its name. `check_batches`, `files_changed`
+    and `turns_arrived` may be called from any thread, `distil` and `embed` from a
+    worker, `maintain` from any thread but the writer.
     """
 
     def __init__(self, memory: Memory, runner: Runner, health: Health) -> None:
@@ -92,44 +95,48 @@ class Background:
         self.stopping = False
         self._policy = memory.settings.policy
         self._lock = threading.Lock()
-        self._looking = False
+        self._check_posted = False
         self._warming = True
         self._dirty: set[Path] | None = set()
-        self._rescanning = False
+        self._scan_posted = False
         self._embedding_tries = 0
 
     def start(self) -> None:
-        """Begin: the vault is read, and what is due is looked for regularly."""
-        self.runner.every(
-            self._policy.consolidation.look_seconds, "tend", self.runner.tend
+        """Have the vault read, and set the timers of the regular work."""
+        self.runner.call_every(
+            self._policy.consolidation.look_seconds, "tend", self.runner.maintain
         )
-        self.runner.every(
+        self.runner.call_every(
             self._policy.files.rescan_minutes * 60, "rescan", self._rescan_all
         )
         self.runner.post("warm-up", self._warm)
 
     # -- turns become notes ------------------------------------------------------------
 
-    def heard(self) -> None:
-        """Turns came in: a batch may be due, and a talk may have its fourth turn."""
-        self.runner.tend()
-        self.look()
+    def turns_arrived(self) -> None:
+        """Check for batches and session summaries that new turns made due."""
+        self.runner.maintain()
+        self.check_batches()
 
-    def look(self) -> None:
-        """Have the writer look for batches that are due; many calls before it does so
-        are one.
+    def check_batches(self) -> None:
+        """Have the writer check for batches that are due.
+
+        Several calls before it does so lead to one check.
         """
         self.runner.embed()
         with self._lock:
-            if self._looking:
+            if self._check_posted:
                 return
-            self._looking = True
-        self.runner.post("look", self._look)
+            self._check_posted = True
+        self.runner.post("look", self._check_batches)
 
-    def _look(self) -> None:
+    def _check_batches(self) -> None:
+        """Hand out the batches that are due, and set the timer for the next one."""
         with self._lock:
-            self._looking = False
-        # a warm-up looks when it is done; without one the catalogue was found damaged
+            self._check_posted = False
+
+        # A warm-up checks again when it is done. Where none is under way, the catalogue
+        # was damaged after the last one.
         if not self.memory.ready:
             if not self._warming:
                 self._warming = True
@@ -138,17 +145,15 @@ class Background:
         try:
             for batch in self.memory.pipeline.due(self.memory.clock()):
                 self.runner.distil(batch)
-        finally:  # whatever one batch met, the others have their time
+        finally:  # an error in one batch does not delay the others
             due = self.memory.pipeline.next_due()
             if due is not None:
-                # what fails may rest
-                soonest = self.runner.now() + timedelta(
-                    seconds=self._policy.serve.beat_seconds
-                )
-                self.runner.at(max(due, soonest), "due", self.look)
+                pause = timedelta(seconds=self._policy.serve.beat_seconds)
+                soonest = self.runner.now() + pause
+                self.runner.call_at(max(due, soonest), "due", self.check_batches)
 
     def distil(self, batch: Batch) -> None:
-        """Distil the batch and have the writer file the outcome."""
+        """Extract the candidates of a batch, and have the writer file them."""
         outcome: Extraction | ModelError
         try:
             outcome = self.memory.pipeline.distil(batch)
@@ -159,9 +164,7 @@ class Background:
         self.runner.post("file", partial(self._file, batch, outcome))
 
     def _file(self, batch: Batch, outcome: Extraction | ModelError) -> None:
-        """File the outcome; while the disk refuses, or the outcome trips us, keep it
-        and come back.
-        """
+        """File the outcome of a batch; after an error try again later."""
         try:
             self.memory.pipeline.file(batch, outcome)
         except Exception as fault:
@@ -169,102 +172,102 @@ class Background:
             job = partial(
                 self.runner.post, "file", partial(self._file, batch.tried(), outcome)
             )
-            self.runner.later(self._policy.model.retry_seconds, job)
+            self.runner.call_later(self._policy.model.retry_seconds, job)
             raise
-        self.runner.tend()
-        self.look()
+        self.runner.maintain()
+        self.check_batches()
 
     def embed(self) -> None:
-        """Give all that has no vector one; an endpoint that fails is tried again later."""
+        """Embed every unit that has no vector; after an error try again later."""
         policy = self._policy.model
         try:
             while not self.stopping and self.memory.embed():
                 pass
         except Exception as fault:  # noqa: BLE001
-            self.health.report("embeddings", _words(fault))
+            self.health.report("embeddings", _message(fault))
             wait = min(
                 policy.retry_seconds * 2**self._embedding_tries,
                 policy.retry_most_seconds,
             )
             self._embedding_tries = min(self._embedding_tries + 1, policy.attempts)
-            self.runner.later(wait, self.runner.embed)
+            self.runner.call_later(wait, self.runner.embed)
         else:
             self.health.clear("embeddings")
             self._embedding_tries = 0
 
-    def tend(self) -> None:
-        """Make the runs that are due; a model that they ask holds nobody up."""
+    def maintain(self) -> None:
+        """Make the maintenance runs that are due."""
         if not self.memory.ready:
             return
         try:
             busy = self.memory.queue.is_busy()
             self.memory.maintenance_loop.tend(busy=busy)
-            # a memory that is in use again wants its whole vector back
+            # a memory in use again gets its full vector back
             self.runner.embed()
         except Exception as fault:  # noqa: BLE001
-            self.health.report("consolidate", _words(fault))
+            self.health.report("consolidate", _message(fault))
         else:
             self.health.clear("consolidate")
 
     # -- files change ------------------------------------------------------------------
 
     def _warm(self) -> None:
-        """Read the vault; while that fails, come back."""
+        """Read the vault; after an error try again later."""
         try:
-            unsure = self.memory.warm()
+            unsettled = self.memory.warm()
         except Exception:
             job = partial(self.runner.post, "warm-up", self._warm)
-            self.runner.later(self._policy.model.retry_seconds, job)
+            self.runner.call_later(self._policy.model.retry_seconds, job)
             raise
         self._warming = False
-        self._look_again(unsure)
-        self.look()
+        self._rescan_later(unsettled)
+        self.check_batches()
 
-    def changed(self, paths: set[Path] | None) -> None:
-        """Have the writer look at these paths, or at all; many calls before it does so
-        are one.
+    def files_changed(self, paths: set[Path] | None) -> None:
+        """Have the writer scan these paths, or the whole vault for None.
+
+        Several calls before it does so lead to one scan.
         """
         with self._lock:
-            self._dirty = (
-                None if paths is None or self._dirty is None else self._dirty | paths
-            )
-            if self._rescanning:
+            self._add_dirty(paths)
+            if self._scan_posted:
                 return
-            self._rescanning = True
+            self._scan_posted = True
         self.runner.post("rescan", self._rescan)
+
+    def _add_dirty(self, paths: set[Path] | None) -> None:
+        """Add to the paths of the next scan; None stands for all. The lock is held."""
+        if paths is None or self._dirty is None:
+            self._dirty = None
+        else:
+            self._dirty = self._dirty | paths
 
     def _rescan(self) -> None:
         with self._lock:
-            paths, self._dirty, self._rescanning = self._dirty, set(), False
+            paths, self._dirty, self._scan_posted = self._dirty, set(), False
         try:
-            unsure = self.memory.files.rescan(paths)
+            unsettled = self.memory.files.rescan(paths)
         except Exception:
-            with self._lock:  # the next change looks at these as well
-                self._dirty = (
-                    None
-                    if paths is None or self._dirty is None
-                    else self._dirty | paths
-                )
-            self.runner.later(
-                self._policy.model.retry_seconds, partial(self.changed, set())
-            )
+            with self._lock:  # the next scan covers these paths too
+                self._add_dirty(paths)
+            job = partial(self.files_changed, set())
+            self.runner.call_later(self._policy.model.retry_seconds, job)
             raise
-        self._look_again(unsure)
+        self._rescan_later(unsettled)
 
-    def _look_again(self, unsure: set[Path]) -> None:
-        """Have what is gone, or still being written, looked at once more."""
-        if unsure:
-            self.runner.later(
-                self._policy.files.settle_most_seconds, partial(self.changed, unsure)
-            )
+    def _rescan_later(self, unsettled: set[Path]) -> None:
+        """Scan paths once more that vanished or are still being written."""
+        if unsettled:
+            job = partial(self.files_changed, unsettled)
+            self.runner.call_later(self._policy.files.settle_most_seconds, job)
 
     def _rescan_all(self) -> None:
-        """The hourly look, and a snapshot for the next start."""
+        """Scan the whole vault, and save snapshots for the next start."""
         if self.memory.ready:
-            self.changed(None)
+            self.files_changed(None)
             self.runner.post("snapshot", self.memory.save)
-            self.look()
+            self.check_batches()
 
 
-def _words(fault: Exception) -> str:
+def _message(fault: Exception) -> str:
     return str(fault if isinstance(fault, EngramError) else type(fault))

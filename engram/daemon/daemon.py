@@ -1,10 +1,11 @@
-"""The daemon: one memory, one writer, and everything that gives it work.
+"""The daemon: one memory with its server, its threads and its watcher.
 
-Start: lock → journal replay → listen → READY → warm-up. Requests that only read, and
-turns coming in, run in the server's threads; every change of the vault is a job of the
-one writer; models are asked by workers, who bring the outcome back to the writer. Stop:
-no new requests, waiting turns distilled as far as the time allows, the writer's queue
-emptied, the memory closed; what was not distilled stays in the journal.
+Start: lock, journal replay, listen, READY, warm-up. Requests that only read, and
+`observe`, run in the threads of the server. Every change of the vault is a job of the
+one writer. Workers ask the models and pass the outcome to the writer.
+
+Stop: refuse new requests, extract from waiting turns as far as the time allows, empty
+the queue of the writer, close the memory. Turns that still wait stay in the journal.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.daemon import sockets
 from engram.daemon.background import Background
-from engram.daemon.threads import DaemonThreads, aside
+from engram.daemon.threads import DaemonThreads, in_new_thread
 from engram.errors import (
     ConfigError,
     LockedError,
@@ -41,26 +42,27 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engram.daemon")
 
-BLINDING = frozenset(("warm-up", "rescan", "vault"))
-"""Faults under which the daemon does not know what is in the vault."""
+UNREAD_FAULTS = frozenset(("warm-up", "rescan", "vault"))
+"""Faults under which the index may not agree with the vault."""
 
 
 class SocketServer(Protocol):
-    """What answers on the sockets; `beat` is the monotonic time of its last sign of
-    life.
+    """The server on the sockets.
+
+    `beat` is the monotonic time at which its event loop last ran.
     """
 
     beat: float
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Start to answer requests."""
 
     def stop(self) -> None:
-        """Finish what is in hand and close the sockets."""
+        """Finish the current requests and close the sockets."""
 
 
 class Daemon:
-    """One life of the daemon, from READY to STOPPING. `memory` is started."""
+    """The daemon of a started `memory`, from READY to STOPPING."""
 
     def __init__(
         self,
@@ -78,41 +80,40 @@ class Daemon:
         self._server = serve(self, settings, listeners)
         self.background = Background(memory, threads, self.writer.health)
         self._watch = Watcher(
-            settings.vault, self.background.changed, settings.policy.files
+            settings.vault, self.background.files_changed, settings.policy.files
         )
         self._began = time.monotonic()
 
-    # -- what the server asks ----------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------
 
     def call(
         self, name: str, params: dict[str, Any], standing: str = "chat"
     ) -> dict[str, Any] | Future[dict[str, Any]]:
-        """Carry out an operation in the caller's thread; one that waits for writer or
-        workers is promised.
+        """Carry out an operation in the thread of the caller.
+
+        An operation that writes, or waits for a model, returns a future.
         """
         if not self.memory.ready:
-            self.background.look()  # somebody has to read the vault again
+            self.background.check_batches()  # which reads a damaged vault again
         operation = named(name)
         job = partial(self.memory.call, name, params, standing)
         if operation.writes:
-            return self.writer.ask(name, job)
+            return self.writer.submit(name, job)
         if operation.waits:
-            return aside(name, job)
+            return in_new_thread(name, job)
         result = job()
         if "complete" in result and self.unready():
             result["complete"] = False
         return result | {"daemon": self.state()} if name == "status" else result
 
     def unready(self) -> str:
-        """Why an answer may be incomplete, or ''."""
-        if not BLINDING.isdisjoint(self.faults()):
+        """Return why an answer may be incomplete, or ''."""
+        if not UNREAD_FAULTS.isdisjoint(self.faults()):
             return "the vault cannot be read"
         return "" if self.memory.ready else "the vault is still being read"
 
     def faults(self) -> dict[str, str]:
-        """What the daemon cannot do now, by name; a vault that was moved away is told
-        before anybody needs it.
-        """
+        """Return the background work that fails now, by name, and a missing vault."""
         gone = not self.memory.vault.is_present
         return {
             **self.writer.health.problems(),
@@ -120,15 +121,16 @@ class Daemon:
         }
 
     def replaced(self) -> bool:
-        """Whether another vault stands at the path of ours; a path that is empty waits
-        for ours to come back.
+        """Return whether another vault is at the path of this one.
+
+        Where the path is empty, the daemon waits for its vault to come back.
         """
         return self.memory.vault.was_exchanged and os.access(
             self.settings.vault / "engram.toml", os.F_OK
         )
 
     def state(self) -> dict[str, Any]:
-        """The daemon's own figures."""
+        """Return the state of the daemon for `status`."""
         faults = self.faults()
         return {
             "pid": os.getpid(),
@@ -143,25 +145,23 @@ class Daemon:
     # -- life --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Listen, say READY, then read the vault and begin all other work."""
+        """Answer requests, report READY, then start the background work."""
         self.threads.start(self.background, self.memory.between)
         self._server.start()
         sockets.notify("READY=1", f"STATUS={self.summary()}")
-        # before the vault is read: what is edited meanwhile is told
+        # before the vault is read, so that no edit is missed in between
         self._watch.start()
         self.background.start()
 
     def stop(self) -> None:
-        """End in good order, about `stop_seconds` from now; nothing that was
-        acknowledged is lost.
-        """
+        """Stop within about `stop_seconds`; no acknowledged turn is lost."""
         sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
         last = time.monotonic() + self.policy.stop_seconds
         self._server.stop()
         self._watch.stop()
         self.threads.stop_timers()
         wait(
-            [aside("flush", self.memory.pipeline.flush_waiting)],
+            [in_new_thread("flush", self.memory.pipeline.flush_waiting)],
             max(0.0, last - time.monotonic()),
         )
         self.background.stopping = True
@@ -169,8 +169,9 @@ class Daemon:
         self.memory.close()
 
     def alive(self) -> bool:
-        """Whether the server answers and the writer gets on; only then is the watchdog
-        fed.
+        """Return whether the server answers and the writer works.
+
+        Only then systemd's watchdog is notified.
         """
         silent = time.monotonic() - self._server.beat
         return (
@@ -179,7 +180,7 @@ class Daemon:
         )
 
     def summary(self) -> str:
-        """One line for `systemctl status`."""
+        """Return one line for `systemctl status`."""
         state = self.unready() or "ready"
         faults = ", ".join(self.faults())
         return f"{state}, {self.writer.waiting()} jobs" + (
@@ -188,29 +189,29 @@ class Daemon:
 
 
 class SignalWatcher:
-    """What the process was told: '' while nothing, 'stop' or 'reload'."""
+    """Receives signals. `request` is '' before the first, then 'stop' or 'reload'."""
 
     def __init__(self) -> None:
-        self.told = ""
-        self._ear, self._mouth = os.pipe()
+        self.request = ""
+        self._read_end, self._write_end = os.pipe()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._hear)
+            signal.signal(number, self._receive)
 
     def wait(self, seconds: float) -> None:
-        """Sleep, but no longer than until the next signal."""
-        if select.select([self._ear], [], [], seconds)[0]:
-            os.read(self._ear, 16)
+        """Sleep for `seconds`, or until the next signal."""
+        if select.select([self._read_end], [], [], seconds)[0]:
+            os.read(self._read_end, 16)
 
-    def _hear(self, number: int, _frame: object) -> None:
-        self.told = (
-            "stop" if self.told == "stop" or number != signal.SIGHUP else "reload"
-        )
-        os.write(self._mouth, b".")
+    def _receive(self, number: int, _frame: object) -> None:
+        if number != signal.SIGHUP:
+            self.request = "stop"
+        elif self.request != "stop":
+            self.request = "reload"
+        os.write(self._write_end, b".")
 
 
 def run(load: Callable[[], Settings], serve: Serve) -> None:
-    """Serve until SIGTERM or SIGINT; on SIGHUP start over with the configuration as it
-    is then.
+    """Serve until SIGTERM or SIGINT; on SIGHUP start again with a fresh configuration.
 
     The sockets stay open in between, so that callers wait instead of being refused.
     Raises ConfigError, NotFoundError, LockedError or StorageError when it cannot start.
@@ -224,7 +225,7 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     signals = SignalWatcher()
     settings = load()
     with sockets.Listeners() as listeners:
-        while signals.told != "stop":
+        while signals.request != "stop":
             memory, threads = _opened(settings, listeners, signals, load)
             settings = memory.settings
             daemon = Daemon(memory, threads, serve, listeners.open(settings))
@@ -242,8 +243,10 @@ def _opened(
     signals: SignalWatcher,
     load: Callable[[], Settings],
 ) -> tuple[Memory, DaemonThreads]:
-    """The started memory and its threads; a command that holds the vault is waited for, another daemon
-    refuses at once.
+    """Return the started memory and its threads.
+
+    Waits while a command has the vault open. Raises LockedError at once where another
+    daemon has it.
     """
     policy = settings.policy.serve
     last = time.monotonic() + policy.lock_seconds
@@ -254,9 +257,9 @@ def _opened(
             memory.start()
         except LockedError:
             if (
-                signals.told == "stop"
+                signals.request == "stop"
                 or time.monotonic() > last
-                or listeners.elsewhere(settings)
+                or listeners.is_used_elsewhere(settings)
             ):
                 raise
             signals.wait(policy.lock_look_seconds)
@@ -268,23 +271,26 @@ def _opened(
 def _serve(
     daemon: Daemon, signals: SignalWatcher, load: Callable[[], Settings]
 ) -> Settings | None:
-    """Feed the watchdog until told to stop (None) or to start over with other settings."""
+    """Notify the watchdog until a signal ends this.
+
+    Returns the settings to start again with, or None to stop.
+    """
     interval = min(sockets.watchdog_seconds() / 2, daemon.policy.beat_seconds)
-    told = ""
-    while signals.told != "stop":
+    notified = ""
+    while signals.request != "stop":
         signals.wait(interval)
         summary = f"STATUS={daemon.summary()}"
-        lines = ["WATCHDOG=1"] * daemon.alive() + [summary] * (summary != told)
-        told = summary
+        lines = ["WATCHDOG=1"] * daemon.alive() + [summary] * (summary != notified)
+        notified = summary
         sockets.notify(*lines)
         if daemon.replaced():
             log.warning(
-                "another folder stands at %s now; starting over with it",
+                "another folder is at %s now; starting again with it",
                 daemon.settings.vault,
             )
-            signals.told = signals.told or "reload"
-        if signals.told == "reload":
-            signals.told = ""
+            signals.request = signals.request or "reload"
+        if signals.request == "reload":
+            signals.request = ""
             try:
                 return load()
             except ConfigError as fault:

@@ -1,4 +1,4 @@
-"""Sockets as systemd and the kernel hand them out: listening, activation, notification."""
+"""The sockets of the daemon: listening, socket activation, notification of systemd."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
 
-FIRST_GIVEN = 3
-"""The first descriptor that systemd passes to a unit started by its socket."""
+FIRST_INHERITED = 3
+"""The first descriptor that systemd passes on (SD_LISTEN_FDS_START)."""
 
 BACKLOG = 128
 LOOPBACK = "127.0.0.1"
 
 
 class Listeners:
-    """The listening sockets of a process: those it was given and those it opened; the
-    latter go at the end.
+    """The listening sockets of a process: inherited ones, and those that it opened.
+
+    The latter are closed at the end.
     """
 
     def __init__(self) -> None:
-        self._given = activated()
+        self._inherited = inherited()
         self._own: dict[Path | int, socket.socket] = {}
 
     def __enter__(self) -> Self:
@@ -39,12 +40,12 @@ class Listeners:
             self._close(place)
 
     def open(self, settings: Settings) -> list[socket.socket]:
-        """Copies of all sockets for `settings`; what is open stays open, what is no
-        longer asked for is closed.
+        """Return copies of all sockets for `settings`.
 
-        The caller holds the vault's lock, so a socket file in the way is a dead one.
+        Open sockets stay open; those that `settings` no longer want are closed. The
+        caller holds the lock of the vault, so an existing socket file is stale.
         """
-        families = {listener.family for listener in self._given}
+        families = {listener.family for listener in self._inherited}
         wanted: set[Path | int] = set()
         if socket.AF_UNIX not in families:
             wanted.add(settings.socket)
@@ -53,15 +54,17 @@ class Listeners:
         for place in set(self._own) - wanted:
             self._close(place)
         for place in wanted - set(self._own):
-            self._own[place] = tcp(place) if isinstance(place, int) else unix(place)
-        return [listener.dup() for listener in (*self._given, *self._own.values())]
+            self._own[place] = (
+                listen_tcp(place) if isinstance(place, int) else listen_unix(place)
+            )
+        return [listener.dup() for listener in (*self._inherited, *self._own.values())]
 
-    def elsewhere(self, settings: Settings) -> bool:
-        """Whether another process listens on the vault's socket."""
+    def is_used_elsewhere(self, settings: Settings) -> bool:
+        """Return whether another process listens on the socket of the vault."""
         return (
-            not self._given
+            not self._inherited
             and settings.socket not in self._own
-            and answered(settings.socket)
+            and is_listening(settings.socket)
         )
 
     def _close(self, place: Path | int) -> None:
@@ -70,26 +73,26 @@ class Listeners:
             disk.remove(place)
 
 
-def activated() -> list[socket.socket]:
-    """The sockets that systemd opened for this process; none if it was started
-    otherwise.
-    """
+def inherited() -> list[socket.socket]:
+    """Return the sockets that systemd opened for this process, if it started it."""
     if os.environ.pop("LISTEN_PID", "") != str(os.getpid()):
         return []
     count = int(os.environ.pop("LISTEN_FDS", "0"))
     os.environ.pop("LISTEN_FDNAMES", None)
-    given = [
+    listeners = [
         socket.socket(fileno=descriptor)
-        for descriptor in range(FIRST_GIVEN, FIRST_GIVEN + count)
+        for descriptor in range(FIRST_INHERITED, FIRST_INHERITED + count)
     ]
-    for listener in given:
+    for listener in listeners:
         listener.set_inheritable(False)
-    return given
+    return listeners
 
 
-def unix(path: Path) -> socket.socket:
-    """Listen on a Unix socket, mode 0600 from its first moment, in a folder of mode
-    0700.
+def listen_unix(path: Path) -> socket.socket:
+    """Listen on a Unix socket of mode 0600 in a folder of mode 0700.
+
+    Raises StorageError where other users may open the folder or the socket cannot be
+    made.
     """
     disk.make_folders(path.parent)
     if path.parent.stat().st_mode & 0o077:
@@ -100,12 +103,12 @@ def unix(path: Path) -> socket.socket:
         )
     disk.remove(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # the file takes the socket's own mode, so it is never open to others
+    # bind gives the file the mode of the socket, so other users can never open it
     os.fchmod(listener.fileno(), 0o600)
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
-        # through the folder's descriptor: an address holds 107 bytes, a path may be
-        # longer
+        # through a descriptor of the folder: a path may be longer than an address
+        # (107 bytes)
         listener.bind(f"/proc/self/fd/{folder}/{path.name}")
         listener.listen(BACKLOG)
     except OSError as fault:
@@ -119,21 +122,23 @@ def unix(path: Path) -> socket.socket:
     return listener
 
 
-def answered(path: Path) -> bool:
-    """Whether somebody listens on a Unix socket."""
+def is_listening(path: Path) -> bool:
+    """Return whether a process listens on a Unix socket."""
     try:
         folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     except OSError:
         return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        # as `unix` binds it
+        # as `listen_unix` binds it
         code = probe.connect_ex(f"/proc/self/fd/{folder}/{path.name}")
     os.close(folder)
     return code == 0
 
 
-def tcp(port: int) -> socket.socket:
-    """Listen on a port of this machine's loopback address."""
+def listen_tcp(port: int) -> socket.socket:
+    """Listen on a port of the loopback address; raise UnavailableError where it is
+    taken.
+    """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -150,7 +155,7 @@ def tcp(port: int) -> socket.socket:
 
 
 def notify(*lines: str) -> None:
-    """Tell systemd, if it listens: `READY=1`, `STATUS=…`, `WATCHDOG=1`, `STOPPING=1`."""
+    """Send lines such as `READY=1` or `STATUS=…` to systemd, if it started the process."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address or not lines:
         return
@@ -160,7 +165,7 @@ def notify(*lines: str) -> None:
 
 
 def watchdog_seconds() -> float:
-    """How long systemd waits for a sign of life; endless if it does not."""
+    """Return the watchdog interval that systemd set, in seconds; inf where it set none."""
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return float("inf")
     micros = os.environ.get("WATCHDOG_USEC", "")

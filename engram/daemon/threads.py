@@ -1,8 +1,7 @@
 """The threads and timers of a daemon.
 
-`DaemonThreads` is the executor of a memory, which is built with it, and the runner of
-`Background`, which decides what is done. One thread writes; models and embeddings are
-asked by workers.
+`DaemonThreads` is the executor of a `Memory` and the runner of its `Background`. One
+thread writes; worker threads ask the models.
 """
 
 from __future__ import annotations
@@ -33,11 +32,10 @@ T = TypeVar("T")
 
 
 class WriterThread:
-    """One thread that does jobs in the order they came, and between them, idle or not,
-    `between`.
+    """One thread that runs jobs in the order in which they were queued.
 
-    A fault of a request goes to whoever asked; a fault of the daemon's own work is
-    logged and reported to `health` under the work's name until that work succeeds.
+    An error in the job of a request goes to the request. An error in another job is
+    logged, and reported to `health` under the name of the job until that job succeeds.
     """
 
     def __init__(
@@ -56,40 +54,40 @@ class WriterThread:
         self._thread: threading.Thread | None = None
 
     def start(self, between: Job | None = None) -> None:
-        """Begin to work, with `between` done between the jobs."""
+        """Start the thread; it calls `between` before each job and while it is idle."""
         self._thread = threading.Thread(
             target=self._run, args=(between,), name="writer", daemon=True
         )
         self._thread.start()
 
-    def ask(self, name: str, job: Job) -> Future[Any]:
-        """Have a request's job done; BusyError when too many wait already."""
+    def submit(self, name: str, job: Job) -> Future[Any]:
+        """Queue the job of a request; raise BusyError when too many jobs wait."""
         if self._jobs.qsize() >= self.policy.queue_jobs:
             raise BusyError(
                 "the writer has too much to do",
                 retry_after=1,
                 fix="Nothing was changed; try again.",
             )
-        asked: Future[Any] = Future()
-        self._jobs.put((name, job, asked))
-        return asked
+        future: Future[Any] = Future()
+        self._jobs.put((name, job, future))
+        return future
 
     def post(self, name: str, job: Job) -> None:
-        """Have a job of the daemon's own done; it is never refused."""
+        """Queue a job that no request waits for; it is never refused."""
         self._jobs.put((name, job, None))
 
     def stop(self) -> None:
-        """Do what is in the queue, then end."""
+        """Run the queued jobs, then end the thread."""
         self._jobs.put(None)
         if self._thread:
             self._thread.join()
 
     def waiting(self) -> int:
-        """How many jobs are in the queue."""
+        """Return how many jobs are queued."""
         return self._jobs.qsize()
 
     def silence(self) -> float:
-        """Seconds since the writer last took a job or looked for one."""
+        """Return the seconds since the writer last took a job or looked for one."""
         return time.monotonic() - self._since
 
     def _run(self, between: Job | None) -> None:
@@ -106,34 +104,33 @@ class WriterThread:
             self._since = time.monotonic()
             self._do(*item)
 
-    def _do(self, name: str, job: Job, asked: Future[Any] | None) -> None:
-        if asked is not None:
-            fulfil(name, job, asked)
+    def _do(self, name: str, job: Job, future: Future[Any] | None) -> None:
+        if future is not None:
+            complete(name, job, future)
             return
         attempt(name, job, self.health, log_content=self._log_content)
 
 
-def fulfil(name: str, job: Job, asked: Future[Any]) -> None:
-    """Do the job unless whoever asked has gone; its result and its fault are theirs."""
-    if not asked.set_running_or_notify_cancel():
+def complete(name: str, job: Job, future: Future[Any]) -> None:
+    """Run the job, and set its result or error; do nothing if `future` was cancelled."""
+    if not future.set_running_or_notify_cancel():
         return
     try:
-        asked.set_result(job())
+        future.set_result(job())
     except Exception as fault:  # noqa: BLE001
-        asked.set_exception(
-            fault if isinstance(fault, EngramError) else unexpected(name, fault)
-        )
+        error = fault if isinstance(fault, EngramError) else unexpected(name, fault)
+        future.set_exception(error)
 
 
-def aside(name: str, job: Job) -> Future[Any]:
-    """Have a job that mostly waits done in a thread of its own, which no stop waits
-    for.
+def in_new_thread(name: str, job: Job) -> Future[Any]:
+    """Run a job that mostly waits in a new thread, which the daemon's stop does not
+    wait for.
     """
-    asked: Future[Any] = Future()
+    future: Future[Any] = Future()
     threading.Thread(
-        target=fulfil, args=(name, job, asked), name=name, daemon=True
+        target=complete, args=(name, job, future), name=name, daemon=True
     ).start()
-    return asked
+    return future
 
 
 class DaemonThreads:
@@ -163,10 +160,10 @@ class DaemonThreads:
     # -- life --------------------------------------------------------------------------
 
     def start(self, background: Background, between: Job) -> None:
-        """Start the threads and timers; the writer does `between` between its jobs."""
+        """Start the threads and timers; the writer calls `between` between its jobs."""
         self._background = background
         self.writer.start(between)
-        self._start_thread("tend", self._tend, background)
+        self._start_thread("tend", self._maintain, background)
         for number in range(self.policy.workers):
             self._start_thread(f"model-{number}", self._distil, background)
         if self._embeds:
@@ -174,11 +171,11 @@ class DaemonThreads:
         self._scheduler.start()
 
     def stop_timers(self) -> None:
-        """Start nothing more by the clock."""
+        """Stop all timers."""
         self._scheduler.shutdown(wait=False)
 
     def stop(self) -> None:
-        """End the workers and, when its queue is empty, the writer."""
+        """End the workers, and the writer when its queue is empty."""
         self._stopping = True
         self._embedding_due.set()
         self._maintenance_due.set()
@@ -187,20 +184,20 @@ class DaemonThreads:
         self.writer.stop()
 
     def batches_waiting(self) -> int:
-        """Return how many batches wait for a worker."""
+        """Return how many batches wait for a model worker."""
         return self._batches.qsize()
 
     # -- the executor of the memory ----------------------------------------------------
 
     def turns_arrived(self) -> None:
-        """Look for batches that are due, once the daemon has started."""
+        """Check for batches that are due, once the daemon has started."""
         if self._background:
-            self._background.heard()
+            self._background.turns_arrived()
 
     def run_as_writer(self, job: Callable[[], T]) -> T:
-        """Have the writer do `job`, and return its result."""
-        done: Future[T] = self.writer.ask("consolidate", job)
-        return done.result()
+        """Run `job` in the writer thread and return its result."""
+        future: Future[T] = self.writer.submit("consolidate", job)
+        return future.result()
 
     # -- the runner of `Background` ----------------------------------------------------
 
@@ -209,30 +206,30 @@ class DaemonThreads:
         return datetime.now(UTC)
 
     def post(self, name: str, job: Job) -> None:
-        """Have the writer do a job of the daemon's own."""
+        """Queue a job for the writer that no request waits for."""
         self.writer.post(name, job)
 
-    def later(self, seconds: float, job: Job) -> None:
-        """Call `job` in so many seconds."""
+    def call_later(self, seconds: float, job: Job) -> None:
+        """Call `job` after `seconds`."""
         run_date = self.now() + timedelta(seconds=seconds)
         self._scheduler.add_job(job, "date", run_date=run_date)
 
-    def at(self, when: datetime, name: str, job: Job) -> None:
-        """Call `job` at `when`, in place of an earlier timer of the same name."""
+    def call_at(self, when: datetime, name: str, job: Job) -> None:
+        """Call `job` at `when`; this replaces an earlier timer of the same `name`."""
         self._scheduler.add_job(
             job, "date", run_date=when, id=name, replace_existing=True
         )
 
-    def every(self, seconds: float, name: str, job: Job) -> None:
-        """Call `job` each time so many seconds have passed."""
+    def call_every(self, seconds: float, name: str, job: Job) -> None:
+        """Call `job` every `seconds`."""
         self._scheduler.add_job(job, "interval", seconds=seconds, id=f"every {name}")
 
     def distil(self, batch: Batch) -> None:
         """Hand the batch to the model workers."""
         self._batches.put(batch)
 
-    def tend(self) -> None:
-        """Wake the thread that makes the maintenance runs that are due."""
+    def maintain(self) -> None:
+        """Wake the thread that makes maintenance runs."""
         self._maintenance_due.set()
 
     def embed(self) -> None:
@@ -250,18 +247,18 @@ class DaemonThreads:
         ).start()
 
     def _distil(self, background: Background) -> None:
-        """A model worker: take batches, and bring the outcomes to the writer."""
+        """Run a model worker, which extracts the candidates of batches."""
         while (batch := self._batches.get()) is not None and not self._stopping:
             background.distil(batch)
 
     def _embed(self, background: Background) -> None:
-        """The embedding worker; recall does not wait for it."""
+        """Run the embedding worker; recall does not wait for it."""
         while self._embedding_due.wait() and not self._stopping:
             self._embedding_due.clear()
             background.embed()
 
-    def _tend(self, background: Background) -> None:
-        """Make the maintenance runs that are due."""
+    def _maintain(self, background: Background) -> None:
+        """Run the maintenance worker, which makes the runs that are due."""
         while self._maintenance_due.wait() and not self._stopping:
             self._maintenance_due.clear()
-            background.tend()
+            background.maintain()

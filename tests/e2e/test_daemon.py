@@ -379,11 +379,11 @@ def test_one_jobs_fault_does_not_end_the_writer(caplog):
         raise ValueError("the secret of Anna")
 
     with pytest.raises(EngramError) as caught:
-        writer.ask("update", breaks).result(5)
+        writer.submit("update", breaks).result(5)
     assert "Anna" not in str(caught.value)
     assert writer.health.problems() == {}
     writer.post("rescan", breaks)
-    assert writer.ask("x", lambda: 7).result(5) == 7
+    assert writer.submit("x", lambda: 7).result(5) == 7
     assert list(writer.health.problems()) == ["rescan"]
     writer.post("rescan", lambda: None)
     writer.stop()
@@ -397,9 +397,9 @@ def test_a_full_queue_refuses_requests_but_never_the_daemons_own_work():
     writer.start()
     writer.post("wait", lambda: begin.wait(5))
     until(lambda: writer.waiting() == 0)
-    asked = [writer.ask("x", lambda: done.append("asked")) for _ in range(2)]
+    asked = [writer.submit("x", lambda: done.append("asked")) for _ in range(2)]
     with pytest.raises(BusyError) as caught:
-        writer.ask("x", lambda: done.append("refused"))
+        writer.submit("x", lambda: done.append("refused"))
     assert caught.value.retry_after >= 1
     writer.post("own", lambda: done.append("own"))
     begin.set()

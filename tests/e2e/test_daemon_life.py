@@ -308,9 +308,9 @@ def test_what_was_due_days_ago_is_looked_at(begin):
 
 def test_a_request_that_was_given_up_is_not_carried_out():
     writer, done = WriterThread(ServePolicy()), []
-    given_up = writer.ask("x", lambda: done.append("given up"))
+    given_up = writer.submit("x", lambda: done.append("given up"))
     given_up.cancel()
-    kept = writer.ask("x", lambda: done.append("kept"))
+    kept = writer.submit("x", lambda: done.append("kept"))
     writer.start()
     kept.result(5)
     writer.stop()

@@ -366,7 +366,7 @@ def test_the_watchdog_is_fed_while_the_daemon_gets_on(manager):
 def test_a_socket_that_systemd_opened_is_served_and_left_in_place(manager):
     """The first call waits in the socket until the daemon answers it."""
     one = manager()
-    listener = sockets.unix(one.settings.socket)
+    listener = sockets.listen_unix(one.settings.socket)
     with listener, socket_client.connect(str(one.settings.socket), timeout=30) as early:
         early.sendall(
             b"GET /healthz HTTP/1.1\r\nHost: engram\r\nConnection: close\r\n\r\n"
@@ -385,7 +385,7 @@ def test_a_foreign_listen_pid_is_not_ours(monkeypatch):
     """What a parent was given is not taken for our own."""
     monkeypatch.setenv("LISTEN_PID", str(os.getppid()))
     monkeypatch.setenv("LISTEN_FDS", "1")
-    assert sockets.activated() == []
+    assert sockets.inherited() == []
 
 
 def test_without_a_channel_nothing_is_said(monkeypatch):

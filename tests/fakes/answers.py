@@ -83,9 +83,9 @@ def serving(
     """A server on the settings' socket, and on a loopback port if one is given; yields
     the socket's path.
     """
-    listeners = [sockets.unix(settings.socket)]
+    listeners = [sockets.listen_unix(settings.socket)]
     if port is not None:
-        listeners.append(sockets.tcp(port))
+        listeners.append(sockets.listen_tcp(port))
     server = HttpServer(answers, settings, listeners)
     server.start()
     try:

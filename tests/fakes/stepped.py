@@ -58,7 +58,7 @@ class SteppedThreads(DaemonThreads):
     def turns_arrived(self) -> None:
         """Look for batches; maintenance is looked at once they are filed."""
         if self._background:
-            self._background.look()
+            self._background.check_batches()
 
 
 class SteppedDaemon:
@@ -106,7 +106,7 @@ class SteppedDaemon:
     def step(self, moment: datetime) -> None:
         """It is this time now; return when all that is due is done."""
         self.now = moment
-        self.daemon.background.look()
+        self.daemon.background.check_batches()
         self.settle()
 
     def settle(self) -> None:
@@ -119,7 +119,7 @@ class SteppedDaemon:
         """Until nothing is in anybody's hands."""
         last = time.monotonic() + PATIENCE
         while True:
-            self.daemon.writer.ask("rest", int).result()
+            self.daemon.writer.submit("rest", int).result()
             busy = (
                 self.memory.queue.counts()["distilling_turns"]
                 or self.daemon.writer.waiting()

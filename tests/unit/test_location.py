@@ -384,7 +384,7 @@ def test_a_socket_path_of_a_copy_with_a_long_home_can_be_used(machine, tmp_path)
     from engram.daemon import sockets
 
     path = machine.settings(copy).socket
-    with sockets.unix(path):
+    with sockets.listen_unix(path):
         assert len(os.fsencode(path)) > socket_client.LONGEST_ADDRESS
         assert socket_client.answers(str(path))
 

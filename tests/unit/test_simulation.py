@@ -109,7 +109,7 @@ class Stepped(SteppedDaemon):
 
     def files_changed(self):
         missing = self.memory.index.scanner._missing
-        self.daemon.background.changed(None)
+        self.daemon.background.files_changed(None)
         self.rest()
         self.now += timedelta(seconds=2)
         wait_for(lambda: not self.memory.index.scanner._missing or missing is None)
