@@ -15,7 +15,6 @@ import fnmatch
 import os
 import re
 import stat
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -198,7 +197,7 @@ def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> 
             _walk_folders(root, path, found)
     elif kind_of(path):
         if stat.S_ISREG(what.st_mode) and _name_is_text(path, found):
-            _note(found, path, what)
+            _add_file(found, path, what)
         elif stat.S_ISLNK(what.st_mode):
             _look_at_link(root, path, found)
     return found
@@ -222,12 +221,13 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
 def _walk_folder(
     root: str, folder: str, entries: Iterable[os.DirEntry[str]], found: Walk
 ) -> list[str]:
-    """Add the files of one folder; the folders in it that are to be walked.
+    """Add the files of one folder; return the folders in it that are to be walked.
 
     This loop decides how long a start takes. Nearly every file has a plain ASCII name
     that is never ignored, which is tested before the regular expression.
     """
     folders: list[str] = []
+    known = found.known
     prefix = f"{folder}/" if folder else ""
     below_top = prefix != "" and prefix.isascii()
     for entry in entries:
@@ -240,16 +240,26 @@ def _walk_folder(
             and name.isascii()
             and entry.is_file(follow_symlinks=False)
         )
-        if (
-            not indexed
-            and not _IGNORED.fullmatch(name)
-            and (prefix or name not in NOT_INDEXED)
-        ):
+        if not indexed and not _is_ignored_name(name, top=not prefix):
             indexed = _look_at(root, entry, path, folders, found)
-        if indexed:
-            with suppress(FileNotFoundError):
-                _note(found, path, entry.stat(follow_symlinks=False))
+        if not indexed:
+            continue
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        # as in _add_file, without a call for each file
+        state = (status.st_ino & _INT64, status.st_size, status.st_mtime_ns)
+        if known.get(path) == state:
+            del known[path]
+        else:
+            found.files[path] = Stat(*state)
     return folders
+
+
+def _is_ignored_name(name: str, *, top: bool) -> bool:
+    """Return whether nothing at or below a name is indexed; `top` is the vault itself."""
+    return (top and name in NOT_INDEXED) or _IGNORED.fullmatch(name) is not None
 
 
 def _not_seen(found: Walk, path: str, fault: OSError) -> None:
@@ -272,7 +282,7 @@ def _look_at(
     return False
 
 
-def _note(found: Walk, path: str, what: os.stat_result) -> None:
+def _add_file(found: Walk, path: str, what: os.stat_result) -> None:
     seen = (what.st_ino & _INT64, what.st_size, what.st_mtime_ns)
     if found.known.get(path) == seen:
         del found.known[path]

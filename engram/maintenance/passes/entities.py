@@ -84,29 +84,29 @@ def retire(view: PassView, now: datetime) -> list[Step]:
 
 
 def _fragments(view: PassView) -> list[tuple[Entity, Entity]]:
-    """Pairs of a note that stays and one that goes into it; none that stays goes into
-    another.
+    """Return pairs of a note that is kept and one that is merged into it.
 
-    A person's own stays, else one whose name is nobody's alias, else the older one.
+    A note of a person is kept, else one whose name is no alias, else the older one. No
+    kept note is merged into another.
     """
     return view.once(_fragments, lambda: list(_paired(view.entities)), view.entities)
 
 
 def _paired(entities: Mapping[str, Entity]) -> Iterator[tuple[Entity, Entity]]:
-    """Yield pairs of an entity that stays and one that is united with it."""
+    """Yield pairs of an entity that is kept and one that is merged into it."""
     groups, aliases = _alike(entities)
 
     def rank(one: Entity) -> tuple[bool, bool, str, str]:
         return not one.theirs, name_key(one.name) in aliases, one.id, one.path
 
     for group in groups:
-        some = [entities[path] for path in group]
-        types = {one.type for one in some} - {"concept"}
-        # with two types nothing says which of them a concept is
+        members = [entities[path] for path in group]
+        types = {one.type for one in members} - {"concept"}
+        # with two types it is unknown which of them a concept belongs to
         for kind in [""] if len(types) < 2 else sorted(types):
-            same = [one for one in some if kind in {"", one.type}]
-            stays, *rest = sorted(same, key=rank)
-            yield from ((stays, goes) for goes in rest if not goes.theirs)
+            same = [one for one in members if kind in {"", one.type}]
+            kept, *others = sorted(same, key=rank)
+            yield from ((kept, merged) for merged in others if not merged.theirs)
 
 
 def _alike(entities: Mapping[str, Entity]) -> tuple[list[list[str]], set[str]]:
@@ -138,12 +138,12 @@ def _alike(entities: Mapping[str, Entity]) -> tuple[list[list[str]], set[str]]:
 
 def _joined_groups(groups: Iterable[set[str]]) -> list[list[str]]:
     """Return the groups, those with a common member as one."""
-    found: dict[str, set[str]] = {}
+    group_of: dict[str, set[str]] = {}
     for group in groups:
-        one = group.union(*(found[path] for path in group & found.keys()))
-        found |= dict.fromkeys(one, one)
-    distinct = {id(one): one for one in found.values()}
-    return sorted(sorted(one) for one in distinct.values())
+        joined = group.union(*(group_of[path] for path in group & group_of.keys()))
+        group_of |= dict.fromkeys(joined, joined)
+    distinct = {id(group): group for group in group_of.values()}
+    return sorted(sorted(group) for group in distinct.values())
 
 
 def _united(winner: Entity, loser: Entity) -> Entity:
@@ -220,7 +220,8 @@ def _relinked_entities(
 
 
 def _retired(view: PassView, winner: Entity, loser: Entity, now: datetime) -> Step:
-    why = f"{winner.name} is told in {winner.path}"
+    """Return the step that retires a merged note: moved, or marked if it is linked."""
+    why = f"the note of {winner.name} is {winner.path}"
     if not _resolves_to(winner.name, loser) and _linked(view, loser):
         return BlockEdit(loser.path, why, {"superseded_by": f"[[{winner.name}]]"})
     to = f"{TRASH}/{now.astimezone(view.zone):%Y-%m-%d}/{loser.path.rpartition('/')[2]}"
@@ -228,162 +229,146 @@ def _retired(view: PassView, winner: Entity, loser: Entity, now: datetime) -> St
 
 
 def _linked(view: PassView, loser: Entity) -> bool:
-    """Whether words of a person lead to the note."""
+    """Return whether text of a person links to the note."""
     link = f"[[{loser.name}".casefold()
     pages = (view.page(path) for path, one in view.entities.items() if one.theirs)
-    own = [page.own for page in pages if page]
-    own += [one.fact.text for one in view.memories.values()]
-    return any(link in text.casefold() for text in own) or bool(
-        view.reader.linking(loser.name)
-    )
+    texts = [page.own for page in pages if page]
+    texts += [one.fact.text for one in view.memories.values()]
+    if any(link in text.casefold() for text in texts):
+        return True
+    return bool(view.reader.linking(loser.name))
 
 
 def _resolves_to(name: str, entity: Entity) -> bool:
-    """Whether a link by this name finds the note."""
+    """Return whether a link by this name leads to the note."""
     return name.casefold() == entity.name.casefold()
 
 
-# -- what is told of each --------------------------------------------------------------
+# -- generated text about each entity --------------------------------------------------
 
 
 def describe(view: PassView, now: datetime) -> list[Step]:
-    """One to four sentences on whom or what memories are about, where that changed
-    (rows B11, B12, C14).
+    """Describe entities in one to four sentences of a model (rows B11, B12, C14).
 
-    At most 5 a run, of those mentioned or recalled in the last 7 days (`B14`); only
-    with a model.
+    At most 5 a run, of those mentioned or recalled in the last 7 days (`B14`), and only
+    where their memories changed.
     """
-    policy, telling = view.policy.portraits, GeneratedText(view, now)
-    room = policy.entities - telling.made_now("description")
+    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    room = policy.entities - texts.made_now("description")
     known = memories_by_entity(view, now)
     for path in _recent(view, known, now):
         if room <= 0:
             break
         entity = view.entities[path]
-        told = sorted(
-            sorted(known[path], key=by_weight)[: policy.together],
-            key=lambda one: one.fact.id,
-        )
-        facts = [one.fact for one in told]
+        weightiest = sorted(known[path], key=by_weight)[: policy.together]
+        facts = sorted((one.fact for one in weightiest), key=lambda fact: fact.id)
         material = {
             "name": entity.name,
             "type": entity.type,
             "facts": numbered(view, facts),
         }
-        ask = question_of(
-            "describe", material, f"{entity.name} was mentioned or recalled"
-        )
-        change = BlockEdit(path, f"told from {len(facts)} memories")
-        room -= telling.tell(
-            change, "description", ask, [(link_name(fact),) for fact in facts]
-        )
-    return telling.done()
+        why = f"{entity.name} was mentioned or recalled"
+        ask = question_of("describe", material, why)
+        change = BlockEdit(path, f"generated from {len(facts)} memories")
+        sources = [(link_name(fact),) for fact in facts]
+        room -= texts.generate(change, "description", ask, sources)
+    return texts.finish()
 
 
 def relate(view: PassView, now: datetime) -> list[Step]:
-    """A sentence on each relation that memories tell of, where that changed (rows B11,
-    B12, B14).
+    """Write a sentence of a model on each relation of an entity (rows B11, B12, B14).
 
-    As many entities as `describe` tells of, and the same ones first; only with a model.
+    At most as many entities as `describe`, in the same order, and only where their
+    memories changed.
     """
-    policy, telling = view.policy.portraits, GeneratedText(view, now)
-    room = policy.entities - telling.made_now("relationships")
+    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    room = policy.entities - texts.made_now("relationships")
     known = memories_by_entity(view, now)
     for path in _recent(view, known, now):
         if room <= 0:
             break
         entity = view.entities[path]
-        listed, facts = _relations_told(view, entity, known[path])
-        if not listed and "relationships" in entity.blocks:
-            change = BlockEdit(
-                path, "no memory tells of a relation", blocks={"relationships": ()}
-            )
-            telling.show(change, view.page(path))
-        elif listed:
+        relations, facts = _relations_in(view, entity, known[path])
+        if not relations and "relationships" in entity.blocks:
+            why = "no memory mentions a relation"
+            change = BlockEdit(path, why, blocks={"relationships": ()})
+            texts.show(change, view.page(path))
+        elif relations:
             material = {
                 "name": entity.name,
                 "type": entity.type,
-                "relations": listed,
+                "relations": relations,
                 "facts": numbered(view, facts),
             }
             ask = question_of("relate", material, f"relations of {entity.name}")
-            change = BlockEdit(path, f"told from {len(facts)} memories")
-            room -= telling.tell(
-                change, "relationships", ask, [(link_name(fact),) for fact in facts]
-            )
-    return telling.done()
+            change = BlockEdit(path, f"generated from {len(facts)} memories")
+            sources = [(link_name(fact),) for fact in facts]
+            room -= texts.generate(change, "relationships", ask, sources)
+    return texts.finish()
 
 
-def _relations_told(
-    view: PassView, entity: Entity, told: Sequence[MemoryState]
+def _relations_in(
+    view: PassView, entity: Entity, memories: Sequence[MemoryState]
 ) -> tuple[list[dict[str, object]], list[Fact]]:
-    """The relations that memories about the entity tell of, as a question shows them,
-    and those memories.
+    """Return the relations that memories about the entity mention, and those memories.
+
+    The relations are rows as a question shows them.
     """
-    policy, listed, facts = (
-        view.policy.portraits,
-        list[dict[str, object]](),
-        list[Fact](),
-    )
+    policy = view.policy.portraits
+    rows: list[dict[str, object]] = []
+    facts: list[Fact] = []
+    by_rank = sorted(memories, key=by_weight)
     for kind, to in entity.relations:
         other = entity_names(view).one(to)
-        called = _name_index([other] if other else ())
-        tells = [
-            one.fact
-            for one in sorted(told, key=by_weight)
-            if _names_any(one.fact.text, called)
-        ][: policy.beside]
-        fresh = [fact for fact in tells if fact not in facts]
-        if tells and len(facts) + len(fresh) <= policy.together:
-            listed.append({"r": len(listed) + 1, "relation": kind, "to": to})
+        names = _name_index([other] if other else ())
+        mentions = [one.fact for one in by_rank if _names_any(one.fact.text, names)]
+        mentions = mentions[: policy.beside]
+        fresh = [fact for fact in mentions if fact not in facts]
+        if mentions and len(facts) + len(fresh) <= policy.together:
+            rows.append({"r": len(rows) + 1, "relation": kind, "to": to})
             facts += fresh
-    return listed, sorted(facts, key=lambda fact: fact.id)
+    return rows, sorted(facts, key=lambda fact: fact.id)
 
 
 def _recent(
     view: PassView, known: Mapping[str, Sequence[MemoryState]], now: datetime
 ) -> list[str]:
-    """The paths of entities that were mentioned or recalled in the last 7 days, the
-    latest first (`B14`).
-    """
-    lately = view.once(
+    """Return the entities mentioned or recalled in the last 7 days, latest first (`B14`)."""
+    latest = view.once(
         _recent,
         lambda: {path: max(map(_last_touched, some)) for path, some in known.items()},
         known,
     )
     since = (now - timedelta(days=view.policy.portraits.recent_days)).timestamp()
-    return [
-        path
-        for path in sorted(lately, key=lambda path: (-lately[path], path))
-        if lately[path] >= since
-    ]
+    recent = [path for path, when in latest.items() if when >= since]
+    return sorted(recent, key=lambda path: (-latest[path], path))
 
 
 def _last_touched(one: MemoryState) -> float:
+    """Return when a memory was made, recalled or confirmed last, in epoch seconds."""
     times = (one.fact.created, one.usage.last_access, one.usage.evidence_at)
     return max([when.timestamp() for when in times if when], default=0.0)
 
 
 def cards(view: PassView, now: datetime) -> list[Step]:
-    """What tells most of an entity with 5 memories or more, in at most 400 words, each
-    with its source (`D9`).
+    """Write the card of each entity with 5 memories or more (`D9`).
+
+    A card has the weightiest memories in at most 400 words, each with its source.
     """
-    telling, known = GeneratedText(view, now), memories_by_entity(view, now)
-    told = view.once(cards, lambda: _carded(view, known), known)
+    texts, known = GeneratedText(view, now), memories_by_entity(view, now)
+    lines_by_path = view.once(cards, lambda: _cards(view, known), known)
     for path, entity in view.entities.items():
-        if path in told or "card" in entity.blocks:
+        if path in lines_by_path or "card" in entity.blocks:
             why = f"{len(known.get(path, ()))} memories"
-            telling.show(
-                BlockEdit(path, why, blocks={"card": told.get(path, ())}),
-                view.page(path),
-            )
-    return telling.done()
+            blocks = {"card": lines_by_path.get(path, ())}
+            texts.show(BlockEdit(path, why, blocks=blocks), view.page(path))
+    return texts.finish()
 
 
-def _carded(
+def _cards(
     view: PassView, known: Mapping[str, Sequence[MemoryState]]
 ) -> dict[str, tuple[Line, ...]]:
-    """The cards of entities that have one, by path."""
+    """Return the cards of the entities that have one, by path."""
     policy = view.policy.portraits
     return {
         path: _lines_within(view, sorted(memories, key=by_weight), policy.card_words)
@@ -395,14 +380,15 @@ def _carded(
 def _lines_within(
     view: PassView, memories: Iterable[MemoryState], most: int
 ) -> tuple[Line, ...]:
-    found: list[Line] = []
+    """Return memories as lines, up to `most` words."""
+    lines: list[Line] = []
     for one in memories:
-        told = line_of(view, one.fact)
-        most -= len(told.text.split())
+        line = line_of(view, one.fact)
+        most -= len(line.text.split())
         if most < 0:
             break
-        found.append(told)
-    return tuple(found)
+        lines.append(line)
+    return tuple(lines)
 
 
 def cleanup(view: PassView, now: datetime) -> list[Step]:
@@ -442,140 +428,136 @@ def _is_generated(path: str) -> bool:
     return path.startswith("macros/") or path.endswith("-story.md")
 
 
-# -- whom a memory is about ------------------------------------------------------------
+# -- the subjects of memories ----------------------------------------------------------
 
 
 def subjects(view: PassView, now: datetime) -> list[Step]:
-    """Memories that name somebody, and are filed under nobody, get their subjects from
-    a model (`A33`).
+    """Ask a model which entities memories without a subject are about (`A33`).
 
-    Only where the statement holds a name that has a note, which need not mean that one:
-    "Anna Karenina". All of a conversation are asked about together, so that the
-    question stays the same. What a person touched stays.
+    Only memories that contain the name of an entity with a note; it may mean another
+    one, as in "Anna Karenina". All memories of a conversation are in one question, so
+    that the question stays the same. Memories that belong to a person do not change.
     """
-    called = _name_index(view.entities.values())
-    found: list[Step] = []
-    for some in _conversations(view, now):
-        if not any(
-            _names_any(one.fact.text, called)
-            for one in some
-            if not one.fact.about and not one.kept
-        ):
+    names = _name_index(view.entities.values())
+    steps: list[Step] = []
+    for memories in _conversations(view, now):
+        open_texts = (
+            one.fact.text for one in memories if not one.fact.about and not one.kept
+        )
+        if not any(_names_any(text, names) for text in open_texts):
             continue
-        material = {
-            "facts": [{"n": n, "text": one.fact.text} for n, one in enumerate(some, 1)]
-        }
-        ask = question_of("subjects", material, "memories without a subject")
+        rows = [{"n": n, "text": one.fact.text} for n, one in enumerate(memories, 1)]
+        ask = question_of("subjects", {"facts": rows}, "memories without a subject")
         answer = view.answers.get(ask.key)
         if answer is None:
-            found.append(ask)
-            continue
-        for n, one in enumerate(some, 1):
-            named = [
-                entity_names(view).one(name)
-                for name in answer.get("names", {}).get(str(n), ())
-            ]
-            links = list(
-                dict.fromkeys(f"[[{entity.name}]]" for entity in named if entity)
-            )
-            if links and not one.fact.about:
-                found.append(
-                    Edit(
-                        one.fact.path,
-                        one.fact.sha,
-                        {"about": links},
-                        "the statement names them",
-                    )
-                )
-    return found
+            steps.append(ask)
+        else:
+            steps += _subject_edits(view, memories, answer)
+    return steps
 
 
-def _name_index(some: Iterable[Entity]) -> dict[str, list[list[str]]]:
-    """The names of entities as words, by their first word."""
-    found: defaultdict[str, list[list[str]]] = defaultdict(list)
-    for one in some:
+def _subject_edits(
+    view: PassView, memories: Sequence[MemoryState], answer: Mapping[str, Any]
+) -> list[Step]:
+    """Return the edits that give memories the subjects named in an answer."""
+    steps: list[Step] = []
+    for n, one in enumerate(memories, 1):
+        names = answer.get("names", {}).get(str(n), ())
+        entities = [entity_names(view).one(name) for name in names]
+        links = dict.fromkeys(f"[[{entity.name}]]" for entity in entities if entity)
+        if links and not one.fact.about:
+            keys = {"about": list(links)}
+            why = "the statement names them"
+            steps.append(Edit(one.fact.path, one.fact.sha, keys, why))
+    return steps
+
+
+def _name_index(entities: Iterable[Entity]) -> dict[str, list[list[str]]]:
+    """Return the names of entities as lists of words, by their first word."""
+    index: defaultdict[str, list[list[str]]] = defaultdict(list)
+    for one in entities:
         for name in (one.name, *one.aliases):
-            if held := words(name):
-                found[held[0]].append(held)
-    return dict(found)
+            if parts := words(name):
+                index[parts[0]].append(parts)
+    return dict(index)
 
 
-def _names_any(text: str, called: Mapping[str, Sequence[Sequence[str]]]) -> bool:
-    held = words(text)
+def _names_any(text: str, names: Mapping[str, Sequence[Sequence[str]]]) -> bool:
+    """Return whether a text contains one of the names of an index."""
+    parts = words(text)
     return any(
-        held[at : at + len(name)] == name
-        for at, word in enumerate(held)
-        for name in called.get(word, ())
+        parts[at : at + len(name)] == name
+        for at, word in enumerate(parts)
+        for name in names.get(word, ())
     )
 
 
 def _conversations(view: PassView, now: datetime) -> list[list[MemoryState]]:
-    """Memories by the conversation they are from, at most 10 together, in an order that
-    does not change.
+    """Return the public memories by conversation, at most 10 together.
+
+    Their order is always the same.
     """
-    held: defaultdict[str, list[MemoryState]] = defaultdict(list)
+    groups: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in public_memories(view, now):
-        held[one.fact.source.partition("#")[0]].append(one)
+        groups[one.fact.source.partition("#")[0]].append(one)
     size = view.policy.portraits.together
     return [
-        some[at : at + size]
-        for _, some in sorted(held.items())
-        for at in range(0, len(some), size)
+        group[at : at + size]
+        for _, group in sorted(groups.items())
+        for at in range(0, len(group), size)
     ]
 
 
-# -- what two have in common -----------------------------------------------------------
+# -- bridges between entities ----------------------------------------------------------
 
 
 def bridges(view: PassView, now: datetime) -> list[Step]:
-    """Two that nobody has put together, and whose memories have words in common, are
-    tied if a model says how (`D9`).
+    """Link unrelated entities with similar memories, if a model says how (`D9`).
 
     At most 5 pairs a day, in turn. A bridge is a guess: recall does not follow it, and
-    either note says on what it rests.
+    both notes list the memories it rests on.
     """
     policy = view.policy.portraits
     known = {
-        path: told
-        for path, told in memories_by_entity(view, now).items()
-        if len(told) >= policy.bridge_memories
+        path: memories
+        for path, memories in memories_by_entity(view, now).items()
+        if len(memories) >= policy.bridge_memories
     }
-    tied = {
+    bridged = {
         frozenset((edge.source, edge.target))
         for edge in view.edges
         if edge.type == "bridge"
     }
-    pairs = _strangers(view, known)
-    found: list[Step] = []
-    for path, other in _share_of_day(pairs, now, policy.bridges):
+    pairs = _unrelated_pairs(view, known)
+    steps: list[Step] = []
+    for path, other in _pairs_of_day(pairs, now, policy.bridges):
         ends = sorted((path, other), key=lambda one: _ref(view, one))
         refs = [_ref(view, end) for end in ends]
-        if frozenset(refs) in tied:
+        if frozenset(refs) in bridged:
             continue
-        told = [
-            [
-                one.fact
-                for one in sorted(known[end], key=by_weight)[: policy.together // 2]
+        first, second = (
+            [one.fact for one in sorted(known[end], key=by_weight)][
+                : policy.together // 2
             ]
             for end in ends
-        ]
+        )
         material = {
             "a": {
                 "name": view.entities[ends[0]].name,
-                "facts": numbered(view, told[0]),
+                "facts": numbered(view, first),
             },
             "b": {
                 "name": view.entities[ends[1]].name,
-                "facts": numbered(view, told[1], len(told[0]) + 1),
+                "facts": numbered(view, second, len(first) + 1),
             },
         }
         ask = question_of("bridge", material, "much in common, and no relation")
         answer = view.answers.get(ask.key)
         if answer is None:
-            found.append(ask)
+            steps.append(ask)
         elif answer:
-            found += _bridge(view, ends, refs, answer, [*told[0], *told[1]], now)
-    return found
+            steps += _bridge(view, ends, refs, answer, [*first, *second], now)
+    return steps
 
 
 def _bridge(
@@ -586,59 +568,66 @@ def _bridge(
     facts: Sequence[Fact],
     now: datetime,
 ) -> list[Step]:
-    rests = [facts[n - 1] for n in answer["facts"]]
-    stages = {fact.id: view.stage(view.memories[fact.id], now) for fact in rests}
-    weakest = min(rests, key=lambda fact: (stages[fact.id] != "stale", fact.confidence))
+    """Return the edge between two entities and a line in both notes.
+
+    Where the weakest of the memories may not carry a link, a finding says so.
+    """
+    sources = [facts[n - 1] for n in answer["facts"]]
+    stages = {fact.id: view.stage(view.memories[fact.id], now) for fact in sources}
+    weakest = min(
+        sources, key=lambda fact: (stages[fact.id] != "stale", fact.confidence)
+    )
     known = Eligibility(
         weakest.confidence, stages[weakest.id], weakest.importance, "consolidation"
     )
-    ready = propose("link_graph", known, view.policy.actions)
-    if ready.ruling != "allow":
-        return [
-            Finding(
-                weakest.id, weakest.path, f"no bridge rests on it: {ready.why}", ready
-            )
-        ]
-    how = Line(answer["how"], tuple(map(link_name, rests)))
+    proposal = propose("link_graph", known, view.policy.actions)
+    if proposal.ruling != "allow":
+        why = f"no bridge rests on it: {proposal.why}"
+        return [Finding(weakest.id, weakest.path, why, proposal)]
+
+    line = Line(answer["how"], tuple(map(link_name, sources)))
     confidence = view.policy.portraits.bridge_confidence
-    found: list[Step] = [
-        NewEdge(Edge(refs[0], refs[1], "bridge", how.text, confidence, now), how.text)
-    ]
+    edge = Edge(refs[0], refs[1], "bridge", line.text, confidence, now)
+    steps: list[Step] = [NewEdge(edge, line.text)]
     for end in ends:
         page = view.page(end)
-        held = page.blocks.get("bridges", ()) if page else ()
-        if how not in held:
-            found.append(BlockEdit(end, how.text, blocks={"bridges": (*held, how)}))
-    return found
+        lines = page.blocks.get("bridges", ()) if page else ()
+        if line not in lines:
+            blocks = {"bridges": (*lines, line)}
+            steps.append(BlockEdit(end, line.text, blocks=blocks))
+    return steps
 
 
-def _strangers(
+def _unrelated_pairs(
     view: PassView, known: Mapping[str, Sequence[MemoryState]]
 ) -> list[tuple[str, str]]:
-    """Return unrelated pairs whose memories share telling words, most similar first."""
+    """Return unrelated pairs whose memories share rare terms, most similar first."""
     policy = view.policy.portraits
-    memories = {one.fact.id: one.fact for told in known.values() for one in told}
-    said = view.reader.terms.of(memories.values())
+    facts = [one.fact for memories in known.values() for one in memories]
+    terms_of = view.reader.terms.terms_by_id({fact.id: fact for fact in facts}.values())
     terms = {
-        path: _distinct_terms(told, view.entities[path], said)
-        for path, told in known.items()
+        path: _distinct_terms(memories, view.entities[path], terms_of)
+        for path, memories in known.items()
     }
-    ids = {path: {one.fact.id for one in told} for path, told in known.items()}
     related = {
         frozenset((edge.source, edge.target))
         for edge in view.edges
         if edge.type == "relation"
     }
-    refs = {path: _ref(view, path) for path in known}
     scores: dict[tuple[str, str], float] = {}
     for (one, other), shared in _shared_terms(terms, policy.bridge_spread).items():
-        if shared < policy.bridge_words or not ids[one].isdisjoint(ids[other]):
+        if shared < policy.bridge_words or _share_memory(known[one], known[other]):
             continue
-        if frozenset((refs[one], refs[other])) in related:
-            continue
-        if not _is_related(view, one, other):
+        refs = frozenset((_ref(view, one), _ref(view, other)))
+        if refs not in related and not _is_related(view, one, other):
             scores[one, other] = shared / len(terms[one] | terms[other])
     return sorted(scores, key=lambda pair: (-scores[pair], pair))
+
+
+def _share_memory(some: Iterable[MemoryState], others: Iterable[MemoryState]) -> bool:
+    """Return whether two entities have a memory in common."""
+    ids = {one.fact.id for one in some}
+    return any(one.fact.id in ids for one in others)
 
 
 def _shared_terms(terms: Mapping[str, set[int]], most: int) -> Counter[tuple[str, str]]:
@@ -656,25 +645,28 @@ def _shared_terms(terms: Mapping[str, set[int]], most: int) -> Counter[tuple[str
 
 
 def _is_related(view: PassView, one: str, other: str) -> bool:
-    entity_names = [view.entities[path].name for path in (one, other)]
-    return any(
-        target == entity_names[1 - at]
-        for at, path in enumerate((one, other))
-        for _, target in view.entities[path].relations
+    """Return whether one of two entity notes lists a relation to the other."""
+    first, second = view.entities[one], view.entities[other]
+    return any(name == second.name for _, name in first.relations) or any(
+        name == first.name for _, name in second.relations
     )
 
 
 def _distinct_terms(
-    told: Iterable[MemoryState], entity: Entity, said: Mapping[str, Sequence[int]]
+    memories: Iterable[MemoryState],
+    entity: Entity,
+    terms_of: Mapping[str, Sequence[int]],
 ) -> set[int]:
-    own = map(hash, words(" ".join((entity.name, *entity.aliases))))
-    return {term for one in told for term in said[one.fact.id]}.difference(own)
+    """Return the terms of memories, as hashes, without the names of the entity."""
+    names = map(hash, words(" ".join((entity.name, *entity.aliases))))
+    terms = {term for one in memories for term in terms_of[one.fact.id]}
+    return terms.difference(names)
 
 
-def _share_of_day(
+def _pairs_of_day(
     pairs: Sequence[tuple[str, str]], now: datetime, most: int
 ) -> list[tuple[str, str]]:
-    """The pairs whose turn it is today."""
+    """Return the pairs of this day: `most` of them, another part each day."""
     if not pairs or not most:
         return []
     turns = -(-len(pairs) // most)

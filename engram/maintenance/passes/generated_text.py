@@ -30,24 +30,25 @@ STATE = "state/portraits.json"
 
 
 def public_memories(view: PassView, now: datetime) -> list[MemoryState]:
-    """The memories that something may be told from, oldest first."""
+    """Return the memories that generated text may use, oldest first."""
 
-    def found() -> list[MemoryState]:
-        told = (
+    def public() -> list[MemoryState]:
+        usable = (
             one
             for one in view.active()
             if one.fact.persona is None
             and one.fact.origin not in trust.DERIVED_ORIGINS
             and not lifecycle.hidden_reason(one.fact, now)
         )
-        return sorted(told, key=lambda one: one.fact.id)
+        return sorted(usable, key=lambda one: one.fact.id)
 
-    return view.once(public_memories, found, view.memories)
+    return view.once(public_memories, public, view.memories)
 
 
 def memories_by_entity(view: PassView, now: datetime) -> dict[str, list[MemoryState]]:
-    """The memories about each entity that something may be told from, by the path of
-    its note, oldest first.
+    """Return the public memories about each entity, oldest first.
+
+    The keys are the paths of the entity notes.
     """
     return view.once(
         memories_by_entity,
@@ -58,65 +59,63 @@ def memories_by_entity(view: PassView, now: datetime) -> dict[str, list[MemorySt
 
 
 def _name_table(view: PassView) -> dict[str, tuple[object, ...]]:
-    """By the paths of their notes, what entities are called."""
+    """Return the name and aliases of each entity, by the path of its note."""
     return {path: (one.name, one.aliases) for path, one in view.entities.items()}
 
 
 def entity_names(view: PassView) -> EntityNames:
-    """Who goes by which name."""
+    """Return the table from names to entities."""
 
-    def found() -> EntityNames:
-        known = EntityNames()
+    def table() -> EntityNames:
+        names = EntityNames()
         for path, entity in view.entities.items():
-            known.put(path, entity)
-        return known
+            names.put(path, entity)
+        return names
 
-    return view.once(entity_names, found, view.entities)
+    return view.once(entity_names, table, view.entities)
 
 
 def _group_by_entity(
     view: PassView, memories: Iterable[MemoryState]
 ) -> dict[str, list[MemoryState]]:
-    called = cache(entity_names(view).one)
-    found: defaultdict[str, list[MemoryState]] = defaultdict(list)
+    entity_by_name = cache(entity_names(view).one)
+    groups: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in memories:
-        named = (called(name) for name in one.fact.about)
+        named = (entity_by_name(name) for name in one.fact.about)
         for path in dict.fromkeys(entity.path for entity in named if entity):
-            found[path].append(one)
-    return dict(found)
+            groups[path].append(one)
+    return dict(groups)
 
 
 def link_name(fact: Fact) -> str:
-    """The name by which a link leads to the memory."""
+    """Return the name by which a link leads to the memory."""
     return fact.path.rpartition("/")[2].removesuffix(".md")
 
 
 def line_of(view: PassView, fact: Fact) -> Line:
-    """The memory as a line of its own, with its source class where that is not the
-    user.
-    """
-    return Line(
-        trust.with_source_label(" ".join(fact.text.split()), view.reader.said_by(fact)),
-        (link_name(fact),),
-    )
+    """Return the memory as one line, labelled unless its source is the user."""
+    text = " ".join(fact.text.split())
+    labelled = trust.with_source_label(text, view.reader.said_by(fact))
+    return Line(labelled, (link_name(fact),))
 
 
 def by_weight(one: MemoryState) -> tuple[Any, ...]:
-    """What tells most comes first: pinned, important, new."""
+    """Return the sort key by weight: pinned first, then important, then new."""
     created = one.fact.created.timestamp() if one.fact.created else 0.0
     return (not one.fact.pinned, -one.fact.importance, -created, one.fact.id)
 
 
 def local_date(view: PassView, when: datetime | None) -> str:
-    """The local date, '' for none."""
+    """Return the local date, '' for none."""
     return f"{when.astimezone(view.zone):%Y-%m-%d}" if when else ""
 
 
 def numbered(
     view: PassView, facts: Sequence[Fact], first: int = 1
 ) -> list[dict[str, Any]]:
-    """Memories as a question shows them; who said one is told where it was not the
-    user.
+    """Return memories as a question shows them, numbered from `first`.
+
+    A row has the source class where the source is not the user.
     """
     rows = []
     for n, fact in enumerate(facts, first):
@@ -129,37 +128,36 @@ def numbered(
 
 
 def question_of(task: str, material: Mapping[str, Any], why: str) -> ModelQuestion:
-    """A question whose material is the same text for the same memories."""
-    return ModelQuestion(
-        task, json.dumps(material, ensure_ascii=False, sort_keys=True), why
-    )
+    """Return a question; equal memories make equal material."""
+    text = json.dumps(material, ensure_ascii=False, sort_keys=True)
+    return ModelQuestion(task, text, why)
 
 
 def sentences(
     answer: Mapping[str, Any], sources: Sequence[Sequence[str]]
 ) -> tuple[Line, ...]:
-    """The lines of an answer; `sources` are the names of the notes behind each numbered
-    statement.
+    """Return the lines of an answer, each with the notes it rests on.
+
+    `sources` has the names of the notes behind each numbered statement.
     """
-    return tuple(
-        Line(
-            one["text"],
-            tuple(dict.fromkeys(name for n in one["facts"] for name in sources[n - 1])),
-        )
-        for one in answer.get("sentences", ())
-    )
+    lines: list[Line] = []
+    for one in answer.get("sentences", ()):
+        names = (name for number in one["facts"] for name in sources[number - 1])
+        lines.append(Line(one["text"], tuple(dict.fromkeys(names))))
+    return tuple(lines)
 
 
 def dropped_note(answer: Mapping[str, Any]) -> str:
-    """What of an answer was not believed, in words."""
+    """Return, in words, how many sentences of an answer were dropped, or ''."""
     count = sum(answer.get("dropped", {}).values())
     return f", {count} sentences of the model without ground dropped" if count else ""
 
 
 @dataclass
 class GeneratedText:
-    """The blocks that one pass tells at one moment, and what is kept of how they were
-    made.
+    """The blocks that one pass generates, and the record of their sources.
+
+    `steps` are the questions and edits so far; `known` is the record by `path#block`.
     """
 
     view: PassView
@@ -168,37 +166,34 @@ class GeneratedText:
 
     def __post_init__(self) -> None:
         try:
-            known = json.loads(self.view.read(STATE) or b"{}")
+            stored = json.loads(self.view.read(STATE) or b"{}")
         except ValueError:
-            known = {}
+            stored = {}
+        rows = stored.items() if isinstance(stored, dict) else ()
         self.known: dict[str, dict[str, Any]] = {
-            name: row
-            for name, row in (known.items() if isinstance(known, dict) else ())
-            if isinstance(row, dict)
+            name: row for name, row in rows if isinstance(row, dict)
         }
         self._before = dict(self.known)
 
     def made_now(self, block: str) -> int:
-        """How many blocks of this name were made at this very moment, by an earlier
-        look of the same run.
-        """
+        """Return how many blocks of this name an earlier round of the run made."""
         at = self.now.isoformat()
         return sum(
             name.endswith(f"#{block}") and row.get("at") == at
             for name, row in self.known.items()
         )
 
-    def tell(
+    def generate(
         self,
         change: BlockEdit,
         block: str,
         ask: ModelQuestion,
         sources: Sequence[Sequence[str]],
     ) -> bool:
-        """Have this block of a page say what the model answers to `ask`; whether there
-        is anything to do.
+        """Fill a block with the answer to `ask`, or ask it; False if it is up to date.
 
-        What cannot be had from a model leaves what stands there.
+        `change` names the page, and `sources` the notes behind each statement. Without
+        sentences in the answer the block stays as it is.
         """
         page = self.view.page(change.path)
         have = page.blocks.get(block, ()) if page else ()
@@ -209,23 +204,20 @@ class GeneratedText:
         if answer is None:
             self.steps.append(ask)
             return True
-        lines = self._marked(sentences(answer, sources)) or have
+        lines = self._labelled(sentences(answer, sources)) or have
         if lines != have:
             why = change.why + dropped_note(answer)
-            self.steps.append(
-                BlockEdit(
-                    change.path, why, change.keys, {block: lines}, title=change.title
-                )
-            )
+            self.steps.append(replace(change, why=why, blocks={block: lines}))
         self.known[name] = {"from": _digest(ask, lines), "at": self.now.isoformat()}
         return True
 
-    def _marked(self, lines: Iterable[Line]) -> tuple[Line, ...]:
-        """The lines, each with the least trusted source class it rests on where that is
-        not the user.
+    def _labelled(self, lines: Iterable[Line]) -> tuple[Line, ...]:
+        """Return the lines, each labelled with the least trusted class of its sources.
+
+        A line whose sources are all the user's has no label.
         """
         facts = {link_name(one.fact): one.fact for one in self.view.memories.values()}
-        found = []
+        labelled: list[Line] = []
         for one in lines:
             classes = [
                 self.view.reader.said_by(facts[name])
@@ -233,46 +225,47 @@ class GeneratedText:
                 if name in facts
             ]
             least = max(classes, key=trust.SOURCE_CLASSES.index, default="user")
-            found.append(replace(one, text=trust.with_source_label(one.text, least)))
-        return tuple(found)
+            text = trust.with_source_label(one.text, least)
+            labelled.append(replace(one, text=text))
+        return tuple(labelled)
 
     def show(self, change: BlockEdit, page: Page | None) -> None:
-        """Have blocks and keys of a page be as in `change`, if they are not."""
+        """Set blocks and keys of a page as in `change`, where they differ."""
+        blocks_before = page.blocks if page else {}
         blocks = {
             name: lines
             for name, lines in change.blocks.items()
-            if lines != (page.blocks if page else {}).get(name, ())
+            if lines != blocks_before.get(name, ())
         }
-        held = page.keys if page else {}
+        keys_before = page.keys if page else {}
         keys = {
-            key: value for key, value in change.keys.items() if held.get(key) != value
+            key: value
+            for key, value in change.keys.items()
+            if keys_before.get(key) != value
         }
         if blocks or (keys and page):
             keys = dict(change.keys) if page is None else keys
-            self.steps.append(
-                BlockEdit(change.path, change.why, keys, blocks, title=change.title)
-            )
+            self.steps.append(replace(change, keys=keys, blocks=blocks))
 
-    def done(self) -> list[Step]:
-        """All that is to be done."""
-        gone = [
-            name
-            for name in self.known
-            if name.startswith("entities/")
-            and name.partition("#")[0] not in self.view.entities
-        ]
+    def finish(self) -> list[Step]:
+        """Return all steps, and the record of sources where it changed.
+
+        Rows about entity notes that are gone leave the record.
+        """
         rows = {
-            name: row for name, row in sorted(self.known.items()) if name not in gone
+            name: row
+            for name, row in sorted(self.known.items())
+            if not name.startswith("entities/")
+            or name.partition("#")[0] in self.view.entities
         }
         if rows != self._before:
             text = json.dumps(rows, ensure_ascii=False, indent=1)
-            self.steps.append(
-                FileWrite(STATE, f"{text}\n".encode(), "what was told from what")
-            )
+            why = "the sources of generated text"
+            self.steps.append(FileWrite(STATE, f"{text}\n".encode(), why))
         return self.steps
 
 
 def _digest(ask: ModelQuestion, lines: Sequence[Line]) -> str:
-    """What tells a block and what it was made from apart from any other."""
-    held = json.dumps([[one.text, list(one.sources)] for one in lines])
-    return hashlib.sha256(f"{ask.key}\n{held}".encode()).hexdigest()[:16]
+    """Return a digest of a question and the lines of its block (16 hex digits)."""
+    shown = json.dumps([[one.text, list(one.sources)] for one in lines])
+    return hashlib.sha256(f"{ask.key}\n{shown}".encode()).hexdigest()[:16]

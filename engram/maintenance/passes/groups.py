@@ -25,21 +25,19 @@ Pair = tuple["MemoryState", "MemoryState"]
 
 
 def seeds(view: PassView) -> list[MemoryState]:
-    """The active memories that conclusions may rest on, the latest first: none that was
-    itself concluded (`D9`).
-    """
+    """Return the active memories that were not concluded, latest first (`D9`)."""
 
-    def found() -> list[MemoryState]:
-        free = (
+    def first_hand() -> list[MemoryState]:
+        memories = (
             one for one in view.active() if one.fact.origin not in trust.DERIVED_ORIGINS
         )
-        return sorted(free, key=lambda one: (-last_evidence(one), one.fact.id))
+        return sorted(memories, key=lambda one: (-last_evidence(one), one.fact.id))
 
-    return view.once(seeds, found, view.memories)
+    return view.once(seeds, first_hand, view.memories)
 
 
 def link_list(names: Iterable[str]) -> list[str]:
-    """The names as a note's `about` has them: links, as far as a link can hold them."""
+    """Return names as in the key `about`: as links, unless a link cannot hold them."""
     return [
         name if _UNLINKABLE.search(name) else f"[[{name}]]"
         for name in dict.fromkeys(names)
@@ -47,15 +45,13 @@ def link_list(names: Iterable[str]) -> list[str]:
 
 
 def last_evidence(one: MemoryState) -> float:
-    """When there was last evidence for a memory, in epoch seconds; 0 where nobody
-    knows.
-    """
+    """Return when a memory last got evidence, in epoch seconds; 0 if unknown."""
     latest = max(filter(None, (one.fact.created, one.usage.evidence_at)), default=None)
     return latest.timestamp() if latest else 0.0
 
 
 def idle_days(one: MemoryState, now: datetime) -> float:
-    """For how many days nobody said, edited or recalled a memory."""
+    """Return the days since a memory was made, met, confirmed or recalled."""
     known = (
         one.fact.created,
         one.usage.met,
@@ -67,15 +63,16 @@ def idle_days(one: MemoryState, now: datetime) -> float:
 
 
 def belongs_to_user(one: MemoryState) -> bool:
-    """Whether a person stands by a memory, so that it gives way to none (`X23`)."""
+    """Return whether a memory belongs to a person, so that no other ends it (`X23`)."""
     return bool(one.kept) or dedup.is_user_backed(one.fact)
 
 
 def neighbours_of(
     view: PassView, one: MemoryState, low: float
 ) -> Iterator[tuple[MemoryState, Neighbour]]:
-    """What is near a memory from `low` on, as the view has it by now: active, of its
-    persona, not concluded.
+    """Yield the neighbours of a memory with a similarity of at least `low`.
+
+    They are active in the view, of the same persona, and were not concluded.
     """
     for near in view.reader.near(one.fact):
         other = view.memories.get(near.fact.id)
@@ -92,51 +89,53 @@ def neighbours_of(
 
 def clusters(
     view: PassView,
-    some: Sequence[MemoryState],
+    memories: Sequence[MemoryState],
     low: float,
     fits: Callable[[MemoryState], bool],
     *,
     above: bool = False,
 ) -> Iterator[list[MemoryState]]:
-    """Groups around each of `some` that is in none yet: what is near it from `low`, or
-    `above` it, and fits (`A21`).
+    """Yield groups of similar memories that fit; each memory is in one at most (`A21`).
 
-    What words tell apart from the first of a group is not in it.
+    A group is one of `memories` and its neighbours with a similarity of at least `low`,
+    or `above` it. Neighbours with different numbers, names or negation are not in it.
     """
     used: set[str] = set()
-    for one in some:
+    for one in memories:
         if one.fact.id in used or not fits(one):
             continue
-        group = [one] + [
-            other
-            for other, near in neighbours_of(view, one, low)
-            if other.fact.id not in used
-            and fits(other)
-            and not (near.distinct or near.conflict)
-            and (not above or near.similarity > low)
-        ]
+        group = [one]
+        for other, near in neighbours_of(view, one, low):
+            if near.distinct or near.conflict or (above and near.similarity <= low):
+                continue
+            if other.fact.id not in used and fits(other):
+                group.append(other)
         if len(group) > 1:
             used |= {member.fact.id for member in group}
             yield group
 
 
 def pairs(
-    view: PassView, some: Iterable[MemoryState], low: float, high: float, most: int
+    view: PassView, memories: Iterable[MemoryState], low: float, high: float, most: int
 ) -> list[Pair]:
-    """The most alike pairs of one of `some` and another memory, from `low` to `high`
-    (`A28`); newer first in each.
+    """Return the most similar pairs of one of `memories` and any other (`A28`).
+
+    At most `most` pairs with a similarity from `low` to `high`; each has the newer
+    memory first.
     """
-    found: dict[tuple[str, str], tuple[float, Pair]] = {}
-    for one in some:
+    by_ids: dict[tuple[str, str], tuple[float, Pair]] = {}
+    for one in memories:
         for other, near in neighbours_of(view, one, low):
-            older, newer = sorted((one, other), key=_said)
+            older, newer = sorted((one, other), key=_age_key)
             if near.similarity <= high:
-                found[newer.fact.id, older.fact.id] = (near.similarity, (newer, older))
-    ranked = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
+                names = newer.fact.id, older.fact.id
+                by_ids[names] = (near.similarity, (newer, older))
+    ranked = sorted(by_ids.items(), key=lambda item: (-item[1][0], item[0]))
     return [pair for _, (_, pair) in ranked[:most]]
 
 
-def _said(one: MemoryState) -> tuple[float, str]:
+def _age_key(one: MemoryState) -> tuple[float, str]:
+    """Return the sort key by time, oldest first."""
     at = one.fact.valid_from or one.fact.created
     return (at.timestamp() if at else 0.0, one.fact.id)
 
@@ -147,35 +146,36 @@ def _said(one: MemoryState) -> tuple[float, str]:
 def model_question(
     view: PassView, task: str, material: object, why: str
 ) -> tuple[ModelQuestion, Answer | None]:
-    """A question about `material`, and its answer where there is one. Equal material is
-    an equal question.
+    """Return a question about `material`, and its answer if known.
+
+    Equal material makes an equal question.
     """
     text = json.dumps(material, ensure_ascii=False, sort_keys=True).translate(_BREAKS)
     question = ModelQuestion(task, text, why)
     return question, view.answers.get(question.key)
 
 
-def numbered(view: PassView, some: Sequence[MemoryState]) -> list[dict[str, object]]:
-    """Memories as a question shows them, numbered from 1."""
-    return [
-        {"n": number, "text": one.fact.text}
-        | (
-            {"said": f"{one.fact.created.astimezone(view.zone):%Y-%m-%d}"}
-            if one.fact.created
-            else {}
-        )
-        for number, one in enumerate(some, 1)
-    ]
+def numbered(
+    view: PassView, memories: Sequence[MemoryState]
+) -> list[dict[str, object]]:
+    """Return memories as a question shows them, numbered from 1."""
+    rows: list[dict[str, object]] = []
+    for number, one in enumerate(memories, 1):
+        row: dict[str, object] = {"n": number, "text": one.fact.text}
+        if one.fact.created:
+            row["said"] = f"{one.fact.created.astimezone(view.zone):%Y-%m-%d}"
+        rows.append(row)
+    return rows
 
 
 def digest_of(*texts: str) -> str:
-    """Eight digits that tell what was shown from what stands there later."""
+    """Return a digest of texts (8 hex digits), to detect a later change."""
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
-def dropped(task: str, said: Answer) -> list[Finding]:
-    """What of an answer was dropped, by reason."""
+def dropped(task: str, answer: Answer) -> list[Finding]:
+    """Return what was dropped of an answer, one finding for each reason."""
     return [
         Finding("", task, f"{number} dropped of an answer: {why}")
-        for why, number in said.get("dropped", {}).items()
+        for why, number in answer.get("dropped", {}).items()
     ]

@@ -47,20 +47,20 @@ def profile(view: PassView, now: datetime) -> list[Step]:
     What says nothing more than another line is left out, and whatever comes from
     outside (`X27`).
     """
-    page, telling = view.page(PROFILE), GeneratedText(view, now)
+    page, texts = view.page(PROFILE), GeneratedText(view, now)
     if page is not None and page.keys.get("kind") != "profile":
         return []  # a person's own note of that name
     limit = view.policy.portraits.profile_lines - len(
         page.own.split("\n") if page else ()
     )
     memories = _about_user(view, now, "profile")
-    short, fresh = _covered(telling, page, PROFILE, "portrait", memories)
+    short, fresh = _covered(texts, page, PROFILE, "portrait", memories)
     lines = _without_repeats(
         [line_of(view, one.fact) for one in fresh], view.policy.portraits
     )
     if len(short) + len(lines) > limit:
         rewritten = _shortened(
-            telling,
+            texts,
             PROFILE,
             "portrait",
             "profile",
@@ -82,8 +82,8 @@ def profile(view: PassView, now: datetime) -> list[Step]:
         {"portrait": short, "profile": tuple(lines)},
     )
     if short or lines or page:
-        telling.show(change, page)
-    return telling.done()
+        texts.show(change, page)
+    return texts.finish()
 
 
 def identity(view: PassView, now: datetime) -> list[Step]:
@@ -93,13 +93,13 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     From 8,000 characters on a model makes a dated list of patterns of it; at 15,000
     bytes nothing is added.
     """
-    policy, page, telling = (
+    policy, page, texts = (
         view.policy.portraits,
         view.page(IDENTITY),
         GeneratedText(view, now),
     )
     memories = _about_user(view, now, "identity")
-    short, fresh = _covered(telling, page, IDENTITY, "patterns", memories)
+    short, fresh = _covered(texts, page, IDENTITY, "patterns", memories)
     lines = [
         Line(
             f"{local_date(view, one.fact.created)}: {line_of(view, one.fact).text}",
@@ -113,7 +113,7 @@ def identity(view: PassView, now: datetime) -> list[Step]:
             view, short, memories, [line_of(view, one.fact) for one in fresh]
         )
         rewritten = _shortened(
-            telling, IDENTITY, "patterns", "patterns", statements, memories
+            texts, IDENTITY, "patterns", "patterns", statements, memories
         )
         if rewritten:
             short, lines = (
@@ -133,7 +133,7 @@ def identity(view: PassView, now: datetime) -> list[Step]:
             break
         kept.append(one)
     if short or kept or (page and page.blocks):
-        telling.show(
+        texts.show(
             BlockEdit(
                 IDENTITY,
                 "what the user asked for",
@@ -141,7 +141,7 @@ def identity(view: PassView, now: datetime) -> list[Step]:
             ),
             page,
         )
-    return telling.done()
+    return texts.finish()
 
 
 def _about_user(view: PassView, now: datetime, page: str) -> list[MemoryState]:
@@ -160,7 +160,7 @@ def _about_user(view: PassView, now: datetime, page: str) -> list[MemoryState]:
 
 
 def _covered(
-    telling: GeneratedText,
+    texts: GeneratedText,
     page: Page | None,
     path: str,
     block: str,
@@ -169,7 +169,7 @@ def _covered(
     """The lines in a model's words that still rest on something, and the memories that
     they do not cover.
     """
-    row = telling.known.get(f"{path}#{block}", {})
+    row = texts.known.get(f"{path}#{block}", {})
     held = [one for one in (page.blocks.get(block, ()) if page else ()) if one.sources]
     # it is not what was put down then
     if not held or not {_digest(one) for one in held} <= set(row.get("lines", ())):
@@ -203,7 +203,7 @@ def _statements(
 
 
 def _shortened(
-    telling: GeneratedText,
+    texts: GeneratedText,
     path: str,
     block: str,
     task: str,
@@ -215,21 +215,21 @@ def _shortened(
 
     Once in a run: a model that does not make it shorter is not asked to until the next.
     """
-    if telling.known.get(f"{path}#{block}", {}).get("at") == telling.now.isoformat():
+    if texts.known.get(f"{path}#{block}", {}).get("at") == texts.now.isoformat():
         return ()
     facts: list[dict[str, Any]] = [
         {"n": n, "date": date, "text": one.text}
         for n, (date, one) in enumerate(statements, 1)
     ]
     ask = question_of(task, {"facts": facts}, f"{path} is too long")
-    answer = telling.view.answers.get(ask.key)
+    answer = texts.view.answers.get(ask.key)
     if answer is None:
-        telling.steps.append(ask)
+        texts.steps.append(ask)
         return ()
     lines = sentences(answer, [one.sources for _, one in statements])
     if lines:
-        telling.known[f"{path}#{block}"] = {
-            "at": telling.now.isoformat(),
+        texts.known[f"{path}#{block}"] = {
+            "at": texts.now.isoformat(),
             "lines": sorted(map(_digest, lines)),
             "sources": sorted(link_name(one.fact) for one in memories),
         }

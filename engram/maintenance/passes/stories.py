@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import date, timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from engram.core.records import BlockEdit, Line
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.policy import ProfilePolicy
-    from engram.core.records import Entity
+    from engram.core.records import Entity, Fact
     from engram.maintenance.passes import MemoryState, PassView, Step
 
 SUFFIX = "-story.md"
@@ -36,203 +35,197 @@ _SLUG_BYTES = 60
 
 
 def storylines(view: PassView, now: datetime) -> list[Step]:
-    """A note for each stretch in which an anchor that somebody asked about came up
-    again and again (`B1`).
+    """Write a note for each period in which a recalled entity came up often (`B1`).
 
-    5 conversations on 3 days, more than 3 days apart, no silence over 30 days; 100 of
-    them at most. It lists the 10 latest memories and tells them in a model's two or
-    three sentences. When too few of them are left, for they were put away, what was
-    told stays: it is how it was.
+    That is in 5 conversations on 3 days over more than 3 days, without a silence of
+    over 30 days. There are at most 100 such notes. A note lists the 10 latest memories,
+    and a model tells them in two or three sentences. A note stays as it is when too few
+    of its memories are active.
     """
-    policy, telling = view.policy.portraits, GeneratedText(view, now)
-    there = _existing(view)
-    room = policy.stories - sum(len(known) for known in there.values())
-    asks = policy.entities - telling.made_now("story")
+    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    existing = _existing(view)
+    room = policy.stories - sum(len(spans) for spans in existing.values())
+    asks = policy.entities - texts.made_now("story")
     for path, memories in memories_by_entity(view, now).items():
         if not any(one.usage.access for one in memories):
             continue
         entity = view.entities[path]
-        told_before = dict(there.get(entity.name, {}))
-        for some in _stretches(memories, policy):
-            if not _is_story(view, some):
+        free = dict(existing.get(entity.name, {}))
+        for period in _periods(memories, policy):
+            if not _is_story(view, period):
                 continue
-            known = _covering(view, told_before, some)
-            span = told_before.pop(known) if known else None  # a note tells one stretch
+            known = _covering(view, free, period)
+            span = free.pop(known) if known else None  # a note covers one period
             room -= known is None
             if known is None and room < 0:
                 continue
-            change, facts = _storyline(view, entity, some, known, span)
-            latest = [one.fact for one in facts]
-            telling.show(change, view.page(change.path))
-            material = {"name": entity.name, "facts": numbered(view, latest)}
+            change, latest = _storyline(view, entity, period, known, span)
+            texts.show(change, view.page(change.path))
             if asks > 0:
-                ask = question_of(
-                    "story", material, f"{entity.name} came up again and again"
-                )
-                told = BlockEdit(change.path, f"told from {len(latest)} memories")
-                asks -= telling.tell(
-                    told, "story", ask, [(link_name(fact),) for fact in latest]
-                )
-    return telling.done()
+                asks -= _tell_story(texts, entity, change.path, latest)
+    return texts.finish()
+
+
+def _tell_story(
+    texts: GeneratedText, entity: Entity, path: str, latest: Sequence[Fact]
+) -> bool:
+    """Generate the sentences of a storyline; False if they are up to date."""
+    material = {"name": entity.name, "facts": numbered(texts.view, latest)}
+    ask = question_of("story", material, f"{entity.name} came up again and again")
+    change = BlockEdit(path, f"generated from {len(latest)} memories")
+    return texts.generate(change, "story", ask, [(link_name(fact),) for fact in latest])
 
 
 def macros(view: PassView, now: datetime) -> list[Step]:
-    """A note for each anchor with 2 storylines or more over 30 days or more, told in
-    two to four sentences (`B1`).
+    """Write a note for each entity with 2 storylines or more over 30 days or more.
+
+    It lists the storylines, and a model tells them in two to four sentences (`B1`).
     """
-    policy, telling = view.policy.portraits, GeneratedText(view, now)
-    asks = policy.entities - telling.made_now("story")
+    policy, texts = view.policy.portraits, GeneratedText(view, now)
+    asks = policy.entities - texts.made_now("story")
     for name, known in sorted(_existing(view).items()):
         spans = sorted((*span, path) for path, span in known.items())
-        if (
-            len(spans) < policy.macro_stories
-            or _days(spans[0][0], spans[-1][1]) < policy.macro_days
-        ):
+        opened, seen = spans[0][0], spans[-1][1]
+        if len(spans) < policy.macro_stories or _days(opened, seen) < policy.macro_days:
             continue
         path = f"macros/{slug(name, _SLUG_BYTES)}-macro.md"
+        page = view.page(path)
+        if page is not None and page.keys.get("kind") != "macro":
+            continue
         lines = tuple(
-            Line(f"{opened} to {seen}", (_stem(story),))
-            for opened, seen, story in spans
+            Line(f"{first} to {last}", (_stem(story),)) for first, last, story in spans
         )
         keys = {
             "kind": "macro",
             "anchor": f"[[{name}]]",
-            "opened": spans[0][0],
-            "seen": spans[-1][1],
+            "opened": opened,
+            "seen": seen,
         }
-        page = view.page(path)
-        if page is not None and page.keys.get("kind") != "macro":
-            continue
-        telling.show(
-            BlockEdit(
-                path, f"{len(spans)} storylines", keys, {"stories": lines}, title=name
-            ),
-            page,
-        )
-        told = [
-            (seen, _page_text(view, story), _stem(story)) for _, seen, story in spans
-        ]
-        facts = [
-            {"n": n, "date": seen, "text": text}
-            for n, (seen, text, _) in enumerate(told, 1)
-        ]
-        if asks > 0 and all(text for _, text, _ in told):
-            ask = question_of(
-                "macro",
-                {"name": name, "facts": facts},
-                f"{name} has {len(spans)} storylines",
-            )
-            change = BlockEdit(path, f"told from {len(spans)} storylines")
-            asks -= telling.tell(change, "story", ask, [(name,) for _, _, name in told])
-    return telling.done()
+        blocks = {"stories": lines}
+        why = f"{len(spans)} storylines"
+        texts.show(BlockEdit(path, why, keys, blocks, title=name), page)
+        if asks > 0:
+            asks -= _tell_macro(texts, name, path, spans)
+    return texts.finish()
+
+
+def _tell_macro(
+    texts: GeneratedText, name: str, path: str, spans: Sequence[tuple[str, str, str]]
+) -> bool:
+    """Generate the sentences of a macro; False if nothing is to be done.
+
+    A span is the first day, the last day, and the path of a storyline. A macro waits
+    until each storyline has text.
+    """
+    rows = [
+        {"n": n, "date": seen, "text": _page_text(texts.view, story)}
+        for n, (_, seen, story) in enumerate(spans, 1)
+    ]
+    if not all(row["text"] for row in rows):
+        return False
+    material = {"name": name, "facts": rows}
+    ask = question_of("macro", material, f"{name} has {len(spans)} storylines")
+    change = BlockEdit(path, f"generated from {len(spans)} storylines")
+    sources = [(_stem(story),) for _, _, story in spans]
+    return texts.generate(change, "story", ask, sources)
 
 
 def _existing(view: PassView) -> dict[str, dict[str, tuple[str, str]]]:
-    """The storylines that have a note: by anchor their paths, with the first and the
-    last day.
-    """
-    found: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+    """Return the first and last day of each storyline, by its entity and path."""
+    spans: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
     for path in view.pages("traces"):
         page = view.page(path) if path.endswith(SUFFIX) else None
         if page and page.keys.get("kind") == "storyline":
             anchor, opened, seen = (
                 str(page.keys.get(name) or "") for name in ("anchor", "opened", "seen")
             )
-            found[anchor.removeprefix("[[").partition("]]")[0]][path] = (
-                opened[:10],
-                seen[:10],
-            )
-    return dict(found)
+            name = anchor.removeprefix("[[").partition("]]")[0]
+            spans[name][path] = (opened[:10], seen[:10])
+    return dict(spans)
 
 
-def _stretches(
+def _periods(
     memories: Sequence[MemoryState], policy: ProfilePolicy
 ) -> list[list[MemoryState]]:
-    """The memories from one long silence to the next."""
-    dated = sorted(
-        (one for one in memories if one.fact.created),
-        key=lambda one: (one.fact.created, one.fact.id),
-    )
-    found: list[list[MemoryState]] = [dated[:1]] if dated else []
-    for one, then in pairwise(dated):
-        if (
-            one.fact.created
-            and then.fact.created
-            and then.fact.created - one.fact.created
-            > timedelta(days=policy.story_gap_days)
-        ):
-            found.append([])
-        found[-1].append(then)
-    return found
+    """Split memories by time at each long silence."""
+    dated = [(one.fact.created, one) for one in memories if one.fact.created]
+    dated.sort(key=lambda item: (item[0], item[1].fact.id))
+    silence = timedelta(days=policy.story_gap_days)
+    periods: list[list[MemoryState]] = []
+    before: datetime | None = None
+    for when, one in dated:
+        if before is None or when - before > silence:
+            periods.append([])
+        periods[-1].append(one)
+        before = when
+    return periods
 
 
-def _is_story(view: PassView, some: Sequence[MemoryState]) -> bool:
-    """Whether there is enough to tell of."""
+def _is_story(view: PassView, period: Sequence[MemoryState]) -> bool:
+    """Return whether a period has enough conversations on enough days."""
     policy = view.policy.portraits
-    days = {local_date(view, one.fact.created) for one in some}
-    sources = {one.fact.source.partition("#")[0] or one.fact.id for one in some}
+    days = {local_date(view, one.fact.created) for one in period}
+    sources = {one.fact.source.partition("#")[0] or one.fact.id for one in period}
     enough = len(sources) >= policy.story_sources and len(days) >= policy.story_days
     return enough and _days(min(days), max(days)) > policy.story_span_days
 
 
 def _covering(
-    view: PassView, there: Mapping[str, tuple[str, str]], some: Sequence[MemoryState]
+    view: PassView,
+    spans: Mapping[str, tuple[str, str]],
+    period: Sequence[MemoryState],
 ) -> str | None:
-    """The path of the storyline that covers these days."""
-    first, last = (
-        local_date(view, some[0].fact.created),
-        local_date(view, some[-1].fact.created),
-    )
-    return next(
-        (
-            path
-            for path, (opened, seen) in sorted(there.items())
-            if opened <= last and first <= seen
-        ),
-        None,
-    )
+    """Return the path of the first storyline that overlaps a period, or None."""
+    first = local_date(view, period[0].fact.created)
+    last = local_date(view, period[-1].fact.created)
+    for path, (opened, seen) in sorted(spans.items()):
+        if opened <= last and first <= seen:
+            return path
+    return None
 
 
 def _storyline(
     view: PassView,
     entity: Entity,
-    some: Sequence[MemoryState],
+    period: Sequence[MemoryState],
     known: str | None,
     span: tuple[str, str] | None,
-) -> tuple[BlockEdit, list[MemoryState]]:
-    first, last = some[0].fact.created, some[-1].fact.created
-    opened = min(local_date(view, first), span[0]) if span else local_date(view, first)
-    path = (
-        known
-        or f"traces/{slug(entity.name, _SLUG_BYTES)}-{local_date(view, first)}{SUFFIX}"
-    )
-    latest = list(some[-view.policy.portraits.together :])
+) -> tuple[BlockEdit, list[Fact]]:
+    """Return the edit of a storyline's note, and the latest memories that it lists.
+
+    `known` is the path of the note and `span` its first and last day, if there is one.
+    """
+    first, last = period[0].fact.created, period[-1].fact.created
+    begin = local_date(view, first)
+    path = known or f"traces/{slug(entity.name, _SLUG_BYTES)}-{begin}{SUFFIX}"
+    latest = [one.fact for one in period[-view.policy.portraits.together :]]
     moments = tuple(
         Line(
-            f"{local_date(view, one.fact.created)}: {line_of(view, one.fact).text}",
-            (link_name(one.fact),),
+            f"{local_date(view, fact.created)}: {line_of(view, fact).text}",
+            (link_name(fact),),
         )
-        for one in latest
+        for fact in latest
     )
     keys = {
         "kind": "storyline",
         "anchor": f"[[{entity.name}]]",
-        "opened": opened,
+        "opened": min(begin, span[0]) if span else begin,
         "seen": local_date(view, last),
     }
-    title = (
-        f"{entity.name}, {first.astimezone(view.zone):%B %Y}" if first else entity.name
-    )
-    return BlockEdit(
-        path, f"{len(some)} memories", keys, {"moments": moments}, title=title
-    ), latest
+    title = entity.name
+    if first:
+        title += f", {first.astimezone(view.zone):%B %Y}"
+    blocks = {"moments": moments}
+    why = f"{len(period)} memories"
+    return BlockEdit(path, why, keys, blocks, title=title), latest
 
 
 def _page_text(view: PassView, path: str) -> str:
+    """Return the sentences of a storyline, or else its memories; '' without a note."""
     page = view.page(path)
-    lines = (
-        (page.blocks.get("story") or page.blocks.get("moments") or ()) if page else ()
-    )
+    if page is None:
+        return ""
+    lines = page.blocks.get("story") or page.blocks.get("moments") or ()
     return " ".join(one.text for one in lines)
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
 
 
-_LETTERS = 2
-"""A term that is compared has more."""
+_MOST_IGNORED_LETTERS = 2
+"""Terms with so many letters or fewer are not compared."""
 
 
 class TermCounts:
@@ -31,59 +31,59 @@ class TermCounts:
 
     @property
     def memories(self) -> int:
-        """How many memories are counted."""
+        """The number of memories counted."""
         return len(self._counted)
 
     def follow(self, facts: Iterable[Fact]) -> None:
-        """Count those of `facts`, which are all there are, that are active, and no
-        others.
-        """
-        told = {hash((fact.id, fact.text)): fact for fact in facts}
-        active = {key for key, fact in told.items() if fact.status == "active"}
-        # somebody took words away that nobody knows any more
-        if not self._counted <= told.keys():
+        """Update the counts to the active ones of `facts`, which are all memories."""
+        by_key = {hash((fact.id, fact.text)): fact for fact in facts}
+        active = {key for key, fact in by_key.items() if fact.status == "active"}
+        # the text of a counted memory is gone, so its terms cannot be subtracted
+        if not self._counted <= by_key.keys():
             self.counts.clear()
             self.spread.clear()
             self._counted.clear()
         for key in active - self._counted:
-            terms = _terms(told[key].text)
+            terms = _terms(by_key[key].text)
             self.counts.update(terms)
             self.spread.update(set(terms))
         for key in self._counted - active:
-            terms = _terms(told[key].text)
-            _less(self.counts, terms)
-            _less(self.spread, set(terms))
+            terms = _terms(by_key[key].text)
+            _subtract(self.counts, terms)
+            _subtract(self.spread, set(terms))
         self._counted = active
 
 
 class TermCache:
-    """The terms of three letters and more of each memory, as hashes, for what has to be
-    compared and not shown.
+    """The terms of each memory with three letters or more, as hashes.
+
+    They are compared and never shown.
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, array[int]] = {}
+        self._cache: dict[int, array[int]] = {}
 
-    def of(self, facts: Iterable[Fact]) -> dict[str, array[int]]:
-        """The terms of each of `facts` by id; those of others are forgotten."""
-        keys = {hash((fact.id, fact.text)): fact for fact in facts}
-        self._known = {
-            key: self._known.get(key) or _hashes(fact.text)
-            for key, fact in keys.items()
+    def terms_by_id(self, facts: Iterable[Fact]) -> dict[str, array[int]]:
+        """Return the terms of each of `facts` by id; drop those of others."""
+        by_key = {hash((fact.id, fact.text)): fact for fact in facts}
+        self._cache = {
+            key: self._cache.get(key) or _hashes(fact.text)
+            for key, fact in by_key.items()
         }
-        return {fact.id: self._known[key] for key, fact in keys.items()}
+        return {fact.id: self._cache[key] for key, fact in by_key.items()}
 
 
 def _hashes(text: str) -> array[int]:
-    return array("q", {hash(term) for term in _terms(text) if len(term) > _LETTERS})
+    terms = (term for term in _terms(text) if len(term) > _MOST_IGNORED_LETTERS)
+    return array("q", {hash(term) for term in terms})
 
 
 def _terms(text: str) -> list[str]:
-    found = words(text)
-    return content(found, language(found))
+    parts = words(text)
+    return content(parts, language(parts))
 
 
-def _less(counter: Counter[str], terms: Iterable[str]) -> None:
+def _subtract(counter: Counter[str], terms: Iterable[str]) -> None:
     counter.subtract(terms)
     for term in terms:
         if not counter[term]:

@@ -1,7 +1,4 @@
-"""Promises that are kept, given up, or become a habit (row E16).
-
-Nothing is deleted here.
-"""
+"""Promises that are fulfilled, expire, or become a habit (row E16). Deletes nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from engram.core.sessions import SPINE_FILE
 from engram.maintenance.passes.generated_text import link_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from datetime import datetime
 
     from engram.core.records import Fact, FiledTurn
@@ -29,53 +26,65 @@ _TICKED = re.compile(r"^- \[[xX]\] .*\[\[([^\[\]|#]+)\]\][ \t]*$", re.MULTILINE)
 
 
 def ticked(view: PassView, now: datetime) -> list[Step]:
-    """A promise whose box somebody ticked in the spine is kept: that is a person's
-    word.
-    """
-    page = (
-        read_block(view.read(SPINE_FILE).decode(errors="replace"), "open_loops") or ""
-    )
-    names = {found[1].strip() for found in _TICKED.finditer(page)}
+    """Settle the promises whose box a person ticked in the persona summary."""
+    summary = view.read(SPINE_FILE).decode(errors="replace")
+    block = read_block(summary, "open_loops") or ""
+    names = {match[1].strip() for match in _TICKED.finditer(block)}
+    if not names:
+        return []
     return [
         _settled(one.fact, todos.FULFILLED, now, "you ticked it", view)
-        for one in (view.active() if names else ())
+        for one in view.active()
         if link_name(one.fact) in names and todos.is_open(one.fact)
     ]
 
 
 def promises(view: PassView, now: datetime) -> list[Step]:
-    """Settle promises by what the user says: kept, a habit, or past their end.
+    """Settle promises that expired, or that a turn of the user fulfils or repeats.
 
-    Only words of the user in a chat count, for a promise made before them in a
-    conversation that the persona knows. They are compared with what was open when they
-    were said, so that a second run changes nothing.
+    Only turns of the user in a chat count, for promises made earlier and visible to the
+    persona of the conversation. A turn is compared with the promises that were open
+    when it was said, so that a second run changes nothing.
     """
-    held = {one.fact.id: one.fact for one in view.active() if _counts(one.fact)}
-    found = {
+    promised = {one.fact.id: one.fact for one in view.active() if _counts(one.fact)}
+    edits = {
         fact.id: _settled(fact, todos.EXPIRED, now, "its time is over", view)
-        for fact in held.values()
+        for fact in promised.values()
         if _is_over(fact, now)
     }
-    for talk, filed in _heard(view):
-        known = [fact for fact in held.values() if fact.persona in {None, talk.persona}]
-        habit = _habit(known, filed, view)
-        if habit and habit.id not in found:
-            keys = {"category": PLAIN, "tags": [*habit.tags, todos.HABIT]}
-            why = f"done again and again, as said in {filed.key}"
-            found[habit.id] = Edit(habit.path, habit.sha, keys, why)
+    for talk, filed in _user_turns(view):
+        personas = {None, talk.persona}
+        visible = [fact for fact in promised.values() if fact.persona in personas]
+        habit = _habit(visible, filed, view)
+        if habit and habit.id not in edits:
+            edits[habit.id] = _as_habit(habit, filed)
             continue
-        when = filed.turn.occurred_at
-        open_then = [
-            fact for fact in known if _was_open(fact, filed) and fact.id not in found
-        ]
-        kept = todos.fulfilled_promise(
-            filed.turn.text, open_then, view.policy.todos.overlap
-        )
-        if kept and todos.is_open(kept):
+        candidates = [fact for fact in visible if fact.id not in edits]
+        fulfilled = _fulfilled(candidates, filed, view)
+        if fulfilled:
+            when = filed.turn.occurred_at
             why = f"kept, as said in {filed.key}"
-            found[kept.id] = _settled(kept, todos.FULFILLED, when, why, view)
-            held[kept.id] = replace(kept, done=when, tags=(*kept.tags, todos.FULFILLED))
-    return [*found.values()]
+            edits[fulfilled.id] = _settled(fulfilled, todos.FULFILLED, when, why, view)
+            tags = (*fulfilled.tags, todos.FULFILLED)
+            promised[fulfilled.id] = replace(fulfilled, done=when, tags=tags)
+    return list(edits.values())
+
+
+def _as_habit(fact: Fact, filed: FiledTurn) -> Edit:
+    """Return the edit that turns a promise into a habit."""
+    keys = {"category": PLAIN, "tags": [*fact.tags, todos.HABIT]}
+    why = f"done again and again, as said in {filed.key}"
+    return Edit(fact.path, fact.sha, keys, why)
+
+
+def _fulfilled(
+    promises: Iterable[Fact], filed: FiledTurn, view: PassView
+) -> Fact | None:
+    """Return the promise that a turn fulfils; None if that one is not open any more."""
+    open_then = [fact for fact in promises if _was_open(fact, filed)]
+    overlap = view.policy.todos.overlap
+    fulfilled = todos.fulfilled_promise(filed.turn.text, open_then, overlap)
+    return fulfilled if fulfilled and todos.is_open(fulfilled) else None
 
 
 def _is_over(fact: Fact, now: datetime) -> bool:
@@ -94,6 +103,7 @@ def _habit(known: Iterable[Fact], filed: FiledTurn, view: PassView) -> Fact | No
 
 
 def _counts(fact: Fact) -> bool:
+    """Return whether a memory is an open or settled promise."""
     return (
         todos.is_open(fact)
         or category_of(fact.category).promise
@@ -102,33 +112,31 @@ def _counts(fact: Fact) -> bool:
 
 
 def _was_open(fact: Fact, filed: FiledTurn) -> bool:
-    """Whether a promise had been made when a turn was said, in other words, and was not
-    settled before it.
-    """
-    said = filed.turn.occurred_at
+    """Return whether a promise was made, by another turn, and open before a turn."""
+    when = filed.turn.occurred_at
     made = (
         fact.created is not None
-        and fact.created < said
+        and fact.created < when
         and filed.key not in {fact.source, *fact.also}
     )
     return made and (
-        todos.is_open(fact) or (fact.done is not None and fact.done >= said)
+        todos.is_open(fact) or (fact.done is not None and fact.done >= when)
     )
 
 
-def _heard(view: PassView) -> Iterator[tuple[SessionView, FiledTurn]]:
-    """What users said in the talks that are looked at, the oldest first."""
-    said = [
+def _user_turns(view: PassView) -> list[tuple[SessionView, FiledTurn]]:
+    """Return the turns of users in the conversations of the view, oldest first."""
+    turns = [
         (talk, filed)
         for talk in view.talks
         for filed in talk.turns[: talk.filed]
         if filed.turn.role == "user" and filed.turn.origin == "chat"
     ]
-    return iter(sorted(said, key=lambda one: (one[1].turn.occurred_at, one[1].key)))
+    return sorted(turns, key=lambda one: (one[1].turn.occurred_at, one[1].key))
 
 
 def _habitual(fact: Fact, filed: FiledTurn, view: PassView) -> bool:
-    """Whether a turn, near in time to a promise, says that it is done again and again."""
+    """Return whether a turn soon after a promise says that it is done regularly."""
     policy = view.policy.todos
     near = fact.created and abs(filed.turn.occurred_at - fact.created) <= timedelta(
         hours=policy.recurring_hours

@@ -22,48 +22,43 @@ if TYPE_CHECKING:
 
 
 def tier(view: PassView, now: datetime) -> list[Step]:
-    """What has rested for long and is worth little turns cold, and hot again when it is
-    worth much (`C29`).
-    """
-    found: dict[str, VectorStorage] = {}
+    """Move vectors of little used memories to the cold tier, and back (`C29`)."""
+    changed: dict[str, VectorStorage] = {}
     for one, stored in _with_vectors(view):
         inputs = decay.heat_inputs(one.fact, one.usage, now, view.policy)
-        if turn := lifecycle.tier_move(
+        if move := lifecycle.tier_move(
             one.fact, one.usage, stored.tier, inputs, now, view.policy
         ):
-            found[one.fact.id] = replace(stored, tier=turn[0])
-    return _kept(found, Counter(f"turn {stored.tier}" for stored in found.values()))
+            changed[one.fact.id] = replace(stored, tier=move[0])
+    return _step(changed, Counter(f"turn {one.tier}" for one in changed.values()))
 
 
 def precision(view: PassView, now: datetime) -> list[Step]:
-    """Each vector has the bits that retention leaves its memory, and 8 at most if it is
-    cold (rows C29, D12).
+    """Set the bits of each vector from the retention of its memory (rows C29, D12).
+
+    A cold vector has 8 bits at most.
     """
-    found: dict[str, VectorStorage] = {}
+    changed: dict[str, VectorStorage] = {}
     for one, stored in _with_vectors(view):
-        bits = lifecycle.vector_bits(
-            view.vitals(one, now).retention, stored.tier, view.policy
-        )
+        retention = view.vitals(one, now).retention
+        bits = lifecycle.vector_bits(retention, stored.tier, view.policy)
         if bits != stored.bits:
-            found[one.fact.id] = replace(stored, bits=bits)
-    return _kept(found, Counter(f"in {stored.bits} bits" for stored in found.values()))
+            changed[one.fact.id] = replace(stored, bits=bits)
+    return _step(changed, Counter(f"in {one.bits} bits" for one in changed.values()))
 
 
 def _with_vectors(view: PassView) -> Iterator[tuple[MemoryState, VectorStorage]]:
-    return (
-        (view.memories[name], stored)
-        for name, stored in view.stored.items()
-        if name in view.memories
-    )
+    """Yield the memories that have a vector, with its storage."""
+    for name, stored in view.stored.items():
+        if name in view.memories:
+            yield view.memories[name], stored
 
 
-def _kept(found: Mapping[str, VectorStorage], counts: Mapping[str, int]) -> list[Step]:
-    return (
-        [
-            VectorPrecision(
-                found, ", ".join(f"{counts[what]} {what}" for what in sorted(counts))
-            )
-        ]
-        if found
-        else []
-    )
+def _step(
+    changed: Mapping[str, VectorStorage], counts: Mapping[str, int]
+) -> list[Step]:
+    """Return the step that changes vectors, with the counts as its reason."""
+    if not changed:
+        return []
+    why = ", ".join(f"{counts[what]} {what}" for what in sorted(counts))
+    return [VectorPrecision(changed, why)]

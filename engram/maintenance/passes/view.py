@@ -34,13 +34,13 @@ of another tool.
 
 @dataclass(frozen=True, slots=True)
 class MemoryState:
-    """A memory and what is known of it: its use, how far its source is believed (0–1),
-    what holds it, who says it.
+    """A memory, with its usage, the trust in its source, and its protection.
 
-    `barred` is why it may not be core, `kept` why it is a person's, whom no rule
-    contradicts; or None. `said_by` is its source class (`trust.fact_class`). `foreign`:
-    engram did not write the note, so no run changes, moves or ends it whatever its keys
-    say; such a one is `kept` too.
+    `trust` is 0–1. `barred` is the reason why it may not become core, `kept` the reason
+    why it belongs to a person, so that no rule changes it; each is None where it does
+    not apply. `said_by` is the source class (`trust.fact_class`). `foreign` is true for
+    a note that engram did not write: no run changes, moves or ends it, whatever its
+    keys say, and `kept` is set too.
     """
 
     fact: Fact
@@ -53,17 +53,16 @@ class MemoryState:
 
     @property
     def proposable(self) -> bool:
-        """Whether a run may propose to a person that this memory ends: engram did not
-        write it, and no person holds it.
+        """Whether a run may propose to a person to end this memory.
 
-        Notes that a person edited, confirmed, brought back, pinned or wrote with engram
-        are not (laws 1 and 6).
+        True for notes that engram did not write, except those that a person edited,
+        confirmed, restored, pinned or wrote with engram (laws 1 and 6).
         """
         return self.kept == FOREIGN and not dedup.is_user_backed(self.fact)
 
 
 class VaultReader:
-    """Read access of a pass to the vault; this class reads an empty one.
+    """Read access of a pass to the vault; this class is an empty vault.
 
     `tally` counts the terms of all memories, `terms` caches those of each.
     """
@@ -77,11 +76,11 @@ class VaultReader:
         return b""
 
     def page(self, path: str) -> Page | None:  # noqa: ARG002
-        """Return the note at `path` that is no memory; None if missing or unreadable."""
+        """Return the note at `path`, which is not a memory; None if unreadable."""
         return None
 
     def pages(self, folder: str) -> Sequence[str]:  # noqa: ARG002
-        """The paths of the notes in a folder of the vault."""
+        """Return the paths of the notes in a folder of the vault."""
         return ()
 
     def linking(self, name: str) -> Sequence[str]:  # noqa: ARG002
@@ -89,38 +88,36 @@ class VaultReader:
         return ()
 
     def near(self, fact: Fact) -> Sequence[Neighbour]:  # noqa: ARG002
-        """The active memories near one, the nearest first, on the nominal scale."""
+        """Return the active neighbours of a memory, nearest first, on the nominal scale."""
         return ()
 
     def statements(self) -> Mapping[str, str]:
-        """Return the content hashes of memories by id, as far as they are stored."""
+        """Return the stored content hashes of memories, by id."""
         return {}
 
     def believed(self, fact: Fact) -> float:  # noqa: ARG002
-        """How far the source of a memory is believed, 0–1 (`D6`)."""
+        """Return the trust in the source of a memory, 0–1 (`D6`)."""
         return 1.0
 
     def said_by(self, fact: Fact) -> str:  # noqa: ARG002
-        """The source class of a memory (`D6`)."""
+        """Return the source class of a memory (`D6`)."""
         return "user"
 
     def outside(self, fact: Fact) -> bool:  # noqa: ARG002
-        """Whether a memory rests on nothing but what came from outside (`X27`)."""
+        """Return whether all sources of a memory are external (`X27`)."""
         return False
 
     def disk(self, path: str) -> bytes | None:  # noqa: ARG002
-        """What stands at a path below one of the roots that the user named; None where
-        nothing does (`D10`).
-        """
+        """Return the content of a file below a configured root; None if missing (`D10`)."""
         return b""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewUpdate:
-    """The records in the planned bytes of a pass, by id or path; None: no longer there.
+    """The records in the planned bytes of a pass, by id or path; None for removed ones.
 
-    `sessions` are the keys and the body of session files. `created_by_pass` counts by pass the
-    memories that are new, `ended_by_status` by status those that were superseded or invalidated.
+    `sessions` has the keys and the body of session files. `created_by_pass` counts new
+    memories by pass, `ended_by_status` superseded and invalidated ones by status.
     """
 
     memories: dict[str, MemoryState | None] = field(default_factory=dict)
@@ -136,25 +133,29 @@ class ViewUpdate:
 
 @dataclass(frozen=True)
 class PassView:
-    """What passes see: the memories, the ties, and by `reader` whatever else is in the
-    vault.
+    """The input of the passes: the vault, with the planned changes of earlier passes.
 
-    `logs` are the paths of the logs that lose old rows; `answers` are a model's, by the
-    key of the question, where there is a `model`, and `failed` says which it could not
-    answer, and why; `stored` says how the vectors of memories are kept that have one of
-    their own. `tombstones` are the hashes of statements that must not come back,
-    `forgotten` knows what else says so, `feedback` what became of the memories of a
-    category lately, −1…1 (`C30`); `roots` are the folders outside that a user named
-    (`D10`). Where it is not `whole`, nothing dear is to be done. `created_by_pass` counts by pass
-    the notes that were made in this run so far, `ended_by_status` by status the memories that
-    gave way to others. `talks` are the conversations of which something is to be told,
-    `messages` counts the turns by persona, and `summaries` are those of the latest
-    conversations that are nobody's in particular. `entities` are the notes of these by
-    path. `written` and `amended` are the files and the notes that are to be otherwise
-    than `reader` finds them, `reads` the files that were asked for. `closed` are by the
-    name of a pass the memories that it leaves alone: a person is asked about them, or
-    said no. `approved` are the memories of a held run that a person approved: no other
-    is touched in the run that carries it out; None in every other run.
+    Memories: `memories` by id, `edges` of the graph, `entities` by the path of their
+    note, and `stored`, the precision and tier of vectors by memory. `tombstones` are
+    the hashes of statements that must not come back, `forgotten` decides the same for
+    any text. `feedback` is the recent feedback on each category, −1…1 (`C30`).
+
+    Conversations: `talks` are those with turns to summarise, `messages` counts the
+    turns by persona, `summaries` are the latest of conversations without a persona.
+
+    Files: `reader` reads the vault. `written` has the planned content of files, and
+    `amended` the planned notes with generated blocks. `logs` are the paths of the logs
+    that lose old rows, `roots` the configured folders outside of the vault (`D10`).
+    `reads` collects the paths that a pass asked for.
+
+    Model: `model` is true where one is configured. `answers` has its answers and
+    `answer_failures` the reasons why an answer could not be read, by question key.
+
+    Limits: a view that is not `whole` is that of a quick run, without vectors and
+    sources. `closed` has by pass the memories it must not touch, because a person is
+    asked about them or rejected the change. `approved` are the memories of a held run
+    that a person approved, the only ones that it may change; None in other runs.
+    `created_by_pass` and `ended_by_status` count the changes of this run so far.
     """
 
     policy: Policy
@@ -184,28 +185,24 @@ class PassView:
     amended: Mapping[str, Page] = field(default_factory=dict)
     reads: set[str] = field(default_factory=set, repr=False, compare=False)
     _vitals: dict[str, Vitals] = field(default_factory=dict, repr=False, compare=False)
-    _worked_out: dict[object, tuple[tuple[object, ...], Any]] = field(
+    _cache: dict[object, tuple[tuple[object, ...], Any]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     def read(self, path: str) -> bytes:
-        """What stands in a file of the vault, b'' where there is none."""
+        """Return the bytes of a file of the vault, b'' for none."""
         self.reads.add(path)
-        return (
-            (self.written[path] or b"")
-            if path in self.written
-            else self.reader.read(path)
-        )
+        if path in self.written:
+            return self.written[path] or b""
+        return self.reader.read(path)
 
     def page(self, path: str) -> Page | None:
-        """The note at `path` that is no memory; None where there is none, or one that
-        cannot be read.
-        """
+        """Return the note at `path`, which is not a memory; None if unreadable."""
         self.reads.add(path)
         return self.amended.get(path) or self.reader.page(path)
 
     def pages(self, folder: str) -> list[str]:
-        """The paths of the notes in a folder of the vault."""
+        """Return the paths of the notes in a folder of the vault."""
         self.reads.add(f"{folder}/")
         return sorted({*self.reader.pages(folder), *self._added(folder)})
 
@@ -213,19 +210,16 @@ class PassView:
         return {path for path in self.amended if _folder(path) == folder}
 
     def active(self) -> Sequence[MemoryState]:
-        """The memories that may be recalled."""
-        return self.once(
-            "active",
-            lambda: [
-                one for one in self.memories.values() if one.fact.status == "active"
-            ],
-            self.memories,
-        )
+        """Return the active memories."""
+
+        def active() -> list[MemoryState]:
+            every = self.memories.values()
+            return [one for one in every if one.fact.status == "active"]
+
+        return self.once("active", active, self.memories)
 
     def vitals(self, one: MemoryState, now: datetime) -> Vitals:
-        """What a memory is worth at `now`; all passes of one run look at the same
-        moment.
-        """
+        """Return the decayed values of a memory; `now` is the same in the whole run."""
         known = self._vitals.get(one.fact.id)
         if known is None:
             feedback = self.feedback.get(one.fact.category, 0.0)
@@ -236,8 +230,10 @@ class PassView:
         return known
 
     def stage(self, one: MemoryState, now: datetime) -> str:
-        """How far a memory is trusted at `now` (`C24`); where the view is not `whole`,
-        its source is asked for.
+        """Return the stage of trust of a memory at `now` (`C24`).
+
+        A view that is not `whole` has not read the sources, so that of the memory is
+        read here.
         """
         if self.whole:
             vitals = self.vitals(one, now)
@@ -247,41 +243,43 @@ class PassView:
             )
         return lifecycle.stage(one.fact, one.usage, vitals, self.policy, one.barred)[0]
 
-    def once(self, what: object, work: Callable[[], T], *rests_on: object) -> T:
-        """What `work` gives, worked out once for all passes that ask for it under the
-        name `what`.
+    def once(self, key: object, compute: Callable[[], T], *inputs: object) -> T:
+        """Return the value of `compute`, cached under `key` for all passes of a run.
 
-        It is worked out anew in a later view of the run where anything that it
-        `rests_on` is another there.
+        It is computed again where one of the `inputs` is no longer equal.
         """
-        known = self._worked_out.get(what)
-        if known is None or known[0] != rests_on:
-            self._worked_out[what] = known = rests_on, work()
-        found: T = known[1]
-        return found
+        cached = self._cache.get(key)
+        if cached is None or cached[0] != inputs:
+            self._cache[key] = cached = inputs, compute()
+        value: T = cached[1]
+        return value
 
     @cached_property
     def at(self) -> dict[str, str]:
-        """The memory's id by the path of its note."""
+        """The id of the memory at each path."""
         return {one.fact.path: name for name, one in self.memories.items()}
 
     def is_like(self, other: PassView, reads: Iterable[str]) -> bool:
-        """Whether a pass that reads these files, notes and folders sees here what it
-        saw in the `other` view.
+        """Return whether a pass that reads these paths sees the same in both views.
+
+        A path that ends in `/` is a folder.
         """
         fixed = (
             item.name
             for item in fields(self)
             if item.compare and item.name not in {"written", "amended"}
         )
-        return all(
-            getattr(self, name) is getattr(other, name) for name in fixed
-        ) and all(
+        if any(getattr(self, name) is not getattr(other, name) for name in fixed):
+            return False
+        return all(self._reads_alike(other, path) for path in reads)
+
+    def _reads_alike(self, other: PassView, path: str) -> bool:
+        """Return whether a file, note or folder is the same in both views."""
+        folder = path.removesuffix("/")
+        return (
             self.written.get(path, path) == other.written.get(path, path)
             and self.amended.get(path) == other.amended.get(path)
-            and self._added(path.removesuffix("/"))
-            == other._added(path.removesuffix("/"))
-            for path in reads
+            and self._added(folder) == other._added(folder)
         )
 
     def after(self, update: ViewUpdate) -> PassView:
