@@ -170,7 +170,7 @@ class Background:
         except Exception as fault:
             self.memory.queue.put(batch, "stuck", reason=str(fault))
             job = partial(
-                self.runner.post, "file", partial(self._file, batch.tried(), outcome)
+                self.runner.post, "file", partial(self._file, batch.as_tried(), outcome)
             )
             self.runner.call_later(self._policy.model.retry_seconds, job)
             raise

@@ -1,7 +1,6 @@
-"""The front half of the path: turn → redact → journal (then acknowledge) → signals →
-backlog.
+"""Intake of turns: check, redact, write to the journal, acknowledge, queue.
 
-The back half, from a batch to files, is `note_writer.py`.
+From a batch of the queue to files: `engram/pipeline/process.py`.
 """
 
 from __future__ import annotations
@@ -46,15 +45,14 @@ TURN_KEYS = frozenset(
     ("id", "session", "role", "speaker", "persona", "text", "occurred_at", "origin")
 )
 FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
-"""Moments outside are refused: reckoning with them, to the end of a year or in another
-zone, leaves the calendar.
-"""
+"""The range of accepted times; arithmetic with others overflows the calendar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of a request: unit keys in the order given, and how many were new and
-    known.
+    """The result of a request: the unit keys of its turns, in their order.
+
+    `stored` is the number of new turns, `duplicates` of turns known before.
     """
 
     keys: tuple[str, ...]
@@ -140,9 +138,7 @@ def _checked_role(raw: Mapping[str, Any]) -> str:
 
 
 def name_from(text: str, settings: Settings) -> str:
-    """The name of a session, speaker, persona or turn as it is kept: on one line and
-    redacted (`X11`).
-    """
+    """Return a name of a session, speaker, persona or turn, redacted, on one line (X11)."""
     return redact(_plain_name(text), settings.redact).text
 
 
@@ -153,11 +149,10 @@ def _plain_name(text: str) -> str:
 def moment(
     value: object, zone: tzinfo, name: str = "time", *, end: bool = False
 ) -> datetime:
-    """The moment that `value` writes (ISO 8601, or epoch seconds), local to `zone`
-    where it has no offset.
+    """Return the time in `value`: ISO 8601, or seconds since the epoch.
 
-    With `end` a mere date means its last moment. BadRequestError for what is none of
-    1900 to 9989.
+    Without an offset it is local to `zone`. With `end` a date alone means the end of
+    the day. Raises BadRequestError unless the year is 1900 to 9989.
     """
     found = None
     with suppress(ValueError, TypeError, OverflowError, OSError):
@@ -175,8 +170,9 @@ def moment(
 
 
 def unread() -> UnavailableError:
-    """Why turns are not taken while the catalogue is begun anew: only it knows which of
-    them are in the vault.
+    """Return the error for turns that come while the catalogue is built.
+
+    Only the catalogue knows which turns are in the vault already.
     """
     return UnavailableError(
         "the vault is still being read", fix="Nothing was stored; send the turns again."
@@ -185,7 +181,10 @@ def unread() -> UnavailableError:
 
 @dataclass(slots=True)
 class _Place:
-    """A session file that may take the next turn of its conversation."""
+    """A session file that may get the next turn of its conversation.
+
+    `turns`, `block` and `size` (bytes) include the turns that are not yet written.
+    """
 
     stem: str
     started: datetime
@@ -196,10 +195,9 @@ class _Place:
 
 
 class Intake:
-    """Turns on their way in: known ids, their places, the journal; then the backlog, as
-    far as it is durable.
+    """Accepts turns, and keeps the durable part of the queue.
 
-    `accept` may be called from any thread; the rest belongs to the writer.
+    `accept` may be called from any thread; the other methods are for the writer thread.
     """
 
     def __init__(
@@ -212,83 +210,84 @@ class Intake:
         self.patterns = table(settings.patterns)
         self.queue = TurnQueue(settings.policy)
         self._lock = threading.Lock()
-        # session → id → not in the vault yet
+        # turns that are not in the vault yet, by session and id
         self._pending: dict[str, dict[str, tuple[FiledTurn, Future[None]]]] = {}
-        # how many of them belong to a session file
-        self._ahead: Counter[str] = Counter()
-        # looked up; those last asked for stand last
+        # the number of pending turns of each session file
+        self._pending_counts: Counter[str] = Counter()
+        # session files by conversation; the last used are last
         self._places: dict[tuple[str, str | None], list[_Place]] = {}
 
-    # -- the front half ----------------------------------------------------------------
+    # -- accepting turns ---------------------------------------------------------------
 
     def accept(self, turns: Sequence[Turn], now: datetime) -> Accepted:
-        """Store the new ones of `turns` durably, then answer (`X18`: the next recall
-        finds them).
+        """Store the new turns durably; the next recall finds them (`X18`).
 
-        The same `(session, id)` with the same text is one turn; with another text
-        ConflictError. BusyError when too much waits, BadRequestError when it could
-        never be taken, UnavailableError when the catalogue began anew meanwhile,
-        StorageError when the disk refused. After a fault nothing of it was stored.
+        Two turns with the same session, id and text are one. Raises ConflictError for
+        the same id with another text, BusyError if too many turns wait, BadRequestError
+        for a request that is too large, UnavailableError if the catalogue was rebuilt
+        meanwhile, StorageError if the disk fails. After an error nothing is stored.
         """
-        ticket: Future[None] = Future()
+        commit: Future[None] = Future()
         with self._lock:
-            known = self.index.scanner.generation
-            keys, fresh, awaited, conflicts = self._sort(turns)
-            self._admit(len(fresh), conflicts)
+            generation = self.index.scanner.generation
+            keys, new, other_commits, conflicts = self._sort(turns)
+            self._check_request(len(new), conflicts)
             placed = {
-                (turn.session, turn.id): self._hold(self._place(turn), ticket)
-                for turn in fresh
+                (turn.session, turn.id): self._add_pending(self._place(turn), commit)
+                for turn in new
             }
-            # what was looked up was not the whole truth
-            if placed and not (known and known == self.index.scanner.generation):
-                self._let_go(placed.values())
+            # After a rebuild the lookups may have missed turns of the vault.
+            is_current = generation and generation == self.index.scanner.generation
+            if placed and not is_current:
+                self._remove_pending(placed.values())
                 self._places.clear()
                 raise unread()
-        self._commit(list(placed.values()), ticket, now)
-        for other in awaited:
+
+        self._commit(list(placed.values()), commit, now)
+        for other in other_commits:
             other.result()
-        return Accepted(
-            tuple(
-                key or placed[turn.session, turn.id].key
-                for key, turn in zip(keys, turns, strict=True)
-            ),
-            len(fresh),
-            len(turns) - len(fresh),
+        every_key = tuple(
+            key or placed[turn.session, turn.id].key
+            for key, turn in zip(keys, turns, strict=True)
         )
+        return Accepted(every_key, len(new), len(turns) - len(new))
 
     def _sort(
         self, turns: Sequence[Turn]
     ) -> tuple[list[str], list[Turn], list[Future[None]], list[str]]:
-        """Unit keys of known turns ('' for others), the new turns, commits to wait for,
-        conflicting ids.
+        """Sort the turns of a request into known and new ones.
+
+        Returns the unit keys ('' for a new turn), the new turns, the commits of other
+        requests to wait for, and the ids that are known with another text.
         """
         keys: list[str] = []
-        fresh: dict[tuple[str, str], Turn] = {}
-        awaited: list[Future[None]] = []
+        new: dict[tuple[str, str], Turn] = {}
+        commits: list[Future[None]] = []
         conflicts: list[str] = []
         for turn in turns:
             name = (turn.session, turn.id)
-            known, key = fresh.get(name), ""
-            pending = self._pending.get(turn.session, {}).get(turn.id)
-            if known is None and pending:
-                filed, commit = pending
-                known, key = filed.turn, filed.key
-                awaited.append(commit)
-            elif known is None and (
-                filed_before := self.index.catalog.turn(turn.session, turn.id)
-            ):
-                known, key = filed_before.turn, filed_before.key
+            known, key = new.get(name), ""
+            if known is None:
+                pending = self._pending.get(turn.session, {}).get(turn.id)
+                if pending:
+                    commits.append(pending[1])
+                filed = (
+                    pending[0]
+                    if pending
+                    else self.index.catalog.turn(turn.session, turn.id)
+                )
+                if filed:
+                    known, key = filed.turn, filed.key
+
             keys.append(key)
             if known is None:
-                fresh[name] = turn
+                new[name] = turn
             elif known.text != turn.text:
                 conflicts.append(turn.id)
-        return keys, list(fresh.values()), awaited, conflicts
+        return keys, list(new.values()), commits, conflicts
 
-    def _admit(self, number: int, conflicts: Sequence[str]) -> None:
-        """Refuse a request with conflicts, or with more new turns than there is room
-        for, now or ever.
-        """
+    def _check_request(self, number: int, conflicts: Sequence[str]) -> None:
+        """Raise an error for a request with conflicts or with too many new turns."""
         if conflicts:
             raise ConflictError(
                 "the same id came with another text",
@@ -301,43 +300,45 @@ class Intake:
                 f"one request may bring {most} new turns",
                 fix="Nothing was stored; send fewer at once.",
             )
-        if number > most - self._ahead.total():
+        if number > most - self._pending_counts.total():
             raise BusyError(
                 "too many turns wait to be filed",
                 retry_after=2,
                 fix="Nothing was stored; try again.",
             )
 
-    def _hold(self, filed: FiledTurn, commit: Future[None]) -> FiledTurn:
-        """From now on the turn is known, and its place is taken."""
-        self._pending.setdefault(filed.turn.session, {})[filed.turn.id] = (
-            filed,
-            commit,
-        )
-        self._ahead[filed.note] += 1
+    def _add_pending(self, filed: FiledTurn, commit: Future[None]) -> FiledTurn:
+        """Make the turn known, and reserve its place."""
+        pending = self._pending.setdefault(filed.turn.session, {})
+        pending[filed.turn.id] = (filed, commit)
+        self._pending_counts[filed.note] += 1
         return filed
 
-    def _let_go(self, turns: Iterable[FiledTurn]) -> None:
-        """The vault holds these turns, or nobody does: they take no room here."""
+    def _remove_pending(self, turns: Iterable[FiledTurn]) -> None:
+        """Remove turns that are in the vault now, or that were not stored."""
         for filed in turns:
-            held = self._pending.get(filed.turn.session, {})
-            if filed.turn.id in held:
-                stem = held.pop(filed.turn.id)[0].note
-                self._ahead[stem] -= 1
-                if not self._ahead[stem]:
-                    del self._ahead[stem]
-                if not held:
+            pending = self._pending.get(filed.turn.session, {})
+            if filed.turn.id in pending:
+                stem = pending.pop(filed.turn.id)[0].note
+                self._pending_counts[stem] -= 1
+                if not self._pending_counts[stem]:
+                    del self._pending_counts[stem]
+                if not pending:
                     del self._pending[filed.turn.session]
 
     def _commit(
-        self, placed: list[FiledTurn], ticket: Future[None], now: datetime
+        self, placed: list[FiledTurn], commit: Future[None], now: datetime
     ) -> None:
+        """Write new turns to the journal, then index and queue them.
+
+        `commit` gets the result, for requests that wait for the same turns.
+        """
         try:
             seqs = self.journal.append(placed) if placed else []
         except BaseException as fault:
             with self._lock:
-                self._let_go(placed)
-            ticket.set_exception(fault)
+                self._remove_pending(placed)
+            commit.set_exception(fault)
             raise
         self.index.add_turns(placed)
         self.queue.add(
@@ -346,44 +347,39 @@ class Intake:
                 for seq, filed in zip(seqs, placed, strict=True)
             ]
         )
-        ticket.set_result(None)
+        commit.set_result(None)
 
     def _waiting(self, seq: int, filed: FiledTurn, now: datetime) -> WaitingTurn:
-        # what an assistant says of itself is no reason to hurry
+        # Only a user's turn can make a batch due early.
         if filed.turn.role != "user":
             return WaitingTurn(seq, filed, "none", now)
-        return WaitingTurn(
-            seq,
-            filed,
-            scan(filed.turn.text, self.patterns, self.settings.policy.signals).level,
-            now,
-        )
+        signals = scan(filed.turn.text, self.patterns, self.settings.policy.signals)
+        return WaitingTurn(seq, filed, signals.level, now)
 
     # -- places ------------------------------------------------------------------------
 
     @contextmanager
     def place(self, turn: Turn) -> Iterator[FiledTurn]:
-        """A place in the vault for a turn that does not go through the journal, kept
-        while it is filed.
-        """
+        """Reserve a place in the vault for a turn that is filed without the journal."""
         done: Future[None] = Future()
         done.set_result(None)
         with self._lock:
-            filed = self._hold(self._place(turn), done)
+            filed = self._add_pending(self._place(turn), done)
         try:
             yield filed
         finally:
             with self._lock:
-                self._let_go([filed])
+                self._remove_pending([filed])
 
     def _place(self, turn: Turn) -> FiledTurn:
-        """The session file and block of a new turn: the file active within the gap with
-        room, else new (E10, X1).
+        """Return a new turn with its session file and block (`E10`, `X1`).
+
+        It is the file of the conversation at that time if it has room, else a new one.
         """
         policy = self.settings.policy.buffer
         gap = timedelta(minutes=policy.session_gap_minutes)
         size = len(turn.text.encode())
-        places = self._thread(turn.session, turn.persona)
+        places = self._conversation(turn.session, turn.persona)
         for place in reversed(places):
             near = place.started - gap <= turn.occurred_at <= place.ended + gap
             if (
@@ -403,88 +399,95 @@ class Intake:
         place.size += size
         return FiledTurn(turn, place.stem, f"t{place.block}")
 
-    def _thread(self, session: str, persona: str | None) -> list[_Place]:
-        """The places of a conversation: its files, and those that only waiting turns
-        have a claim to.
-        """
-        thread = (session, persona)
-        places = self._places.pop(thread, None)
+    def _conversation(self, session: str, persona: str | None) -> list[_Place]:
+        """Return the session files of a conversation, cached."""
+        name = (session, persona)
+        places = self._places.pop(name, None)
         if places is None:
-            found = {
-                stem: _Place(
-                    stem,
-                    known.started,
-                    known.ended,
-                    known.turns,
-                    known.last_block,
-                    self._size(known.path),
-                )
-                for known in self.index.catalog.sessions(*thread)
-                for stem in [known.path.rpartition("/")[2].removesuffix(".md")]
-            }
-            for filed, _ in self._pending.get(session, {}).values():
-                if filed.turn.persona == persona:
-                    said, block = filed.turn.occurred_at, int(filed.block[1:])
-                    place = found.setdefault(filed.note, _Place(filed.note, said, said))
-                    place.started, place.ended = (
-                        min(place.started, said),
-                        max(place.ended, said),
-                    )
-                    if block > place.block:  # it does not stand in the file yet
-                        place.block, place.turns = block, place.turns + 1
-                        place.size += len(filed.turn.text.encode())
-            places = list(found.values())
-        self._places[thread] = places
+            places = self._find_places(session, persona)
+        self._places[name] = places
         if len(self._places) > self.settings.policy.buffer.conversations:
             del self._places[next(iter(self._places))]
         return places
 
+    def _find_places(self, session: str, persona: str | None) -> list[_Place]:
+        """Return the session files in the vault, and those of pending turns."""
+        places: dict[str, _Place] = {}
+        for known in self.index.catalog.sessions(session, persona):
+            stem = known.path.rpartition("/")[2].removesuffix(".md")
+            places[stem] = _Place(
+                stem,
+                known.started,
+                known.ended,
+                known.turns,
+                known.last_block,
+                self._size(known.path),
+            )
+
+        for filed, _ in self._pending.get(session, {}).values():
+            if filed.turn.persona != persona:
+                continue
+            said_at, block = filed.turn.occurred_at, int(filed.block[1:])
+            place = places.setdefault(filed.note, _Place(filed.note, said_at, said_at))
+            place.started = min(place.started, said_at)
+            place.ended = max(place.ended, said_at)
+            if block > place.block:  # not yet in the file
+                place.block = block
+                place.turns += 1
+                place.size += len(filed.turn.text.encode())
+        return list(places.values())
+
     def _size(self, path: str) -> int:
-        """The bytes of a session file; 0 where the disk does not say."""
+        """Return the size of a session file in bytes, 0 if it cannot be read."""
         with suppress(OSError):
             return (self.settings.vault / path).lstat().st_size
         return 0
 
     def _stem_taken(self, stem: str) -> bool:
-        return stem in self._ahead or self.index.scanner.exists(sessions.path(stem))
+        return stem in self._pending_counts or self.index.scanner.exists(
+            sessions.path(stem)
+        )
 
-    # -- the backlog, durably ----------------------------------------------------------
+    # -- the durable queue -------------------------------------------------------------
 
     def recover(self, now: datetime) -> list[str]:
-        """Queue what the journal holds from before; return its problems (X20)."""
-        left = self.journal.replay()
-        self._queue_recovered(left, now)
+        """Queue the turns of the journal after a start; return its problems (`X20`)."""
+        unfiled = self.journal.replay()
+        self._queue_recovered(unfiled, now)
         done: Future[None] = Future()
         done.set_result(None)
         with self._lock:
-            for _, filed in left.turns:
-                self._hold(filed, done)
-        filed_before = {seq for park in left.parked if park.filed for seq in park.seqs}
-        self.index.add_turns(
-            [filed for seq, filed in left.turns if seq not in filed_before]
-        )
-        return [problem.message for problem in left.problems]
-
-    def _queue_recovered(self, left: UnfiledTurns, now: datetime) -> None:
-        """Queue free turns and parked batches, and remember dead ones."""
-        held = {
-            seq: WaitingTurn(seq, filed, "none", now, left_over=True)
-            for seq, filed in left.turns
+            for _, filed in unfiled.turns:
+                self._add_pending(filed, done)
+        filed_before = {
+            seq for park in unfiled.parked if park.filed for seq in park.seqs
         }
-        free = held.keys() - {seq for park in left.parked for seq in park.seqs}
-        self.queue.add((held[seq] for seq in sorted(free)), RESTARTED)
+        self.index.add_turns(
+            [filed for seq, filed in unfiled.turns if seq not in filed_before]
+        )
+        return [problem.message for problem in unfiled.problems]
+
+    def _queue_recovered(self, unfiled: UnfiledTurns, now: datetime) -> None:
+        """Queue waiting turns, parked batches and dead batches."""
+        turns = {
+            seq: WaitingTurn(seq, filed, "none", now, left_over=True)
+            for seq, filed in unfiled.turns
+        }
+        parked = {seq for park in unfiled.parked for seq in park.seqs}
+        waiting = sorted(turns.keys() - parked)
+        self.queue.add((turns[seq] for seq in waiting), RESTARTED)
         latest = now + timedelta(seconds=self.settings.policy.model.retry_most_seconds)
-        for park in left.parked:
+        for park in unfiled.parked:
             batch = Batch(
-                tuple(held[seq] for seq in park.seqs),
+                tuple(turns[seq] for seq in park.seqs),
                 RESTARTED,
                 park.attempts,
                 park.filed,
             )
-            # a time far away is one that a wrong clock wrote
+            # A wrong clock may have written a time in the far future.
             until = min(park.retry_at, latest)
             self.queue.put(batch, "parked", until=until, reason=park.reason)
-        for letter in left.dead:
+        for letter in unfiled.dead:
             items = tuple(
                 WaitingTurn(seq, filed, "none", now) for seq, filed in letter.turns
             )
@@ -494,15 +497,16 @@ class Intake:
                 reason=letter.reason,
             )
 
-    def counted(self, batch: Batch, now: datetime) -> Batch:
-        """The batch with a restart counted as a try, durably: a turn that kills the
-        process must not do so for ever.
+    def count_restart(self, batch: Batch, now: datetime) -> Batch:
+        """Count a restart of the process as an attempt, durably.
+
+        Otherwise a turn that crashes the process would be tried for ever.
         """
         if not any(item.left_over for item in batch.waiting):
             return batch
         items = tuple(replace(item, left_over=False) for item in batch.waiting)
         batch = replace(batch, waiting=items, attempts=batch.attempts + 1)
-        # a disk that refuses is no reason to hold the batch back: filing it will tell
+        # If the disk fails, the filing of the batch reports it.
         with suppress(StorageError):
             self.journal.park(
                 batch.seqs,
@@ -514,19 +518,18 @@ class Intake:
         self.queue.put(batch, "taken")
         return batch
 
-    def placed(self, batch: Batch, turns: Sequence[FiledTurn]) -> Batch:
-        """The batch with its `turns` where their file has them; where a person took a
-        place, all is looked up anew.
+    def update_placement(self, batch: Batch, turns: Sequence[FiledTurn]) -> Batch:
+        """Return the batch with its turns as they were written in the session file.
+
+        Their blocks differ from the planned ones if a user edited the file.
         """
         with self._lock:
             for item, filed in zip(batch.waiting, turns, strict=True):
-                session, name = filed.turn.session, filed.turn.id
-                if filed != item.filed and name in self._pending.get(session, {}):
-                    self._pending[session][name] = (
-                        filed,
-                        self._pending[session][name][1],
-                    )
-                    self._places.pop((session, filed.turn.persona), None)
+                pending = self._pending.get(filed.turn.session, {})
+                if filed != item.filed and filed.turn.id in pending:
+                    _, commit = pending[filed.turn.id]
+                    pending[filed.turn.id] = (filed, commit)
+                    self._places.pop((filed.turn.session, filed.turn.persona), None)
         pairs = zip(batch.waiting, turns, strict=True)
         batch = replace(
             batch,
@@ -536,33 +539,39 @@ class Intake:
         self.queue.put(batch, "taken")
         return batch
 
-    def still_said(self, batch: Batch) -> list[Batch]:
-        """The batch as its session file says now, without what a person took out;
-        nothing if none is left.
-        """
-        if self.index.catalog.problems(sessions.path(batch.waiting[0].filed.note)):
-            return [batch]  # while the file is not understood, nobody can tell
-        said = [
-            self.index.catalog.turn(item.filed.turn.session, item.filed.turn.id)
-            for item in batch.waiting
-        ]
-        pairs = list(zip(batch.waiting, said, strict=True))
-        if gone := tuple(item for item, filed in pairs if filed is None):
-            self.settled(replace(batch, waiting=gone))
-        left = tuple(replace(item, filed=filed) for item, filed in pairs if filed)
-        return [replace(batch, waiting=left)] if left else []
+    def without_deleted_turns(self, batch: Batch) -> list[Batch]:
+        """Return a filed batch without the turns that a user deleted from its file.
 
-    def settled(self, batch: Batch) -> None:
-        """The batch is in the vault: let the journal and the backlog go of it."""
+        The list is empty if no turn remains. A file with problems is not read: the
+        batch is returned as it is.
+        """
+        catalog = self.index.catalog
+        if catalog.problems(sessions.path(batch.waiting[0].filed.note)):
+            return [batch]
+
+        remaining, deleted = list[WaitingTurn](), list[WaitingTurn]()
+        for item in batch.waiting:
+            filed = catalog.turn(item.filed.turn.session, item.filed.turn.id)
+            if filed:
+                remaining.append(replace(item, filed=filed))
+            else:
+                deleted.append(item)
+        if deleted:
+            self.settle(replace(batch, waiting=tuple(deleted)))
+        return [replace(batch, waiting=tuple(remaining))] if remaining else []
+
+    def settle(self, batch: Batch) -> None:
+        """Remove a batch that is in the vault from the journal and the queue."""
         self.journal.settle(batch.seqs)
-        self._in_the_vault(batch)
+        self._release(batch)
         self.queue.drop(batch)
 
-    def parked(
+    def park(
         self, batch: Batch, until: datetime, reason: str, *, durable: bool = True
     ) -> None:
-        """The batch waits until `until`; with `durable` its count of tries is kept
-        across a restart.
+        """Let a batch wait until `until`.
+
+        With `durable` the number of its attempts survives a restart.
         """
         if durable:
             self.journal.park(
@@ -570,12 +579,13 @@ class Intake:
             )
         self.queue.put(batch, "parked", until=until, reason=reason)
 
-    def buried(self, batch: Batch, reason: str) -> None:
-        """The batch is a dead letter: nobody tries it again until somebody asks for it."""
+    def give_up(self, batch: Batch, reason: str) -> None:
+        """Make a batch a dead letter, which only a flush tries again."""
         self.journal.give_up(batch.seqs, batch.attempts, reason)
-        self._in_the_vault(batch)
+        self._release(batch)
         self.queue.put(batch, "dead", reason=reason)
 
-    def _in_the_vault(self, batch: Batch) -> None:
+    def _release(self, batch: Batch) -> None:
+        """Remove the turns of a batch from the pending ones: the vault has them."""
         with self._lock:
-            self._let_go(item.filed for item in batch.waiting)
+            self._remove_pending(item.filed for item in batch.waiting)

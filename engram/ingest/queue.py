@@ -1,9 +1,8 @@
-"""The backlog: turns that are on disk and not distilled yet, and what becomes of each
-next.
+"""The queue of turns that are in the journal and not yet filed, with their states.
 
-Turns of one session file wait together until they are due, are cut into batches and
-taken; a batch that is not settled then is parked until its time comes, or dead until
-somebody asks for it, which revives it.
+The turns of one session file wait together. When they are due, they are cut into batches
+and taken. A batch that fails is parked until a later time. After the last try it is
+dead; a flush revives it.
 """
 
 from __future__ import annotations
@@ -28,24 +27,22 @@ State = Literal["waiting", "taken", "stuck", "parked", "dead", "revived"]
 BUSY = frozenset({"waiting", "taken", "revived"})
 """The states of turns that a flush waits for."""
 
-HELD_UP = frozenset({"stuck", "parked", "dead"})
-"""The states of turns that something keeps from being distilled or filed."""
+BLOCKED = frozenset({"stuck", "parked", "dead"})
+"""The states of turns that could not be distilled or filed."""
 
 ASKED, RESTARTED = "asked for", "after a restart"
-"""Why a batch is due at once although its time has not come: somebody said `flush`, or
-it was left over.
-"""
+"""Why a batch is due at once: a flush, or a process that ended before it was filed."""
 UNFORESEEN = "an unexpected fault; `engram status` tells of it"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Turns of one session file that are distilled together, why now, and how often it
-    was tried.
+    """Turns of one session file that are distilled together.
 
-    `filed`: they were put into their session file. What is not there any more a person
-    took out.
+    `why` says why they are due, `attempts` how often the batch was tried. `filed` says
+    that the turns were written into their session file; a turn that is missing there
+    was deleted by a user.
     """
 
     waiting: tuple[WaitingTurn, ...]
@@ -55,32 +52,34 @@ class Batch:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The turns alone, in order."""
+        """The turns, in order."""
         return tuple(item.filed.turn for item in self.waiting)
 
     @property
     def seqs(self) -> tuple[int, ...]:
-        """Their numbers in the journal."""
+        """The journal numbers of the turns."""
         return tuple(item.seq for item in self.waiting)
 
     def of(self, session: str | None) -> bool:
-        """Whether it belongs to this conversation; None means any."""
+        """Whether the batch belongs to a session; None means any."""
         return session in {None, self.waiting[0].filed.turn.session}
 
     def stretches(self, turns: int) -> Iterator[tuple[Turn, ...]]:
-        """Its turns, so many together."""
-        said = self.turns
-        return (said[start : start + turns] for start in range(0, len(said), turns))
+        """Yield the turns, up to `turns` at a time."""
+        every = self.turns
+        return (every[start : start + turns] for start in range(0, len(every), turns))
 
-    def tried(self) -> Batch:
-        """The batch as one that may stand in the vault already."""
+    def as_tried(self) -> Batch:
+        """Return the batch with at least one attempt: it may be partly in the vault."""
         return replace(self, attempts=max(1, self.attempts))
 
 
 @dataclass(slots=True, eq=False)
 class QueuedBatch:
-    """A batch, or one that still grows, and its state: until when it is parked, or why
-    it is dead.
+    """A batch with its state.
+
+    `until` is the end of parking; `reason` says why the batch is parked, stuck or dead.
+    A waiting batch grows until it is due.
     """
 
     batch: Batch
@@ -90,14 +89,13 @@ class QueuedBatch:
 
 
 class TurnQueue:
-    """The lot of every turn that is not settled, by the turn's number in the journal.
-    Safe from any thread.
-    """
+    """The batches with every turn that is not filed. Safe from any thread."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._lots: dict[int, QueuedBatch] = {}
-        # by session file: where its next turn waits
+        # by the journal number of each turn
+        self._entries: dict[int, QueuedBatch] = {}
+        # the waiting batch of each session file
         self._growing: dict[str, QueuedBatch] = {}
         self._changed = threading.Condition()
         self._closed = False
@@ -105,16 +103,17 @@ class TurnQueue:
     # -- changes of state --------------------------------------------------------------
 
     def add(self, items: Iterable[WaitingTurn], why: str = "") -> None:
-        """New turns wait with those of their session file; with `why` they are due at
-        once.
+        """Add turns to the waiting batch of their session file.
+
+        With `why` the turns are due at once.
         """
         with self._changed:
             for item in items:
-                lot = self._growing.setdefault(
+                entry = self._growing.setdefault(
                     item.filed.note, QueuedBatch(Batch((), why), "waiting")
                 )
-                lot.batch = replace(lot.batch, waiting=(*lot.batch.waiting, item))
-                self._lots[item.seq] = lot
+                entry.batch = replace(entry.batch, waiting=(*entry.batch.waiting, item))
+                self._entries[item.seq] = entry
 
     def put(
         self,
@@ -124,109 +123,110 @@ class TurnQueue:
         until: datetime = LONG_AGO,
         reason: str = "",
     ) -> None:
-        """The batch is in this state from now on."""
+        """Set the state of a batch."""
         with self._changed:
-            self._lots.update(
+            self._entries.update(
                 dict.fromkeys(batch.seqs, QueuedBatch(batch, state, until, reason))
             )
             self._changed.notify_all()
 
     def drop(self, batch: Batch) -> None:
-        """These turns are settled."""
+        """Remove the turns of a batch."""
         with self._changed:
             for seq in batch.seqs:
-                self._lots.pop(seq, None)
+                self._entries.pop(seq, None)
             self._changed.notify_all()
 
     def due(self, now: datetime, most: int) -> list[Batch]:
-        """The batches whose time has come, of at most so many turns, as they were said;
-        each is handed out once.
+        """Take and return the batches that are due, of at most `most` turns each.
+
+        They are in the order of their turns.
         """
         taken: list[Batch] = []
         with self._changed:
-            for lot in self._all():
-                if why := self._due(lot, now):
-                    items = lot.batch.waiting
+            for entry in self._all():
+                if why := self._due(entry, now):
+                    items = entry.batch.waiting
                     taken += [
-                        replace(lot.batch, waiting=items[i : i + most], why=why)
+                        replace(entry.batch, waiting=items[i : i + most], why=why)
                         for i in range(0, len(items), most)
                     ]
-                    if lot.state == "waiting":
+                    if entry.state == "waiting":
                         del self._growing[items[0].filed.note]
             for batch in taken:
                 self.put(batch, "taken")
         return sorted(taken, key=lambda batch: batch.seqs)
 
     def give_back(self, batches: Iterable[Batch], until: datetime) -> None:
-        """What is still taken of these waits until then: whoever took them met a fault."""
+        """Park the batches that are still taken, after an unexpected error."""
+        seqs = [seq for batch in batches for seq in batch.seqs]
         with self._changed:
-            for lot in {
-                self._lots[seq]
-                for batch in batches
-                for seq in batch.seqs
-                if seq in self._lots
-            }:
-                if lot.state == "taken":
-                    lot.state, lot.until, lot.reason = "parked", until, UNFORESEEN
+            for entry in {self._entries[seq] for seq in seqs if seq in self._entries}:
+                if entry.state == "taken":
+                    entry.state, entry.until, entry.reason = "parked", until, UNFORESEEN
             self._changed.notify_all()
 
     def hurry(self, session: str | None = None) -> set[int]:
-        """Make everything that waits (of `session`) due now; the journal numbers to
-        wait for.
+        """Make the waiting batches, of a session or all, due now.
+
+        Returns the journal numbers of the turns that wait or are taken.
         """
         with self._changed:
-            for lot in self._growing.values():
-                if lot.batch.of(session):
-                    lot.batch = replace(lot.batch, why=ASKED)
+            for entry in self._growing.values():
+                if entry.batch.of(session):
+                    entry.batch = replace(entry.batch, why=ASKED)
             return {
                 seq
-                for seq, lot in self._lots.items()
-                if lot.state in BUSY and lot.batch.of(session)
+                for seq, entry in self._entries.items()
+                if entry.state in BUSY and entry.batch.of(session)
             }
 
     def revive(self, session: str | None = None) -> None:
-        """Make what is parked or dead (of `session`) due now, with one more try at
-        least: somebody asked for it.
+        """Make the parked and dead batches, of a session or all, due now.
+
+        Each has at least one more try.
         """
         most = self._policy.model.attempts - 1
         with self._changed:
-            for lot in self._all():
-                if lot.state in {"parked", "dead"} and lot.batch.of(session):
+            for entry in self._all():
+                if entry.state in {"parked", "dead"} and entry.batch.of(session):
                     items = tuple(
-                        replace(item, left_over=False) for item in lot.batch.waiting
+                        replace(item, left_over=False) for item in entry.batch.waiting
                     )
-                    lot.batch = replace(
-                        lot.batch,
+                    entry.batch = replace(
+                        entry.batch,
                         waiting=items,
                         why=ASKED,
-                        attempts=min(lot.batch.attempts, most),
+                        attempts=min(entry.batch.attempts, most),
                     )
-                    lot.state, lot.until = "revived", LONG_AGO
+                    entry.state, entry.until = "revived", LONG_AGO
 
     # -- waiting -----------------------------------------------------------------------
 
     def next_due(self) -> datetime | None:
-        """When the next batch becomes due by the clock; None when nothing waits."""
+        """Return when the next batch becomes due; None if no batch waits."""
         with self._changed:
             times = [
-                lot.until for lot in self._all() if lot.state in {"parked", "revived"}
+                entry.until
+                for entry in self._all()
+                if entry.state in {"parked", "revived"}
             ]
             times += [
-                buffer.flush_time(lot.batch.waiting, self._policy.buffer)
-                for lot in self._growing.values()
+                buffer.flush_time(entry.batch.waiting, self._policy.buffer)
+                for entry in self._growing.values()
             ]
         return min(times, default=None)
 
     def wait(self, seqs: Collection[int], timeout: float) -> bool:
-        """Block until none of `seqs` waits or is in anybody's hands; False when
-        `timeout` seconds passed.
+        """Wait until no turn in `seqs` waits or is taken; return False after a timeout.
 
-        Raises UnavailableError when the vault is let go of meanwhile.
+        `timeout` is in seconds. Raises UnavailableError if the queue is closed.
         """
 
         def is_busy() -> bool:
             return any(
-                seq in self._lots and self._lots[seq].state in BUSY for seq in seqs
+                seq in self._entries and self._entries[seq].state in BUSY
+                for seq in seqs
             )
 
         with self._changed:
@@ -238,41 +238,41 @@ class TurnQueue:
                 )
             return not is_busy()
 
-    def stuck(self, seqs: Collection[int]) -> str:
-        """Why some of `seqs`, of which it is known what they say, cannot be filed now;
-        '' where all can.
-        """
+    def stuck_reason(self, seqs: Collection[int]) -> str:
+        """Return why some of `seqs`, already distilled, cannot be filed now, or ''."""
         with self._changed:
-            lots = (self._lots[seq] for seq in seqs if seq in self._lots)
-            return next((lot.reason for lot in lots if lot.state == "stuck"), "")
+            entries = (self._entries[seq] for seq in seqs if seq in self._entries)
+            return next(
+                (entry.reason for entry in entries if entry.state == "stuck"), ""
+            )
 
     def close(self) -> None:
-        """Let nobody wait any longer."""
+        """End every `wait`, now and later."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
-    # -- what there is -----------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------
 
     @property
-    def held_up(self) -> list[tuple[State, Batch, str]]:
-        """The batches that are stuck, parked or dead, each with why."""
+    def blocked(self) -> list[tuple[State, Batch, str]]:
+        """The batches that are stuck, parked or dead, each with the reason."""
         with self._changed:
             return [
-                (lot.state, lot.batch, lot.reason)
-                for lot in self._all()
-                if lot.state in HELD_UP
+                (entry.state, entry.batch, entry.reason)
+                for entry in self._all()
+                if entry.state in BLOCKED
             ]
 
     def is_busy(self) -> bool:
         """Return whether turns wait to be distilled or are being distilled."""
         with self._changed:
-            return any(lot.state in BUSY for lot in self._lots.values())
+            return any(entry.state in BUSY for entry in self._entries.values())
 
     def counts(self) -> dict[str, int]:
-        """How many turns wait, are being distilled, are parked, and are dead letters."""
+        """Return the numbers of turns that wait, are taken, are parked, and are dead."""
         with self._changed:
-            number = Counter(lot.state for lot in self._lots.values())
+            number = Counter(entry.state for entry in self._entries.values())
         return {
             "waiting_turns": number["waiting"] + number["revived"],
             "distilling_turns": number["taken"],
@@ -281,17 +281,15 @@ class TurnQueue:
         }
 
     def _all(self) -> Iterable[QueuedBatch]:
-        """Each lot once."""
-        return dict.fromkeys(self._lots.values())
+        """Return each entry once."""
+        return dict.fromkeys(self._entries.values())
 
-    def _due(self, lot: QueuedBatch, now: datetime) -> str | None:
-        """Why the lot is due, or None."""
-        if lot.state == "waiting":
-            return lot.batch.why or buffer.flush_reason(
-                lot.batch.waiting, now, self._policy.buffer
+    def _due(self, entry: QueuedBatch, now: datetime) -> str | None:
+        """Return why the entry is due, or None."""
+        if entry.state == "waiting":
+            return entry.batch.why or buffer.flush_reason(
+                entry.batch.waiting, now, self._policy.buffer
             )
-        return (
-            lot.batch.why
-            if lot.state in {"parked", "revived"} and lot.until <= now
-            else None
-        )
+        if entry.state in {"parked", "revived"} and entry.until <= now:
+            return entry.batch.why
+        return None

@@ -164,7 +164,7 @@ def findings(
             }
         )
     turns: Counter[tuple[str, State, str]] = Counter()
-    for state, batch, why in queue.held_up:
+    for state, batch, why in queue.blocked:
         turns[sessions.path(batch.waiting[0].filed.note), state, why] += len(
             batch.waiting
         )

@@ -1,10 +1,8 @@
-"""Commits: each operation one of its own, in a vault that is a git repository (design
-of the vault).
+"""Git commits, one for each operation, in a vault that is a git repository.
 
-What is about to be written is noted before it is, so that a process that ends in
-between loses no commit: what is noted goes along with the next. git has its time and no
-more; while it refuses, or a person is in the middle of something, everything else goes
-on.
+The path of a file is recorded before the file is written. After a crash the recorded
+files are part of the next commit. git gets a limited time; while it fails, or while a
+user is in the middle of a rebase or merge, everything else goes on.
 """
 
 from __future__ import annotations
@@ -31,12 +29,11 @@ LATE = ("late", "what had to wait")
 
 
 class CommitLog:
-    """What the operations of one process did. Belongs to the one writer; what is
-    degraded is reported to `health`.
+    """Commits the files of the operations of one process. For the writer thread.
 
-    Without a daemon an operation is committed when it ends, else when the daemon calls
-    `settle`. Without a repository nothing is done; `repository` is there also where
-    commits are switched off.
+    Without a daemon an operation is committed when it ends, otherwise when the daemon
+    calls `settle`. Without a repository nothing is done. `repository` is set even if
+    commits are switched off; `git` is then None. Failures are reported to `health`.
     """
 
     def __init__(
@@ -52,53 +49,49 @@ class CommitLog:
         self.git = self.repository if settings.git else None
         self.health = health
         self.executor = executor
-        self._unnoted: set[str] = set()
+        self._unrecorded: set[str] = set()
         self._touched = False
         self._done: tuple[str, str] | None = None
         self._waits = False
-        self._again = self._refused = 0.0
+        self._next_try = self._next_try_of_done = 0.0
 
     def away(self) -> str:
-        """Why the files may be those of another time, as in a rebase or at an older
-        commit, or ''.
-        """
+        """Return why the files may be of another commit, as in a rebase, or ''."""
         why = self.repository.other_checkout() if self.repository else ""
-        return (
-            f"the vault's repository is in the middle of something: {why}"
-            if why
-            else ""
-        )
+        if not why:
+            return ""
+        return f"the vault's repository is in the middle of something: {why}"
 
     def before_write(self, path: str) -> None:
-        """Note that the file at `path` is about to change. Raises nothing."""
+        """Record that the file at `path` is about to change. Raises nothing."""
         if self.git is None:
             return
         self._touched = True
         try:
             self.git.add_pending([path])
         except EngramError as fault:
-            self._unnoted.add(path)
+            self._unrecorded.add(path)
             self.health.report("git", str(fault))
 
     def called(self, name: str, result: Mapping[str, Any]) -> None:
-        """An operation was called and has ended."""
-        met = PurePosixPath(str(result.get("path") or result.get("id", ""))).stem
-        self.done(name, f"{name} {met}")
+        """Commit a called operation; `result` names the note that it changed."""
+        note = PurePosixPath(str(result.get("path") or result.get("id", ""))).stem
+        self.done(name, f"{name} {note}")
 
     def filed(self, new: int, session: str) -> None:
-        """A batch was filed that brought so many new memories, or was put off; its
-        turns stand in the session file.
+        """Commit a batch: `new` memories, and the turns in the file of the session.
+
+        A batch that is tried again later has no memories yet.
         """
-        became = (
-            f"extract {new} {'memory' if new == 1 else 'memories'}"
-            if new
-            else "file turns"
-        )
-        self.done("extract", f"{became} ({PurePosixPath(session).stem})", always=True)
+        subject = "file turns"
+        if new:
+            subject = f"extract {new} {'memory' if new == 1 else 'memories'}"
+        self.done("extract", f"{subject} ({PurePosixPath(session).stem})", always=True)
 
     def done(self, op: str, subject: str, *, always: bool = False) -> None:
-        """An operation has ended; what it touched is the next commit. `always`: also
-        what it touched in passing.
+        """End an operation; the files that it wrote are the next commit.
+
+        With `always` there is a commit even if `passing` was called after the writes.
         """
         if self._touched or always:
             self._done, self._touched = (op, subject), False
@@ -106,35 +99,36 @@ class CommitLog:
             self.settle()
 
     def passing(self) -> None:
-        """What was touched is no operation; it goes along with the next."""
+        """Leave the files that were written to the commit of the next operation."""
         self._touched = False
 
     def settle(self) -> None:
-        """Commit the operation that has ended, or what had to wait, if it is time;
-        never raises EngramError.
+        """Commit the operation that has ended, or waiting files, if it is time.
+
+        Never raises EngramError.
         """
         done, self._done = self._done, None
         now = time.monotonic()
         if (
             self.git is None
             or not (done or self._waits)
-            or now < (self._refused if done else self._again)
+            or now < (self._next_try_of_done if done else self._next_try)
         ):
             return
         op, subject = done or LATE
         try:
-            self.git.commit(self._unnoted, subject, op)
-            self._unnoted.clear()
+            self.git.commit(self._unrecorded, subject, op)
+            self._unrecorded.clear()
         except EngramError as fault:
             self.health.report("git", str(fault))
-            self._again = self._refused = (
+            self._next_try = self._next_try_of_done = (
                 time.monotonic() + self.policy.git_rest_refused_seconds
             )
             self._waits = True
             return
         while self.git.removed_locks:
             log.warning("a stale lock of git: %s", self.git.removed_locks.pop())
-        self._again = now + self.policy.git_rest_seconds
+        self._next_try = now + self.policy.git_rest_seconds
         self._waits = self.git.has_pending()
         if self._waits and (why := self.git.busy()):
             self.health.report(

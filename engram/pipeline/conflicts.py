@@ -1,5 +1,7 @@
-"""Files that would have become a second memory: a review note for each shows the
-difference (row X9).
+"""Review notes for files that conflict with a memory (row X9).
+
+Such a file is not indexed, because it would become a second memory with the same id or
+name. Its note shows the difference to the memory.
 """
 
 from __future__ import annotations
@@ -26,37 +28,32 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 DIFF_LINES = 200
-"""Lines of a difference that a person is shown."""
+"""The most lines of a difference that a note shows."""
 COMPARED_LINES = 5000
-"""Lines of each file that are compared, for the time it takes grows with their square.
-"""
+"""The most lines of a file that are compared; the time grows with their square."""
 
 
 class ConflictNotes:
-    """What the catalogue could not take in and nobody was asked about yet. Belongs to
-    the one writer.
-    """
+    """Conflicts of the catalogue that need a note. For the writer thread."""
 
     def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:
         self.vault = vault
         self.index = index
         self.settings = settings
-        self._unasked: list[Conflict] = []
+        self._waiting: list[Conflict] = []
 
     def found(self, conflicts: Iterable[Conflict]) -> None:
-        """The catalogue tells of each only once, and the disk may refuse the note: keep
-        them until they are asked.
+        """Add conflicts that a scan found; they wait until their note is written.
+
+        A scan reports each conflict only once.
         """
-        self._unasked += conflicts
+        self._waiting += conflicts
 
     def ask(self, now: datetime) -> None:
-        """Write the notes that are missing."""
-        while self._unasked:
-            conflict = self._unasked[0]
-            digest = content_hash(f"{conflict.path} {conflict.other} {conflict.why}")[
-                :8
-            ]
-            path = f"{reviews.FOLDER}/{reviews.CONFLICT_PREFIX}{slug(conflict.path.rpartition('/')[2].removesuffix('.md'), 60)}-{digest}.md"
+        """Write the notes of the waiting conflicts. Raises EngramError."""
+        while self._waiting:
+            conflict = self._waiting[0]
+            path = _note_path(conflict)
             if not self.vault.exists(path) and self.vault.exists(conflict.path):
                 keys = {
                     "id": ulid(now, path),
@@ -73,36 +70,32 @@ class ConflictNotes:
                         [Create(path, keys, self._difference(conflict), conflict.why)]
                     )
                 )
-            del self._unasked[0]
+            del self._waiting[0]
 
     def _difference(self, conflict: Conflict) -> str:
-        """What a person needs to see to choose between two files; nothing of it runs
-        when the note is opened.
+        """Return the body of a note: the difference between the two files.
+
+        It is escaped, so that no editor runs or renders a part of it.
         """
         words = f"`{printable(conflict.path)}` was not taken in: {conflict.why}."
-        held = (
-            self._lines(other)
-            if (other := conflict.other or self._original(conflict.path))
-            else []
-        )
-        if not held:
+        other = conflict.other or self._original(conflict.path)
+        lines = self._lines(other) if other else []
+        if not lines:
             return escape(f"{words} Mend the file, or delete it.\n")
         diff = unified_diff(
-            held,
+            lines,
             self._lines(conflict.path),
             printable(other),
             printable(conflict.path),
             lineterm="",
         )
-        lines = "\n".join(islice(diff, DIFF_LINES))
+        shown = "\n".join(islice(diff, DIFF_LINES))
         return escape(
-            f"{words} Keep one of the two and delete the other.\n\n~~~diff\n{lines}\n~~~\n"
+            f"{words} Keep one of the two and delete the other.\n\n~~~diff\n{shown}\n~~~\n"
         )
 
     def _lines(self, path: str) -> list[str]:
-        """What stands in a file; nothing if it is gone or cannot be read, which must
-        not hold up other questions.
-        """
+        """Return the lines of a file, none if it is gone or cannot be read."""
         try:
             raw = self.vault.read(path)
         except EngramError:
@@ -110,7 +103,7 @@ class ConflictNotes:
         return plain_text(raw.decode(errors="replace")).splitlines()[:COMPARED_LINES]
 
     def _original(self, copy: str) -> str:
-        """The path of the memory that a sync tool's copy is a copy of, or ''."""
+        """Return the path of the memory that a sync tool copied to `copy`, or ''."""
         try:
             raw = self.vault.read(copy)
         except EngramError:
@@ -119,3 +112,10 @@ class ConflictNotes:
             str(frontmatter.read(raw, self.settings.policy.files).keys.get("id"))
         )
         return fact.path if fact and fact.path != copy else ""
+
+
+def _note_path(conflict: Conflict) -> str:
+    text = f"{conflict.path} {conflict.other} {conflict.why}"
+    stem = slug(conflict.path.rpartition("/")[2].removesuffix(".md"), 60)
+    name = f"{reviews.CONFLICT_PREFIX}{stem}-{content_hash(text)[:8]}"
+    return f"{reviews.FOLDER}/{name}.md"

@@ -1,7 +1,7 @@
-"""A batch of turns becomes an `Extraction`, with a model's verdict where it helps.
+"""Extraction from a batch of turns, with a model's verdicts on uncertain candidates.
 
-The extractor says what the turns state. A statement that is neither clearly new nor
-clearly known is then put to the model beside its nearest known facts (`A9`).
+The extractor returns candidates. A candidate that is neither clearly new nor clearly
+known is shown to the model with its nearest known facts (`A9`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Distiller:
         self.embedding = embedding
 
     def distil(self, batch: Batch) -> Extraction:
-        """Return what the batch states. Raises ModelError."""
+        """Return the extraction of a batch. Raises ModelError."""
         extraction = self.extractor.extract(batch, self._before(batch))
         candidates = tuple(
             with_loop_tag(candidate) for candidate in extraction.candidates
@@ -52,7 +52,7 @@ class Distiller:
         return self._with_verdicts(batch, extraction)
 
     def distil_by_rules(self, batch: Batch) -> Extraction:
-        """Return what the offline rules find in the batch."""
+        """Return the extraction of a batch by the offline rules."""
         return self.extractor.extract_by_rules(batch, self._before(batch))
 
     def _before(self, batch: Batch) -> list[Turn]:
@@ -68,14 +68,14 @@ class Distiller:
             replace(first, block=f"t{block}").key for block in range(earliest, number)
         ]
         units = self.comparison.index.units(keys) if keys else {}
-        found = (units.get(key) for key in keys)
-        return [unit.turn for unit in found if isinstance(unit, FiledTurn)]
+        before = (units.get(key) for key in keys)
+        return [unit.turn for unit in before if isinstance(unit, FiledTurn)]
 
     def _with_verdicts(self, batch: Batch, extraction: Extraction) -> Extraction:
-        """Add the model's verdicts on statements near known facts (`A9`).
+        """Add the model's verdicts on candidates near known facts (`A9`).
 
-        A pair that the model has told apart before is not asked about again. Where the
-        model cannot be asked, the facts are kept without a verdict.
+        The model is not asked again about a pair that it judged to differ. If it fails,
+        the remaining candidates have no verdict.
         """
         from engram.llm.judge import judge
 
@@ -100,7 +100,7 @@ class Distiller:
         return replace(extraction, opinions=opinions, apart=apart)
 
     def _doubtful(self, candidate: Candidate, turn: Turn) -> list[Fact]:
-        """Return the known facts that may or may not say the same."""
+        """Return the known facts that may or may not state the same."""
         fact = Fact(
             "",
             candidate.text,

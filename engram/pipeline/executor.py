@@ -1,4 +1,4 @@
-"""Where the work of a memory is done: by its caller, or by the threads of a daemon."""
+"""Executors: who does the work of a memory, its caller or the threads of a daemon."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Executor(Protocol):
-    """Carries out what a memory does besides answering its caller."""
+    """Does the work of a memory that is not part of an answer."""
 
     @property
     def attended(self) -> bool:

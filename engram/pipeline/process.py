@@ -1,8 +1,8 @@
-"""Turns become notes: taken in, handed out in batches, distilled, written (C2, X1, X2).
+"""The pipeline from turns to notes (rows C2, X1, X2).
 
-`observe` makes turns durable. `due` hands out the batches whose time has come, `distil`
-says what they state, `file` writes it. A daemon calls the last three itself; without
-one, `drain` does so for whoever called `observe` or `flush`.
+`observe` makes turns durable. `due` returns the batches that are due, `distil` extracts
+their statements, `file` writes them. A daemon calls the last three itself; without one,
+`observe` and `flush` call `drain`, which does the same.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 
 class FiledMemories(Protocol):
-    """Counts memories as they are filed; a light maintenance run is due after some."""
+    """Counts filed memories; a light maintenance run is due after a number of them."""
 
     def filed(self, memories: int) -> None:
-        """Add so many."""
+        """Add a number of new memories."""
 
 
 class TurnPipeline:
-    """The way of turns into the vault.
+    """Takes turns into the vault.
 
-    `observe`, `flush` and `distil` may be called from any thread, the rest by the
-    writer.
+    `observe`, `flush` and `distil` may be called from any thread; the other methods are
+    for the writer thread.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class TurnPipeline:
     ) -> dict[str, Any]:
         """Take turns of a conversation; on return they are on disk and can be recalled.
 
-        Waits for a catalogue that is begun anew: only the catalogue knows which turns
+        Waits for a catalogue that is being built: only the catalogue knows which turns
         are in the vault already.
         """
         if not self.readiness.wait(self.settings.policy.serve.read_seconds):
@@ -109,9 +109,9 @@ class TurnPipeline:
     def flush(
         self, session: str | None = None, *, background: bool = False
     ) -> dict[str, Any]:
-        """Distil everything that waits, parked and dead batches too.
+        """Distil every waiting turn, also those of parked and dead batches.
 
-        Return when it is done, or at once with `background`.
+        Returns when this is done, or at once with `background`.
         """
         session = session and ingest_intake.name_from(session, self.settings)
         self.queue.revive(session)
@@ -122,10 +122,10 @@ class TurnPipeline:
     def flush_waiting(
         self, session: str | None = None, *, background: bool = False
     ) -> set[int]:
-        """Distil what waits, but neither parked nor dead batches.
+        """Distil the waiting turns, but no parked and dead batches.
 
-        Return the journal numbers of the turns. Raises UnavailableError where they
-        cannot be filed, or not in time.
+        Returns the journal numbers of the turns. Raises UnavailableError if they cannot
+        be filed, or not in time.
         """
         wanted = self.queue.hurry(session)
         if not self.executor.attended:
@@ -140,7 +140,7 @@ class TurnPipeline:
                 "distilling takes longer than expected",
                 fix="It goes on; look at `engram status`.",
             )
-        if why := self.queue.stuck(wanted):
+        if why := self.queue.stuck_reason(wanted):
             raise UnavailableError(
                 f"what waits cannot be filed now: {why}",
                 fix="It is kept, and tried again.",
@@ -150,17 +150,17 @@ class TurnPipeline:
     # -- batches out -------------------------------------------------------------------
 
     def due(self, now: datetime) -> list[Batch]:
-        """Return the batches to distil now, in the order in which they were said.
+        """Return the batches to distil now, in the order of their turns.
 
-        Their turns are in their session files then. After an unexpected error all are
-        given back, and the batch that met it rests for a while.
+        Their turns are written into the session files. After an unexpected error all
+        batches go back to the queue, and the batch that caused it is parked.
         """
         self._close_boxes(now)
         self.commits.done("box", "close boxes")
 
         taken: list[Batch] = []
         if self.readiness.ready:
-            # Before, what the vault holds is not known, and would be filed twice.
+            # Before, known turns would be filed a second time.
             taken = self.queue.due(now, self.extractor.most)
         ready: list[Batch] = []
         try:
@@ -174,14 +174,14 @@ class TurnPipeline:
         return ready
 
     def next_due(self) -> datetime | None:
-        """Return when the next batch or box becomes due; None while none is given."""
+        """Return when the next batch or box becomes due, None if none waits."""
         if not self.readiness.ready:
             return None
         times = (self.queue.next_due(), self.reconciler.box_writer.next_due())
         return min(filter(None, times), default=None)
 
     def _close_boxes(self, now: datetime) -> None:
-        """Close the boxes of silent sessions, and of flushed ones once all is filed."""
+        """Seal the boxes of silent sessions, and of flushed ones once all turns are filed."""
         if not self.readiness.ready:
             return
         box_writer = self.reconciler.box_writer
@@ -198,28 +198,28 @@ class TurnPipeline:
             self.health.clear("boxes")
 
     def _with_session_file(self, batch: Batch, now: datetime) -> list[Batch]:
-        """Write the turns of the batch into their session file.
+        """Write the turns of a batch into their session file.
 
-        Return the batch as the file says it from now on: nothing where it is put off,
-        or where a person deleted its turns. A batch whose session file a person edits
-        waits until the file rests, unless a flush asked for it.
+        Returns the batch with the turns that the file has; an empty list if the batch is
+        parked or a user deleted all its turns. A batch whose session file a user edits
+        waits until the file is at rest, except after a flush.
         """
         note_writer = self.reconciler.note_writer
-        batch = self.intake.counted(batch, now)
+        batch = self.intake.count_restart(batch, now)
         until = None
         if not batch.filed and batch.why != ASKED:
             until = note_writer.quiet_until(batch, now)
         if until:
             why = "a person edits the session file"
-            self.intake.parked(batch, until, why, durable=False)
+            self.intake.park(batch, until, why, durable=False)
             return []
 
         try:
             if batch.filed:
-                batches = self.intake.still_said(batch)
+                batches = self.intake.without_deleted_turns(batch)
             else:
                 filed = note_writer.file_turns([item.filed for item in batch.waiting])
-                batches = [self.intake.placed(batch, filed)]
+                batches = [self.intake.update_placement(batch, filed)]
         except EngramError as error:
             self._put_off(batch, "session file", error)
             return []
@@ -227,9 +227,9 @@ class TurnPipeline:
         return batches
 
     def _put_off(self, batch: Batch, part: str, error: EngramError) -> None:
-        """Try the batch again soon: its turns are safe, the disk or an editor refuses."""
+        """Park a batch for a short time after a failed write; its turns are in the journal."""
         self.health.report(part, str(error))
-        self.intake.parked(batch, self._soon(), error.what, durable=False)
+        self.intake.park(batch, self._soon(), error.what, durable=False)
 
     def _soon(self) -> datetime:
         return self.clock() + timedelta(
@@ -239,14 +239,14 @@ class TurnPipeline:
     # -- batches in --------------------------------------------------------------------
 
     def distil(self, batch: Batch) -> Extraction:
-        """Return what the batch states; slow with a model. Raises ModelError."""
+        """Return the extraction of a batch; slow with a model. Raises ModelError."""
         return self.distiller.distil(batch)
 
     def file(self, batch: Batch, outcome: Extraction | ModelError) -> BatchResult:
-        """Write what the batch states into the vault.
+        """Write the extraction of a batch into the vault.
 
-        A batch that a model failed to read is parked, and read by the rules after the
-        last try (C3, X2).
+        After a ModelError the batch is parked; after the last try the offline rules
+        extract it (`C3`, `X2`).
         """
         now = self.clock()
         if isinstance(outcome, ModelError):
@@ -255,7 +255,7 @@ class TurnPipeline:
             if outcome.extractor != engine.EXTRACTOR:
                 self.health.clear("model")
             result = self._reconciled(batch, outcome, now)
-            self.intake.settled(batch)
+            self.intake.settle(batch)
             self._close_boxes(now)
         self.commits.filed(len(result.created), batch.waiting[0].filed.note)
         return result
@@ -266,18 +266,18 @@ class TurnPipeline:
         self.health.report("model", str(error))
         again = self.extractor.again(batch, error, now)
         if again is not None:
-            self.intake.parked(*again, error.what)
+            self.intake.park(*again, error.what)
             return BatchResult()
 
         extraction = self.distiller.distil_by_rules(batch)
         result = self._reconciled(batch, extraction, now)
-        self.intake.buried(batch, error.what)
+        self.intake.give_up(batch, error.what)
         return result
 
     def _reconciled(
         self, batch: Batch, extraction: Extraction, now: datetime
     ) -> BatchResult:
-        """Write the batch; a memory that it states again counts as confirmed (`C17`)."""
+        """Write the batch; a memory that it states again is confirmed (`C17`)."""
         result = self.reconciler.file(batch, extraction, now)
         self._filed_again |= bool(batch.attempts)
         self.filed_memories.filed(len(result.created))
@@ -294,7 +294,7 @@ class TurnPipeline:
         return filed_again
 
     def drain(self) -> None:
-        """Distil and file at once everything that waits."""
+        """Distil and file all waiting turns at once."""
         self.queue.hurry()
         for batch in self.due(self.clock()):
             outcome: Extraction | ModelError
@@ -305,6 +305,6 @@ class TurnPipeline:
             try:
                 self.file(batch, outcome)
             except EngramError as error:
-                self._put_off(batch.tried(), "filing", error)
+                self._put_off(batch.as_tried(), "filing", error)
             else:
                 self.health.clear("filing")

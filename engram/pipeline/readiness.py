@@ -1,4 +1,4 @@
-"""Whether the catalogue knows what is in the vault, and waiting until it does."""
+"""The state of the catalogue: whether it matches the vault, and waiting for that."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class Readiness:
-    """What is known of the state of the catalogue. Safe to use from any thread.
+    """Whether the catalogue is up to date. Safe to use from any thread.
 
-    A process begins with `reading` set: it compares the vault with the catalogue next.
+    A process starts in the state of `reading`, because it compares the vault first.
     """
 
     def __init__(self, index: Index) -> None:
@@ -26,7 +26,7 @@ class Readiness:
 
     @property
     def ready(self) -> bool:
-        """Whether the vault was compared, and the catalogue need not begin anew."""
+        """Whether the vault was compared, and the catalogue need not be rebuilt."""
         return self._compared and bool(self._index.scanner.generation)
 
     @property
@@ -40,7 +40,7 @@ class Readiness:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """While this lasts, `wait` waits for a catalogue that is begun anew."""
+        """Let `wait` wait for the catalogue as long as this context lasts."""
         self._reading = True
         try:
             yield
@@ -50,7 +50,7 @@ class Readiness:
                 self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the catalogue is known or nobody reads; return whether it is."""
+        """Wait until the catalogue is built or `reading` ends; return whether it is built."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._index.scanner.generation or not self._reading, seconds

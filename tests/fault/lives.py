@@ -226,7 +226,7 @@ class Life:
             for item in held
             if not tried(lambda item=item: self.memory.pipeline.file(*item))
         ]
-        self.held += [(batch.tried(), outcome) for batch, outcome in failed]
+        self.held += [(batch.as_tried(), outcome) for batch, outcome in failed]
 
     def outcome(self, batch: Batch) -> Extraction | ModelError:
         return self.script.pop(0) if self.script else self.memory.pipeline.distil(batch)

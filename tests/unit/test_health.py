@@ -44,9 +44,9 @@ def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(
     memory = opened()
     assert memory.health.problems() == {}
     assert found(memory, "parked") == [(where, what)]
-    first, second = (batch for _, batch, _ in memory.queue.held_up)
+    first, second = (batch for _, batch, _ in memory.queue.blocked)
     memory.queue.put(first, "stuck", reason="the disk is full.")
-    memory.intake.buried(second, "no key")
+    memory.intake.give_up(second, "no key")
     assert found(memory, "parked") == []
     assert found(memory, "stuck") == [(where, "1 turn: the disk is full.")]
     assert found(memory, "dead-letter") == [(where, "1 turn: no key")]

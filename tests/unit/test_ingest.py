@@ -400,7 +400,7 @@ def test_a_retry_that_a_wrong_clock_set_far_away_comes_soon_after_a_restart(
     """The longest wait between tries is a wait after the start too."""
     observe(waiting, turn(1, "My name is Mira."))
     (batch,) = waiting.pipeline.due(clock())
-    waiting.intake.parked(batch, clock() + timedelta(days=365), "the model was away")
+    waiting.intake.park(batch, clock() + timedelta(days=365), "the model was away")
     later = held_back(opened())
     assert later.pipeline.next_due() <= clock() + timedelta(
         seconds=settings.policy.model.retry_most_seconds
@@ -556,7 +556,7 @@ def test_nothing_is_kept_in_mind_of_turns_that_are_in_the_vault(waiting):
     waiting.queue.hurry()
     work(waiting)
     assert not waiting.intake._pending
-    assert not waiting.intake._ahead
+    assert not waiting.intake._pending_counts
 
 
 def damage(memory):

@@ -189,7 +189,7 @@ def test_a_batch_cut_short_anywhere_is_made_whole_by_filing_it_again(
     if end == "killed":
         held = held_back(opened())
         (batch,) = held.pipeline.due(clock())
-    held.pipeline.file(batch.tried(), outcome)
+    held.pipeline.file(batch.as_tried(), outcome)
     held.files.rescan(None)
     found = content(held)
     assert {
@@ -289,7 +289,7 @@ def test_an_answer_that_came_before_the_memory_is_carried_out_when_it_stands(
     held = held_back(opened())
     assert cases(held) == [asks]
     (batch,) = held.pipeline.due(clock())
-    held.pipeline.file(batch.tried(), outcome)
+    held.pipeline.file(batch.as_tried(), outcome)
     held.between()  # as the writer does after each job
     assert not cases(held)
     assert {"Ben works at Acme.", "Ben works at Initech."} <= set(texts(held))

@@ -145,11 +145,11 @@ def test_what_is_known_and_cannot_be_filed_is_waited_for_by_nobody(queue):
     """It is counted as parked, and handed out to nobody, until it is settled."""
     queue.add(waiting(1, 2), ASKED)
     (batch,) = queue.due(NOW, MOST)
-    assert queue.stuck(batch.seqs) == ""
+    assert queue.stuck_reason(batch.seqs) == ""
     queue.put(batch, "stuck", reason="the disk is full")
     assert queue.wait(batch.seqs, 0.01)
-    assert queue.stuck(batch.seqs) == "the disk is full"
+    assert queue.stuck_reason(batch.seqs) == "the disk is full"
     assert counts(queue) == {"parked": 2}
     assert (queue.due(LATER, MOST), queue.next_due()) == ([], None)
     queue.drop(batch)
-    assert (queue.stuck(batch.seqs), counts(queue)) == ("", {})
+    assert (queue.stuck_reason(batch.seqs), counts(queue)) == ("", {})
