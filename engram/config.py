@@ -1,9 +1,9 @@
-"""Settings: two TOML files and the environment laid over the policy table; nobody else
-reads either.
+"""Settings: the policy table, overridden by two TOML files and the environment.
 
-`engram.toml` travels with the vault and may hold harmless keys only; endpoints, keys
-and ports come from the user's own configuration file or the environment. Every problem
-is reported at once, with a suggestion.
+No other module reads these files or the environment. `engram.toml` is part of the vault
+and may contain only keys that are harmless on another machine; endpoints, API keys and
+ports come from the user's configuration file or the environment. All problems are
+reported at once, with suggestions.
 """
 
 from __future__ import annotations
@@ -26,19 +26,24 @@ from engram.errors import ConfigError
 from engram.vault import location
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import tzinfo
 
 Place = Literal["vault", "user"]
+FILES: Mapping[Place, str] = {
+    "vault": "the vault's engram.toml",
+    "user": "the user's configuration file",
+}
+"""The file of each place, as messages name it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting: which file may hold it, its type, default, environment variable and
-    meaning.
+    """One setting.
 
-    A text is one of `choices`, or all of it fits `pattern`; a whole number without a
-    policy row is 0 to `most`.
+    `place` is the file that may contain it: `engram.toml` in the vault, or the file of
+    the user. `env` is its environment variable. A text is one of `choices`, or matches
+    `pattern`. A whole number without a policy row is between 0 and `most`.
     """
 
     name: str
@@ -201,7 +206,7 @@ TEXT_KEYS: tuple[Key, ...] = (
 
 @cache
 def keys() -> tuple[Key, ...]:
-    """Every setting there is; fewer than forty."""
+    """Return all settings: those of `TEXT_KEYS`, and the policy rows with a key."""
     numbers = [
         Key(
             row.key,
@@ -218,8 +223,9 @@ def keys() -> tuple[Key, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Which model to ask and where, and which one for small jobs (`B14`); the key never
-    appears in a repr.
+    """The language model, its server, and the model for small tasks (`B14`).
+
+    `repr` leaves the API key out.
     """
 
     name: str
@@ -232,7 +238,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSettings:
-    """Which model turns text into vectors, and where; the key never appears in a repr."""
+    """The embedding model and its server. `repr` leaves the API key out."""
 
     name: str
     base_url: str | None = None
@@ -242,11 +248,11 @@ class EmbeddingSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything the program was told. `state`, `cache` and `runtime` are this vault's
-    own folders.
+    """The settings of one vault.
 
-    `place` says why these: the vault's id names them, and a copy has others than its
-    original.
+    `state`, `cache` and `runtime` are the folders of this vault outside of it; `place`
+    is how they were chosen, by the id of the vault. `holds` is whether large
+    maintenance runs wait for a confirmation: ask or apply.
     """
 
     vault: Path
@@ -270,29 +276,27 @@ class Settings:
 
     @property
     def socket(self) -> Path:
-        """The Unix socket of the daemon that serves this vault."""
+        """The Unix socket of the daemon of this vault."""
         return self.runtime / "engram.sock"
 
 
 def user_file(env: Mapping[str, str]) -> Path:
-    """The user's own configuration file."""
-    base = (
-        env.get("ENGRAM_HOME")
-        or env.get("XDG_CONFIG_HOME")
-        or str(Path(env.get("HOME", "~")).expanduser() / ".config")
-    )
+    """Return the path of the user's configuration file."""
+    if home := env.get("ENGRAM_HOME"):
+        return Path(home) / "config.toml"
+    if base := env.get("XDG_CONFIG_HOME"):
+        return Path(base) / "engram" / "config.toml"
     return (
-        Path(base) / "engram" / "config.toml"
-        if not env.get("ENGRAM_HOME")
-        else Path(base) / "config.toml"
+        Path(env.get("HOME", "~")).expanduser() / ".config" / "engram" / "config.toml"
     )
 
 
 def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
-    """The settings for `vault`, else for ENGRAM_VAULT, the user's file, this folder if
-    it is a vault, ~/Engram.
+    """Return the settings of a vault.
 
-    Raises ConfigError naming every problem in every place.
+    The vault is the first of: `vault`, ENGRAM_VAULT, the one in the user's file, the
+    current folder if it is a vault, and ~/Engram. Raises ConfigError, which names the
+    problems in all files and variables.
     """
     problems: list[str] = []
     user = _read(user_file(env), "user", problems)
@@ -308,8 +312,9 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
     if problems:
         raise ConfigError(
             "; ".join(problems),
-            fix="Mend these and start again; `engram config explain KEY` tells more.",
+            fix="Correct these and start again; `engram config explain KEY` explains a key.",
         )
+
     vault_id = values["id"] or hashlib.sha256(os.fsencode(folder)).hexdigest()[:26]
     homes = _homes(env)
     place = location.choose(
@@ -339,21 +344,14 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
 
 
 def _policy(values: Mapping[str, Any]) -> Policy:
-    """The policy with the numbers that are set, and the curve of retention that is
-    named (`D4`).
-    """
-    policy = with_settings(
-        Policy(),
-        {
-            name: value
-            for name, value in values.items()
-            if isinstance(value, int | float)
-        },
-    )
-    form = CURVES[values["retention"]]
-    return replace(
-        policy, decay=replace(policy.decay, bend=form.bend, straight=form.straight)
-    )
+    """Return the policy with the configured numbers and retention curve (`D4`)."""
+    numbers = {
+        name: value for name, value in values.items() if isinstance(value, int | float)
+    }
+    policy = with_settings(Policy(), numbers)
+    curve = CURVES[values["retention"]]
+    decay = replace(policy.decay, bend=curve.bend, straight=curve.straight)
+    return replace(policy, decay=decay)
 
 
 def _home(env: Mapping[str, str]) -> Path:
@@ -366,6 +364,7 @@ def _vault_folder(
     env: Mapping[str, str],
     problems: list[str],
 ) -> Path:
+    """Return the folder of the vault, absolute and resolved; see `load`."""
     if vault is not None:
         chosen = vault
     elif user.get("vault"):
@@ -380,38 +379,35 @@ def _vault_folder(
         OSError,
         RuntimeError,
         ValueError,
-    ) as fault:  # also in a folder that is gone
+    ) as fault:  # or the current folder is gone
         problems.append(f"vault: {str(chosen)!r} names no folder ({fault})")
         return _home(env)
 
 
 def _id_at(folder: Path) -> str:
-    """The id that the engram.toml in `folder` holds, '' where there is none."""
+    """Return the id in the `engram.toml` of a folder, or ''."""
     return str(_read(folder / "engram.toml", "vault", []).get("id", ""))
 
 
 def _homes(env: Mapping[str, str]) -> tuple[Path, Path, Path]:
-    """The homes of state, cache and sockets, in which each vault has a folder of its
-    own.
+    """Return the folders of state, cache and sockets, which contain one for each vault.
 
-    All of it may be deleted at rest but the journal in the state.
+    While no daemon runs, all of it may be deleted except the journal in the state.
     """
     if own := env.get("ENGRAM_HOME"):
         base = Path(own).expanduser().resolve()
         return base / "state", base / "cache", base / "run"
-    state = (
-        Path(env.get("XDG_STATE_HOME") or _home(env) / ".local" / "state") / "engram"
-    )
-    cache = Path(env.get("XDG_CACHE_HOME") or _home(env) / ".cache") / "engram"
-    runtime = (
-        Path(env["XDG_RUNTIME_DIR"]) / "engram"
-        if env.get("XDG_RUNTIME_DIR")
-        else state / "run"
-    )
+    home = _home(env)
+    state = Path(env.get("XDG_STATE_HOME") or home / ".local" / "state") / "engram"
+    cache = Path(env.get("XDG_CACHE_HOME") or home / ".cache") / "engram"
+    runtime = state / "run"
+    if sockets := env.get("XDG_RUNTIME_DIR"):
+        runtime = Path(sockets) / "engram"
     return state, cache, runtime
 
 
 def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
+    """Return the valid settings in a file by name; add its faults to `problems`."""
     try:
         raw = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -424,43 +420,35 @@ def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
     except (ValueError, RecursionError) as fault:
         problems.append(f"{path}: not valid TOML ({fault})")
         return {}
+
     known = {key.name: key for key in keys()}
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, value in _flat(tree):
         key = known.get(name)
         if key is None:
-            near = difflib.get_close_matches(name, known, 1)
-            problems.append(
-                f"{path}: unknown key {name!r}"
-                + (f", did you mean {near[0]!r}?" if near else "")
-            )
+            similar = difflib.get_close_matches(name, known, 1)
+            hint = f", did you mean {similar[0]!r}?" if similar else ""
+            problems.append(f"{path}: unknown key {name!r}{hint}")
         elif key.place != place:
-            where = (
-                "the user's configuration file"
-                if key.place == "user"
-                else "the vault's engram.toml"
-            )
-            problems.append(f"{path}: {name!r} belongs in {where}, not here")
+            problems.append(f"{path}: {name!r} belongs in {FILES[key.place]}, not here")
         elif misfit := _misfit(key, value):
             problems.append(f"{path}: {name} {misfit}")
         else:
-            found[name] = key.kind(value)
-    return found
+            settings[name] = key.kind(value)
+    return settings
 
 
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    flat: list[tuple[str, Any]] = []
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each value of nested tables with its dotted name."""
     for name, value in tree.items():
-        flat += (
-            _flat(value, f"{prefix}{name}.")
-            if isinstance(value, dict)
-            else [(f"{prefix}{name}", value)]
-        )
-    return flat
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
 
 
 def _misfit(key: Key, value: Any) -> str:
-    """Why `value` does not fit `key`, or ''."""
+    """Return why `value` is not valid for `key`, or ''."""
     if key.kind in {int, float}:
         return _number_misfit(key, value)
     if key.kind is list:
@@ -508,7 +496,7 @@ def _zone(name: str, env: Mapping[str, str], problems: list[str]) -> tzinfo:
 
 
 def _machine_zone() -> str:
-    """The zone that /etc/localtime points to, else UTC."""
+    """Return the name of the zone that /etc/localtime links to, or UTC."""
     target = os.path.realpath("/etc/localtime")
     return target.partition("/zoneinfo/")[2] or "UTC"
 
@@ -531,10 +519,9 @@ def _model(
 def _embeddings(
     values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
 ) -> EmbeddingSettings:
-    """The embedding model: at the language model's server and with its key, unless told
-    otherwise.
+    """Return the embedding model; server and API key default to the language model's.
 
-    The language model's key goes to no other server.
+    The API key of the language model is sent to no other server.
     """
     own, shared = values["embeddings.base_url"], values["model.base_url"]
     key = (
@@ -550,7 +537,7 @@ def _embeddings(
 def _api_key(
     section: str, values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
 ) -> str | None:
-    """The key from its file, else from systemd's credential folder."""
+    """Return the API key from its file, or from systemd's credential folder."""
     path = values[f"{section}.api_key_file"]
     places = [Path(path)] if path else []
     if folder := env.get("CREDENTIALS_DIRECTORY"):

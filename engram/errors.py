@@ -38,7 +38,10 @@ class Health:
 
 
 class EngramError(Exception):
-    """A fault with words for a person and a code for a program."""
+    """An error with a message for the user and a code for a program.
+
+    `what` says what happened, `where` the place and `fix` what to do about it.
+    """
 
     code = "internal"
     exit_code = 1
@@ -57,10 +60,11 @@ class EngramError(Exception):
 
 
 def unexpected(name: str, fault: Exception) -> EngramError:
-    """A fault of ours as a known one; its place is logged without its words, which may
-    hold somebody's text.
+    """Return the error to report for an exception that the program did not expect.
+
+    Its place is logged without its message, which may contain text from the vault.
     """
-    import logging  # here, because the command line's short way loads this module
+    import logging  # loading it would slow each call of the command line
     import traceback
 
     frames = traceback.extract_tb(fault.__traceback__)[-4:]
@@ -70,12 +74,12 @@ def unexpected(name: str, fault: Exception) -> EngramError:
     logging.getLogger("engram").error("%s: %s at %s", name, type(fault).__name__, place)
     return EngramError(
         f"{name} met an unexpected {type(fault).__name__}",
-        fix="The daemon's log tells where.",
+        fix="See the log of the daemon.",
     )
 
 
 class ConfigError(EngramError):
-    """The configuration cannot be used; every problem in it is named at once."""
+    """The configuration is not valid; the message names all problems."""
 
     code = "config"
     exit_code = 78
@@ -83,7 +87,7 @@ class ConfigError(EngramError):
 
 
 class BadRequestError(EngramError):
-    """The request does not have the form the operation takes."""
+    """The request does not have the form that the operation takes."""
 
     code = "bad-request"
     exit_code = 64
@@ -91,7 +95,7 @@ class BadRequestError(EngramError):
 
 
 class UnauthorisedError(EngramError):
-    """No token, or not ours."""
+    """The request has no token, or one that is not valid."""
 
     code = "unauthorised"
     exit_code = 77
@@ -107,7 +111,7 @@ class ForbiddenError(EngramError):
 
 
 class NotFoundError(EngramError):
-    """No such memory, session or vault."""
+    """There is no such memory, session or vault."""
 
     code = "not-found"
     exit_code = 66
@@ -115,7 +119,7 @@ class NotFoundError(EngramError):
 
 
 class ConflictError(EngramError):
-    """The same id with another content, or an ambiguous id prefix."""
+    """An id exists with other content, or the prefix of an id is ambiguous."""
 
     code = "conflict"
     exit_code = 65
@@ -123,7 +127,7 @@ class ConflictError(EngramError):
 
 
 class LockedError(EngramError):
-    """Another process owns this vault."""
+    """Another process has locked the vault."""
 
     code = "locked"
     exit_code = 75
@@ -131,7 +135,7 @@ class LockedError(EngramError):
 
 
 class BusyError(EngramError):
-    """The queue is full; nothing was stored; come back after `retry_after` seconds."""
+    """The queue is full and nothing was stored; try again after `retry_after` seconds."""
 
     code = "busy"
     exit_code = 75
@@ -145,7 +149,7 @@ class BusyError(EngramError):
 
 
 class StorageError(EngramError):
-    """The disk refused; what was not acknowledged was not stored."""
+    """The disk could not be read or written; nothing was acknowledged."""
 
     code = "storage"
     exit_code = 74
@@ -153,7 +157,7 @@ class StorageError(EngramError):
 
 
 class UnavailableError(EngramError):
-    """The daemon is starting, stopping or not there."""
+    """The daemon is starting, stopping or not running."""
 
     code = "unavailable"
     exit_code = 69
@@ -161,7 +165,7 @@ class UnavailableError(EngramError):
 
 
 class ModelError(EngramError):
-    """The language model failed: never the same as "nothing worth remembering".
+    """The language model failed, which is not the same as an answer without memories.
 
     `retryable` says whether the same batch may succeed later.
     """
@@ -178,7 +182,7 @@ class ModelError(EngramError):
 
 
 class BudgetSpentError(ModelError):
-    """The day's model budget is used up; the batch waits."""
+    """The model budget of the day is spent; the batch waits."""
 
     code = "budget"
     status = 429

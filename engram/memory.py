@@ -273,7 +273,7 @@ class Memory:
         )
 
     def _load(self) -> None:
-        """Read what the last process left for this one; each file may be missing."""
+        """Read the state that the last process saved; each file may be missing."""
         settings = self.settings
         with suppress(EngramError, ValueError, TypeError):
             self.vault.own_writes.update(
@@ -334,7 +334,7 @@ class Memory:
         disk.write_derived(self.settings.state / HANDED_OUT, content)
 
     def _save_own_writes(self) -> None:
-        """Tell the next process which files are not user edits, though just written."""
+        """Record for the next process which recent writes were not user edits."""
         quiet = self.settings.policy.files.quiet_seconds
         oldest = (self.clock().timestamp() - quiet) * 1e9
         recent = {

@@ -1,7 +1,7 @@
 """The operations `show` and `why`: one memory, its evidence and its history.
 
-`why` answers why a memory is archived, superseded or in review: each decision on it
-stands in the action log (rows C22, C24, X4, X17).
+`why` answers why a memory is archived, superseded or in review, from the action log,
+which records each decision (rows C22, C24, X4, X17).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FORGOTTEN = "this was forgotten; `engram restore {}` brings it back"
 REWORDED = "the first turn was said before the statement was put in these words"
 WITHOUT_TEXT = ("id", "category", "kind", "status", "created", "path", "end_reason")
-"""What is shown of a forgotten memory."""
+"""The keys that are shown of a forgotten memory."""
 
 
 class Explainer:

@@ -79,14 +79,14 @@ class FileSync:
         """Take in what changed on disk, everywhere or only at and below `paths`.
 
         Returns the paths that need a second look after `settle_most_seconds`: gone, or
-        still being written. Raises NotFoundError where another folder has taken the
-        place of the vault.
+        still being written. Raises NotFoundError where another folder is at the path
+        of the vault.
         """
         if self.vault.was_exchanged:
             raise NotFoundError(
-                "another folder stands in the vault's place",
+                "another folder is at the path of the vault",
                 where=str(self.settings.vault),
-                fix="Put the vault back, or start again with what stands there.",
+                fix="Put the vault back, or start again with the folder that is there.",
             )
         now, began = self.clock(), time.monotonic()
         with self.readiness.reading():

@@ -1,6 +1,4 @@
-"""The operations `doctor`, `stats` and `status`: problems, counts, and the state of this
-process.
-"""
+"""The operations `doctor`, `stats` and `status`: problems, counts, process state."""
 
 from __future__ import annotations
 
@@ -24,32 +22,34 @@ if TYPE_CHECKING:
     from engram.operations.file_sync import FileSync
 
 NOTICE = "notice"
-"""The level of what is to be known and needs no mending."""
-LAX = "other users of this machine may read the vault; `chmod 700` closes it"
-STATE = "Nothing needs to be done: turns, undo history and index of each folder are kept apart."
-MEND = "Mend it in an editor, or move the file away; engram leaves it as it is."
+"""The level of a finding that needs no correction."""
+OPEN_MODE = "other users of this machine may read the vault; `chmod 700` closes it"
+NOTHING_TO_DO = "Nothing needs to be done: turns, undo history and index of each folder are kept apart."
+DEFAULT_FIX = (
+    "Correct it in an editor, or move the file away; engram leaves it as it is."
+)
 FIXES = {
-    "unreadable": "Give this user access to it; until then it counts as it was last read.",
-    "symlink-out": "Put the file itself in place of the link.",
-    "name": "Then it is taken in.",
+    "unreadable": "Give this user access to it; until then its last known content counts.",
+    "symlink-out": "Replace the link by the file itself.",
+    "name": "Then it is indexed.",
     "duplicate-id": "Delete one of the two files, or take the id out of one.",
     "sync-conflict": "Keep one of the two files and delete the other.",
 }
 BATCHES: Mapping[State, tuple[str, str]] = {
     "stuck": (
         "stuck",
-        "It is kept and tried again by itself once the fault is mended.",
+        "It is kept, and tried again once the error is corrected.",
     ),
     "parked": (
         "parked",
-        "It is kept and tried again by itself; `engram flush` tries at once.",
+        "It is kept, and tried again later; `engram flush` tries at once.",
     ),
     "dead": (
         "dead-letter",
-        "The rules have read it; `engram flush` asks the model again and says why it fails.",
+        "The rules have read it; `engram flush` asks the model again and prints why it fails.",
     ),
 }
-"""The code of a batch that is held up, and what to do."""
+"""For each state of a batch that does not proceed: its code, and what to do."""
 
 
 class HealthOperations:
@@ -74,15 +74,16 @@ class HealthOperations:
     ) -> dict[str, Any]:
         """Return the problems of vault, journal and index, and what to do about each.
 
-        With `calibrate` also what the numbers of the embedding model mean here.
+        `accept_deletions` treats vanished notes as deleted. `calibrate` adds what the
+        similarities of the embedding model mean in this vault.
         """
         if accept_deletions:
             self.files.rescan(None, accept_deletions=True)
         scale = {"scale": calibration(self.index)} if calibrate else {}
         problems = [*self.index.catalog.problems(), *self.entity_writer.find_problems()]
-        found = findings(self.settings, problems, self.queue, self.health.problems())
-        healthy = all(finding["level"] == NOTICE for finding in found)
-        return {"healthy": healthy, "findings": found, **scale}
+        rows = findings(self.settings, problems, self.queue, self.health.problems())
+        healthy = all(row["level"] == NOTICE for row in rows)
+        return {"healthy": healthy, "findings": rows, **scale}
 
     def stats(self) -> dict[str, Any]:
         """Return counts of notes, turns and files, and their sizes."""
@@ -93,7 +94,7 @@ class HealthOperations:
         }
 
     def status(self, *, ready: bool) -> dict[str, Any]:
-        """Return what this process does now, and which parts of it do not work.
+        """Return the state of this process, and which parts of it do not work.
 
         `ready` says whether the index covers the whole vault.
         """
@@ -122,14 +123,13 @@ def findings(
     queue: TurnQueue,
     faults: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Each problem with its level and code, where it is, and what to do about it;
-    nothing when all is well.
+    """Return each problem with its level, code, place and what to do about it.
 
-    `problems` are those of the notes that were read; what cannot even be looked at is
-    looked for here. `faults` are what is degraded now, by name.
+    `problems` are those of the notes that were read; files that cannot be read are
+    added here. `faults` are the parts of the process that do not work now, by name.
     """
-    read = list(problems)
-    unread = unreadable(settings.vault, read)
+    known = list(problems)
+    unread = unreadable(settings.vault, known)
     found: list[dict[str, Any]] = [
         {
             "level": "warning",
@@ -137,21 +137,21 @@ def findings(
             "where": printable(problem.path),
             "line": problem.line,
             "what": problem.message,
-            "fix": FIXES.get(problem.code, MEND),
+            "fix": FIXES.get(problem.code, DEFAULT_FIX),
         }
-        for problem in (*read, *unread)
+        for problem in (*known, *unread)
     ]
     found += [
         {"level": "error", "code": code, "what": what} for code, what in faults.items()
     ]
-    if settings.place and (told := settings.place.notice()):
+    if settings.place and (notice := settings.place.notice()):
         found.append(
             {
                 "level": NOTICE,
                 "code": "place",
                 "where": str(settings.vault),
-                "what": told,
-                "fix": STATE,
+                "what": notice,
+                "fix": NOTHING_TO_DO,
             }
         )
     if settings.vault.stat().st_mode & 0o077:
@@ -160,7 +160,7 @@ def findings(
                 "level": "warning",
                 "code": "mode",
                 "where": str(settings.vault),
-                "what": LAX,
+                "what": OPEN_MODE,
             }
         )
     turns: Counter[tuple[str, State, str]] = Counter()
@@ -176,17 +176,16 @@ def findings(
     return found
 
 
-def unreadable(vault: Path, told: Collection[Problem]) -> Iterator[Problem]:
-    """What the catalogue passes over, or believes as it was: links out, strange names,
-    what no right allows to read.
+def unreadable(vault: Path, known: Collection[Problem]) -> Iterator[Problem]:
+    """Yield the files that a scan does not read: links out, odd names, missing rights.
 
-    What is `told` already is left out. A change of rights leaves a file's stat alone,
-    so that no scan tells of it.
+    Problems that are `known` already are left out. Rights are checked here because a
+    scan does not notice a change of them.
     """
     seen = walk(str(vault))
     yield from [
-        problem for problem in dict.fromkeys(seen.problems) if problem not in told
+        problem for problem in dict.fromkeys(seen.problems) if problem not in known
     ]
-    for path in sorted(seen.files.keys() - {problem.path for problem in told}):
+    for path in sorted(seen.files.keys() - {problem.path for problem in known}):
         if not os.access(vault / path, os.R_OK):
             yield Problem("unreadable", "the file cannot be read", path)

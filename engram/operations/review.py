@@ -95,9 +95,9 @@ class ReviewQueue:
         """
         if not case.choices:
             raise BadRequestError(
-                "this case can only be settled by hand",
+                "this case can only be decided in an editor",
                 where=case.path,
-                fix="Mend or delete one of the files.",
+                fix="Correct or delete one of the files.",
             )
         if decision not in case.choices:
             raise BadRequestError(

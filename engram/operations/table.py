@@ -73,8 +73,8 @@ class Operation:
     are the kinds of tokens that may call it. `writes` sends it through the writer
     thread; `waits` gives it a thread of its own, because it waits for the writer or for
     a model. After an operation that `retracts`, generated text that repeats a retracted
-    statement is rewritten at once. `own_command` means that `serve/commands.py` defines
-    its command by hand, if it has one.
+    statement is rewritten at once. `own_command` means that the command, if there is
+    one, is a function in `serve/commands.py`.
     """
 
     name: str
@@ -613,19 +613,19 @@ BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
 def handlers(parts: Mapping[str, object]) -> dict[str, Handler]:
-    """The method that carries out each operation, by the operation's name.
+    """Return the method that carries out each operation, by the name of the operation.
 
     `parts` are the objects that the handlers name, as `{"memories": …}`.
     """
-    found: dict[str, Handler] = {}
+    methods: dict[str, Handler] = {}
     for operation in OPERATIONS:
         part, _, method = operation.handler.partition(".")
-        found[operation.name] = getattr(parts[part], method)
-    return found
+        methods[operation.name] = getattr(parts[part], method)
+    return methods
 
 
 def named(name: str) -> Operation:
-    """The operation of this name; BadRequestError where there is none."""
+    """Return the operation of this name; raise BadRequestError where there is none."""
     operation = BY_NAME.get(name)
     if operation is None:
         raise BadRequestError(
@@ -634,18 +634,21 @@ def named(name: str) -> Operation:
     return operation
 
 
-def checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """`given` with defaults filled in; BadRequestError names every missing, unknown or
-    ill-typed argument.
+def checked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with defaults filled in.
 
-    Lone surrogates, which JSON can write and UTF-8 cannot, become U+FFFD.
+    Lone surrogates, which JSON can write and UTF-8 cannot, become U+FFFD. Raises
+    BadRequestError, which names every argument that is missing, unknown or of the wrong
+    type.
     """
     operation = named(name)
     known = {param.name: param for param in operation.params}
-    faults = [f"unknown argument {extra!r}" for extra in given if extra not in known]
+    faults = [
+        f"unknown argument {extra!r}" for extra in arguments if extra not in known
+    ]
     result: dict[str, Any] = {}
     for param in operation.params:
-        value = given.get(param.name)
+        value = arguments.get(param.name)
         if value is None:
             if param.required:
                 faults.append(f"missing argument {param.name!r}")
@@ -664,12 +667,11 @@ def checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _clean(value: Any) -> Any:
+    """Return the value with lone surrogates replaced by U+FFFD."""
     if isinstance(value, str):
-        return (
-            value
-            if value.isascii()
-            else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        )
+        if value.isascii():
+            return value
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):
@@ -689,10 +691,9 @@ def _misfit(param: Param) -> str:
 def _fits(param: Param, value: Any) -> bool:
     kind = param.kind
     if param.is_number:
-        number = isinstance(
-            value, int if kind == "int" else (int, float)
-        ) and not isinstance(value, bool)
-        return number and bool(param.least <= value <= param.most)
+        types = int if kind == "int" else (int, float)
+        is_number = isinstance(value, types) and not isinstance(value, bool)
+        return is_number and bool(param.least <= value <= param.most)
     if kind == "bool":
         return isinstance(value, bool)
     if kind == "list":

@@ -140,7 +140,7 @@ def recall(
     if scarce and not limit.skips("the archive"):
         found = _candidates(replace(search, request=replace(ask, archive=True)))
 
-    filtered, slots = found.filtered, _contained(index, found, settings)
+    filtered, slots = found.filtered, _with_external_limits(index, found, settings)
     standing = cache(lambda name: _standing_of(sources.usage(name).stability, policy))
     hits = _verified(index, found, slots, standing, limit, settings.policy.trust)
     chosen = ranking.fill_budget(hits, question, policy, ask.k, ask.budget)
@@ -272,7 +272,7 @@ def _read_units(
     near = {
         key: unit
         for key, unit in units.items()
-        if not _far(unit, search.question, close, policy, filtered)
+        if not _is_too_far(unit, search.question, close, policy, filtered)
     }
     return near, unread
 
@@ -304,10 +304,10 @@ def _signals(
 ) -> dict[str, ranking.UnitSignals]:
     """Return what ranking needs to know of each unit that was read."""
     settings = search.settings
-    named = _naming(search.question, search.sources.names)
+    named = _names_test(search.question, search.sources.names)
     stages = _stages(search.index, units, search.sources, settings, search.request.now)
     return {
-        key: _ranked(
+        key: _signals_of(
             unit, settings, named, activations.get(key, 0.0), stages.get(key, "")
         )
         for key, unit in units.items()
@@ -356,7 +356,7 @@ def _recallable(
     return {
         key: unit
         for key, unit in units.items()
-        if not _left_out(unit, ask, index.tombstones.keys, filtered)
+        if not _is_hidden(unit, ask, index.tombstones.keys, filtered)
     }
 
 
@@ -417,7 +417,7 @@ def _with_vectors(
     return mixed, "", close
 
 
-def _far(
+def _is_too_far(
     unit: Unit,
     question: ranking.Question,
     close: Collection[str] | None,
@@ -440,7 +440,7 @@ def _far(
     return not near
 
 
-def _left_out(
+def _is_hidden(
     unit: Unit, ask: RecallRequest, buried: Collection[str], filtered: Counter[str]
 ) -> bool:
     """Return whether a unit may not be recalled, and count the reason.
@@ -453,7 +453,7 @@ def _left_out(
             why = lifecycle.hidden_reason_as_of(unit, ask.as_of)
         else:
             why = lifecycle.hidden_reason(unit, ask.now, archive=ask.archive)
-    elif _buried(unit, buried):
+    elif _is_forgotten(unit, buried):
         why = "forgotten"
     persona = unit.turn.persona if isinstance(unit, FiledTurn) else unit.persona
     if why is None and persona and persona != ask.persona:
@@ -463,7 +463,7 @@ def _left_out(
     return why is not None
 
 
-def _buried(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
+def _is_forgotten(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
     """Return whether a user removed the turn, or the statement of a broken note.
 
     The front matter of such a note cannot be read, so its status is not known.
@@ -500,7 +500,7 @@ def _stages(
     return stages
 
 
-def _ranked(
+def _signals_of(
     unit: Unit,
     settings: Settings,
     named: Callable[[str], bool],
@@ -537,7 +537,9 @@ def _nudge_of_turns(settings: Settings) -> float:
     return lifecycle.nudge("candidate", "", settings.policy)
 
 
-def _naming(question: ranking.Question, names: EntityNames) -> Callable[[str], bool]:
+def _names_test(
+    question: ranking.Question, names: EntityNames
+) -> Callable[[str], bool]:
     """Return a test whether the question names an entity, by any of its names (`A20`).
 
     A name that is also a stop word (Will) counts where the question uses it as a name.
@@ -554,20 +556,20 @@ def _naming(question: ranking.Question, names: EntityNames) -> Callable[[str], b
     return cache(named)
 
 
-def _contained(
+def _with_external_limits(
     index: Index, found: _Candidates, settings: Settings
 ) -> Sequence[ranking.RankedSlot]:
     """Return the slots, each outside source limited to its share of places (`X27`)."""
     policy = settings.policy
     places = ranking.max_hits(found.ask.k, found.ask.budget, policy.recall)
-    if not _outside(index, found.slots[:places], found.units, policy.trust):
+    if not _external_classes(index, found.slots[:places], found.units, policy.trust):
         # no outside source has a place, so the slots behind do not matter
         return found.slots
-    classes = _outside(index, found.slots, found.units, policy.trust)
+    classes = _external_classes(index, found.slots, found.units, policy.trust)
     return ranking.limit_sources(found.slots, classes, places, policy.recall)
 
 
-def _outside(
+def _external_classes(
     index: Index,
     slots: Sequence[ranking.RankedSlot],
     units: Mapping[str, Unit],
@@ -670,7 +672,7 @@ def _current(
             if unit is None:
                 filtered["gone from its file"] += 1
                 continue
-            if _left_out(unit, ask, index.tombstones.keys, filtered):
+            if _is_hidden(unit, ask, index.tombstones.keys, filtered):
                 continue
             if visible := index.visible(unit):
                 yield key, visible, place[0]

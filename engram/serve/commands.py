@@ -38,16 +38,14 @@ def run(argv: Sequence[str]) -> int:
 
     Errors are printed as text, with a traceback only for --debug.
     """
-    given = CliContext()
+    cli = CliContext()
     sys.excepthook = surprise if "--debug" not in argv else sys.__excepthook__
     try:
-        code = tree.main(
-            list(argv), prog_name="engram", standalone_mode=False, obj=given
-        )
+        code = tree.main(list(argv), prog_name="engram", standalone_mode=False, obj=cli)
     except EngramError as fault:
-        if given.debug:
+        if cli.debug:
             sys.__excepthook__(type(fault), fault, fault.__traceback__)
-        click.echo(fault_shown(fault, as_json=given.as_json), err=True)
+        click.echo(fault_shown(fault, as_json=cli.as_json), err=True)
         return fault.exit_code
     except click.exceptions.NoArgsIsHelpError as fault:
         fault.show()
@@ -57,7 +55,7 @@ def run(argv: Sequence[str]) -> int:
         command = asked.command_path if asked else "engram"
         fix = f"`{command} --help` lists its arguments."
         words = BadRequestError(fault.format_message(), fix=fix)
-        click.echo(fault_shown(words, as_json=given.as_json), err=True)
+        click.echo(fault_shown(words, as_json=cli.as_json), err=True)
         return words.exit_code
     except click.Abort:
         return INTERRUPTED
@@ -85,15 +83,15 @@ def _operation(operation: Operation) -> Command:
     """Return the command of an operation, made from its row of the table."""
 
     @click.pass_obj
-    def callback(given: CliContext, /, **params: Any) -> None:
+    def callback(cli: CliContext, /, **params: Any) -> None:
         sent = {}
         for name, value in params.items():
             if value is not None and value is not False and value != ():
                 sent[name] = list(value) if isinstance(value, tuple) else value
-        with given.line() as line:
+        with cli.line() as line:
             result = line.call(operation.name, sent)
             result |= _details(operation.name, result, line)
-        given.show(operation.name, result, explain=bool(params.get("explain")))
+        cli.show(operation.name, result, explain=bool(params.get("explain")))
 
     return Command(
         operation.name,
@@ -139,9 +137,9 @@ def _update(name: str, words: str, **change: Any) -> None:
     )
 
     @click.pass_obj
-    def callback(given: CliContext, id: str) -> None:  # noqa: A002
-        with given.line() as line:
-            given.show(name, line.call("update", {"id": id, **change}))
+    def callback(cli: CliContext, id: str) -> None:  # noqa: A002
+        with cli.line() as line:
+            cli.show(name, line.call("update", {"id": id, **change}))
 
     tree.add_command(
         Command(name, callback=callback, help=words, params=[click.Argument(["id"])])
@@ -191,7 +189,7 @@ _update("demote", "Let a memory fade as fast as an episode.", layer="down")
 )
 @click.pass_obj
 def consolidate(
-    given: CliContext, cadence: str, only: str | None, *, dry_run: bool
+    cli: CliContext, cadence: str, only: str | None, *, dry_run: bool
 ) -> int:
     """Run maintenance now.
 
@@ -199,18 +197,18 @@ def consolidate(
     reason and the id for `engram undo`. Exits with 75 where maintenance may not run
     just now, for example while the clock is in doubt: try again later.
     """
-    with given.line() as line:
+    with cli.line() as line:
         arguments: dict[str, Any] = {"cadence": cadence, "dry_run": dry_run}
         if only:
             arguments["only"] = only
         result = line.call("consolidate", arguments)
-    given.show("consolidate", result)
+    cli.show("consolidate", result)
     return LockedError.exit_code if result["frozen"] else 0
 
 
 @tree.command()
 @click.pass_obj
-def observe(given: CliContext) -> int:
+def observe(cli: CliContext) -> int:
     """Store turns from standard input, one JSON object a line.
 
     Reads until the end of the input and stores each turn as it arrives. Prints how many
@@ -226,11 +224,11 @@ def observe(given: CliContext) -> int:
     """  # noqa: D301
     from engram.serve import observe as serve_observe
 
-    with given.line() as line:
+    with cli.line() as line:
         result = serve_observe.observe(sys.stdin, line.call)
         if not isinstance(line, client.RemoteVault):  # a daemon extracts memories later
             result |= serve_observe.parked(line.call)
-    given.show("observe", result)
+    cli.show("observe", result)
     return serve_observe.exit_code(result)
 
 
@@ -273,7 +271,7 @@ class ExportKind(click.ParamType):  # type: ignore[type-arg]
     "--dry-run", is_flag=True, help="Read and count the turns and store nothing."
 )
 @click.pass_obj
-def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
+def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     """Store the turns of a file or folder.
 
     FILE holds JSON lines, Markdown or the export of a chat program. Prints how many
@@ -286,11 +284,11 @@ def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
         raise NotFoundError(
             "the file to import does not exist", where=str(file), fix="Check the path."
         )
-    found = read_export(file, given.settings().zone, kind)
+    found = read_export(file, cli.settings().zone, kind)
     if dry_run:
         result = serve_observe.counted(found)
     else:
-        with given.line() as line:
+        with cli.line() as line:
             result = serve_observe.feed(found, line.call)
     if not any(
         result.get(name) for name in ("turns", "stored", "duplicates", "refused")
@@ -300,7 +298,7 @@ def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
             where=str(file),
             fix="Check its content, and --kind if you gave one.",
         )
-    given.show("import", result)
+    cli.show("import", result)
     return serve_observe.exit_code(result)
 
 
@@ -314,19 +312,19 @@ def import_(given: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
 )
 @click.option("--plot", is_flag=True, help="Draw the value of each memory until then.")
 @click.pass_obj
-def forecast(given: CliContext, days: int, *, plot: bool) -> None:
+def forecast(cli: CliContext, days: int, *, plot: bool) -> None:
     """List what unused memories will become, and when.
 
     Prints the day on which each goes stale, ends or is archived, and why.
     """
-    with given.line() as line:
-        given.show("forecast", line.call("forecast", {"days": days, "curve": plot}))
+    with cli.line() as line:
+        cli.show("forecast", line.call("forecast", {"days": days, "curve": plot}))
 
 
 @tree.command()
 @click.argument("folder", type=click.Path(path_type=Path, readable=False))
 @click.pass_obj
-def reprocess(given: CliContext, folder: Path) -> None:
+def reprocess(cli: CliContext, folder: Path) -> None:
     """Extract all memories again, into a new vault.
 
     FOLDER is the new vault. The present model or rules are used, and the present vault
@@ -340,9 +338,9 @@ def reprocess(given: CliContext, folder: Path) -> None:
                 f"\r{done} of {of} turns" + ("\r\033[K" if done == of else "")
             )
 
-    given.show(
+    cli.show(
         "reprocess",
-        replay_history(given.settings(), folder.expanduser().resolve(), show_progress),
+        replay_history(cli.settings(), folder.expanduser().resolve(), show_progress),
     )
 
 
@@ -359,18 +357,18 @@ def review(ctx: click.Context) -> None:
     the same with checkboxes.
     """
     if ctx.invoked_subcommand is None:
-        given = ctx.ensure_object(CliContext)
-        with given.line() as line:
-            given.show("review", line.call("review", {}))
+        cli = ctx.ensure_object(CliContext)
+        with cli.line() as line:
+            cli.show("review", line.call("review", {}))
 
 
 def _answer(decision: str, words: str) -> None:
     """Add a command for one answer to a review case."""
 
     @click.pass_obj
-    def callback(given: CliContext, id: str) -> None:  # noqa: A002
-        with given.line() as line:
-            given.show("decide", line.call("decide", {"id": id, "decision": decision}))
+    def callback(cli: CliContext, id: str) -> None:  # noqa: A002
+        with cli.line() as line:
+            cli.show("decide", line.call("decide", {"id": id, "decision": decision}))
 
     review.add_command(
         Command(
@@ -391,10 +389,10 @@ _answer("older", "Keep the older one of two memories. The newer does not come ba
 @review.command()
 @click.argument("id")
 @click.pass_obj
-def diff(given: CliContext, id: str) -> None:  # noqa: A002
+def diff(cli: CliContext, id: str) -> None:  # noqa: A002
     """Show a review case with the turn behind each statement."""
-    with given.line() as line:
-        given.show("diff", line.call("review", {"id": id}))
+    with cli.line() as line:
+        cli.show("diff", line.call("review", {"id": id}))
 
 
 # -- the vault and its numbers ---------------------------------------------------------
@@ -411,7 +409,7 @@ def diff(given: CliContext, id: str) -> None:  # noqa: A002
     help="List the files that would be written and write none.",
 )
 @click.pass_obj
-def init(given: CliContext, folder: Path | None, *, git: bool, dry_run: bool) -> None:
+def init(cli: CliContext, folder: Path | None, *, git: bool, dry_run: bool) -> None:
     """Make a folder a vault.
 
     FOLDER is created if it does not exist; existing files stay as they are. Prints the
@@ -419,13 +417,13 @@ def init(given: CliContext, folder: Path | None, *, git: bool, dry_run: bool) ->
     """
     from engram.serve.setup import init_vault
 
-    given.vault = folder or given.vault
-    given.show("init", init_vault(given.settings, git=git, dry_run=dry_run))
+    cli.vault = folder or cli.vault
+    cli.show("init", init_vault(cli.settings, git=git, dry_run=dry_run))
 
 
 @tree.command()
 @click.pass_obj
-def policy(given: CliContext) -> None:
+def policy(cli: CliContext) -> None:
     """List the numbers that engram decides by.
 
     Prints each with its value, unit, meaning, range and source.
@@ -434,9 +432,9 @@ def policy(given: CliContext) -> None:
 
     from engram.core.policy import rows
 
-    listed = [asdict(row) for row in rows(given.settings().policy)]
-    if given.as_json:
-        given.show("policy", {"policy": listed})
+    listed = [asdict(row) for row in rows(cli.settings().policy)]
+    if cli.as_json:
+        cli.show("policy", {"policy": listed})
         return
     lines = []
     for row in listed:
@@ -457,18 +455,18 @@ def config() -> None:
 
 @config.command("show")
 @click.pass_obj
-def config_show(given: CliContext) -> None:
+def config_show(cli: CliContext) -> None:
     """Print every setting with its value."""
     from engram.config import keys
 
-    settings = given.settings()
-    given.show("config", {key.name: _value(settings, key) for key in keys()})
+    settings = cli.settings()
+    cli.show("config", {key.name: _value(settings, key) for key in keys()})
 
 
 @config.command("explain")
 @click.argument("key")
 @click.pass_obj
-def config_explain(given: CliContext, key: str) -> None:
+def config_explain(cli: CliContext, key: str) -> None:
     """Explain one setting.
 
     Prints the meaning, value, default and file of KEY.
@@ -492,13 +490,13 @@ def config_explain(given: CliContext, key: str) -> None:
         else "engram.toml in the vault"
     )
     try:
-        settings = given.settings()
+        settings = cli.settings()
     except ConfigError as fault:  # the meaning of a key helps to mend the file
         words |= {"value": f"not known: {fault.what}"}
     else:
         words |= {"value": _value(settings, found)}
         place = place if found.place == "user" else str(settings.vault / "engram.toml")
-    given.show(
+    cli.show(
         "config",
         {
             **words,
@@ -541,7 +539,7 @@ def _value(settings: Settings, key: Key) -> Any:
     help="Also listen on this loopback port; callers need a token.",
 )
 @click.pass_obj
-def daemon(given: CliContext, *, foreground: bool, tcp: int | None) -> None:
+def daemon(cli: CliContext, *, foreground: bool, tcp: int | None) -> None:
     """Start the daemon of the vault.
 
     Goes to the background. Prints its socket, and how a chatbot calls it.
@@ -549,9 +547,9 @@ def daemon(given: CliContext, *, foreground: bool, tcp: int | None) -> None:
     from engram.serve import setup
 
     if foreground:
-        setup.serve(given.settings, tcp)
+        setup.serve(cli.settings, tcp)
     else:
-        given.show("daemon", setup.start_in_background(given.settings(), tcp))
+        cli.show("daemon", setup.start_in_background(cli.settings(), tcp))
 
 
 @tree.command()
@@ -560,22 +558,22 @@ def daemon(given: CliContext, *, foreground: bool, tcp: int | None) -> None:
 )
 @click.option("--dry-run", is_flag=True, help="Print the units and change nothing.")
 @click.pass_obj
-def up(given: CliContext, *, nightly: bool, dry_run: bool) -> None:
+def up(cli: CliContext, *, nightly: bool, dry_run: bool) -> None:
     """Let systemd run the daemon, now and at each login.
 
     Prints the units that were written and started.
     """
     from engram.serve import units
 
-    settings = given.settings()
-    if nightly and given.named:
+    settings = cli.settings()
+    if nightly and cli.named:
         raise BadRequestError(
             "only your default vault can have a nightly timer",
-            where=str(given.named),
+            where=str(cli.named),
             fix="Leave --nightly out: `engram up` runs the daemon of this vault.",
         )
     written = units.rendered(
-        settings, os.environ, instance=bool(given.named), nightly=nightly
+        settings, os.environ, instance=bool(cli.named), nightly=nightly
     )
     if dry_run:
         put("\n".join(f"# {path}\n{text}" for path, text in written.items()))
@@ -583,25 +581,25 @@ def up(given: CliContext, *, nightly: bool, dry_run: bool) -> None:
     begun = (
         units.NIGHTLY
         if nightly
-        else units.names(settings.socket, given.named and settings.vault)
+        else units.names(settings.socket, cli.named and settings.vault)
     )
-    given.show("up", units.up(settings, written, begun))
+    cli.show("up", units.up(settings, written, begun))
 
 
 @tree.command()
 @click.pass_obj
-def down(given: CliContext) -> None:
+def down(cli: CliContext) -> None:
     """Stop the daemon, and stop systemd from starting it."""
     from engram.serve import units
 
-    path = given.socket()
-    nightly = [] if given.named else units.NIGHTLY
-    given.show("down", units.down(path, [*units.names(path, given.named), *nightly]))
+    path = cli.socket()
+    nightly = [] if cli.named else units.NIGHTLY
+    cli.show("down", units.down(path, [*units.names(path, cli.named), *nightly]))
 
 
 @tree.command()
 @click.pass_obj
-def status(given: CliContext) -> None:
+def status(cli: CliContext) -> None:
     """Show what the daemon does, and what does not work.
 
     Prints the vault, the process id, counts of memories and turns, and the time of the
@@ -610,15 +608,15 @@ def status(given: CliContext) -> None:
     from engram.vault import template
 
     try:
-        given.show(
+        cli.show(
             "status",
-            socket_client.call(given.socket(), "status", {}, folder=given.folder()),
+            socket_client.call(cli.socket(), "status", {}, folder=cli.folder()),
         )
     except socket_client.AbsentError as fault:
-        settings = given.settings()
+        settings = cli.settings()
         template.check_vault(settings.vault)
-        if settings.place and (told := settings.place.notice()):
-            fault.fix = f"{told[:1].upper()}{told[1:]}. {fault.fix}"
+        if settings.place and (notice := settings.place.notice()):
+            fault.fix = f"{notice[:1].upper()}{notice[1:]}. {fault.fix}"
         raise
 
 
