@@ -1,9 +1,7 @@
-"""What one stretch of a conversation taught, and the thread of such stretches (rows
-C31, C32).
+"""Group the memories of a conversation by subject, and link the groups (`C31`, `C32`).
 
-A box collects the memories of a conversation while its subject lasts; a trace strings
-the boxes of one subject together. A batch travels as a box of its own that nobody has
-opened yet.
+A box collects the memories of a conversation while its subject lasts; a trace links the
+boxes of one subject. A batch is passed as a box that is not open yet.
 """
 
 from __future__ import annotations
@@ -31,26 +29,22 @@ TRACE_PREFIX = "trace-"
 def topics(
     memories: Sequence[Fact], people: Collection[str], policy: BoxPolicy
 ) -> tuple[str, ...]:
-    """What these memories are about: their tags and the names in `about`, the commonest
-    first (`C31`).
+    """Return the topics of memories, most frequent first (`C31`).
 
-    The category is none of them: two unrelated statements of kind `fact` have no
-    subject in common; nor is the tag of what the user asked to keep. Nor are `people`,
-    the owner and the speakers: they are in everything that is said.
+    They are the tags and the names in `about`. The category is not a topic, because two unrelated statements of the category `fact`
+    have no subject in common; nor is the tag of memories that the user asked to keep.
+    `people`, the owner and the speakers, are not topics either: they occur everywhere.
     """
-    those_present = {*map(normalise, people), *CATEGORIES, REMEMBER_TAG}
-    named = [
+    excluded = {*map(normalise, people), *CATEGORIES, REMEMBER_TAG}
+    names = [
         normalise(name) for memory in memories for name in (*memory.about, *memory.tags)
     ]
-    counted = Counter(
-        name for name in named if name.strip() and name not in those_present
-    )
-    return tuple(name for name, _ in counted.most_common(policy.topics))
+    counts = Counter(name for name in names if name.strip() and name not in excluded)
+    return tuple(name for name, _ in counts.most_common(policy.topics))
 
 
 def topic_overlap(one: Collection[str], other: Collection[str]) -> float:
-    """Jaccard: what two sets of topics have in common, as a share of what either has; 0
-    for two empty ones.
+    """Return the Jaccard index of two sets of topics; 0 for two empty sets.
 
     >>> topic_overlap(["anna", "porto"], ["anna", "coffee"])
     0.3333333333333333
@@ -66,11 +60,11 @@ def box_of_batch(
     about: tuple[str, ...],
     said: datetime,
 ) -> Box:
-    """The box that the memories of one batch, with the topics `about`, would open;
-    `said` is its last turn's time.
+    """Return the box that a batch of memories with the topics `about` would open.
 
-    It begins with the earliest of the memories, to the second. The id follows from
-    that, the session and the first memory, so the same batch opens the same box again.
+    `said` is the time of the batch's last turn. The box begins with the earliest
+    memory, to the second. Its id is derived from that time, the session and the first
+    memory, so the same batch always gives the same box.
     """
     ids = tuple(dict.fromkeys(memory.id for memory in memories))
     last = said.astimezone(UTC).replace(microsecond=0)
@@ -83,11 +77,11 @@ def box_of_batch(
 def add_batch(
     box: Box | None, new: Box, policy: BoxPolicy
 ) -> tuple[Box | None, Box | None]:
-    """The box that is open after the batch `new`, and the one that it closed (`C31`).
+    """Return the open box after the batch `new`, and the box that it closed (`C31`).
 
-    Asked in this order: too many memories (the batch joins, then the box closes),
-    another subject, a silence. A batch without memories can end a box, or show that the
-    conversation goes on, but opens none.
+    A box closes for the first of these reasons: too many memories (the batch is added
+    first), another subject, a silence. A batch without memories can end a box or extend
+    it, but opens none.
     """
     fresh = tuple(
         memory for memory in new.memories if box is None or memory not in box.memories
@@ -102,8 +96,7 @@ def add_batch(
 
 
 def seal(box: Box, why: str, at: datetime, policy: BoxPolicy) -> Box:
-    """`box` closed at `at`, but never before its last words nor after the silence that
-    would have closed it.
+    """Return `box` closed at `at`, between its last turn and the end of the gap.
 
     So a box of an old conversation that is imported today was closed on the old day.
     """
@@ -118,20 +111,18 @@ def seal(box: Box, why: str, at: datetime, policy: BoxPolicy) -> Box:
 
 
 def box_subjects(box: Box) -> tuple[str, ...]:
-    """The topics of `box`; where it has none, the name of its conversation is what it
-    is about.
-    """
+    """Return the topics of `box`, or the name of its conversation if it has none."""
     return box.topics or (normalise(box.session),)
 
 
 def find_trace(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
-    """The id of the trace of its persona that a sealed `box` joins; that of a new one
-    where none fits (`C32`, `E14`).
+    """Return the id of the trace that a sealed `box` joins, a new one if none fits.
 
-    Compared is the best of a trace's latest `trace_boxes` boxes, never all topics it
-    ever had: those only grow, and a long trace would stop matching. Only traces within
-    `trace_days` of the box count. A new id is `trace-` and 8 hex digits of SHA-256 of
-    the sorted topics and the persona, so the same subject comes back to it.
+    (Rows `C32`, `E14`.) Only traces of the same persona within `trace_days` of the box
+    count. The overlap is the best with one of a trace's latest `trace_boxes` boxes, not
+    with all its topics: those only grow, and a long trace would stop matching. A new id
+    is `trace-` and 8 hex digits of the SHA-256 of the sorted topics and the persona, so
+    the same subject always gives the same id.
     """
     window = timedelta(days=policy.trace_days)
     own = box_subjects(box)
@@ -157,38 +148,36 @@ def find_trace(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
 
 
 def add_to_trace(trace: Trace | None, trace_id: str, name: str, box: Box) -> Trace:
-    """`trace`, or a new one, with the sealed `box` in it under `name`, which begins
-    with its date; oldest first.
+    """Return `trace`, or a new one, with the sealed `box` added as `name`.
+
+    `name` begins with the date of the box; the boxes are sorted by date.
     """
     own = box_subjects(box)
     seen = box.sealed or box.last
     trace = trace or Trace(trace_id, own[0], seen, persona=box.persona)
     if any(known == name for known, _ in trace.boxes):
         return trace
-    held = sorted([*trace.boxes, (name, own)], key=lambda item: item[0][:10])
-    return replace(trace, seen=max(trace.seen, seen), boxes=tuple(held))
+    boxes = sorted([*trace.boxes, (name, own)], key=lambda item: item[0][:10])
+    return replace(trace, seen=max(trace.seen, seen), boxes=tuple(boxes))
 
 
 def _joined(box: Box, new: Box, fresh: tuple[str, ...], policy: BoxPolicy) -> Box:
-    known = tuple(dict.fromkeys((*box.topics, *(new.topics if fresh else ()))))[
-        : policy.topics
-    ]
-    last = max(box.last, new.last)
-    return replace(box, last=last, topics=known, memories=(*box.memories, *fresh))
+    topics = dict.fromkeys((*box.topics, *(new.topics if fresh else ())))
+    return replace(
+        box,
+        last=max(box.last, new.last),
+        topics=tuple(topics)[: policy.topics],
+        memories=(*box.memories, *fresh),
+    )
 
 
 def _ended(box: Box, new: Box, policy: BoxPolicy) -> str:
-    """Why `box` ends before the batch `new`, or ''. The batch's topics decide only
-    where they bring a new one.
+    """Return why `box` ends before the batch `new`, or ''.
+
+    The topics of the batch count only if they include a new one.
     """
-    if (
-        box.topics
-        and {*new.topics} - {*box.topics}
-        and topic_overlap(box.topics, new.topics) < policy.overlap
-    ):
+    brings_topics = box.topics and {*new.topics} - {*box.topics}
+    if brings_topics and topic_overlap(box.topics, new.topics) < policy.overlap:
         return "topic_shift"
-    return (
-        "time_gap"
-        if new.opened - box.last >= timedelta(minutes=policy.gap_minutes)
-        else ""
-    )
+    silence = new.opened - box.last
+    return "time_gap" if silence >= timedelta(minutes=policy.gap_minutes) else ""

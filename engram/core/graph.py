@@ -1,8 +1,7 @@
-"""What belongs together, for how long, and where a thought goes from there (rows A13,
-B1, C34).
+"""Edges between memories, and activation that spreads over them (`A13`, `B1`, `C34`).
 
-An edge's confidence is anchored: it is stored with the time it was last seen and read
-through `edge_confidence`; nothing is ever decayed in place.
+The confidence of an edge is stored with the time of its last observation and read
+through `edge_confidence`; it never decays in place.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
 
 SESSION_PREFIX = "#^"
-"""What the name of a conversation's strand begins with; no link holds it."""
+"""Prefix of the name of a conversation's strand; no link contains it."""
 
 _DAY = 86400.0
-_NO_TALK = re.compile(rf"^[\d-]+{REMEMBERED}(?:-\d+)?$")
+_NOT_A_CONVERSATION = re.compile(rf"^[\d-]+{REMEMBERED}(?:-\d+)?$")
 _CAUSE = re.compile(
     r"\b(?:because (?:of )?(?:this|that|it)|as a result|therefore|for (?:this|that) reason|that is why|which is why"
     r"|deshalb|deswegen|darum|c'est pourquoi|par conséquent|por eso|por lo tanto|per questo|por isso|daarom)\b"
@@ -58,8 +57,9 @@ _CAUSE_WORDS = (
         "だから",
     ),
 )
-"""A text without any of these holds no `_CAUSE`: to look for plain words is ten times
-as fast.
+"""A text without any of these does not match `_CAUSE`.
+
+Searching plain words is ten times as fast.
 """
 
 
@@ -69,12 +69,11 @@ def similarity_edges(
     now: datetime,
     policy: LinkPolicy,
 ) -> tuple[Edge, ...]:
-    """The ties of a new memory to its most similar neighbours (`A13`): the top 3 with
-    0.40 ≤ s < 0.85.
+    """Return the edges of a new memory to its most similar neighbours (`A13`).
 
-    `neighbours` are ids with their similarity 0–1, the calibrated one. Without
-    direction, so each stands once, its ends in order. The similarity itself is not
-    kept: it belongs to the embedder of the day.
+    `neighbours` are ids with their calibrated similarity, 0–1; the top 3 with 0.40 ≤ s
+    < 0.85 count. The edges are undirected, so the ends are in order. The similarity
+    itself is not stored, because it belongs to the current embedder.
     """
     near = sorted(
         (-score, other)
@@ -91,11 +90,10 @@ def similarity_edges(
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A row of memories on which one has its place `at`: those about an entity, or
-    those of a conversation.
+    """The position `at` of a memory on a strand.
 
-    `name` is the entity's or begins with `SESSION_PREFIX`; `cause` says that the memory before
-    it led to this one.
+    A strand is the memories about an entity or of a conversation, in order. `name` is the entity's, or begins with `SESSION_PREFIX`; `cause` says that the
+    memory before it led to this one.
     """
 
     name: str
@@ -104,25 +102,25 @@ class Position:
 
 
 def positions(fact: Fact) -> tuple[Position, ...]:
-    """The rows in which a memory stands (`C34`): by time for each entity, by turn in
-    its conversation.
+    """Return the positions of a memory on its strands (`C34`).
 
-    From them follow ties that are never stored. *entity*: to the latest 10 earlier
-    memories about the same; *time*: to the memory before it in the conversation, which
-    what people ask to keep is none; *causal*: the same, from cause to effect, where the
-    statement says so in words.
+    They are ordered by time for each entity, and by turn in its conversation. Edges
+    that follow from them are never stored. *entity*: to the latest 10 earlier memories
+    about the same entity; *time*: to the memory before it in the conversation, except
+    for memories that the user asked to keep; *causal*: the same, from cause to effect,
+    where the text names a cause.
     """
     when = fact.created.timestamp() if fact.created else 0.0
     about = tuple(Position(name, when) for name in dict.fromkeys(fact.about))
     note, turn, block = fact.source.partition("#^t")
-    if not turn or _NO_TALK.search(note):
+    if not turn or _NOT_A_CONVERSATION.search(note):
         return about
     place = float(block) if block.isdecimal() else 0.0
     return (*about, Position(f"{SESSION_PREFIX}{note}", place, _tells_cause(fact.text)))
 
 
 def _tells_cause(text: str) -> bool:
-    """Whether `text` says in words that what was told before led to it."""
+    """Return whether `text` says that the statement before it is its cause."""
     folded = text.lower()
     return (
         any(map(folded.__contains__, _CAUSE_WORDS))
@@ -131,28 +129,27 @@ def _tells_cause(text: str) -> bool:
 
 
 def lookback(name: str, policy: LinkPolicy) -> int:
-    """To how many before it a memory is tied on a strand of this name (`C34`)."""
+    """Return to how many earlier memories of a strand one has edges (`C34`)."""
     return 1 if name.startswith(SESSION_PREFIX) else policy.siblings
 
 
 def edge_type(strand: str, *, cause: bool) -> str:
-    """The type of a tie on a strand of this name to a memory that says so, or not, what
-    led to it (`C34`).
+    """Return the type of an edge along the strand `name` (`C34`).
+
+    `cause` says that the later memory names the earlier one as its cause.
     """
-    return (
-        ("causal" if cause else "time")
-        if strand.startswith(SESSION_PREFIX)
-        else "entity"
-    )
+    if not strand.startswith(SESSION_PREFIX):
+        return "entity"
+    return "causal" if cause else "time"
 
 
 def reinforce(
     edge: Edge, now: datetime, policy: LinkPolicy, delta: float | None = None
 ) -> Edge:
-    """The edge seen again (`C34`): its effective confidence + 0.05, at most 1, anchored
-    now.
+    """Return the edge after an observation at `now` (`C34`).
 
-    A negative `delta` is ignored, and so is an observation older than the anchor.
+    The confidence rises by 0.05 or `delta`, to at most 1. The gain is added to the effective confidence. A negative `delta` is ignored, and so
+    is an observation older than the last one.
     """
     gain = policy.reinforce if delta is None else delta
     if gain < 0 or (edge.reinforced and now <= edge.reinforced):
@@ -165,21 +162,19 @@ def reinforce(
 
 
 def edge_confidence(edge: Edge, now: datetime, policy: LinkPolicy) -> float:
-    """What the confidence is worth at `now`, 0–1 (`C34`): max(floor, c − 0.1·⌈(age − 90
-    d) / 90 d⌉) after the grace.
+    """Return the effective confidence of an edge at `now`, 0–1 (`C34`).
 
-    An edge below the floor is never raised to it; one without an anchor does not fade.
-    1.0 last seen 91 days ago is worth 0.9, after 181 days 0.8, after 1,000 days 0.1.
+    It is max(floor, c − 0.1·⌈(age − 90 d) / 90 d⌉) after the first 90 days. An edge
+    below the floor is never raised to it; one without a time of observation does not
+    fade. 1.0 last seen 91 days ago gives 0.9, after 181 days 0.8, after 1,000 days 0.1.
     """
     if edge.reinforced is None or edge.confidence <= policy.floor:
         return edge.confidence
     window = policy.window_days * _DAY
     steps = math.ceil(((now - edge.reinforced).total_seconds() - window) / window)
-    return (
-        max(policy.floor, edge.confidence - policy.step * steps)
-        if steps > 0
-        else edge.confidence
-    )
+    if steps <= 0:
+        return edge.confidence
+    return max(policy.floor, edge.confidence - policy.step * steps)
 
 
 def update_relations(
@@ -190,72 +185,67 @@ def update_relations(
     *,
     single: bool,
 ) -> tuple[Edge, ...]:
-    """What changes among the relations `edges` when `seen` is said to hold at `now`
-    (`B1`); nothing if it is old news.
+    """Return the changed relations after `seen` was observed at `now` (`B1`).
 
-    All of one type: those of the same source where `single` says that it holds to one
-    at a time. A relation that holds already is reinforced, also by the same evidence
-    twice only once; else a new one is opened. With `single` that ends the one before
-    it, and what was said earlier but learned later ends where the next began. What was
-    said before the last word for a relation that held then is old news. The closed ones
-    stay.
+    `edges` are relations of one type: all of the same source if `single` says that it
+    holds to one target at a time. A relation that holds already is reinforced, once for
+    the same evidence; else a new one is opened. With `single` the new one ends its
+    predecessor, and an earlier observation that arrives late ends where the next
+    relation began. An observation older than the latest one of a relation that held
+    then changes nothing. Closed relations stay.
     """
     same = [edge for edge in edges if _ends(edge) == _ends(seen)]
     for edge in same:
-        if edge.valid_until == now:  # what was said at the same instant ended it
+        if edge.valid_until == now:  # a statement of the same instant ended it
             return ()
         if _holds(edge, now):
-            again = reinforce(edge, now, policy)
-            return () if again == edge else (again,)
+            reinforced = reinforce(edge, now, policy)
+            return () if reinforced == edge else (reinforced,)
+
     rivals = list(edges) if single else same
     holding = [edge for edge in rivals if _holds(edge, now)]
-    if any(edge.reinforced and edge.reinforced > now for edge in holding):
+    if any(_seen_after(edge, now) for edge in holding):
         return ()
-    later = [
-        edge.valid_from for edge in rivals if edge.valid_from and edge.valid_from > now
-    ]
-    opened = replace(
-        seen, reinforced=now, valid_from=now, valid_until=min(later, default=None)
-    )
-    closed = [
-        replace(edge, valid_until=now) for edge in holding if edge.valid_until != now
-    ]
+
+    starts = [edge.valid_from for edge in rivals if edge.valid_from]
+    end = min((start for start in starts if start > now), default=None)
+    opened = replace(seen, reinforced=now, valid_from=now, valid_until=end)
+    closed = [replace(edge, valid_until=now) for edge in holding]
     return (*closed, opened)
 
 
 def ended_relations(
     edges: Iterable[Edge], seen: Edge, now: datetime
 ) -> tuple[Edge, ...]:
-    """Those of `edges` that end when `seen` is said to be over at `now`, and nothing in
-    their place (`B1`).
+    """Return the relations of `edges` that end when `seen` is over at `now` (`B1`).
 
-    That is what held then between its ends, unless it was heard later that it holds.
+    Those are the relations between the same ends that held then, unless a later
+    observation confirmed them. No relation replaces them.
     """
     return tuple(
         replace(edge, valid_until=now)
         for edge in edges
         if _ends(edge) == _ends(seen)
         and _holds(edge, now)
-        and not (edge.reinforced and edge.reinforced > now)
+        and not _seen_after(edge, now)
     )
 
 
 WeightedEdge = tuple[str, str, str, float]
-"""Where a thought may go: from, to, the type of the tie, its confidence now; back too,
-unless that is causal.
+"""Source, target, type and current confidence of an edge.
+
+It leads back too, unless it is causal.
 """
 
 
 def weighted_edges(
     edges: Iterable[Edge], now: datetime, policy: LinkPolicy
 ) -> list[WeightedEdge]:
-    """The edges that hold at `now`, with what is left of their confidence (`C34`)."""
-    held = (
-        edge for edge in edges if edge.valid_until is None or edge.valid_until > now
-    )
+    """Return the edges that hold at `now`, with their effective confidence (`C34`)."""
     return [
         (edge.source, edge.target, edge.type, edge_confidence(edge, now, policy))
-        for edge in held
+        for edge in edges
+        if edge.valid_until is None or edge.valid_until > now
     ]
 
 
@@ -264,15 +254,14 @@ def spread_activation(
     around: Callable[[Collection[str]], Iterable[WeightedEdge]],
     policy: LinkPolicy,
 ) -> dict[str, float]:
-    """The activation of what is tied to `seeds`, at most 3 hops away, without the seeds
-    themselves (`C34`).
+    """Return the activation of memories at most 3 hops away from `seeds` (`C34`).
 
-    `around` gives the ties of some memories; with each hop it is asked about the
-    strongest just reached, as long as they can hand on `policy.enough`. Along a path
-    activation is the seed's (0–1) times weight · confidence · 0.7 for each hop; the
-    best path counts. A tie whose weight times confidence is below 0.2 is not followed.
-    Then 8 refinements, which gather in few what belongs to many and so are scaled back
-    to what the best path brought, and the lateral inhibition.
+    `around` returns the edges of some memories; each hop asks for the strongest just
+    reached, as long as they can pass on `policy.enough`. Along a path the activation is
+    the seed's (0–1) times weight · confidence · 0.7 for each hop; the best path counts.
+    An edge whose weight times confidence is below 0.2 is not followed. Then follow 8
+    rounds of `refine`, which concentrate the activation and are therefore scaled back
+    to the best path, and `inhibit`.
     """
     known: dict[str, dict[str, float]] = {}
     reached = dict(seeds)
@@ -296,11 +285,11 @@ def spread_activation(
             if value * policy.hop >= policy.enough
         ]
         wave = dict(nsmallest(policy.wave, strong, key=lambda one: (-one[1], one[0])))
-    found = {node: value for node, value in reached.items() if node not in seeds}
-    settled = refine(found, known, policy)
-    most = max(settled.values(), default=0.0)
-    scale = min(1.0, max(found.values()) / most) if most else 1.0
-    return inhibit({node: value * scale for node, value in settled.items()}, policy)
+    activation = {node: value for node, value in reached.items() if node not in seeds}
+    refined = refine(activation, known, policy)
+    strongest = max(refined.values(), default=0.0)
+    scale = min(1.0, max(activation.values()) / strongest) if strongest else 1.0
+    return inhibit({node: value * scale for node, value in refined.items()}, policy)
 
 
 def refine(
@@ -308,11 +297,11 @@ def refine(
     weighted_edges: Mapping[str, Mapping[str, float]],
     policy: LinkPolicy,
 ) -> dict[str, float]:
-    """8 rounds of s'(v) = 0.15·s(v) + 0.85·Σ_u s(u)·way(u,v) / Σ_out(u), over ties
-    between what was reached (`C34`).
+    """Refine the activation over edges between reached memories, 8 rounds (`C34`).
 
-    `ways[u][v]` is confidence times weight. A node without such a tie keeps its 0.85:
-    the sum never changes.
+    Each round is s'(v) = 0.15·s(v) + 0.85·Σ_u s(u)·w(u,v) / Σ_out(u), where
+    `weighted_edges[u][v]` is w(u,v), confidence times weight. A node without such an
+    edge keeps its 0.85, so the sum never changes.
     """
     place = {node: number for number, node in enumerate(activation)}
     kept, flows = [1.0] * len(place), []
@@ -324,15 +313,10 @@ def refine(
         ]
         if total := sum(strength for _, strength in ties):
             kept[number] = 1 - policy.damping
-            flows.append(
-                (
-                    number,
-                    [
-                        (other, policy.damping * strength / total)
-                        for other, strength in ties
-                    ],
-                )
-            )
+            shares = [
+                (other, policy.damping * strength / total) for other, strength in ties
+            ]
+            flows.append((number, shares))
     scores = list(activation.values())
     for _ in range(policy.rounds):
         fresh = list(map(mul, scores, kept))
@@ -345,21 +329,20 @@ def refine(
 
 
 def inhibit(activation: Mapping[str, float], policy: LinkPolicy) -> dict[str, float]:
-    """The strongest 7 hold the others down (`C34`): a(v) − 0.15·Σ max(0, a(k) − a(v)),
-    not below 0; order is kept.
+    """Lower each activation by those of the strongest 7: lateral inhibition (`C34`).
+
+    a(v) − 0.15·Σ max(0, a(k) − a(v)), at least 0; the order is kept.
     """
     top = nlargest(policy.rivals, activation.values())
     least, total = min(top, default=0.0), sum(top)
 
-    def above(value: float) -> float:
-        return (
-            total - len(top) * value
-            if value <= least
-            else sum(rival - value for rival in top if rival > value)
-        )
+    def excess(value: float) -> float:
+        if value <= least:
+            return total - len(top) * value
+        return sum(rival - value for rival in top if rival > value)
 
     return {
-        node: max(0.0, value - policy.inhibition * above(value))
+        node: max(0.0, value - policy.inhibition * excess(value))
         for node, value in activation.items()
     }
 
@@ -369,8 +352,9 @@ def _widen(
     found: Iterable[WeightedEdge],
     policy: LinkPolicy,
 ) -> None:
-    """Add where one can go from each node, with weight times confidence; of parallel
-    ties the strongest.
+    """Add the neighbours of each node with weight times confidence to `known`.
+
+    Of parallel edges the strongest counts.
     """
     weights = {
         "similar": policy.similar_weight,
@@ -392,12 +376,17 @@ def _widen(
                 back[start] = strength
 
 
+def _seen_after(edge: Edge, when: datetime) -> bool:
+    """Return whether the latest observation of the edge is later than `when`."""
+    return edge.reinforced is not None and edge.reinforced > when
+
+
 def _ends(edge: Edge) -> tuple[str, str]:
-    """The ends by their names alone: a type is a guess that a person may correct."""
+    """Return the names of both ends without types, which a user may correct."""
     return edge.source.partition(":")[2], edge.target.partition(":")[2]
 
 
 def _holds(edge: Edge, when: datetime) -> bool:
-    """Whether it held then; the instant of its end is its successor's."""
+    """Return whether the relation held at `when`; at its end it no longer does."""
     begun = edge.valid_from is None or edge.valid_from <= when
     return begun and (edge.valid_until is None or when < edge.valid_until)

@@ -1,8 +1,7 @@
-"""Conversations in short: what is due for one, which turns it rests on, and what can be
-told without a model.
+"""Summaries of conversations: which are due, from which turns, and without a model.
 
-(Rows A27, E9–E12.) One stretch of a conversation without half an hour of silence is a
-*talk*; it has one file.
+(Rows A27, E9–E12.) A *session stretch* is a part of a conversation without half an hour
+of silence; it has one file.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, FiledTurn, Turn
 
 EPISODES = "episodes/"
-"""Where the notes of episodes stand (row A27)."""
+"""Folder of the notes of episodes (row A27)."""
 
 STATE_FILE = "state/sessions.json"
 SPINE_FILE = "spine.md"
@@ -47,8 +46,9 @@ _TICK = re.compile(r"^- \[[ xX]\] ", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class SessionProgress:
-    """How far a talk is told: its turns and users' turns, when the last was said, and
-    what was made of them.
+    """How many turns a stretch has and how many of them each kind of summary covers.
+
+    `users` counts the turns of the user, `ended` is the time of the last turn.
     """
 
     turns: int
@@ -61,10 +61,10 @@ class SessionProgress:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A talk as its file tells it, with the turns that wait for the file behind the
-    `filed` ones.
+    """A session stretch as its file and the unfiled turns show it.
 
-    `keys` and `body` are the file's; `sha` is '' where there is no file yet.
+    The first `filed` turns are in the file. `keys` and `body` are the file's; `sha` is
+    '' if there is no file yet.
     """
 
     path: str
@@ -80,58 +80,61 @@ class SessionView:
 
     @property
     def stem(self) -> str:
-        """The name of its file, by which its turns are cited."""
+        """Return the name of its file, which citations of its turns use."""
         return self.path.rpartition("/")[2].removesuffix(".md")
 
     @property
-    def stand(self) -> SessionProgress:
-        """How far it is told."""
+    def progress(self) -> SessionProgress:
+        """Return how much of it the summaries cover."""
         users = sum(filed.turn.role == "user" for filed in self.turns)
-        told = (
+        covered = (
             value if type(value := self.keys.get(key)) is int else 0
             for key in ("rolled", "episodes", "summarised")
         )
-        return SessionProgress(len(self.turns), users, self.ended, *told)
+        return SessionProgress(len(self.turns), users, self.ended, *covered)
 
 
-def is_closed(stand: SessionProgress, now: datetime, minutes: float) -> bool:
-    """Whether it fell silent for longer than `minutes`; one that was said to be later
-    than now has not (`E10`).
+def is_closed(progress: SessionProgress, now: datetime, minutes: float) -> bool:
+    """Return whether the last turn is more than `minutes` ago (`E10`).
+
+    A turn with a time in the future does not close it.
     """
-    return now - stand.ended > timedelta(minutes=minutes)
+    return now - progress.ended > timedelta(minutes=minutes)
 
 
 def due(
-    stand: SessionProgress,
+    progress: SessionProgress,
     now: datetime,
     minutes: float,
     policy: SessionPolicy,
     *,
     model: bool,
 ) -> tuple[str, ...]:
-    """What is to be made of a talk now: rolling every 4 turns, an episode for each 5
-    turns of the user, session at its end (rows E9, A27, E11). Without a `model` there
-    are no episodes.
+    """Return the summaries that are due now (rows E9, A27, E11).
+
+    rolling every 4 turns, episode for each 5 turns of the user, session at the end.
+    Without a `model` there are no episodes.
     """
-    found = []
-    closed = is_closed(stand, now, minutes)
-    if not closed and stand.turns - stand.turns % policy.rolling_turns > stand.rolled:
-        found.append("rolling")
+    kinds = []
+    closed = is_closed(progress, now, minutes)
+    if (
+        not closed
+        and progress.turns - progress.turns % policy.rolling_turns > progress.rolled
+    ):
+        kinds.append("rolling")
     if (
         model
-        and stand.turns >= policy.episode_least
-        and stand.users // policy.episode_users > stand.episodes
+        and progress.turns >= policy.episode_least
+        and progress.users // policy.episode_users > progress.episodes
     ):
-        found.append("episode")
-    if closed and stand.turns > stand.summarised:
-        found.append("session")
-    return tuple(found)
+        kinds.append("episode")
+    if closed and progress.turns > progress.summarised:
+        kinds.append("session")
+    return tuple(kinds)
 
 
 def read_state(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
-    """A part of `state/sessions.json`, by its keys; nothing where it cannot be read
-    (`E9`).
-    """
+    """Return a part of `state/sessions.json` by key; empty if unreadable (`E9`)."""
     try:
         return {str(key): dict(row) for key, row in json.loads(raw)[part].items()}
     except (ValueError, TypeError, KeyError, AttributeError):
@@ -141,7 +144,7 @@ def read_state(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
 def state_bytes(
     personas: Mapping[str, Mapping[str, Any]], files: Mapping[str, Mapping[str, Any]]
 ) -> bytes:
-    """The content of `state/sessions.json`."""
+    """Return the content of `state/sessions.json`."""
     text = json.dumps(
         {"personas": personas, "talks": files}, ensure_ascii=False, indent=1
     )
@@ -149,7 +152,7 @@ def state_bytes(
 
 
 def block_digest(text: str, keys: object) -> str:
-    """The 16 hex digits by which a generated block is known; ticks do not count."""
+    """Return the 16 hex digits that identify a generated block; ticks do not count."""
     plain = _TICK.sub("- [ ] ", text.strip())
     content = f"{plain}\n{json.dumps(keys, sort_keys=True)}"
     return hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -205,7 +208,10 @@ def cut_summaries(
 
 
 def _allowed_lines(text: str, allowed: Callable[[str], str]) -> str:
-    """The lines without forgotten sentences; a line that had nothing else is dropped."""
+    """Return the lines without forgotten sentences.
+
+    A line that becomes empty is dropped.
+    """
     lines = []
     for line in text.split("\n"):
         left = allowed(line) if line.strip() else line
@@ -215,7 +221,7 @@ def _allowed_lines(text: str, allowed: Callable[[str], str]) -> str:
 
 
 def allowed_value(value: object, allowed: Callable[[str], str]) -> object:
-    """The value of a summary key without forgotten sentences.
+    """Return the value of a summary key without forgotten sentences.
 
     An item of a list is dropped, a whole string becomes `OMISSION`.
     """
@@ -227,10 +233,10 @@ def allowed_value(value: object, allowed: Callable[[str], str]) -> object:
 def curation_state(
     facts: Iterable[Fact], persona: str | None
 ) -> tuple[datetime | None, int, int]:
-    """When a conclusion was last drawn from a persona's memories, how many those were,
-    and how many are new (`E9`).
+    """Return when a persona's last conclusion was drawn, and how many facts precede it.
 
-    Told by the memories themselves, so that it is never ahead of them.
+    The third value is the number of newer facts (`E9`). All three are computed from the
+    facts, so they are never ahead of them.
     """
     own = [fact for fact in facts if fact.persona == persona and fact.created]
     last = max(
@@ -246,8 +252,9 @@ def curation_state(
 
 
 def latest_of_both_sides(turns: Sequence[FiledTurn], each: int) -> list[FiledTurn]:
-    """The latest `each` turns of the user and as many of everybody else, in the order
-    they were said (rows E9, E11).
+    """Return the latest `each` turns of the user and of all others (rows E9, E11).
+
+    The turns are in their original order.
     """
     kept = []
     for side in (True, False):
@@ -259,7 +266,7 @@ def latest_of_both_sides(turns: Sequence[FiledTurn], each: int) -> list[FiledTur
 
 
 def model_input(turns: Iterable[FiledTurn], policy: SessionPolicy, **more: Any) -> str:
-    """The turns as a model is shown them: JSON that is the same for the same words."""
+    """Return the turns as JSON for a model; the same words give the same JSON."""
     said = [
         {
             "who": speaker_name(filed.turn),
@@ -272,23 +279,23 @@ def model_input(turns: Iterable[FiledTurn], policy: SessionPolicy, **more: Any) 
 
 
 def speaker_name(turn: Turn) -> str:
-    """The name under which somebody speaks."""
+    """Return the name of a turn's speaker, or its role."""
     return turn.speaker or turn.role
 
 
 def one_line(turn: Turn, policy: SessionPolicy) -> str:
-    """A turn on one line, without what recall had handed out (`X7`), cut to its length."""
+    """Return a turn on one line, without recalled text (`X7`), cut to `turn_chars`."""
     return shorten(" ".join(own_words(turn.text).split()), policy.turn_chars)
 
 
 def shorten(text: str, chars: int) -> str:
-    """`text` in at most so many characters, cut between words."""
+    """Return `text` cut between words to at most `chars` characters."""
     if len(text) <= chars:
         return text
-    head, blank, _ = text[: chars - 1].rpartition(" ")
-    return (
-        head if blank and len(head) > chars // 2 else text[: chars - 1]
-    ).rstrip() + "…"
+    cut = text[: chars - 1]
+    head, blank, _ = cut.rpartition(" ")
+    between_words = blank and len(head) > chars // 2
+    return (head if between_words else cut).rstrip() + "…"
 
 
 # -- without a model -------------------------------------------------------------------
@@ -308,38 +315,44 @@ def _stating_sentences(turn: Turn, policy: SessionPolicy) -> list[str]:
 
 
 def key_sentences(
-    turns: Sequence[FiledTurn], policy: SessionPolicy, chars: int, most: int
+    turns: Sequence[FiledTurn], policy: SessionPolicy, chars: int, limit: int
 ) -> list[tuple[Turn, str]]:
-    """The sentences that tell most of these turns, at most `chars` together, in order,
-    each with its turn.
+    """Return the most informative sentences of `turns`, in order, each with its turn.
 
-    A sentence is worth the words it shares with the rest of the talk and those the talk
-    has besides, over the root of its length; the user's count for more. Questions, what
-    reads like an instruction and what says nothing are left out.
+    At most `limit` sentences, at most `chars` characters in all. A sentence scores by
+    its words, weighted by their frequency in the stretch, over the root of its length;
+    a user's scores more. Questions, instructions and sentences without content are left
+    out.
     """
-    found = [
+    stated = [
         (filed.turn, sentence)
         for filed in turns
         for sentence in _stating_sentences(filed.turn, policy)
     ]
-    terms = [_terms(said) for _, said in found]
+    scores = _sentence_scores(stated)
+    chosen: list[int] = []
+    seen: set[str] = set()
+    for place in sorted(scores, key=lambda place: (-scores[place], place)):
+        turn, sentence = stated[place]
+        fits = len(chosen) < limit and len(sentence) + 2 <= chars
+        if fits and sentence not in seen:
+            chosen.append(place)
+            seen.add(sentence)
+            chars -= len(sentence) + len(speaker_name(turn)) + 3
+    return [stated[place] for place in sorted(chosen)]
+
+
+def _sentence_scores(stated: Sequence[tuple[Turn, str]]) -> dict[int, float]:
+    """Return the score of each sentence of at least two terms, by its place."""
+    terms = [_terms(sentence) for _, sentence in stated]
     counts = Counter(term for each in terms for term in set(each))
-    worth = {
+    return {
         place: sum(1 + math.log(counts[term]) for term in set(each))
         / math.sqrt(len(each) + _DENSE)
-        * (1.5 if found[place][0].role == "user" else 1.0)
+        * (1.5 if stated[place][0].role == "user" else 1.0)
         for place, each in enumerate(terms)
         if len(each) > 1
     }
-    kept: list[int] = []
-    seen: set[str] = set()
-    for place in sorted(worth, key=lambda place: (-worth[place], place)):
-        said = found[place][1]
-        if len(kept) < most and said not in seen and len(said) + 2 <= chars:
-            kept.append(place)
-            seen.add(said)
-            chars -= len(said) + len(speaker_name(found[place][0])) + 3
-    return [found[place] for place in sorted(kept)]
 
 
 def _terms(text: str) -> list[str]:
@@ -348,8 +361,9 @@ def _terms(text: str) -> list[str]:
 
 
 def word_coverage(question: Sequence[str], text: str) -> float:
-    """The share of a question's words that `text` has, 0–1 (`A29`, where no vectors
-    decide).
+    """Return the share, 0–1, of a question's words that `text` contains (`A29`).
+
+    It decides where there are no vectors.
     """
     asked = set(question)
     return len(asked & set(_terms(text))) / len(asked) if asked else 0.0

@@ -1,6 +1,4 @@
-"""What two texts have in common: the normal form, its hash, a name for a file, and ids
-that carry a time.
-"""
+"""Normalise, hash and name texts, and make ids that carry a time."""
 
 from __future__ import annotations
 
@@ -10,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 HASH_VERSION = 1
-"""Version of the normal form; it is part of the hash, so a later form never matches an
-older hash.
+"""Version of the normal form.
+
+It is part of the hash, so a later form never matches an older hash.
 """
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -22,8 +21,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _LAST_MILLISECOND = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 
-# Soft hyphen, zero-width space, word joiner, BOM and direction marks: nobody can see
-# them.
+# Soft hyphen, zero-width space, word joiner, BOM and direction marks.
 _INVISIBLE = [
     0xAD,
     0x200B,
@@ -33,7 +31,7 @@ _INVISIBLE = [
     *range(0x2060, 0x206A),
     0xFEFF,
 ]
-# NFKC would make an accent on a blank of the acute that people type as an apostrophe.
+# NFKC turns the acute that people type as an apostrophe into an accent on a blank.
 _CLEAN = dict.fromkeys(_INVISIBLE) | {ord("´"): "'"}
 _ALIKE = str.maketrans({**dict.fromkeys("’‘‛ʼ＇", "'"), **dict.fromkeys("‐‑‒–−", "-")})
 # NFKC writes 10² as 102 and 1½ as 11⁄2; a blank keeps the two numbers apart.
@@ -56,37 +54,36 @@ _DEVICES = frozenset(
 
 
 def normalise(text: str) -> str:
-    """The form in which two writings of one statement are equal (`C5`, `X13`).
+    """Return the normal form of a statement, the same for all spellings (`C5`, `X13`).
 
     NFKC, casefold, blanks collapsed, sentence punctuation and quotes dropped. A sign
-    stays where it tells two facts apart: between digits (1.2, 12:30), inside a word
+    stays where it distinguishes facts: between digits (1.2, 12:30), inside a word
     (don't, and/or, node.js), as a sign or a currency before a number (-5, $1.50), `+`
     and `#` after a letter (C++, C#), `%` after a number, and every symbol, emoji
-    included. A text of punctuation alone is returned as it is.
+    included. A text of punctuation alone is returned unchanged.
 
     >>> normalise("“Anna   prefers C++,” he said!")
     'anna prefers c++ he said'
     """
-    folded = (
-        text.lower()
-        if text.isascii()
-        else _folded(_RAISED.sub(" ", text.translate(_CLEAN)))
-    )
-    return " ".join(_SIGN.sub(_kept, folded).split()) or text
+    if text.isascii():
+        folded = text.lower()
+    else:
+        folded = _folded(_RAISED.sub(" ", text.translate(_CLEAN)))
+    return " ".join(_SIGN.sub(_sign_or_blank, folded).split()) or text
 
 
 def content_hash(text: str) -> str:
-    """SHA-256 of the versioned normal form, as 64 hexadecimal digits (`C5`)."""
+    """Return the SHA-256 of the versioned normal form, as 64 hex digits (`C5`)."""
     form = f"{HASH_VERSION}\n{normalise(text)}"
     return sha256(form.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def slug(text: str, max_bytes: int = 80) -> str:
-    """A file name part: casefolded letters, marks and digits of any script joined by
-    `-` (vault format).
+    """Return a file name part for `text`: letters, marks and digits joined by `-`.
 
-    At most `max_bytes` bytes of UTF-8, cut between words where there is one to cut at;
-    NFC; never empty (`note`), never a device name of Windows.
+    Casefolded letters of any script in NFC, at most `max_bytes` bytes of UTF-8, cut
+    between words if possible; never empty (`note`), never a device name of Windows
+    (vault format).
 
     >>> slug("Anna's coffee: oat-milk, no sugar!")
     'annas-coffee-oat-milk-no-sugar'
@@ -97,24 +94,22 @@ def slug(text: str, max_bytes: int = 80) -> str:
 
 
 def ulid(when: datetime, seed: str) -> str:
-    """The id of `seed` at `when`: 48 bits of milliseconds since 1970, 80 bits of
-    SHA-256(seed).
+    """Return the id of `seed` at `when`: 48 bits of milliseconds, 80 bits of SHA-256.
 
-    The same arguments give the same id, so a replay re-derives ids and never invents
-    new ones. `when` must be aware (TypeError); times before 1970 count as 1970. 26
-    characters of Crockford's base 32, which sort by time.
+    The same arguments give the same id, so a replay computes the same ids again. `when`
+    must be aware (TypeError); times before 1970 count as 1970. The id has 26 characters
+    of Crockford's base 32 and sorts by time.
     """
     milliseconds = max(0, (when - _EPOCH) // _MILLISECOND)
     digest = sha256(seed.encode("utf-8", "surrogatepass")).digest()
-    number = milliseconds << _ULID_SEED | int.from_bytes(
-        digest[: _ULID_SEED // 8], "big"
-    )
+    seed_bits = int.from_bytes(digest[: _ULID_SEED // 8], "big")
+    number = milliseconds << _ULID_SEED | seed_bits
     shifts = range(_ULID_MILLISECONDS + _ULID_SEED - 3, -1, -5)
     return "".join(_CROCKFORD[number >> shift & 31] for shift in shifts)
 
 
 def ulid_time(ulid: str) -> datetime:
-    """The instant in an id, in UTC, to the millisecond; ValueError if it is no ULID."""
+    """Return the UTC time of an id, to the millisecond; ValueError if it is not one."""
     if not is_ulid(ulid):
         message = f"not a ULID: {ulid!r}"
         raise ValueError(message)
@@ -125,22 +120,24 @@ def ulid_time(ulid: str) -> datetime:
 
 
 def is_ulid(text: str) -> bool:
-    """Whether `text` has the form of our ids: 26 upper-case characters of Crockford's
-    base 32.
+    """Return whether `text` has the form of an id.
+
+    That is 26 upper-case characters of Crockford's base 32.
     """
     return _ULID.fullmatch(text) is not None
 
 
 def _folded(text: str) -> str:
-    """Compatibility caseless form (Unicode, definition D146), with one apostrophe and
-    one hyphen.
+    """Return the compatibility caseless form (Unicode, definition D146).
+
+    All apostrophes become `'` and all hyphens `-`.
     """
     once = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", text).casefold())
     return unicodedata.normalize("NFKC", once.casefold()).translate(_ALIKE)
 
 
-def _kept(found: re.Match[str]) -> str:
-    """The sign itself where it tells two facts apart, else a blank."""
+def _sign_or_blank(found: re.Match[str]) -> str:
+    """Return the sign itself where it distinguishes two facts, else a blank."""
     sign, at, text = found[0], found.start(), found.string
     if not sign.isascii() and unicodedata.category(sign)[0] not in "PZ":
         return sign
@@ -157,7 +154,10 @@ def _kept(found: re.Match[str]) -> str:
 
 
 def _tells_apart(sign: str, before: str, after: str) -> bool:
-    """C#, !=, and a minus before a currency or a bare decimal point."""
+    """Return whether `sign` is that of C#, of != or a minus.
+
+    A minus stands before a currency or a bare decimal point.
+    """
     if sign == "#":
         return before.isalpha()
     if sign == "!":
@@ -170,7 +170,7 @@ def _tells_apart(sign: str, before: str, after: str) -> bool:
 
 
 def _slug_words(text: str) -> list[str]:
-    """Runs of letters, digits and the marks on them."""
+    """Return the runs of letters, digits and the marks on them."""
     words = [""]
     for sign in text:
         if sign.isalnum() or (words[-1] and unicodedata.category(sign)[0] == "M"):
@@ -181,13 +181,11 @@ def _slug_words(text: str) -> list[str]:
 
 
 def _cut(name: str, max_bytes: int) -> str:
-    """`name` within `max_bytes`, at the last `-` if there is one."""
+    """Return `name` within `max_bytes`, cut at the last `-` if there is one."""
     raw = name.encode("utf-8", "ignore")
     if len(raw) <= max_bytes:
         return name
     short = raw[:max_bytes].decode("utf-8", "ignore")
-    return (
-        (short.rpartition("-")[0] or short)
-        if raw[max_bytes : max_bytes + 1] != b"-"
-        else short
-    )
+    if raw[max_bytes : max_bytes + 1] == b"-":
+        return short
+    return short.rpartition("-")[0] or short

@@ -1,8 +1,7 @@
-"""Promises and loops: which are open, and what somebody says who has kept one or does
-it again (rows E15, E16).
+"""Find out which promises and loops are open, fulfilled or repeated (rows E15, E16).
 
-Words are read with more care than hope: a question, a plan, a condition or a denial
-keeps nothing.
+The patterns prefer precision: a question, a plan, a condition or a negation fulfils
+nothing.
 """
 
 from __future__ import annotations
@@ -31,15 +30,16 @@ FULFILLED, EXPIRED, HABIT, THREAD, FRICTION = (
     "friction",
 )
 LOOPS = (HABIT, THREAD, FRICTION)
-"""What somebody comes back to without having promised it: done again and again, left
-open, going wrong (row E15).
+"""What a user repeats without a promise (row E15).
+
+Habits are done again and again, threads are left open, frictions go wrong.
 """
 
 PROMISE_MARKERS = tuple(
     f'"{word}"'
     for word in (*(row.name for row in CATEGORIES.values() if row.promise), *LOOPS)
 )
-"""One of these stands in the record of whatever has a stage."""
+"""Each record of a fact that has a todo stage contains one of these strings."""
 
 _DONE = re.compile(
     r"\b(?:(?:it|that|this)(?:'s| is| has been)? (?:all |finally |now |already )?(?:done|finished|sorted|taken care of)"
@@ -97,24 +97,21 @@ _LONGEST = 400
 
 
 def is_open(fact: Fact) -> bool:
-    """Whether it is a promise that nobody has kept or given up, or something left open
-    or going wrong that still is.
-    """
+    """Return whether a fact is an open promise, thread or friction."""
     counts = category_of(fact.category).promise or not _OPEN_LOOPS.isdisjoint(fact.tags)
     return counts and fact.status == "active" and _SETTLED.isdisjoint(fact.tags)
 
 
 def is_past(fact: Fact, now: datetime, days: float) -> bool:
-    """Whether the day that a promise named is more than so many days ago: it is still
-    open, and no news (`E16`).
+    """Return whether the day of a promise is more than `days` days ago (`E16`).
+
+    Such a promise stays open but is no longer shown as news.
     """
     return fact.valid_from is not None and now - fact.valid_from > timedelta(days=days)
 
 
 def todo_stage(fact: Fact) -> str:
-    """`open`, `fulfilled`, `expired`, `habit`, `thread` or `friction`; '' for what is
-    none of them.
-    """
+    """Return `open`, `fulfilled`, `expired`, `habit`, `thread`, `friction` or ''."""
     if HABIT in fact.tags:
         return HABIT
     loop = next((tag for tag in (FRICTION, THREAD) if tag in fact.tags), "")
@@ -126,33 +123,22 @@ def todo_stage(fact: Fact) -> str:
 
 
 def with_loop_tag(candidate: Candidate) -> Candidate:
-    """The candidate as a loop where the words that prove it make it one (`E15`).
+    """Return the candidate with the tag of a loop if its quote shows one (`E15`).
 
-    A promise that is hedged and has no time is a thread, left open; what goes wrong
-    again and again is a friction.
+    A hedged promise without a time is a thread; a trouble that recurs is a friction.
     """
-    said = fold(candidate.quote)
-    if (
-        category_of(candidate.category).promise
-        and candidate.when is None
-        and _HEDGED.search(said)
-    ):
+    quote = fold(candidate.quote)
+    timeless = category_of(candidate.category).promise and candidate.when is None
+    if timeless and _HEDGED.search(quote):
         return replace(candidate, category=PLAIN, tags=_with(candidate.tags, THREAD))
-    going_wrong = (
-        category_of(candidate.category).troubles
-        and _FRICTION.search(said)
-        and not _NO_LONGER.search(said)
-    )
-    return (
-        replace(candidate, tags=_with(candidate.tags, FRICTION))
-        if going_wrong
-        else candidate
-    )
+    trouble = category_of(candidate.category).troubles and _FRICTION.search(quote)
+    if trouble and not _NO_LONGER.search(quote):
+        return replace(candidate, tags=_with(candidate.tags, FRICTION))
+    return candidate
 
 
 def loop_key(text: str) -> str:
-    """What a loop is about in snake_case, the same however often it is told in these
-    words (`E15`).
+    """Return the subject of a loop in snake_case, the same for the same words (`E15`).
 
     >>> loop_key("The printer in the office keeps jamming.")
     'printer_office_keeps_jamming'
@@ -163,66 +149,71 @@ def loop_key(text: str) -> str:
 def fulfilled_promise(
     text: str, promises: Sequence[Fact], overlap: float
 ) -> Fact | None:
-    """The open promise of `promises` that somebody says they kept, or None (`E16`).
+    """Return the open promise that `text` says is fulfilled, or None (`E16`).
 
-    The one whose words they repeat most, at least the share `overlap`; of two alike
-    neither. A single promise needs no words of its own where somebody says outright
-    that it is done; a thread or a friction does.
+    It is the promise with the largest overlap of words, at least `overlap`; of two
+    equal ones neither. Where the text says explicitly that something is done, a single
+    promise needs no overlap; a thread or a friction does.
     """
-    for said in _asserted(text, _NOT):
-        done = bool(_DONE.search(said))
-        if not done and not _PAST.search(said):
+    single = [one for one in promises if category_of(one.category).promise]
+    for sentence in _asserted(text, _NOT):
+        done = bool(_DONE.search(sentence))
+        if not done and not _PAST.search(sentence):
             continue
-        shares = sorted(
-            (
-                (word_overlap(promise, said), promise.id, promise)
-                for promise in promises
-            ),
-            reverse=True,
-        )
-        best = [one for one in shares if one[0] >= overlap]
-        if best and (len(best) == 1 or best[0][0] > best[1][0]):
-            return best[0][2]
-        single = [one for one in promises if category_of(one.category).promise]
+        if best := _best_match(sentence, promises, overlap):
+            return best
         if done and len(single) == 1:
             return single[0]
     return None
 
 
+def _best_match(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
+    """Return the promise with the largest overlap; None if it is too small or a tie."""
+    shares = [(word_overlap(promise, text), promise) for promise in promises]
+    matches = [(share, promise) for share, promise in shares if share >= overlap]
+    largest = max((share for share, _ in matches), default=0.0)
+    best = [promise for share, promise in matches if share == largest]
+    return best[0] if len(best) == 1 else None
+
+
 def is_repeated(text: str, promise: Fact, overlap: float) -> bool:
-    """Whether somebody says that they do again and again what they promised (`E16`)."""
+    """Return whether `text` says that the user does `promise` regularly (`E16`)."""
     return any(
-        _AGAIN.search(said) and word_overlap(promise, said) >= overlap
-        for said in _asserted(text, _NO_MORE)
+        _AGAIN.search(sentence) and word_overlap(promise, sentence) >= overlap
+        for sentence in _asserted(text, _NO_MORE)
     )
 
 
 def word_overlap(promise: Fact, text: str) -> float:
-    """The share of a promise's words, names aside, that `text` has in some form, 0–1."""
+    """Return the share, 0–1, of a promise's words without names that `text` contains.
+
+    A word counts in any inflection.
+    """
     names = {word for name in promise.about for word in words(name)} | {
         "user",
         "promised",
         "plans",
         "owner",
     }
-    own = {word for word in _terms(promise.text) if word not in names}
-    said = set(_terms(text))
-    return (
-        sum(any(_alike(word, other) for other in said) for word in own) / len(own)
-        if own
-        else 0.0
-    )
+    wanted = {word for word in _terms(promise.text) if word not in names}
+    if not wanted:
+        return 0.0
+    terms = set(_terms(text))
+    matched = sum(any(_alike(word, other) for other in terms) for word in wanted)
+    return matched / len(wanted)
 
 
 def _asserted(text: str, unless: re.Pattern[str]) -> Iterator[str]:
-    """The sentences that state something, folded; not those in which `unless` is found,
-    nor endless ones.
+    """Yield the folded sentences that state something and do not match `unless`.
+
+    Very long sentences are skipped.
     """
     own = own_words(text)
     for start, end in sentences(own):
-        said = fold(own[start:end]).strip() if end - start <= _LONGEST else ""
-        if said and not said.endswith(("?", "？")) and not unless.search(said):
-            yield said
+        sentence = fold(own[start:end]).strip() if end - start <= _LONGEST else ""
+        question = sentence.endswith(("?", "？"))
+        if sentence and not question and not unless.search(sentence):
+            yield sentence
 
 
 def _with(tags: Sequence[str], tag: str) -> tuple[str, ...]:

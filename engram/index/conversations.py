@@ -61,7 +61,9 @@ class SessionReader:
         The latest session comes first.
         """
         found = [
-            path for path, stand in self._progress().items() if self._due(stand, now)
+            path
+            for path, progress in self._progress().items()
+            if self._due(progress, now)
         ]
         known = frontmatter.read(self.read(SPINE_FILE)).keys.get("messages")
         since = sum(self.messages().values()) - (known if type(known) is int else 0)
@@ -70,14 +72,18 @@ class SessionReader:
     def next_over(self, now: datetime) -> datetime | None:
         """Return when the next session will be over (row E10), None if none."""
         gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
-        ends = [stand.ended + gap + _INSTANT for stand in self._progress().values()]
+        ends = [
+            progress.ended + gap + _INSTANT for progress in self._progress().values()
+        ]
         return min((end for end in ends if end > now), default=None)
 
     def view(self, now: datetime) -> tuple[SessionView, ...]:
         """Return the sessions to summarise now, as many as one run takes."""
         waiting = self._waiting()
         paths = [
-            path for path, stand in self._progress().items() if self._due(stand, now)
+            path
+            for path, progress in self._progress().items()
+            if self._due(progress, now)
         ]
         talks = (
             self.talk(path, waiting.get(path, []))
@@ -179,9 +185,9 @@ class SessionReader:
             turn, self.index.tombstones.forgotten, self.index.tombstones.keys
         )
 
-    def _due(self, stand: SessionProgress, now: datetime) -> tuple[str, ...]:
+    def _due(self, progress: SessionProgress, now: datetime) -> tuple[str, ...]:
         minutes = self.settings.policy.buffer.session_gap_minutes
-        return due(stand, now, minutes, self.policy, model=self.model)
+        return due(progress, now, minutes, self.policy, model=self.model)
 
     def _progress(self) -> dict[str, SessionProgress]:
         """Return the progress of unfinished sessions by path, latest first."""
@@ -196,7 +202,7 @@ class SessionReader:
         for path in [*(path for path in waiting if path not in files), *files]:
             some = waiting.get(path, [])
             if path in files:
-                held = files[path].stand
+                held = files[path].progress
                 users = sum(filed.turn.role == "user" for filed in some)
                 ended = max([held.ended, *(filed.turn.occurred_at for filed in some)])
                 progress[path] = replace(
@@ -206,7 +212,7 @@ class SessionReader:
                     ended=ended,
                 )
             elif talk := self.talk(path, some):
-                progress[path] = talk.stand
+                progress[path] = talk.progress
         return progress
 
     def _waiting(self) -> dict[str, list[FiledTurn]]:

@@ -67,7 +67,7 @@ class SessionFile:
     summarised: int = 0
 
     @property
-    def stand(self) -> SessionProgress:
+    def progress(self) -> SessionProgress:
         """How much of it is summarised."""
         return SessionProgress(
             self.turns,

@@ -81,7 +81,7 @@ class Snapshot(VaultReader):
         talks = self.talks.view(now) if telling else ()
         gap = self.settings.policy.buffer.session_gap_minutes
         few = cadence == "talk" and not any(
-            is_closed(talk.stand, now, gap) for talk in talks
+            is_closed(talk.progress, now, gap) for talk in talks
         )
         few = few and SPINE_FILE not in self.talks.due(now)
         facts = self.index.catalog.facts(*(todos.PROMISE_MARKERS if few else ()))

@@ -1,10 +1,9 @@
-"""Recalled text that comes back in a turn is known again and masked, so that memory
-never feeds on itself (row X7).
+"""Mask recalled text that comes back in a turn, so that it is not stored again (`X7`).
 
-Two marks tell: the fence that recall puts around what it hands to a model, and the
-shingles (short runs of words) of what was handed out in the same session. Masking keeps
-every position: a masked stretch becomes blanks of equal length, with a line break in
-front, so that what stood on its two sides is not read as one sentence.
+It is recognised by the fence that recall puts around its output, and by the shingles
+(short runs of words) of the text recalled in the same session. Masking keeps every
+position: a masked span becomes a line break and blanks of equal length, so that the
+text before and after it is not read as one sentence.
 """
 
 from __future__ import annotations
@@ -40,44 +39,41 @@ _SIGN = rf"[^\s{_UNSPACED}!-/:-@\[-`{{-~…“”„‘’‚«»‹›¿¡–�
 _RUN = re.compile(rf"([{_UNSPACED}]+)|{_SIGN}+(?:['’]{_SIGN}+)*")
 _BORDER = re.compile(r"(?<=[.!?;:\]])\s|[\n。！？；：…\"“”«»]")
 _WORD, _PAIR = 2, 1
-"""What a word weighs, and a pair of signs, which is half a word."""
+"""The weights of a word and of a pair of signs, which counts as half a word."""
 
 
 def unfenced(text: str) -> str:
-    """`text` of the same length in which what recall had fenced is masked, with the
-    fence (`X7`).
+    """Return `text` of the same length with fenced text and its fence masked (`X7`).
 
-    A block ends at the end that bears its mark, else at the next end of any, else with
-    the text; it is known as well where it was quoted, indented or escaped for HTML,
-    Markdown or JSON. Linear.
+    A block ends at the closing marker with its id, else at the next closing marker,
+    else at the end of the text. Markers are also recognised when quoted, indented or
+    escaped for HTML, Markdown or JSON. Linear.
     """
-    found = list(_MARKER.finditer(text))
-    ends: dict[int, int] = {}
+    markers = list(_MARKER.finditer(text))
+    closing: dict[int, int] = {}
     latest: dict[str, int] = {}
-    for place in range(len(found) - 1, -1, -1):
-        mark = found[place][2].lower()
-        if found[place][1]:
+    for place in range(len(markers) - 1, -1, -1):
+        mark = markers[place][2].lower()
+        if markers[place][1]:
             latest[mark] = latest[""] = place
         else:
-            ends[place] = latest.get(mark, latest.get("", len(found)))
+            closing[place] = latest.get(mark, latest.get("", len(markers)))
+
     spans, place = [], 0
-    while place < len(found):
-        end = ends.get(place)
+    while place < len(markers):
+        end = closing.get(place)
         if end is not None:
-            spans.append(
-                (
-                    found[place].start(),
-                    found[end].end() if end < len(found) else len(text),
-                )
-            )
+            stop = markers[end].end() if end < len(markers) else len(text)
+            spans.append((markers[place].start(), stop))
             place = end
         place += 1
     return _blanked(text, spans)
 
 
 def own_words(text: str) -> str:
-    """`text` without what recall had fenced, for showing and finding; a text without a
-    fence is itself (`X7`).
+    """Return `text` without fenced text, to show and search it (`X7`).
+
+    A text without a fence is returned unchanged.
     """
     if "memory-notes" not in text:
         return text
@@ -87,10 +83,10 @@ def own_words(text: str) -> str:
 
 
 def shingles(text: str, policy: EchoPolicy) -> frozenset[int]:
-    """The runs of `window` words of `text`, and its shorter statements of `least`
-    words, as 64-bit numbers (`X7`).
+    """Return the shingles of `text` as 64-bit numbers (`X7`).
 
-    The numbers are the same in every process. Linear.
+    They are its runs of `window` words, and its shorter statements of at least `least`
+    words. The numbers are the same in every process. Linear.
     """
     pieces = _pieces(text)
     return frozenset(
@@ -102,12 +98,10 @@ def shingles(text: str, policy: EchoPolicy) -> frozenset[int]:
 def masked(
     text: str, handed_out: AbstractSet[int], policy: EchoPolicy, *, own: bool = False
 ) -> str:
-    """`text` of the same length without what was `handed_out`: runs of `window` words,
-    whole short statements (`X7`).
+    """Return `text` of the same length with the shingles of `handed_out` masked (`X7`).
 
-    With `own` the text is a person's: then a statement with as much as one word of
-    their own is kept whole, for they confirm or correct what they read. A statement of
-    which no run was injected is never touched. Linear.
+    With `own` the text is the user's: a statement with at least one new word is then
+    kept whole, because the user confirms or corrects what they read. Linear.
     """
     if not handed_out:
         return text
@@ -124,11 +118,10 @@ def masked(
 
 
 class HandedOut:
-    """What recall handed out in each session, as shingles; from any thread.
+    """The shingles of the text that recall returned, by session; thread-safe.
 
-    The latest `sessions` sessions are remembered, each with its latest `shingles`.
-    Recall only leaves its text, at most `texts` of them; they are cut into shingles
-    when somebody asks.
+    The latest `sessions` sessions are kept, each with its latest `shingles`. `note`
+    only stores the text, at most `texts` of a session; `of` computes the shingles.
     """
 
     def __init__(self, policy: EchoPolicy) -> None:
@@ -139,16 +132,14 @@ class HandedOut:
         self._known: dict[str, array[int]] = {}
 
     def note(self, session: str, text: str) -> None:
-        """`text` was handed to a model in `session`: best the fenced text as it was
-        handed out.
-        """
+        """Record that recall returned `text`, with its fence, in `session`."""
         if text:
             with self._lock:
                 texts = [*self._texts.pop(session, ()), text][-self._policy.texts :]
                 self._keep(self._texts, session, texts)
 
     def of(self, session: str) -> frozenset[int]:
-        """The shingles of what was handed out in `session`."""
+        """Return the shingles of the text that recall returned in `session`."""
         with self._cutting:
             with self._lock:
                 texts = self._texts.pop(session, ())
@@ -165,8 +156,9 @@ class HandedOut:
         return frozenset(latest)
 
     def dump(self) -> dict[str, str]:
-        """All of it, to be kept as JSON: at most 90 kB for a session; no text can be
-        read from it.
+        """Return the shingles of all sessions for JSON, at most 90 kB for each.
+
+        The text cannot be reconstructed from them.
         """
         with self._lock:
             waiting = list(self._texts)
@@ -179,9 +171,7 @@ class HandedOut:
             }
 
     def load(self, saved: Mapping[str, object]) -> None:
-        """Take back what `dump` gave on this machine; what is no such thing is left
-        out.
-        """
+        """Load the result of `dump` from this machine; invalid entries are skipped."""
         for session, packed in saved.items():
             known = array("Q")
             try:
@@ -192,16 +182,14 @@ class HandedOut:
                 self._keep(self._known, session, known[-self._policy.shingles :])
 
     def _keep(self, sessions: dict[str, Any], session: str, value: object) -> None:
-        """Set the session's value as the latest one; the oldest sessions go."""
+        """Set the session's value as the latest one, and remove the oldest sessions."""
         sessions[session] = value
         while len(sessions) > self._policy.sessions:
             del sessions[next(iter(sessions))]
 
 
 class _Piece(NamedTuple):
-    """A word, or a pair of signs of a script without blanks, where it stands and what
-    it weighs.
-    """
+    """A word, or a pair of signs of a script without blanks; its span and weight."""
 
     word: str
     start: int
@@ -210,7 +198,7 @@ class _Piece(NamedTuple):
 
 
 def _pieces(text: str) -> list[_Piece]:
-    """The words of `text` with their places; words that share a run share its place."""
+    """Return the words of `text` with their spans; words of one run share its span."""
     found = []
     for run in _RUN.finditer(text):
         start, end = run.span()
@@ -234,8 +222,9 @@ def _pieces(text: str) -> list[_Piece]:
 def _known_spans(
     text: str, pieces: Sequence[_Piece], policy: EchoPolicy
 ) -> Iterator[tuple[int, int]]:
-    """The spans of `pieces` by which a statement is known again: each run of `window`
-    words, or a shorter one whole.
+    """Yield the spans of `pieces` that make a shingle.
+
+    They are each run of `window` words, and a shorter statement as a whole.
     """
     whole, least = policy.window * _WORD, policy.least * _WORD
     for start, end in _statements(text, pieces):
@@ -253,8 +242,9 @@ def _known_spans(
 
 
 def _statements(text: str, pieces: Sequence[_Piece]) -> Iterator[tuple[int, int]]:
-    """The statements of `text` as spans of `pieces`: from one end of a sentence, line
-    or quotation to the next.
+    """Yield the statements of `text` as spans of `pieces`.
+
+    A statement ends at the end of a sentence, a line or a quotation.
     """
     first = last = 0
     for border in [*(found.start() for found in _BORDER.finditer(text)), len(text)]:
@@ -266,7 +256,7 @@ def _statements(text: str, pieces: Sequence[_Piece]) -> Iterator[tuple[int, int]
 
 
 def _number(pieces: Sequence[_Piece]) -> int:
-    """64 bits that stand for these words in this order."""
+    """Return a 64-bit hash of the words in their order."""
     spelled = "\n".join([piece.word for piece in pieces])
     return int.from_bytes(
         blake2b(spelled.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -276,7 +266,7 @@ def _number(pieces: Sequence[_Piece]) -> int:
 def _stretches(
     pieces: Sequence[_Piece], covered: bytearray
 ) -> Iterator[tuple[int, int]]:
-    """Where in the text the covered pieces stand, with the signs between neighbours."""
+    """Yield the spans of the text that the covered pieces fill."""
     first = covered.find(1)
     while first >= 0:
         last = covered.find(0, first)
@@ -286,8 +276,9 @@ def _stretches(
 
 
 def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """`text` with a line break and blanks for each span; line breaks inside stay where
-    they are.
+    """Return `text` with each span replaced by a line break and blanks.
+
+    Line breaks inside a span stay.
     """
     parts, done = [], 0
     for start, end in spans:

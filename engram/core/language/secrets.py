@@ -1,9 +1,9 @@
-"""Secrets out of a text before it touches the disk or a model (row X11).
+"""Remove secrets from a text before it reaches the disk or a model (row X11).
 
-A table of rows, each a pattern and a check. One linear pass over the whole table tells
-which rows can match at all; only those look for their spans, so a text without secrets
-costs that one pass. Randomness alone proves nothing (hashes and ids are random too), so
-it counts only beside a word such as `token`.
+Each row of the table is a pattern and a check. One linear pass over the whole table
+finds the rows that can match, and only those search for their spans, so a text without
+secrets costs one pass. Randomness alone is no evidence, because hashes and ids are
+random too; it counts only next to a word such as `token`.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     Check = Callable[[Any], Iterator[tuple[int, int]]]
 
 MODES = ("off", "redact", "drop")
-"""What to do with a secret: nothing, a placeholder in its place, or one in place of the
-whole text.
+"""What to do with a secret.
+
+`off` keeps it, `redact` replaces it by a placeholder, `drop` replaces the whole text.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """The text that may be kept, and how many secrets of each class were taken out."""
+    """The redacted text, and the number of removed secrets of each class."""
 
     text: str
     found: Mapping[str, int] = field(default_factory=dict)
 
 
 def redact(text: str, mode: str = "redact") -> Redaction:
-    """`text` with each secret replaced by a typed placeholder such as `[redacted:
-    card]` (`X11`).
+    """Replace each secret of `text` by a placeholder, `[redacted: card]` (`X11`).
 
-    `drop` replaces the whole text as soon as it holds one secret; `off` changes
-    nothing; any other mode is a ConfigError. Redacting twice is redacting once. The
-    text is looked at whole: the time is linear in its length, so there is no cap behind
-    which a secret could hide and no seam that could cut one in two.
+    `drop` replaces the whole text if it contains a secret; `off` changes nothing; any
+    other mode raises ConfigError. Redacting twice gives the same as redacting once. The
+    time is linear in the length, so the text is never split or truncated, which could
+    hide a secret.
 
     >>> redact("my PIN is 4821").text
     'my PIN is [redacted: pin]'
@@ -58,9 +58,9 @@ def redact(text: str, mode: str = "redact") -> Redaction:
         )
     found: Counter[str] = Counter()
     kept = text
-    # A placeholder can bare what stood glued to the secret, hence the loop. Each round
-    # takes away something that is no placeholder, so it ends; more than one round with
-    # a find is rare.
+    # A placeholder can expose a secret that was adjacent to another, hence the loop. It
+    # ends because each round removes text that is not a placeholder; more than one
+    # round is rare.
     while mode != "off" and (spans := _secrets(kept)):
         found.update(name for _, _, name in spans)
         kept = _replaced(kept, spans)
@@ -82,8 +82,9 @@ def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
 
 
 def _secrets(text: str) -> list[tuple[int, int, str]]:
-    """Spans with their class, in order; spans that overlap are one, named by the row
-    that stands first.
+    """Return the spans of secrets with their class, in order.
+
+    Overlapping spans are merged and take the class of the earlier row.
     """
     probe = text.encode("utf-8", "replace")
     rows = sorted(_FIRST_LOOK.Match(probe) or ())
@@ -112,7 +113,7 @@ def _secrets(text: str) -> list[tuple[int, int, str]]:
 def _outside_placeholders(
     spans: list[tuple[int, int, int]], text: str
 ) -> Iterator[tuple[int, int, int]]:
-    """The spans that touch no placeholder: what is taken out stays as it is."""
+    """Yield the spans that do not touch a placeholder."""
     shields = _PLACEHOLDER.finditer(text)
     shield = next(shields, None)
     for span in spans:
@@ -181,30 +182,29 @@ _NO_PASSWORD = frozenset(_ORDINARY.split())
 
 
 def _whole(found: Any) -> Iterator[tuple[int, int]]:
-    """The last group, or everything where there is none."""
+    """Yield the last group, or the whole match if there is none."""
     yield found.span(found.re.groups)
 
 
 def _url_password(found: Any) -> Iterator[tuple[int, int]]:
-    """The part between name and host, unless it stands for one."""
+    """Yield the password of a URL, unless it is a mask."""
     if not _MASK.fullmatch(found[1]):
         yield found.span(1)
 
 
 def _mixed(found: Any) -> Iterator[tuple[int, int]]:
-    """The first group if it holds letters and digits."""
+    """Yield the first group if it contains letters and digits."""
     value = found[1]
     if any(map(str.isdigit, value)) and any(map(str.isalpha, value)):
         yield found.span(1)
 
 
 def _random(found: Any) -> Iterator[tuple[int, int]]:
-    """The value if it looks drawn at random; dates, versions, paths and addresses do
-    not.
+    """Yield the value if it looks random; dates, versions, paths and addresses do not.
 
     It must mix letters with digits, or be long and of both cases. Without a `:` or `=`
-    in front, it must also change between small letters, capitals and digits often, as
-    `oauth-2-login` does not.
+    in front, it must also change often between small letters, capitals and digits,
+    which `oauth-2-login` does not.
     """
     value = found["value"].rstrip(".")
     if any(pattern.fullmatch(value) for pattern in (_DATE, _CODE, _PATH)) or not value:
@@ -228,20 +228,18 @@ def _random(found: Any) -> Iterator[tuple[int, int]]:
 
 
 def _switches(value: str) -> int:
-    """How often neighbours differ in kind: digit, small letter, capital."""
+    """Count the neighbours of different kind: digit, small letter, capital."""
     kinds = [(sign.isdigit(), sign.islower()) for sign in value if sign.isalnum()]
     return sum(one != other for one, other in pairwise(kinds))
 
 
 def _bits(value: str) -> float:
-    """Entropy in bits per character, −Σ p·log₂ p."""
+    """Return the entropy in bits per character, −Σ p·log₂ p."""
     return -sum(n / len(value) * log2(n / len(value)) for n in Counter(value).values())
 
 
 def _password(found: Any) -> Iterator[tuple[int, int]]:
-    """The value after a password word, unless it is one of the ordinary words that
-    stand there.
-    """
+    """Yield the value after a password word, unless it is an ordinary word."""
     given = found["value"]
     quoted = given[0] in _QUOTES
     value = given.strip(_QUOTES) if quoted else given.rstrip(".,;)")
@@ -261,7 +259,7 @@ def _password(found: Any) -> Iterator[tuple[int, int]]:
 
 
 def _ordinary(value: str) -> bool:
-    """A mask, a measure, code, a path, or a word that usually follows."""
+    """Return whether `value` is a mask, a measure, code, a path or an ordinary word."""
     patterns = (_MASK, _MEASURE, _CODE, _PATH)
     return value.lower().split()[0] in _NO_PASSWORD or any(
         pattern.fullmatch(value) for pattern in patterns
@@ -269,12 +267,12 @@ def _ordinary(value: str) -> bool:
 
 
 def _plausible(value: str, after: str, *, strong: bool, weak: bool) -> bool:
-    """Whether `value` can be a password after the separator it has.
+    """Return whether `value` can be a password after its separator.
 
-    After `:` or `=` everything can but a name of the thing itself and a capital word
-    with which prose goes on. After `is` a value of letters alone can only where the
-    clause ends with it: "the password is stored hashed" is prose, "the password is
-    swordfish." is not. After `to` such a value never can.
+    After `:` or `=` every value can, except a name of a secret and a capitalised word
+    that continues a sentence. After `is` a value of letters alone can only at the end
+    of a clause: "the password is stored hashed" is prose, "the password is swordfish."
+    is not. After `to` a value of letters alone never can.
     """
     letters, last = (
         _WORD.fullmatch(value) is not None,
@@ -302,7 +300,7 @@ _DOUBLED = str.maketrans("0123456789", "0246813579")
 
 
 def _card(found: Any) -> Iterator[tuple[int, int]]:
-    """Digits in a card's groups, with an issuer's prefix and a Luhn check digit."""
+    """Yield a card number: valid groups, an issuer's prefix and a Luhn check digit."""
     for shape in _CARD_SHAPE.finditer(found[1]):
         number = re.sub(r"[^0-9]", "", shape[1])
         if _ISSUER.fullmatch(number) and _luhn(number):
@@ -310,8 +308,9 @@ def _card(found: Any) -> Iterator[tuple[int, int]]:
 
 
 def _luhn(number: str) -> bool:
-    """Whether the digits, every second one doubled and its own digits added, sum to a
-    multiple of ten.
+    """Return whether the number has a valid Luhn check digit.
+
+    Every second digit is doubled, and the sum of all digits is a multiple of ten.
     """
     return sum(map(int, number[-1::-2] + number[-2::-2].translate(_DOUBLED))) % 10 == 0
 
@@ -326,9 +325,7 @@ _IBAN_LENGTH = {entry[:2]: int(entry[2:]) for entry in _IBANS.split()}
 
 
 def _iban(found: Any) -> Iterator[tuple[int, int]]:
-    """From a country and its check digits on: the country's length, and the number
-    modulo 97 is 1.
-    """
+    """Yield an IBAN: the length of its country, and 1 modulo 97."""
     start = found.start(1)
     length = _IBAN_LENGTH[found[1][:2].upper()]
     window = found.string[start : start + 2 * length]
@@ -341,8 +338,9 @@ def _iban(found: Any) -> Iterator[tuple[int, int]]:
 
 
 def _modulo_97(number: str) -> int:
-    """The number with its head moved behind its tail and letters written as 10 to 35,
-    modulo 97.
+    """Return the IBAN modulo 97.
+
+    Its first four characters are moved to the end, and letters count 10 to 35.
     """
     return int("".join(str(int(sign, 36)) for sign in number[4:] + number[:4])) % 97
 
@@ -352,7 +350,7 @@ def _modulo_97(number: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """`check` yields what is secret of a match of `pattern`."""
+    """A class of secrets; `check` yields the secret spans of a match of `pattern`."""
 
     name: str
     pattern: str
@@ -360,7 +358,7 @@ class _Row:
 
 
 def _key(name: str, pattern: str, check: Check = _whole) -> _Row:
-    """A row for a key with a prefix of its own, which does not begin inside a word."""
+    """Return the row of a key with a prefix, which must not begin inside a word."""
     return _Row(name, rf"(?:^|[^A-Za-z0-9])({pattern})", check)
 
 
@@ -483,7 +481,8 @@ _ROWS = (
         _random,
     ),
 )
-"""A span that two rows claim takes the name of the earlier one."""
+"""The classes of secrets; a span that two rows match takes the name of the earlier one.
+"""
 
 
 _NAMES = "|".join(re.escape(row.name) for row in _ROWS)
@@ -491,7 +490,7 @@ _PLACEHOLDER = re.compile(rf"\[redacted: (?:{_NAMES}|message with [a-z, ]+)\]")
 
 
 def _compiled() -> tuple[Any, tuple[Any, ...]]:
-    """One automaton of all rows for the first look, and each row alone for its spans."""
+    """Return one automaton of all rows for the first pass, and the single patterns."""
     options = re2.Options()
     options.max_mem = 64 << 20
     options.log_errors = False

@@ -181,7 +181,7 @@ def episodes(view: PassView, _now: datetime) -> list[Step]:
             for place, filed in enumerate(talk.turns[: talk.filed])
             if filed.turn.role == "user"
         ]
-        before = talk.stand.episodes
+        before = talk.progress.episodes
         done = before
         for number in range(before + 1, len(users) // policy.episode_users + 1):
             end = users[number * policy.episode_users - 1] + 1
@@ -400,7 +400,7 @@ def _due_sessions(view: PassView, now: datetime, what: str) -> list[SessionView]
     return [
         t
         for t in view.talks
-        if what in due(t.stand, now, minutes, view.policy.talks, model=view.model)
+        if what in due(t.progress, now, minutes, view.policy.talks, model=view.model)
     ]
 
 
