@@ -9,8 +9,8 @@ READY := $(VENV)/.ready
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(PY) examples/demo.py $(if $(DATA),"$(DATA)")
 
-test: $(READY)  ## every test but the long fault batteries
-	$(BIN)/pytest -n 2 --dist loadgroup
+test: $(READY)  ## every test, the fault batteries and property tests at a small size
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: $(READY)  ## format, lint, types, storeys
 	$(BIN)/ruff format --check .
@@ -18,8 +18,11 @@ lint: $(READY)  ## format, lint, types, storeys
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-test-fault: $(READY)  ## the fault batteries at full size
-	ENGRAM_FAULT=full $(BIN)/pytest tests/fault -n 2 --dist worksteal -rs -s
+# What is smaller in `make test` says so by an import of tests/size.py.
+SIZED = $(shell grep -l "tests.size" tests/unit/*.py)
+
+test-fault: $(READY)  ## the fault batteries, the property tests and the long runs at full size
+	ENGRAM_FAULT=full $(BIN)/pytest tests/fault tests/property $(SIZED) -n 2 --dist worksteal -rs -s
 
 bench-recall: $(READY)  ## recall on real conversations beside rank_bm25
 	$(PY) benchmarks/bench_recall.py

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -11,12 +13,29 @@ import pytest
 
 from engram import config
 from engram.memory import Memory
+from tests.size import FULL, PART
 
-# A commit passes or it does not, whoever asks and how often; new examples are looked
-# for at full size.
-hypothesis.settings.register_profile("repeatable", derandomize=True)
-if os.environ.get("ENGRAM_FAULT") != "full":
+# The same commit gives the same result each time; new examples are tried at full size.
+hypothesis.settings.register_profile(
+    "repeatable", derandomize=True, max_examples=100 // PART
+)
+if not FULL:
     hypothesis.settings.load_profile("repeatable")
+
+RAM_DISK = "/dev/shm"
+RAM_DISK_BYTES = 4 * 1024**3
+"""Free bytes that a RAM disk needs, so that the tests do not fill it."""
+
+
+def pytest_configure():
+    """Keep temporary folders on a RAM disk if there is one: the tests sync files tens
+    of thousands of times. At full size they stay on the disk.
+    """
+    if FULL or "TMPDIR" in os.environ or not os.access(RAM_DISK, os.W_OK):
+        return
+    if shutil.disk_usage(RAM_DISK).free >= RAM_DISK_BYTES:
+        os.environ["TMPDIR"] = RAM_DISK
+        tempfile.tempdir = None
 
 
 class Clock:

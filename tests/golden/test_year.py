@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks import bench_year, year_page
+from tests.size import FULL
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "year"
 PASSED_OVER = (".obsidian/", "templates/", "views/", "Home.md", ".git", "engram.toml")
 """What comes with every vault and is no work of a year."""
 FOUR_MONTHS = timedelta(days=122)
-FULL = os.environ.get("ENGRAM_FAULT") == "full"
 
 
 @pytest.fixture

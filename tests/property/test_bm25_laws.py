@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
@@ -18,6 +18,7 @@ from engram.core.policy import LexicalPolicy
 from engram.core.ranking import parse_question
 from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.filters import SearchFilter
+from tests.size import examples
 
 NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
 WORDS = (
@@ -78,7 +79,7 @@ def answer(lexical, text, where, k=5):
     return lexical.search(parse_question(text, NOW), where, k)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(texts, min_size=1, max_size=12),
     st.lists(st.sampled_from((*WORDS, "absent")), max_size=6),
@@ -111,7 +112,7 @@ def test_plain_scores_equal_those_of_the_parent_to_the_last_bit(
 
 
 # row: X20
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(st.data(), corpora, questions, wheres)
 def test_an_answer_depends_on_the_units_alone(data, corpus, text, where):
     """Not on the order they came in, on what was there before them, or on what was
@@ -141,7 +142,7 @@ def test_an_answer_depends_on_the_units_alone(data, corpus, text, where):
 
 
 # row: X4
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(corpora, questions, wheres)
 def test_an_answer_is_sorted_explained_and_allowed(corpus, text, where):
     """Scores above 0, best first, ties by key; parts sum to them; nothing that must not
@@ -163,7 +164,7 @@ def test_an_answer_is_sorted_explained_and_allowed(corpus, text, where):
         assert where.persona is None or unit.persona in {"", where.persona}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(corpora, questions, wheres)
 def test_fewer_places_give_the_same_beginning(corpus, text, where):
     """The first k of an answer are the answer of k."""
@@ -175,7 +176,7 @@ def test_fewer_places_give_the_same_beginning(corpus, text, where):
 
 
 # row: X13
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_no_text_breaks_the_index(text, question):
     """Any characters of any script, on both sides."""

@@ -8,13 +8,14 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from engram import config
 from engram.core import trust
 from engram.memory import Memory
 from engram.vault import frontmatter
+from tests.size import examples
 
 DAY = "2026-11-01"
 ID = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
@@ -118,11 +119,7 @@ def told(memory, standing="chat", **wishes):
         (f"sessions/{DAY}/{DAY}-s.md", SESSION),
     ],
 )
-@settings(
-    max_examples=120,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@examples(120, 40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=EDITS, known=st.booleans())
 def test_no_edit_makes_recall_tell_what_is_not_in_the_file(
     memory, path, good, edits, known

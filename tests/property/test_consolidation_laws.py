@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram import config
@@ -24,6 +24,7 @@ from tests.conftest import Clock
 from tests.fakes.judging import all_of, judging
 from tests.fakes.keeping import WORDS, Keeping
 from tests.fakes.openai_server import FakeServer
+from tests.size import examples
 
 LIVES = st.lists(
     st.fixed_dictionaries(
@@ -48,7 +49,7 @@ LIVES = st.lists(
     min_size=1,
     max_size=7,
 )
-NIGHTS = settings(max_examples=10, deadline=None)
+NIGHTS = examples(10, 5)
 
 
 @contextmanager
@@ -206,7 +207,7 @@ def test_a_run_taken_back_leaves_the_bytes_of_before(lives):
 
 
 # row: X22
-@settings(max_examples=6, deadline=None)
+@examples(6, 3)
 @given(LIVES)
 def test_thirty_nights_leave_what_one_night_after_thirty_days_leaves(lives):
     """The same memories are active, and their notes are the same."""
@@ -324,7 +325,7 @@ def judged(lives):
 # row: X22
 # row: X23
 # row: X6
-@settings(max_examples=8, deadline=None)
+@examples(8, 4)
 @given(LIKE)
 def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
     """However eager it is: never more active, none without its link, no source lost, a
@@ -373,7 +374,7 @@ def test_consolidation_with_a_model_never_makes_more_of_memories(lives):
 
 # row: X22
 # row: X10
-@settings(max_examples=6, deadline=None)
+@examples(6, 3)
 @given(LIKE, st.sampled_from(("light", "nightly")))
 def test_with_a_model_twice_is_once_and_dry_is_wet(lives, cadence):
     with judged(lives) as (keeping, fake):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.decay import (
@@ -31,13 +31,14 @@ from engram.core.lifecycle import LAYERS
 from engram.core.policy import DecayPolicy, LinkPolicy, Policy
 from engram.core.policy.lifecycle import CURVES
 from engram.core.records import Edge, Fact, Usage
+from tests.size import examples
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 POLICY = Policy()
 FACT = Fact("F", "Anna moved.", kind="episode", created=THEN)
 SAMPLES = 2000
-RUNS = settings(max_examples=200, deadline=None)
+RUNS = examples(200)
 
 
 def moments(seed):

@@ -7,11 +7,12 @@ import statistics
 from time import thread_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.echo import masked, shingles, unfenced
 from engram.core.policy import EchoPolicy
+from tests.size import examples
 
 POLICY = EchoPolicy()
 WORDS = (
@@ -84,7 +85,7 @@ MARKS = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.lists(
         st.sampled_from([*MARKS, "&lt;memory-notes 0a1b2c3d&gt;", *WORDS, "\n", "> "])
@@ -104,7 +105,7 @@ def test_every_position_stays(parts):
         )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(max_size=80))
 def test_masking_twice_is_masking_once(text):
     known = shingles(text, POLICY)

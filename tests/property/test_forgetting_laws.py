@@ -6,7 +6,7 @@ import json
 from itertools import count
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from engram.core.forgetting import (
@@ -15,6 +15,7 @@ from engram.core.forgetting import (
     read_tombstones,
     tombstone_row,
 )
+from tests.size import examples
 
 AT = "2026-01-01T00:00:00+00:00"
 SAID = [
@@ -93,11 +94,7 @@ def rid(memory, clock):
 
 
 # row: X8
-@settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@examples(60, 20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), st.booleans())
 def test_what_was_forgotten_is_in_no_answer(rid, asked, archive):
     """Recall, context, todos, review, show and why of each hit: none has a word of it,

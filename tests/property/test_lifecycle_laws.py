@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.categories import CATEGORIES
@@ -29,11 +29,12 @@ from engram.core.lifecycle import (
 )
 from engram.core.policy import Policy
 from engram.core.records import STATUSES, Fact, Usage, Vitals
+from tests.size import examples
 
 POLICY = Policy()
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
-RUNS = settings(max_examples=300, deadline=None)
+RUNS = examples(300)
 AWAY = {"archive": "archived"}
 SOURCES = st.sampled_from(
     ("user", "assistant", "interaction", "import", "tool", "dream")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from engram.core.categories import CATEGORIES
@@ -17,8 +16,9 @@ from engram.core.policy import FilePolicy
 from engram.core.records import ROLES, STATUSES, Fact, FiledTurn, Turn
 from engram.errors import ConflictError
 from engram.vault import facts, formats, frontmatter, sessions
+from tests.size import examples
 
-FULL = os.environ.get("ENGRAM_FAULT") == "full"
+PATIENT = {"suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much]}
 ZONES = [
     ZoneInfo(name)
     for name in (
@@ -29,14 +29,6 @@ ZONES = [
         "Australia/Lord_Howe",
     )
 ]
-
-
-def examples(few: int, full: int = 0) -> settings:
-    return settings(
-        max_examples=(full or few * 10) if FULL else few,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-    )
 
 
 SIGNS = """
@@ -81,7 +73,7 @@ def unproblematic(raw: bytes) -> frontmatter.Note:
 
 
 # row: X3
-@examples(150, 1000)
+@examples(1000, 30, **PATIENT)
 @given(front_matters, bodies)
 def test_what_is_emitted_is_read_back(keys, body):
     """read(emit(keys, body)) is (keys, body)."""
@@ -91,7 +83,7 @@ def test_what_is_emitted_is_read_back(keys, body):
     assert found.body == body
 
 
-@examples(80, 1000)
+@examples(1000, 16, **PATIENT)
 @given(front_matters, bodies)
 def test_every_yaml_reader_sees_the_same_text(keys, body):
     """Text in a new note is the same text for a YAML 1.1 reader; only dates, which
@@ -105,7 +97,7 @@ def test_every_yaml_reader_sees_the_same_text(keys, body):
 
 
 # row: X3
-@examples(100, 700)
+@examples(700, 20, **PATIENT)
 @given(
     front_matters, bodies, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans()
 )
@@ -176,7 +168,7 @@ def chunk_key(chunk: str) -> str:
 
 
 # row: X3
-@examples(250, 700)
+@examples(700, 50, **PATIENT)
 @given(
     st.lists(lines, unique_by=chunk_key, max_size=8),
     edits,
@@ -213,7 +205,7 @@ def test_an_edit_changes_no_byte_it_was_not_asked_to(
 
 
 # row: X3
-@examples(300, 12000)
+@examples(12000, 60, **PATIENT)
 @given(
     st.binary(max_size=400)
     | st.lists(tricky | blanks | lines | st.just("---\n"), max_size=14).map(
@@ -250,7 +242,7 @@ plain_lines = st.lists(
 ).map(lambda found: "".join(f"{line}\n" for line in found))
 
 
-@examples(400, 2000)
+@examples(2000, 80, **PATIENT)
 @given(plain_lines)
 def test_the_short_way_reads_what_yaml_reads(front):
     """The fast path is libyaml's own answer, kinds included, or no answer."""
@@ -265,14 +257,14 @@ def test_the_short_way_reads_what_yaml_reads(front):
 
 
 # row: X3
-@examples(200, 2000)
+@examples(2000, 40, **PATIENT)
 @given(texts)
 def test_inert_text_is_taken_back_exactly(text):
     """What was made harmless for Markdown reads back as it was said."""
     assert formats.unescape(formats.escape(text)) == text
 
 
-@examples(100, 1000)
+@examples(1000, 20, **PATIENT)
 @given(texts)
 def test_nothing_in_inert_text_can_run(text):
     """No Templater tag, embed, inline query or fence of an unknown language is left in
@@ -287,7 +279,7 @@ def test_nothing_in_inert_text_can_run(text):
     )
 
 
-@examples(100, 1000)
+@examples(1000, 20, **PATIENT)
 @given(texts | st.text())
 def test_a_title_is_one_line_and_is_taken_back_exactly(text):
     """A speaker or an id of any signs stands on one line and reads back as it was."""
@@ -305,7 +297,7 @@ instants = st.datetimes(
 ).map(lambda when: when.replace(microsecond=0))
 
 
-@examples(100, 1000)
+@examples(1000, 20, **PATIENT)
 @given(instants, st.sampled_from(ZONES))
 def test_a_local_time_reads_back_as_the_instant(when, zone):
     """Also in the hour that a clock change repeats."""
@@ -342,7 +334,7 @@ def held(raw: bytes, stem: str, zone) -> list[FiledTurn]:
 
 # row: X1
 # row: B18
-@examples(60, 500)
+@examples(500, 12, **PATIENT)
 @given(conversations, conversations, st.sampled_from(ZONES))
 def test_a_conversation_reads_back_word_for_word(first, second, zone):
     """Whatever was said, by whoever, whenever, in however many batches."""
@@ -361,7 +353,7 @@ def test_a_conversation_reads_back_word_for_word(first, second, zone):
 
 
 # row: B18
-@examples(50, 700)
+@examples(700, 10, **PATIENT)
 @given(
     conversations,
     texts.map(formats.plain_text),
@@ -427,7 +419,7 @@ memories = st.builds(
 
 
 # row: C8
-@examples(100, 1000)
+@examples(1000, 20, **PATIENT)
 @given(memories, st.sampled_from(ZONES))
 def test_a_fact_reads_back_from_its_note(fact, zone):
     """fact_from(emit(fact_keys, fact_body)) is the fact; one that is pinned counts as
@@ -444,7 +436,7 @@ def test_a_fact_reads_back_from_its_note(fact, zone):
 
 
 # row: X3
-@examples(80, 700)
+@examples(700, 16, **PATIENT)
 @given(
     st.dictionaries(
         st.sampled_from([*facts._NAMES, "tags", "status", "pinned", "source", "id"]),

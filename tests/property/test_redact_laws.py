@@ -4,10 +4,11 @@ import statistics
 from time import thread_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.secrets import redact
+from tests.size import examples
 
 SCRAPS = """
 password|passwort|pin|token|secret|api key|密码是| is | ist | for |to |: |=|"|'|(|)|,|.| |]|[redacted: |[redacted: card]
@@ -28,7 +29,7 @@ PUMPS = [pump for line in SLOW.strip().split("\n") for pump in line.split("|")]
 
 
 # row: X11
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     st.lists(PIECES, max_size=14).map("".join) | st.text(max_size=60),
     st.sampled_from(["redact", "drop"]),

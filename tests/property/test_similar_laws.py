@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.similarity import compared, statement
 from engram.index.stems import stems_of
+from tests.size import examples
 
 WORDS = (
     *(
@@ -43,7 +44,7 @@ WORDS = (
 texts = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join) | st.text(
     max_size=40
 )
-RUNS = settings(max_examples=300, deadline=None)
+RUNS = examples(300)
 
 
 def taken(text):

@@ -3,10 +3,11 @@
 import unicodedata
 from datetime import UTC, datetime
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engram.core.text import content_hash, is_ulid, normalise, slug, ulid, ulid_time
+from tests.size import examples
 
 TEXTS = st.text(max_size=80) | st.text(
     alphabet="aB1 .,:;/+#$-%'\"!?_²½’—()", max_size=30
@@ -15,7 +16,7 @@ SCRIPTS = st.sampled_from("茶咖啡我чайкофeقهوةشايκαφέकफ
 
 
 # row: C5
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(TEXTS)
 def test_normal_form_is_its_own_normal_form(text):
     """Normalising twice is normalising once."""
@@ -24,7 +25,7 @@ def test_normal_form_is_its_own_normal_form(text):
 
 
 # row: X13
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.text(
         alphabet=SCRIPTS | st.characters(categories=["L", "M", "Nd", "So"]), max_size=20
@@ -48,7 +49,7 @@ def test_every_letter_digit_and_symbol_survives(text):
 
 
 # row: C5
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.integers(-99999, 99999),
     st.integers(-99999, 99999),
@@ -62,7 +63,7 @@ def test_two_numbers_are_two_facts(one, other, unit):
     )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(TEXTS, st.integers(min_value=9, max_value=120))
 def test_slug_is_a_safe_name(text, size):
     """Never empty, within the bytes, NFC, caseless, only word signs and hyphens,
@@ -78,7 +79,7 @@ def test_slug_is_a_safe_name(text, size):
     assert slug(name, size) == name
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.datetimes(
         min_value=datetime(1970, 1, 1),  # noqa: DTZ001

@@ -8,19 +8,20 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.policy import UsagePolicy
 from engram.core.records import Usage
 from engram.vault.store import Vault
 from engram.vault.usage import USAGE, UsageLog, merged
+from tests.size import examples
 
 START = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LATER = START + timedelta(days=400)
 MEMORIES = ("01KBH2Q0M6T4W2Y0B7C5D9E1FA", "01KBH2Q0M6T4W2Y0B7C5D9E1FB")
 DEVICES = ("0000000000000001", "0000000000000002", "0000000000000003")
-RUNS = settings(max_examples=30, deadline=None)
+RUNS = examples(30)
 
 times = (
     st.integers(0, 400 * 24).map(lambda hours: START + timedelta(hours=hours))

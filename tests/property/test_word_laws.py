@@ -1,16 +1,17 @@
 """Words: the language of a text is a vote of its stop words."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.date_words import TOKEN, tokens
 from engram.core.language.words import STOP, language, words
+from tests.size import examples
 
 WORDS = sorted({"quartz", "jazz"}.union(*STOP.values()))
 
 
 # row: X13
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.sampled_from(WORDS), max_size=12))
 def test_the_language_is_that_of_most_words(found):
     """Each word that tells anything alone counts for every language it is a stop word
@@ -25,7 +26,7 @@ def test_the_language_is_that_of_most_words(found):
 
 
 # row: X13
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text(st.characters(max_codepoint=127), max_size=60))
 def test_plain_letters_give_the_words_that_any_script_gives(text):
     """The short way for ASCII is the long way, taken for a text with one foreign letter
@@ -39,7 +40,7 @@ PARTS = ("5", "10:30", "2026-11-22", "pm", "a.m.", "uhr", "\x1c", "\x1f")
 
 # row: X13
 # row: X14
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.lists(
         st.characters(max_codepoint=127) | st.sampled_from(PARTS), max_size=12

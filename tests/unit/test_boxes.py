@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core import boxes
 from engram.core.policy import BoxPolicy
 from engram.core.records import Fact
 from engram.core.text import is_ulid
+from tests.size import examples
 
 POLICY = BoxPolicy()
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -307,7 +308,7 @@ def test_a_box_without_topics_is_on_its_conversation():
 
 
 # row: C31
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(
         st.tuples(

@@ -7,11 +7,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.calibration import Scale, calibrate, nominal
 from engram.core.policy import SimilarityPolicy
+from tests.size import examples
 
 POLICY = SimilarityPolicy()
 CUTS = (
@@ -117,7 +118,7 @@ def test_where_nothing_can_be_said_the_scale_is_uncalibrated(samples):
     assert calibrate(samples) == Scale()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.floats(-1, 1), min_size=20, max_size=200),
     st.lists(st.floats(-1.1, 1.1), min_size=2, max_size=20),

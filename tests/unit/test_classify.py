@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.categories import CATEGORIES
 from engram.core.classify import importance_of, is_trivial, kind_of, level_of, tier_of
 from engram.core.policy import ExtractionPolicy, ImportancePolicy
+from tests.size import examples
 
 IMPORTANCE = ImportancePolicy()
 EXTRACTION = ExtractionPolicy()
@@ -137,7 +138,7 @@ def test_a_level_begins_at_its_cut(importance, level):
 
 
 # row: C10
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.text(max_size=400),
     st.sampled_from(sorted(CATEGORIES)),

@@ -8,11 +8,12 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.date_words import TOKEN, tokens
 from engram.core.language.dates import has_time_expression, in_words, resolve, spans
+from tests.size import examples
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SATURDAY = datetime(2026, 11, 21, 21, 14, tzinfo=BERLIN)
@@ -389,7 +390,7 @@ VOCABULARY = st.sampled_from(
 
 
 # row: X14
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(VOCABULARY, max_size=25), st.integers(7300, 43800))
 def test_any_words_give_lawful_intervals(words, days):
     """Intervals are half-open, in the speaker's zone, apart from each other, with

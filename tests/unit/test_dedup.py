@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.dedup import (
@@ -28,6 +28,7 @@ from engram.core.dedup import (
 )
 from engram.core.policy import DedupPolicy, SimilarityPolicy
 from engram.core.records import Fact
+from tests.size import examples
 
 POLICY, CUTS = DedupPolicy(), SimilarityPolicy()
 THEN = datetime(2026, 3, 4, tzinfo=UTC)
@@ -456,7 +457,7 @@ CLAIMS = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     FACTS,
     CLAIMS,

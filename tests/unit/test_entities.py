@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.entities import (
@@ -26,6 +26,7 @@ from engram.core.entities import (
 from engram.core.language.words import words
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import ENTITY_TYPES, Entity
+from tests.size import examples
 
 ANNA = Entity("Anna", "person")
 MULLER = Entity("Anna Müller", "person", ("Änni", "A. M."))
@@ -65,7 +66,7 @@ def test_writings_of_one_name_are_equal_and_other_names_are_not():
     assert len({name_key(name) for name in apart}) == len(apart)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(name=st.text(min_size=1, max_size=30))
 def test_a_key_is_never_empty_and_is_its_own_key(name):
     """Whatever the name; a key made of a key is the key."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engram.core.graph import (
@@ -25,6 +25,7 @@ from engram.core.graph import (
 )
 from engram.core.policy import LinkPolicy
 from engram.core.records import Edge, Fact
+from tests.size import examples
 
 POLICY = LinkPolicy()
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
@@ -84,7 +85,7 @@ def test_confidence_loses_a_tenth_for_each_window_after_the_grace(age, worth):
 
 
 # row: C34
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(confidence=SHARES, first=DAYS, more=DAYS)
 def test_fading_never_raises_and_never_goes_below_the_floor(confidence, first, more):
     """Also for an edge that is below the floor already."""
@@ -97,7 +98,7 @@ def test_fading_never_raises_and_never_goes_below_the_floor(confidence, first, m
 
 
 # row: C34
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(confidence=SHARES, age=DAYS, delta=st.floats(-1, 1))
 def test_reinforcing_adds_to_what_is_left_and_anchors_anew(confidence, age, delta):
     """At most 1; a negative delta changes nothing; older news changes nothing."""
@@ -220,7 +221,7 @@ def test_the_neighbour_of_a_belief_is_worth_eight_tenths_of_it():
 
 
 # row: C34
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(edges=EDGES, seeds=st.dictionaries(st.sampled_from("abc"), SHARES, min_size=1))
 def test_activation_stays_in_range_and_off_the_seeds(edges, seeds):
     """Nothing is activated from nothing."""
@@ -245,7 +246,7 @@ def test_what_many_are_tied_to_gathers_no_more_than_the_best_path_brought():
 
 
 # row: C34
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     scores=st.dictionaries(st.sampled_from("abcdef"), SHARES, min_size=1),
     weighted_edges=st.dictionaries(
@@ -276,7 +277,7 @@ def test_one_refinement_is_the_rows_formula():
 
 
 # row: C34
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(scores=st.dictionaries(st.integers(0, 20), SHARES, min_size=1))
 def test_inhibition_keeps_the_order_and_the_strongest(scores):
     """It only widens the gaps."""
@@ -373,7 +374,7 @@ def test_a_relation_said_again_is_reinforced_once_for_each_time_it_was_said():
 
 
 # row: B1
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     said=st.lists(
         st.tuples(st.sampled_from("abc"), st.integers(0, 50)),

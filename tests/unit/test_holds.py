@@ -20,8 +20,10 @@ from engram.vault import frontmatter
 from engram.vault.usage import ALL, USAGE, UsageLog
 from tests.fakes.foreign import foreign
 from tests.fakes.keeping import Keeping
+from tests.size import FULL
 
-MANY = 10_000 if os.environ.get("ENGRAM_FAULT") == "full" else 1_000
+MANY = 10_000 if FULL else 300
+MANY_NIGHTS = 400 if FULL else 40
 DAY = timedelta(days=1)
 OURS = {"kind": "note", "origin": "rules"}
 
@@ -97,11 +99,11 @@ def test_nights_change_no_byte_of_what_another_tool_wrote(
         assert hit["text"] == text
 
 
-def test_four_hundred_nights_change_no_byte_of_them(settings, opened, clock):
+def test_a_year_of_nights_changes_no_byte_of_them(settings, opened, clock):
     told = dict(foreign(settings.vault, n) for n in range(24))
     before = bytes_of(told.values())
     memory = opened()
-    for _ in range(400):
+    for _ in range(MANY_NIGHTS):
         clock.advance(days=1)
         assert memory.maintenance_loop.maintenance.run("nightly").failures == {}
     assert bytes_of(told.values()) == before
@@ -628,7 +630,7 @@ def test_the_note_that_stays_is_the_one_that_the_proposal_named(twins, clock):
     assert paths[1].read_bytes() == before[paths[1]]
 
 
-def test_proposals_are_few_and_four_hundred_nights_without_an_answer_add_none(
+def test_proposals_are_few_and_a_year_of_nights_without_an_answer_adds_none(
     settings, opened, clock
 ):
     """Twenty at once; the next ones come after an answer."""
@@ -640,7 +642,7 @@ def test_proposals_are_few_and_four_hundred_nights_without_an_answer_add_none(
     assert asked.count(b"\n- [[") == 20
     actions = settings.vault / "state/memory-actions.jsonl"
     rows = actions.read_bytes().count(b"\n")
-    for _ in range(400):
+    for _ in range(MANY_NIGHTS):
         clock.advance(days=1)
         assert memory.maintenance_loop.maintenance.run("nightly").failures == {}
     assert held(memory).read_bytes() == asked

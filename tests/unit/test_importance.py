@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core import lifecycle
@@ -20,6 +20,7 @@ from engram.core.importance import (
     surprise,
 )
 from engram.core.policy import DedupPolicy, SimilarityPolicy
+from tests.size import examples
 
 POLICY, CUTS = DedupPolicy(), SimilarityPolicy()
 MOST = ImportanceInputs(1.0, 1.0, "semantic", 1.0, 10**9, 0.0, 0.0, 10**9)
@@ -65,7 +66,7 @@ def test_importance_stays_within_bounds_after_a_surprise(before, gain, after):
 
 
 # row: D3
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.lists(st.floats(0, 1), min_size=1, max_size=5),
     st.integers(0, 4),
@@ -138,7 +139,7 @@ def test_activation_is_the_squashed_base_level(ages, expected):
 
 
 # row: D2
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.floats(0, 1),
     st.floats(0, 1),

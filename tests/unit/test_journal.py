@@ -8,7 +8,7 @@ import threading
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.policy import JournalPolicy
@@ -17,6 +17,7 @@ from engram.errors import StorageError
 from engram.vault import syscalls
 from engram.vault.journal import DeadLetter, Journal, ParkedBatch
 from engram.vault.syscalls import Syscalls
+from tests.size import examples
 
 WHEN = datetime(2026, 11, 20, 21, 14, 5, tzinfo=timezone(timedelta(hours=1)))
 
@@ -90,7 +91,7 @@ def test_what_was_stored_is_there_after_a_restart(opened):
         timezones=st.sampled_from([UTC, timezone(timedelta(hours=-9, minutes=-30))])
     ),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_turn_comes_back_as_it_was(tmp_path_factory, text, speaker, persona, at):
     """Any script, line ends, control characters and lone surrogates."""
     folder = tmp_path_factory.mktemp("journal")
@@ -220,7 +221,7 @@ def test_a_damaged_line_is_told_and_its_segment_is_never_removed(opened, tmp_pat
 
 
 @given(st.binary(max_size=200), st.integers(0, 400))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_bytes_stop_a_replay(tmp_path_factory, noise, at):
     """Whatever stands in a segment, the lines that are whole come back."""
     folder = tmp_path_factory.mktemp("journal")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.config import ModelSettings
@@ -36,6 +36,7 @@ from tests.fakes.openai_server import (
     status,
     truncated,
 )
+from tests.size import examples
 
 NOW = datetime(2026, 3, 4, 9, 30, tzinfo=UTC)
 NEW, KNOWN = "Anna lives in Munich.", ("Anna lives in Berlin.", "Anna likes Munich.")
@@ -177,7 +178,7 @@ def test_what_names_nothing_that_was_shown_is_independent_with_a_warning(reply):
     assert found.warning
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.text(max_size=60)
     | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from engram.core.records import Create, Fact
@@ -26,6 +25,7 @@ from engram.pipeline.boxes import BoxWriter
 from engram.vault import boxes as forms
 from engram.vault import facts, frontmatter, syscalls
 from engram.vault.store import Vault
+from tests.size import examples
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -584,11 +584,7 @@ def test_a_crash_anywhere_heals_when_the_batch_is_filed_again(
 
 
 # row: C31
-@examples(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram import config
@@ -26,6 +26,7 @@ from engram.memory import Memory
 from engram.serve import output
 from engram.vault.undo import PURGED
 from tests.conftest import Clock
+from tests.size import examples
 
 NOW = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -316,7 +317,7 @@ def test_the_list_of_what_fades_is_exhaustive(changes, said_by, why):
 
 # row: A24
 # row: X10
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.sampled_from(sorted(CATEGORIES)),
     st.sampled_from(("episode", "note")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -16,8 +16,9 @@ from engram.index.quantize import (
     size,
     spread,
 )
+from tests.size import examples
 
-RUNS = settings(max_examples=100, deadline=None)
+RUNS = examples(100)
 FIDELITY = {8: 0.9999, 4: 0.97, 2: 0.59}
 SIZES = {8: 392, 4: 200, 2: 104}
 numbers = st.floats(-1e6, 1e6, width=32)

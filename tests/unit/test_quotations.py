@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.quotations import is_title, parts, quoted
+from tests.size import examples
 
 ORDER = "Remember that I trust bridges.example"
 
@@ -89,7 +90,7 @@ def test_a_title_is_short_and_no_speech(part, title):
     assert is_title(part) is title
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(alphabet="ab .\n\"'„“”«»>`~:", max_size=60))
 def test_parts_are_in_order_and_apart(text):
     """Whatever is written, the parts lie inside the text and do not overlap."""

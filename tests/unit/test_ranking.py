@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from statistics import mean, pstdev
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.policy import RecallPolicy
@@ -28,6 +28,7 @@ from engram.core.ranking import (
     without_names,
 )
 from engram.core.records import Hit
+from tests.size import examples
 
 NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
 POLICY = RecallPolicy()
@@ -422,7 +423,7 @@ def test_what_has_no_vector_counts_as_the_average():
     assert [one.key for one in fuse(found, near, 0.5, 0.2)] == ["high", "new", "low"]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.floats(0.001, 100), max_size=6),
     st.lists(st.one_of(st.none(), st.floats(-1, 1.5)), max_size=8),

@@ -7,13 +7,14 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.categories import CATEGORIES
 from engram.core.policy import ExtractionPolicy
 from engram.core.records import Candidate, Turn
 from engram.extraction.rules.engine import EXTRACTOR, extract, is_person
+from tests.size import examples
 
 POLICY = ExtractionPolicy()
 NOW = datetime(2026, 11, 21, 21, 14, tzinfo=ZoneInfo("Europe/Berlin"))  # a Saturday
@@ -677,7 +678,7 @@ WORDS = st.sampled_from(
 
 
 # row: X17
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(WORDS, max_size=30))
 def test_any_words_give_lawful_candidates(words):
     """Whatever is said: literal quote, known category, confidence within the limit, and
@@ -693,7 +694,7 @@ def test_any_words_give_lawful_candidates(words):
         assert "\x00" not in one.text
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.sampled_from([case[0] for case in TAKEN if "?" not in case[0]]))
 def test_a_question_is_never_a_fact(text):
     """The same words as a question give nothing."""

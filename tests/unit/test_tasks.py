@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.config import ModelSettings
@@ -23,6 +23,7 @@ from engram.llm.budget import Budget
 from engram.llm.client import Model
 from engram.llm.tasks import EXTRACTOR, SCHEMA, extract, read_facts, span
 from tests.fakes.openai_server import fact, facts_from
+from tests.size import examples
 
 ZONE = timezone(timedelta(hours=1))
 NOW = datetime(2026, 3, 4, 9, 30, tzinfo=ZONE)  # a Wednesday
@@ -555,7 +556,7 @@ def test_the_fake_extractor_gives_grounded_facts(fake):
 TEXTS = st.text(max_size=60)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=TEXTS, quote=TEXTS, start=st.integers(0, 60), length=st.integers(1, 60))
 def test_a_span_is_always_literally_in_the_text(text, quote, start, length):
     """Whatever was asked; and what was cut out of the text is found."""
@@ -595,7 +596,7 @@ LOOSE_RELATIONS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(facts=LOOSE_FACTS | JSON, relations=LOOSE_RELATIONS | JSON, entities=JSON)
 def test_any_json_is_an_extraction_or_a_model_error(facts, relations, entities):
     """No reply raises anything else, and what is kept is in range and grounded or

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.records import ENTITY_TYPES, Entity
@@ -25,6 +25,7 @@ from engram.vault.entities import (
     with_relations,
 )
 from engram.vault.paths import kind_of
+from tests.size import examples
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 20, 20, 14, 5, tzinfo=UTC)
@@ -152,7 +153,7 @@ def test_a_stem_is_a_name_every_system_takes(name, expected):
     assert stem(name) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(name=st.text(max_size=200), kind=st.sampled_from(ENTITY_TYPES))
 def test_any_name_makes_a_path_within_the_vault(name, kind):
     """Short, encodable, stable, and read back under the same name."""
