@@ -223,15 +223,15 @@ def test_a_torn_tail_takes_back_the_last_of_it_and_no_more(done, cut):
         states = [Usage()]
         for what, _, _ in done:
             there.step(what, DEVICES[0], MEMORIES[0])
-            states.append(there.usage_log[DEVICES[0]].of(MEMORIES[0]))
+            states.append(there.usage_log[DEVICES[0]].usage_of(MEMORIES[0]))
         there.usage_log[DEVICES[0]].flush()
         for path in there.files():
             path.write_bytes(path.read_bytes()[:cut])
         torn = there.fresh()
-        assert torn.of(MEMORIES[0]) in states
+        assert torn.usage_of(MEMORIES[0]) in states
         there.usage_log = dict.fromkeys(DEVICES, torn)
         there.step("recall", DEVICES[0], MEMORIES[0])
         torn.flush()
-        assert there.fresh().of(MEMORIES[0]) == torn.of(MEMORIES[0])
+        assert there.fresh().usage_of(MEMORIES[0]) == torn.usage_of(MEMORIES[0])
 
     lived(law)
