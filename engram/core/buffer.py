@@ -1,4 +1,4 @@
-"""The buffer as a value: which waiting turns are due, and why (row C2)."""
+"""Decide which waiting turns are due for extraction, and why (row C2)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WaitingTurn:
-    """A turn that is on disk but not distilled yet: its journal number, place, signal
-    and arrival.
+    """A turn on disk that is not extracted yet: journal number, place, signal, arrival.
 
-    `left_over`: it was there when the process started, and nobody has taken it up
-    since.
+    `left_over`: it was there when the process started and has not been extracted since.
     """
 
     seq: int
@@ -33,12 +31,10 @@ class WaitingTurn:
 def flush_reason(
     waiting: Sequence[WaitingTurn], now: datetime, policy: BufferPolicy
 ) -> str | None:
-    """Why the waiting turns of one session are to be distilled now, or None to keep
-    them (`C2`).
+    """Return why the waiting turns of a session are due now, or None (`C2`).
 
-    In order: a HIGH signal in any of them; at least `turns` of them; the oldest has
-    waited `minutes`. The age is that of the oldest waiting turn, so two turns followed
-    by silence are distilled too.
+    In order: one has a high signal; there are at least `turns` of them; the oldest has
+    waited `minutes`, so two turns followed by silence are extracted too.
     """
     if not waiting:
         return None
@@ -52,5 +48,5 @@ def flush_reason(
 
 
 def flush_time(waiting: Sequence[WaitingTurn], policy: BufferPolicy) -> datetime:
-    """When the oldest of the waiting turns will have waited `minutes`."""
+    """Return when the oldest of the waiting turns will have waited `minutes`."""
     return min(item.since for item in waiting) + timedelta(minutes=policy.minutes)

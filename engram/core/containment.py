@@ -1,9 +1,8 @@
-"""Why a statement waits for a person although it is new: whose words it rests on, and
-what they ask for (row X27).
+"""Decide whether a new statement waits for review because of its source (row X27).
 
-A model that was taken in states plainly what it was told to store, so the words around
-the evidence are looked at too: the whole of a quoted or pasted part, and what stands
-near in a tool's output.
+A model that followed an injected instruction states plainly what it was told to store.
+So the text around the evidence is checked too: the whole quoted or pasted part, and the
+surroundings in a tool's output.
 """
 
 from __future__ import annotations
@@ -21,12 +20,11 @@ if TYPE_CHECKING:
 
 
 def containment_reason(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) -> str:
-    """Why `fact`, which rests on the words `quote` of `turn`, waits in review, or ''
-    (`X27`).
+    """Return why `fact`, based on the words `quote` of `turn`, waits in review, or ''.
 
-    It does if it did not come from the user and reads like an instruction, or the words
-    around its evidence do; and if it says what the user wants or has decided and rests
-    on words that the user only quotes or passes on.
+    It waits if it did not come from the user and it, or the text around its evidence,
+    reads like an instruction; and if it states a wish or a decision of the user but is
+    based on words that the user only quotes or passes on (`X27`).
     """
     said_by = trust.source_class(turn)
     part = quoted(turn.text, quote)
@@ -47,6 +45,6 @@ def containment_reason(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) 
 
 
 def _near(text: str, quote: str, reach: int) -> str:
-    """`quote` with as many characters of `text` on either side."""
+    """Return `quote` with up to `reach` characters of `text` on either side."""
     place = max(0, text.find(quote))
     return text[max(0, place - reach) : place + len(quote) + reach]

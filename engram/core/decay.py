@@ -1,12 +1,11 @@
-"""What a memory is worth now: the one law of fading (rows A25, B6, D4–D6; design of the
-model §2).
+"""Compute the present worth of a memory by one law of fading (rows A25, B6, D4–D6).
 
-What fades is kept as a value and the moment at which it had it, and is read as `value ·
-R(t)`, where `R(t) = curve(t / H)` and `H = base · strength / doubt`. To read changes
-nothing; what is seen in use is evaluated, bumped and anchored anew. So it does not
-matter how often anybody looked, and a night that was missed is made up for by the next.
-The rows of `LAWS` differ in nothing else; the one law that goes by steps, that of ties,
-stands with them in `links.effective` (`C34`).
+A fading value is stored with the time at which it had it, its anchor, and is read as
+`value · R(t)`, where `R(t) = curve(t / H)` and `H = base · strength / doubt`. Reading
+changes nothing; on use the value is evaluated, raised and anchored again. So the number
+of readings does not matter, and the next maintenance run makes up for a missed one
+(model §2). The rows of `LAWS` differ in nothing else. Edges fade in steps instead:
+`graph.edge_confidence` (`C34`).
 """
 
 from __future__ import annotations
@@ -36,13 +35,12 @@ _PASSING = frozenset({"working", "episodic"})
 
 @dataclass(frozen=True, slots=True)
 class FadingLaw:
-    """How something fades: since when, with which half-life of the policy, what slows
-    it and what speeds it up.
+    """When fading begins, its half-life in the policy, and what slows or speeds it.
 
-    `clock` is the last access or, before the first, the last evidence
-    (`lifecycle.fading_start`, reinforced, edited); the anchor of salience; or the later of
-    access and evidence: a use is evidence too. Only the `layers` named fade, without a
-    name all. A `chosen` curve is the policy's, else it halves.
+    `clock` is "access", the last access or, before the first, the last evidence;
+    "anchor", that of salience; or "touch", the later of access and evidence, because a
+    use is evidence too. Only memories of `layers` fade, or all if it is empty. A
+    `chosen` curve is the policy's, else the value halves.
     """
 
     clock: Literal["access", "anchor", "touch"]
@@ -65,8 +63,9 @@ LAWS: Mapping[str, FadingLaw] = MappingProxyType(
         "rest": FadingLaw("touch", "confidence_days", strength="stability"),
     }
 )
-"""Everything that fades: confidence is seed A's law, salience seed B's, retention seed
-D's; rest ranks what lasts.
+"""All that fades: confidence (seed A), salience (seed B), retention (seed D), and rest.
+
+rest ranks memories that last.
 """
 
 
@@ -74,27 +73,26 @@ D's; rest ranks what lasts.
 
 
 def curve(kind: str, tau: float) -> float:
-    """What is left after `tau` ≥ 0 half-lives, 0–1 (`D4`); `kind` is l2, huber or
-    elastic.
+    """Return the share left after `tau` ≥ 0 half-lives, 0–1 (`D4`).
 
-    `l2 = 2^−τ`; `huber` the same up to δ = .5, then its tangent `max(0, 2^−δ·(1 −
-    ln2·(τ − δ)))`; `elastic = .3·max(0, 1 − τ/2) + .7·2^−τ`. A tangent lies below its
-    curve: huber forgets what is old *faster* than l2, all of it after 1.94 half-lives.
-    Raises KeyError for another kind.
+    `kind` is l2, huber or elastic (else KeyError). `l2 = 2^−τ`; `huber` is the same up
+    to δ = .5, then its tangent `max(0, 2^−δ·(1 − ln2·(τ − δ)))`; `elastic = .3·max(0, 1
+    − τ/2) + .7·2^−τ`. A tangent lies below its curve: huber forgets old values *faster*
+    than l2, completely after 1.94 half-lives.
     """
-    return _left(tau, CURVES[kind].bend, CURVES[kind].straight)
+    return _remaining(tau, CURVES[kind].bend, CURVES[kind].straight)
 
 
 def half_life(
     law: str, fact: Fact, usage: Usage, trust: float, policy: Policy
 ) -> float:
-    """`H = base · strength / doubt` in days, ∞ for what does not fade (rows A25, B6,
-    D1, D6, D8).
+    """Return `H = base · strength / doubt` in days, ∞ for a memory that does not fade.
 
-    Strength: stability 1–5, or spacing `1 + access^gradient`, or 1. Doubt: `1 + 2·(1 −
-    x)` of trust, or of confidence as long as nobody recalled it; from a confidence of
-    .8 salience waits for the first recall. What is pinned does not fade. Confidence at
-    stability 1, 3, 5: 30, 90, 150 days. Raises KeyError for another law.
+    (Rows A25, B6, D1, D6, D8.) Strength: stability 1–5, or spacing `1 +
+    access^gradient`, or 1. Doubt: `1 + 2·(1 − x)` of trust, or of confidence before the
+    first recall; from a confidence of .8 salience does not fade before it. A pinned
+    memory does not fade. Confidence at stability 1, 3, 5: 30, 90, 150 days. Raises
+    KeyError for another law.
     """
     row, limits = LAWS[law], policy.decay
     doubt = _doubt(row, fact, usage, trust, limits)
@@ -107,27 +105,28 @@ def half_life(
 def remaining_share(
     law: str, fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 ) -> float:
-    """`R(t) = curve(t / H)`, 0–1, never rising with `now`; 1 before the anchor, or
-    where no moment is known.
+    """Return `R(t) = curve(t / H)`, 0–1, never rising with `now`.
+
+    It is 1 before the anchor, or if no time is known.
     """
     row, halved = LAWS[law], half_life(law, fact, usage, trust, policy)
     if halved == math.inf:
         return 1.0
     tau = _days(_since(row, fact, usage), now) / halved
     form = policy.decay.curve if row.chosen else CURVES["l2"]
-    return _left(tau, form.bend, form.straight)
+    return _remaining(tau, form.bend, form.straight)
 
 
 def recency(when: datetime, now: datetime, half_life: float) -> float:
-    """`2^(−days/half-life)`, 0–1, of what was last touched at `when` (rows A15, E7).
+    """Return `2^(−days/half-life)`, 0–1, for a last touch at `when` (rows A15, E7).
 
-    With a half-life of ln2/.023 = 30.14 days it is A's `exp(−.023·days)`: .5016 after
-    30 days.
+    With a half-life of ln2/.023 = 30.14 days it is seed A's `exp(−.023·days)`: .5016
+    after 30 days.
     """
     return math.exp2(-_days(when, now) / half_life)
 
 
-def _left(tau: float, bend: float, straight: float) -> float:
+def _remaining(tau: float, bend: float, straight: float) -> float:
     halved = (
         math.exp2(-tau)
         if tau <= bend
@@ -147,7 +146,7 @@ def _strength(row: FadingLaw, usage: Usage, limits: DecayPolicy) -> float:
 def _doubt(
     row: FadingLaw, fact: Fact, usage: Usage, trust: float, limits: DecayPolicy
 ) -> float:
-    """How many times faster it fades, 0 for not at all."""
+    """Return how many times faster it fades, 0 for not at all."""
     if row.doubt == "trust":
         return 1 + limits.doubt * (1 - trust)
     if row.doubt == "confidence" and not usage.access:
@@ -171,8 +170,10 @@ def _since(row: FadingLaw, fact: Fact, usage: Usage) -> datetime | None:
 
 
 def _days(since: datetime | None, now: datetime) -> float:
-    """Time gone by, never negative; in UTC, as two times of one zone differ by the wall
-    clock, not by time.
+    """Return the elapsed days, never negative.
+
+    It is computed in UTC, because the difference of two times of one zone ignores clock
+    changes.
     """
     return (
         max(0.0, (now.astimezone(UTC) - since.astimezone(UTC)) / _DAY) if since else 0.0
@@ -189,10 +190,10 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
 def effective_confidence(
     fact: Fact, usage: Usage, now: datetime, policy: Policy
 ) -> float:
-    """`confidence · ½^(days / (30·stability))`, 0–1, since the last evidence or use
-    (`A25`, model §0.4).
+    """Return `confidence · ½^(days / (30·stability))`, 0–1 (`A25`, model §0.4).
 
-    .6, never touched again, is below .10 after 77.5 days and below .05 after 107.5.
+    The days count from the last evidence or use. .6, never touched again, is below .10
+    after 77.5 days and below .05 after 107.5.
     """
     return fact.confidence * remaining_share(
         "confidence", fact, usage, now, 1.0, policy
@@ -200,12 +201,11 @@ def effective_confidence(
 
 
 def salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
-    """`salience · e^(−rate·days)`, 0–1, since its anchor, with `rate = .02·doubt / (1 +
-    access^gradient)` (`B6`).
+    """Return `salience · e^(−rate·days)`, 0–1, since its anchor (`B6`).
 
-    1 for what is pinned (`B16`). .5 and never recalled: below .01 on day 89 at a
-    confidence of .4, on day 131 at .75, never at .8. After 5 recalls at gradient 1.5:
-    ×.944 in 35 days, ×.891 in 70.
+    `rate = .02·doubt / (1 + access^gradient)`; 1 for a pinned memory (`B16`). .5 and
+    never recalled: below .01 on day 89 at a confidence of .4, on day 131 at .75, never
+    at .8. After 5 recalls at gradient 1.5: ×.944 in 35 days, ×.891 in 70.
     """
     return (
         1.0
@@ -217,11 +217,10 @@ def salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
 def retention(
     fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 ) -> float:
-    """`min(1, R + min(.3, .05·ln(1 + access)))`, 0–1, since the last access (rows
-    D4–D6); `trust` 0–1.
+    """Return `min(1, R + min(.3, .05·ln(1 + access)))`, 0–1 (rows D4–D6).
 
-    Half-life 30 days for what is working or episodic, a third of that at trust 0; all
-    else is retained (`D1`).
+    R counts from the last access; `trust` is 0–1. The half-life is 30 days for working
+    and episodic memories, a third of that at trust 0; others are retained (`D1`).
     """
     limits = policy.decay
     use = min(limits.most_use, limits.use * math.log1p(usage.access))
@@ -231,12 +230,11 @@ def retention(
 def heat_inputs(
     fact: Fact, usage: Usage, now: datetime, policy: Policy, feedback: float = 0.0
 ) -> tuple[float, float, float, float, float]:
-    """Confidence, access, recency, importance and feedback, each 0–1, as heat and tiers
-    weigh them (`C25`).
+    """Return confidence, access, recency, importance and feedback, each 0–1 (`C25`).
 
-    The tier's confidence (1, .8, .6, .35); `min(1, ln(1 + access)/ln 21)`; `max(0, 1 −
-    days/90)` since it was touched; importance; `(feedback + 1)/2` of −1…1. What is
-    pinned is important and never grows old.
+    Heat and tiers weigh them. The tier's confidence (1, .8, .6, .35); `min(1, ln(1 +
+    access)/ln 21)`; `max(0, 1 − days/90)` since the last touch; importance; `(feedback
+    + 1)/2` of −1…1. A pinned memory counts as important and new.
     """
     limits = policy.decay
     return (
@@ -255,10 +253,10 @@ def heat_inputs(
 def heat_score(
     fact: Fact, usage: Usage, now: datetime, policy: Policy, feedback: float = 0.0
 ) -> float:
-    """`.25·confidence + .30·access + .20·recency + .15·importance + .10·feedback`, 0–1
-    (`C26`).
+    """Return the heat of a memory, 0–1 (`C26`).
 
-    .20 less for what a person disputes. `heat_inputs` says what goes in.
+    It is `.25·confidence + .30·access + .20·recency + .15·importance + .10·feedback` of
+    `heat_inputs`, .20 less for a disputed memory.
     """
     limits = policy.decay
     weights = (
@@ -279,10 +277,10 @@ def heat_score(
 def decay_score(
     fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 ) -> float:
-    """`1 − retention`, 0–1 (`C26`); of what lasts `1 − ½^(days / (30·stability))` since
-    it was touched.
+    """Return `1 − retention`, 0–1 (`C26`).
 
-    That says how stale a memory is and takes nothing away.
+    For a lasting memory it is `1 − ½^(days / (30·stability))` since the last touch,
+    which only says how stale it is.
     """
     return _decay(
         fact, usage, now, trust, policy, retention(fact, usage, now, trust, policy)
@@ -312,11 +310,10 @@ def vitals(
     policy: Policy,
     feedback: float = 0.0,
 ) -> Vitals:
-    """All that a memory is worth at `now`, each 0–1 (rows C24, A25, B6, D4); left alone
-    none of it gets better.
+    """Return the vitals of a memory at `now`, each 0–1 (rows C24, A25, B6, D4).
 
-    `trust` is its source's, 0–1 (`D6`); `feedback` what became of its like, −1…1
-    (`C30`).
+    Without use none of them improves. `trust` is its source's, 0–1 (`D6`); `feedback`
+    is that of its category, −1…1 (`C30`).
     """
     retained = retention(fact, usage, now, trust, policy)
     return Vitals(
@@ -334,12 +331,12 @@ def vitals(
 def after_recall(
     fact: Fact, usage: Usage, now: datetime, relevance: float, policy: Policy
 ) -> Usage:
-    """The use after a recall at `now` (rows A19, B2, B3, B7); `relevance` 0–1 within
-    its answer.
+    """Return the usage after a recall at `now` (rows A19, B2, B3, B7).
 
-    Access + 1; stability + .1, at most 5, which 40 recalls reach; salience as it is
-    worth now + .05 + .05·relevance, at most 1, from .5 at least where it comes from the
-    archive; anchored at `now`, or where it was if that is later.
+    `relevance` is 0–1 within its answer. Access + 1; stability + .1, at most 5, after
+    40 recalls; salience + .05 + .05·relevance from its present value, at most 1, and
+    from at least .5 for an archived memory; anchored at `now`, or at its old anchor if
+    that is later.
     """
     limits, held = policy.decay, anchor_salience(fact, usage, now, policy)
     worth = (
@@ -365,33 +362,35 @@ def after_recall(
 
 
 def anchor_salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> Usage:
-    """The use with salience as it is worth now, anchored at `now`, or where it was if
-    that is later.
+    """Return the usage with its present salience, anchored at `now` or later.
 
-    For the moment before its law changes, as by a pin that goes or a confidence that
-    falls: what was lost or kept until then stays so.
+    Called before its law changes, as by an unpinning or a lower confidence, so that the
+    fading until then stays.
     """
     at = _later(now, _since(LAWS["salience"], fact, usage))
     return replace(usage, salience=salience(fact, usage, now, policy), salience_at=at)
 
 
 def after_confirmation(usage: Usage, now: datetime) -> Usage:
-    """The use after the same statement was heard again (`C17`): confirmations + 1, and
-    new evidence.
+    """Return the usage after the same statement was repeated (`C17`).
+
+    Confirmations + 1, and new evidence.
     """
     return replace(after_evidence(usage, now), confirmations=usage.confirmations + 1)
 
 
 def after_evidence(usage: Usage, when: datetime) -> Usage:
-    """The use with evidence of `when`, unless there is later one (`A8`): confidence
-    fades from then on.
+    """Return the usage with evidence at `when`, unless there is later one (`A8`).
+
+    Confidence fades from then on.
     """
     return replace(usage, evidence_at=_later(when, usage.evidence_at))
 
 
 def _spaced(usage: Usage, now: datetime, limits: DecayPolicy) -> tuple[float, float]:
-    """Days since the last recall, and the gradient: + .1 where they are more than last
-    time, − .05 if fewer (`B7`).
+    """Return the days since the last recall, and the new gradient (`B7`).
+
+    + .1 if the interval grew, − .05 if it shrank.
     """
     if not usage.last_access:
         return usage.gap_days, usage.gradient

@@ -1,6 +1,4 @@
-"""What memories say of a file system, and whether it is still so (row D10). Nothing is
-run, ever.
-"""
+"""Check claims of memories about a file system (row D10). Nothing is ever executed."""
 
 from __future__ import annotations
 
@@ -44,9 +42,7 @@ Disk = "Callable[[str], bytes | None]"
 
 @dataclass(frozen=True, slots=True)
 class PathClaim:
-    """What a text says there is: a path, a function of a file, a command of a build, a
-    dependency.
-    """
+    """A path, a function of a file, a command of a build or a dependency in a text."""
 
     kind: Kind
     name: str
@@ -55,7 +51,7 @@ class PathClaim:
 
 @dataclass(frozen=True, slots=True)
 class DriftFinding:
-    """What is not so: `code` as the seed names it, and why in words."""
+    """A claim that is not true: the seed's `code` and the reason in words."""
 
     level: Level
     code: str
@@ -63,8 +59,9 @@ class DriftFinding:
 
 
 def find_claims(text: str) -> list[PathClaim]:
-    """What a text claims of a file system (`D10`); addresses of the web and templates
-    are none.
+    """Return the claims of a text about a file system (`D10`).
+
+    URLs and templates are not claims.
     """
     plain = " ".join(
         word for word in _URL.sub(" ", text).split(" ") if not _TEMPLATE.search(word)
@@ -84,12 +81,11 @@ def find_claims(text: str) -> list[PathClaim]:
 def check_claim(
     claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
 ) -> DriftFinding | None:
-    """Why a claim does not hold below `roots`, or None: it does, or nobody can tell
-    (`D10`).
+    """Return why a claim is not true below `roots`, or None (`D10`).
 
-    `disk` gives what stands at a path, b'' for what cannot be read, None where nothing
-    does. A dead absolute path is an error, a relative one, which may mean another
-    folder, a warning.
+    None also means that it cannot be decided. `disk` returns the content of a path, b''
+    if it cannot be read, None if it does not exist. A dead absolute path is an error; a
+    relative one is a warning, because it may refer to another folder.
     """
     if claim.kind == "path":
         return _path(claim.name, roots, disk)
@@ -103,7 +99,7 @@ def check_claim(
 def _function(
     claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
 ) -> DriftFinding | None:
-    """Report a function that none of the files it should be in mentions."""
+    """Report a function that none of its possible files mentions."""
     contents = [disk(path) for path in _places(claim.where, roots)]
     texts = [raw for raw in contents if raw]
     name = re.compile(rf"\b{re.escape(claim.name)}\b".encode())
@@ -128,7 +124,7 @@ def _dependency(
 
 
 def score(findings: Sequence[DriftFinding]) -> int:
-    """`100 − 10 · errors − 3 · warnings − 1 · infos`, at least 0 (`D10`)."""
+    """Return `100 − 10 · errors − 3 · warnings − 1 · infos`, at least 0 (`D10`)."""
     cost = {"error": 10, "warning": 3, "info": 1}
     return max(0, 100 - sum(cost[one.level] for one in findings))
 
@@ -145,8 +141,9 @@ def _path(
 def _command(
     claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
 ) -> DriftFinding | None:
-    """A script of `package.json`, or a target of a Makefile; without such a file nobody
-    can tell.
+    """Report a missing script of `package.json` or target of a Makefile.
+
+    Without such a file it cannot be decided.
     """
     name = "package.json" if claim.where == "npm" else "Makefile"
     texts = [raw for root in roots if (raw := disk(f"{root}/{name}"))]
@@ -170,7 +167,7 @@ def _targets(raw: bytes) -> set[str]:
 
 
 def _places(name: str, roots: Sequence[str]) -> list[str]:
-    """Where a path may mean: itself if it is absolute, else below each root."""
+    """Return the paths that a name may mean: itself, or below each root if relative."""
     return (
         [name]
         if name.startswith("/")

@@ -1,6 +1,4 @@
-"""Who and what memories are about: names, types, and when two writings mean one (rows
-A20, C13, E2, E5, B1).
-"""
+"""Names and types of entities, and when two names mean one (A20, C13, E2, E5, B1)."""
 
 from __future__ import annotations
 
@@ -24,12 +22,10 @@ if TYPE_CHECKING:
     from engram.core.records import Entity
 
 OWNER = "owner"
-"""The name of the person whose memory this is, where none is known; their ref is
-`person:owner`.
-"""
+"""The name of the vault's owner where none is known; the ref is `person:owner`."""
 
 ALIAS = "alias"
-"""The relation that gives an entity another name, by which it is known from then on."""
+"""The relation that adds another name to an entity."""
 
 EXCLUSIVE_RELATIONS = frozenset(
     {
@@ -45,16 +41,15 @@ EXCLUSIVE_RELATIONS = frozenset(
         "boss",
     }
 )
-"""Relations that hold to one at a time: a new one ends the old (row B1)."""
+"""Relations with one target at a time: a new one ends the old (row B1)."""
 
 COUPLE_RELATIONS = frozenset(
     {"partner", "spouse", "husband", "wife", "fiance", "girlfriend", "boyfriend"}
 )
-"""Relations that end together, whatever the two were called and by whom: `we broke up`.
-"""
+"""Relations that end together, whatever their type: `we broke up`."""
 
 LIFETIMES = ("week", "month", "year", "forever")
-"""How long an extractor may say that a memory holds (row B19)."""
+"""The lifetimes that an extractor may give a memory (row B19)."""
 
 _OWNERS = frozenset(
     {
@@ -83,12 +78,11 @@ _ORG = re.compile(
 
 @lru_cache(8192)
 def name_key(name: str) -> str:
-    """The form in which two writings of one name are equal (`C13`, `E2`): lower case,
-    all else than words to `_`.
+    """Return the form of a name in which its spellings are equal (`C13`, `E2`).
 
-    Letters of any script. Accents and word order count: Müller and Muller may be two
-    people, and so may `Müller, Anna`, until a person says by an alias that they are
-    one. `+` and `#` stay, so C, C++ and C# are three.
+    Lower case, letters of any script, everything else as `_`. Accents and word order
+    count: Müller and Muller may be two people, and so may `Müller, Anna`, until an
+    alias says that they are one. `+` and `#` stay, so C, C++ and C# are three.
 
     >>> name_key("Anna  Müller"), name_key("ANNA-MÜLLER"), name_key("John O'Doe")
     ('anna_müller', 'anna_müller', 'john_o_doe')
@@ -99,7 +93,7 @@ def name_key(name: str) -> str:
 
 
 def entity_ref(entity_type: str, name: str) -> str:
-    """`<type>:<slug>`, by which edges and slots name an entity (`E2`).
+    """Return `<type>:<slug>`, the ref of an entity in edges and slots (`E2`).
 
     >>> entity_ref("person", "John Doe")
     'person:john_doe'
@@ -108,66 +102,59 @@ def entity_ref(entity_type: str, name: str) -> str:
 
 
 def is_owner(name: str) -> bool:
-    """Whether `name` only says that the owner of the memory is meant: `the user`,
-    `owner`, `me` (`A20`).
-    """
+    """Return whether `name` means the owner: `the user`, `owner`, `me` (`A20`)."""
     return name_key(name) in _OWNERS
 
 
 class EntityNames:
-    """Entities by what they are called; each stands at a place, such as the path of its
-    note.
+    """Entities by name and alias; each has a place, such as the path of its note.
 
-    A name beats an alias. Two entities of one name, or one alias of two, are nobody:
-    two people may share a first name, and Anna is never taken for Anna Müller unless an
-    alias says so (`C13`).
+    A name goes before an alias. An ambiguous name or alias means no entity: two people
+    may share a first name, and Anna is Anna Müller only if an alias says so (`C13`).
     """
 
     def __init__(self) -> None:
-        self._held: dict[str, Entity] = {}
+        self._entities: dict[str, Entity] = {}
         self._names: defaultdict[str, set[str]] = defaultdict(set)
         self._aliases: defaultdict[str, set[str]] = defaultdict(set)
 
     def put(self, place: str, entity: Entity) -> None:
-        """Take in the entity at `place`, instead of what stood there."""
+        """Add the entity at `place`, replacing the one that was there."""
         self.drop(place)
-        self._held[place] = entity
+        self._entities[place] = entity
         self._names[name_key(entity.name)].add(place)
         for alias in entity.aliases:
             self._aliases[name_key(alias)].add(place)
 
     def drop(self, place: str) -> None:
-        """Forget the entity at `place`, if there is one."""
-        entity = self._held.pop(place, None)
+        """Remove the entity at `place`, if there is one."""
+        entity = self._entities.pop(place, None)
         if entity is not None:
             self._names[name_key(entity.name)].discard(place)
             for alias in entity.aliases:
                 self._aliases[name_key(alias)].discard(place)
 
     def called(self, name: str) -> list[Entity]:
-        """All whose own name this is."""
+        """Return all entities with this name; aliases do not count."""
         return [
-            self._held[place] for place in sorted(self._names.get(name_key(name), ()))
+            self._entities[place]
+            for place in sorted(self._names.get(name_key(name), ()))
         ]
 
     def one(self, name: str) -> Entity | None:
-        """The one entity that goes by `name`, or None where there is none or more than
-        one. Safe from any thread.
-        """
+        """Return the only entity with this name or alias, or None. Thread-safe."""
         places = tuple(
             self._names.get(name_key(name)) or self._aliases.get(name_key(name)) or ()
         )
-        return self._held.get(places[0]) if len(places) == 1 else None
+        return self._entities.get(places[0]) if len(places) == 1 else None
 
     def all(self) -> tuple[Entity, ...]:
-        """Every entity, in the order of their places."""
-        return tuple(entity for _, entity in sorted(self._held.items()))
+        """Return all entities in the order of their places."""
+        return tuple(entity for _, entity in sorted(self._entities.items()))
 
 
 def find_entity(name: str, entities: Iterable[Entity]) -> Entity | None:
-    """The one of `entities` that goes by `name` or has it as an alias, or None
-    (`EntityNames`).
-    """
+    """Return the entity with this name or alias, or None; see `EntityNames`."""
     names = EntityNames()
     for place, entity in enumerate(entities):
         names.put(str(place), entity)
@@ -175,12 +162,11 @@ def find_entity(name: str, entities: Iterable[Entity]) -> Entity | None:
 
 
 def entity_type_of(name: str, hint: str = "") -> str:
-    """What type of entity `name` is (`B1`): the hint if it is a type, an organisation
-    by its form, else a concept.
+    """Return the type of an entity (`B1`): `hint` if it is one, else org or concept.
 
-    The hint is what an extractor said, or `person` for somebody who speaks. Guessing
-    more from a name alone would be wrong too often; a person moves the note or sets its
-    type.
+    The hint is the extractor's, or `person` for a speaker. An organisation is
+    recognised by the form of its name; guessing more from a name would be wrong too
+    often. The user moves the note or sets its type.
 
     >>> entity_type_of("University of Porto"), entity_type_of("Anna"), entity_type_of("Anna", "person")
     ('org', 'concept', 'person')
@@ -191,8 +177,7 @@ def entity_type_of(name: str, hint: str = "") -> str:
 
 
 def relation_label(words_of_it: str) -> str:
-    """The type of a relation as one word: lower case, all else than letters and digits
-    to `_`; '' if none is left.
+    """Return the type of a relation as one lower-case word with `_`, or ''.
 
     >>> relation_label("Works at")
     'works_at'
@@ -207,9 +192,9 @@ def relation_label(words_of_it: str) -> str:
 def slot_key(
     category: str, entity_type: str, primary: str, tags: Sequence[str] = ()
 ) -> str:
-    """`type|entityType|primaryRef|factType`, a key to compare memories under, never
-    their identity (`E5`, `E1`, `E3`).
+    """Return the slot of a memory, `type|entityType|primaryRef|factType`.
 
+    Memories of one slot are compared; a slot is not an identity (`E5`, `E1`, `E3`).
     `primary` is the ref of the first entity, '' for the owner; type is profile, people
     or project.
 
@@ -223,22 +208,24 @@ def slot_key(
 
 
 def names_subject(query_words: Sequence[str], names: Iterable[str]) -> bool:
-    """Whether the query names the subject, by a name or an alias (`A20`).
+    """Return whether the query contains a name or an alias of the subject (`A20`).
 
-    `query_words` are the query's `words`, which have lost their possessive 's. The
-    owner never matches, nor does a name of stop words alone, which every question
-    holds.
+    `query_words` are the query's `words`, without possessive 's. The owner never
+    matches, nor does a name of stop words alone, which every question contains.
     """
     return any(
-        _stands(words(name), query_words) for name in names if not is_owner(name)
+        _contains_phrase(words(name), query_words)
+        for name in names
+        if not is_owner(name)
     )
 
 
 def lifetime_end(
     lifetime: str, said: datetime, policy: ExtractionPolicy
 ) -> datetime | None:
-    """When a memory ends that is said to hold for a week, a month or a year: 7, 30, 365
-    days on (`B19`); else None.
+    """Return when a memory of this lifetime ends, or None (`B19`).
+
+    That is 7, 30 or 365 days after `said` for week, month and year.
     """
     days: Mapping[str, float] = {
         "week": policy.week_days,
@@ -249,16 +236,17 @@ def lifetime_end(
 
 
 def outdated_reason(
-    described: datetime | None, told: Iterable[datetime], edited: datetime | None = None
+    described: datetime | None,
+    filed: Iterable[datetime],
+    edited: datetime | None = None,
 ) -> str | None:
-    """Why the description of an entity, written at `described`, is out of date, or None
-    (`B12`).
+    """Return why an entity's description of the time `described` is outdated, or None.
 
-    `told` are the times at which something was filed about it, `edited` the last time
-    anybody else wrote its note. It follows from what there is, so nothing has to be
-    marked, or can be marked wrongly.
+    `filed` are the times at which facts about it were filed, `edited` the last edit of
+    its note by another writer (`B12`). It is computed from the notes, so no marker can
+    be wrong.
     """
-    latest = max(told, default=None)
+    latest = max(filed, default=None)
     if latest and (described is None or latest > described):
         return "something was told since"
     return (
@@ -270,7 +258,7 @@ def _is_punctuation(sign: str) -> bool:
     return sign != "#" and unicodedata.category(sign)[0] == "P"
 
 
-def _stands(name: Sequence[str], query: Sequence[str]) -> bool:
+def _contains_phrase(name: Sequence[str], query: Sequence[str]) -> bool:
     if not name or all(word in STOP["en"] for word in name):
         return False
     return any(

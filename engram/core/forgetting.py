@@ -1,15 +1,14 @@
-"""What a person had forgotten, and what of a text may still be handed out (rows A26,
-X8; model §0.11).
+"""Hide forgotten statements in texts that are handed out (rows A26, X8; model §0.11).
 
-`TombstoneSet` is made from the rows of `state/tombstones.jsonl`. It cuts sentences out of
-texts when they are handed out, and tells the writer which statements to leave out.
+`TombstoneSet` is made from the rows of `state/tombstones.jsonl`. It removes sentences
+from texts when they are handed out, and tells the writer which statements to leave out.
 Files are never rewritten for it. The rule:
 
-- a sentence that says what was forgotten is hidden, whoever said it, if it was said
-  before the wish to forget or by anybody but the user in the chat;
-- what the user says in the chat afterwards is shown; where it says the same again as a
-  statement, the tombstone is lifted from then on: what anybody says later is shown too,
-  older sentences stay hidden.
+- a sentence that says what was forgotten is hidden, from any source, if it was said
+  before the request to forget or not by the user in the chat;
+- what the user says in the chat afterwards is shown; if it states the same again, the
+  tombstone ends at that time: later sentences from any source are shown too, older ones
+  stay hidden.
 """
 
 from __future__ import annotations
@@ -37,18 +36,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 OMISSION = "[…]"
-"""What stands in the place of sentences that are hidden."""
+"""Replaces hidden sentences."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """When words were said, in which turn (its key, '' for none), and whether by the
-    user in the chat (`own`).
+    """When a text was said and in which turn (its key, '' for none).
 
-    `at` None: nobody knows when. `fact` marks the statement of a note, `memory` is the
-    id of that one: its note says by itself whether it is forgotten, for a wish that a
-    crash cut short has not happened.
+    `own` says that the user said it in the chat. `at` is None if the time is unknown.
+    `fact` marks the statement of a note and `memory` is its id: the note itself says
+    whether it is forgotten, because a request that a crash interrupted did not take
+    effect.
     """
 
     at: datetime | None = None
@@ -60,12 +59,11 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """One thing that was forgotten at `at`: what it says, or its very words (`exact`:
-    content hashes of sentences).
+    """A forgotten statement, as fingerprints or as hashes of sentences (`exact`).
 
-    `within` confines `exact` to one turn. `until` is when the user said it anew, in the
-    turns `anew`. `turns`: only turns are hidden, for it was a note that a person
-    deleted. `memory` was forgotten along with `whole`.
+    It was forgotten at `at`. `within` limits `exact` to one turn. `until` is when the
+    user stated it anew, in the turns `anew`. `turns`: only turns are hidden, because
+    the user deleted the note. `memory` was forgotten together with `whole`.
     """
 
     memory: str
@@ -80,7 +78,7 @@ class Tombstone:
     whole: str = ""
 
     def holds(self, said: Utterance) -> bool:
-        """Whether it hides words that were said like this."""
+        """Return whether it hides a text with this origin."""
         if said.key and said.key in self.anew:
             return False
         if (self.turns and said.fact) or (said.memory and said.memory == self.memory):
@@ -94,11 +92,10 @@ class Tombstone:
 
 
 def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ...]:
-    """The tombstones that stand, from their rows in any order of writing; rows of
-    another form are passed over.
+    """Return the tombstones in force, from their rows in order.
 
-    A row with `restored` takes the earlier ones of its memory and hash back, one with
-    `lifted` (a turn's key) says that the user said it anew.
+    A row with `restored` removes the earlier ones of its memory and hash; one with
+    `lifted` (a turn's key) says that the user stated it anew. Invalid rows are skipped.
     """
     found: dict[tuple[str, str, str], Tombstone] = {}
     for row in rows:
@@ -135,8 +132,10 @@ def _time(value: object) -> datetime:
 
 
 def tombstone_row(text: str) -> dict[str, object]:
-    """What a tombstone keeps of forgotten words: their gists, and the hashes of
-    sentences that have none.
+    """Return the fields of a tombstone that identify forgotten text.
+
+    They are the fingerprints of its statements, and the hashes of the sentences that
+    have none.
     """
     known = fingerprints(text)
     plain = [text[start:end] for start, end in sentences(text)]
@@ -145,9 +144,7 @@ def tombstone_row(text: str) -> dict[str, object]:
 
 
 class TombstoneSet:
-    """The tombstones that stand, compiled once; asking is safe from any thread. Empty,
-    it costs nothing.
-    """
+    """The tombstones in force, compiled once; thread-safe, and free if empty."""
 
     def __init__(self, known: Sequence[Tombstone] = ()) -> None:
         self.stones = tuple(known)
@@ -168,34 +165,35 @@ class TombstoneSet:
         return bool(self.stones)
 
     def of(self, memory: str) -> list[Tombstone]:
-        """The tombstones that stand because `memory` was forgotten, its own and those
-        set along with it.
-        """
+        """Return the tombstones of `memory` and those set together with it."""
         return [stone for stone in self.stones if memory in {stone.whole, stone.memory}]
 
-    def met(self, sentence: str, said: Utterance) -> list[Tombstone]:
-        """The tombstones that hide this sentence, said like this."""
+    def _hiding(self, sentence: str, said: Utterance) -> list[Tombstone]:
+        """Return the tombstones that hide this sentence."""
         return [
-            stone for stone in self._said_by(sentence, said.key) if stone.holds(said)
+            stone
+            for stone in self._repeated_by(sentence, said.key)
+            if stone.holds(said)
         ]
 
     def hides(self, text: str, said: Utterance) -> bool:
-        """Whether any sentence of `text` is hidden."""
+        """Return whether any sentence of `text` is hidden."""
         return self.shown(text, said) != text
 
     def shown(self, text: str, said: Utterance) -> str:
-        """`text` with `OMISSION` for each run of hidden sentences; '' where nothing is left,
-        itself where none is hidden.
+        """Return `text` with `OMISSION` for each run of hidden sentences.
+
+        It is '' if all of it is hidden, and unchanged if nothing is.
         """
-        if not self.stones or not self._may(text, said.key):
+        if not self.stones or not self._may_hide(text, said.key):
             return text
         spans = [
             (start, end)
             for start, end in sentences(text)
-            if self.met(text[start:end], said)
+            if self._hiding(text[start:end], said)
         ]
         if not spans:
-            return self._across(text, said)
+            return self._unless_hidden_whole(text, said)
         kept, done = list[str](), 0
         for start, end in spans:
             if between := text[done:start].strip(" \t"):
@@ -213,18 +211,16 @@ class TombstoneSet:
     def anew(
         self, text: str, said: Utterance, *, asked: bool = False
     ) -> list[Tombstone]:
-        """The tombstones that the user lifts with these words: they state it after they
-        had it forgotten.
+        """Return the tombstones that the user lifts by stating the same again.
 
-        No question does that, no words that they only quote, and no denial of what was
-        stated. With `asked` they want it kept, so that it counts at the very moment
-        too.
+        A question, a quotation and a denial of the statement lift nothing. With `asked`
+        the user asks to remember it, which counts at the same moment too.
         """
         if (
             not self.stones
             or not said.own
             or said.at is None
-            or not self._may(text, said.key)
+            or not self._may_hide(text, said.key)
         ):
             return []
         found: dict[tuple[str, str, str], Tombstone] = {}
@@ -234,7 +230,7 @@ class TombstoneSet:
             sentence = text[start:end]
             if is_question(sentence):
                 continue
-            for stone in self._said_by(sentence, said.key):
+            for stone in self._repeated_by(sentence, said.key):
                 later = (asked or said.at > stone.at) and said.key not in stone.anew
                 if later and all(
                     one.denied == is_denied(sentence)
@@ -244,8 +240,8 @@ class TombstoneSet:
                     found[stone.memory, stone.hash, stone.within] = stone
         return list(found.values())
 
-    def _may(self, text: str, key: str) -> bool:
-        """Whether a look at each sentence is needed."""
+    def _may_hide(self, text: str, key: str) -> bool:
+        """Return whether the sentences of `text` must be checked one by one."""
         if self._bare or key in self._within:
             return True
         held = tokens(text)
@@ -255,19 +251,17 @@ class TombstoneSet:
             for _, one in self._by_word[word]
         )
 
-    def _across(self, text: str, said: Utterance) -> str:
-        """A text without a full stop may be a single statement over several lines."""
+    def _unless_hidden_whole(self, text: str, said: Utterance) -> str:
+        """Return '' if `text`, read as one statement over several lines, is hidden."""
         one = " ".join(text.split())
         return (
             ""
-            if "\n" in text and len(one) <= _STATEMENT and self.met(one, said)
+            if "\n" in text and len(one) <= _STATEMENT and self._hiding(one, said)
             else text
         )
 
-    def _said_by(self, sentence: str, key: str) -> Iterator[Tombstone]:
-        """The tombstones, each once, that say what this sentence says; whether they
-        hide it is not asked.
-        """
+    def _repeated_by(self, sentence: str, key: str) -> Iterator[Tombstone]:
+        """Yield the tombstones, each once, whose statement the sentence repeats."""
         held = tokens(sentence)
         seen = set[int]()
         for word in self._by_word.keys() & held:

@@ -1,8 +1,8 @@
-"""The nouns. Everything here is frozen; times are aware datetimes.
+"""The records of engram, all frozen; times are aware datetimes.
 
-A *unit* is what recall returns: a fact, a turn or a note of the user's own. Its key is
-the fact's ULID, `<session-file-stem>#^t12` for a turn, and the vault-relative path for
-a user's note.
+A *unit* is what recall returns: a fact, a turn or a note of the user. Its key is the
+fact's ULID, `<session-file-stem>#^t12` for a turn, and the vault-relative path for a
+user's note.
 """
 
 from __future__ import annotations
@@ -23,31 +23,34 @@ STATUSES = (
     "forgotten",
     "review",
 )
-"""Does it exist (rows A30, C23); what each means is in the design of the lifecycle."""
+"""The statuses of a fact (rows A30, C23); see the design of the lifecycle."""
 
 ROLES = ("user", "assistant", "system", "tool")
-"""Who may have said a turn."""
+"""The roles of a turn."""
 
 STANDINGS = ("chat", "import", "tool")
-"""Who hands turns in, told by the caller's token and never by text: a chatbot, an
-importer, a tool.
+"""The standings of callers: a chatbot, an importer, a tool.
+
+A standing follows from the caller's token, never from text.
 """
 
 ENTITY_TYPES = ("person", "org", "place", "project", "tool", "concept")
-"""What an entity may be (rows B1, E2, C14)."""
+"""The types of entities (rows B1, E2, C14)."""
 
 EDGE_TYPES = ("similar", "entity", "time", "causal", "relation", "bridge")
-"""Why two memories or two entities belong together (rows A13, C34, B1, D9)."""
+"""The types of edges between memories or entities (rows A13, C34, B1, D9)."""
 
 REMEMBERED = "remembered"
-"""The session of what people ask to keep; its turns are no conversation and lend each
-other nothing.
+"""The session of memories that the user asked to keep.
+
+Its turns are not a conversation, so they are no context for each other.
 """
 
 UNKNOWN_PERSONA = "\0"
-"""The persona of a note whose front matter is broken and was never read: no caller can
-have this name, for names are kept without NUL, so the note is shown to nobody but the
-owner's command line.
+"""The persona of a note whose front matter is broken and was never read.
+
+No caller can have this name, because names contain no NUL, so only the owner's command
+line sees the note.
 """
 
 UnitKind = Literal["fact", "turn", "note"]
@@ -56,7 +59,7 @@ Level = Literal["none", "low", "medium", "high"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A fault in a person's text, as a value with a position; never an exception."""
+    """A fault in the user's text, as a value with a position; never an exception."""
 
     code: str
     message: str
@@ -85,9 +88,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class FiledTurn:
-    """A turn with its place in the vault: `note` is the session file's stem, `block`
-    e.g. `t12`.
-    """
+    """A turn with its place in the vault: the session file's stem and the block."""
 
     turn: Turn
     note: str
@@ -101,8 +102,9 @@ class FiledTurn:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A stretch of time that words stand for: `start <= t < end`, with the words kept
-    (row X14).
+    """An interval of time named in a text (row X14): `start <= t < end`.
+
+    `words` is the text that names it.
     """
 
     start: datetime
@@ -113,7 +115,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What an extractor proposes: a statement with its evidence (rows C3, X17).
+    """A statement that an extractor proposes, with its evidence (rows C3, X17).
 
     `about` holds display names of entities, subject first; `quote` is a span of the
     text of the turn `turn_id`; `confidence` and `importance` are 0–1; `importance` None
@@ -135,12 +137,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What an extractor says two entities are to each other (row B1): Anna –sister→
-    Ben, on the evidence of a turn.
+    """A relation between two entities: Anna –sister→ Ben, with its evidence (row B1).
 
-    `subject` and `object` are display names, `type` is one word, `label` a sentence of
-    its own or ''; `attitude` and `proximity` are 1–5; `confidence` is 0–1. `ended` says
-    that it holds no longer.
+    `subject` and `object` are display names, `type` is one word, `label` a sentence or
+    ''; `attitude` and `proximity` are 1–5; `confidence` is 0–1. `ended` says that the
+    relation is over.
     """
 
     subject: str
@@ -157,13 +158,12 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """One batch distilled. `dropped` counts what was refused, by reason; empty is a
-    valid answer.
+    """The candidates and relations extracted from one batch; it may be empty.
 
-    `types` gives the type of an entity by its display name, as far as it is known
-    (`ENTITY_TYPES`); `opinions` what a model said of a statement beside a known fact:
-    its text → (same, contradicts; the fact's id), and `apart` the ids of those that it
-    found to say something else.
+    `dropped` counts the refused candidates by reason. `types` maps display names of
+    entities to types (`ENTITY_TYPES`). `opinions` maps the text of a statement to a
+    model's judgement: (same or contradicts, the fact's id); `apart` maps it to the ids
+    of the facts that the model found to be distinct.
     """
 
     candidates: tuple[Candidate, ...]
@@ -219,7 +219,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Plan a new file. `keys` in the order they are to be written."""
+    """Plan a new file; `keys` are in the order in which they are written."""
 
     path: str
     keys: Mapping[str, object]
@@ -229,8 +229,9 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Plan to patch a note that still has the bytes with SHA-256 `sha`; None deletes a
-    key.
+    """Plan a change of a note whose bytes still have the SHA-256 `sha`.
+
+    A value of None deletes a key.
     """
 
     path: str
@@ -242,8 +243,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Plan to move a note that still has the bytes with SHA-256 `sha` to the free path
-    `to`, patched on the way.
+    """Plan a move to the free path `to`, with changes on the way.
+
+    The note's bytes must still have the SHA-256 `sha`.
     """
 
     path: str
@@ -256,15 +258,13 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was seen of a memory in use; kept in `state/usage/`, never in its note
-    (design of the model §2).
+    """The use of a memory; stored in `state/usage/`, never in its note (model §2).
 
-    `access` counts recalls, `confirmations` exact repetitions; `salience` (0–1) holds
-    as of `salience_at`, `stability` is 1–5; `gap_days` is the last interval between two
-    recalls and `gradient` (0.1–3) what spacing made of it (row B7). `evidence_at` is
-    when it was last reinforced, confirmed or edited. `met` is when engram first met the
-    note, None where nothing says so; a memory fades from the later of `met` and its own
-    date.
+    `access` counts recalls, `confirmations` exact repetitions; `salience` (0–1) is that
+    of `salience_at`, `stability` is 1–5; `gap_days` is the last interval between two
+    recalls and `gradient` (0.1–3) follows from the spacing (row B7). `evidence_at` is
+    when it was last reinforced, confirmed or edited. `met` is when engram first read
+    the note, None if unknown; a memory fades from the later of `met` and its own date.
     """
 
     access: int = 0
@@ -281,9 +281,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class VectorStorage:
-    """How exactly the vector of a memory is kept: bits a number, and its tier, hot or
-    cold (rows C29, D12).
-    """
+    """The bits per number of a memory's vector, and its tier (rows C29, D12)."""
 
     bits: int = 32
     tier: str = "hot"
@@ -291,7 +289,7 @@ class VectorStorage:
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """What a memory is worth at one moment, each 0–1 (design of the model §2)."""
+    """The worth of a memory at one moment, each 0–1 (model §2)."""
 
     confidence: float
     salience: float
@@ -305,12 +303,11 @@ Change = Create | Edit | Move
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A person, place or thing that facts are about (rows B1, C14, E2). Its ref is
-    `<type>:<slug>`.
+    """A person, place or thing that facts are about (rows B1, C14, E2).
 
-    `aliases` are other names it goes by; `relations` are lines `(type, name)` to other
-    entities. `blocks` are the names of what engram tells in its note; `theirs`: a
-    person wrote in it too; `superseded`: it is told elsewhere.
+    Its ref is `<type>:<slug>`. `aliases` are other names; `relations` are lines `(type,
+    name)` to other entities. `blocks` are the names of the generated blocks of its
+    note; `theirs`: the user wrote in it too; `superseded`: another note describes it.
     """
 
     name: str
@@ -328,9 +325,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that was made from memories (row B11): its words, and the names of the
-    notes it rests on.
-    """
+    """A generated line: its text, and the notes that it cites (row B11)."""
 
     text: str
     sources: tuple[str, ...] = ()
@@ -338,8 +333,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A note that is no memory: its keys, the lines that engram tells in it by block,
-    and all else, which is theirs.
+    """A note that is not a memory: its keys, its generated lines by block, the rest.
+
+    `own` is the user's text.
     """
 
     keys: Mapping[str, object]
@@ -349,12 +345,12 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class BlockEdit:
-    """Plan what engram tells in a note that is no memory; all else in it stays. Made
-    under `title` if not there.
+    """Plan a change of generated blocks in a note that is not a memory.
 
-    `blocks` are whole, empty ones go; `add` and `drop` are relations; None deletes a
-    key. `unlink` names a note that goes: in keys and blocks its name stays, without the
-    link.
+    All else in the note stays; it is created with `title` if it does not exist.
+    `blocks` are complete, and empty ones are removed; `add` and `drop` are relations; a
+    value of None deletes a key. `unlink` names a note that is removed: keys and blocks
+    keep its name without the link.
     """
 
     path: str
@@ -369,11 +365,10 @@ class BlockEdit:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link with a confidence (0–1) that was anchored when it was last `reinforced`
-    (rows A13, B1, C34).
+    """A link with a confidence, 0–1, that was anchored when last `reinforced`.
 
-    The ends are fact ids, or entity refs for `relation` and `bridge`. `similar` and
-    `bridge` have no direction and their ends are sorted.
+    (Rows A13, B1, C34.) The ends are fact ids, or entity refs for `relation` and
+    `bridge`. `similar` and `bridge` are undirected, with sorted ends.
     """
 
     source: str
@@ -390,11 +385,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What one stretch of a conversation taught (row C31): memory ids under at most 16
-    topics, oldest first.
+    """The memories of a stretch of conversation with at most 16 topics (row C31).
 
-    `sealed` and `why` (topic_shift, time_gap, max_memories, flush) are set once it is
-    closed.
+    Memories are ids, oldest first. `sealed` and `why` (topic_shift, time_gap,
+    max_memories, flush) are set when it closes.
     """
 
     id: str
@@ -410,8 +404,9 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A thread of one persona's boxes on one subject (row C32): their names and topics,
-    oldest first.
+    """The boxes of one persona about one subject, oldest first (row C32).
+
+    Each has its name and its topics.
     """
 
     id: str
@@ -423,15 +418,15 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One recalled unit with its evidence and the parts of its score, which sum to
-    `score` (row X4).
+    """A recalled unit with its evidence and the parts of its score (row X4).
 
-    `about` are the names of whom a fact is about; `standing` says how long it has been
-    of use (row A29). `reworded`: the quote is older than the words of the statement.
-    `fault` says what is wrong with the note, and whose keys are taken: `front matter
-    broken (line 4): shown with its last good keys`. `said_by` is the source class,
-    `provenance` names it in words and `trust` (0–1) says how far it is believed (rows
-    D6, X27); `role` and `speaker` are what the caller claimed.
+    The parts sum to `score`. `about` are the names of the entities of a fact;
+    `standing` says how long it has been of use (row A29). `reworded`: the quote is
+    older than the wording of the statement. `fault` says what is wrong with the note,
+    and which keys are shown: `front matter broken (line 4): shown with its last good
+    keys`. `said_by` is the source class, `provenance` names it in words and `trust`
+    (0–1) says how far it is trusted (rows D6, X27); `role` and `speaker` are the
+    caller's claims.
     """
 
     key: str
@@ -461,10 +456,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """An answer: the hits, the text to hand to a model, and what was left out and why.
+    """A recall answer: the hits, the text for a model, and what was left out and why.
 
-    `filtered` counts units by reason; `complete` is False while start-up has not
-    finished (row X18).
+    `filtered` counts units by reason; `complete` is False until start-up has finished
+    (row X18).
     """
 
     query: str

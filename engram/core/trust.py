@@ -1,10 +1,10 @@
-"""Who said it, and what follows: how far it is believed and what it may do (rows D6,
-X17, X27).
+"""Source classes, and how far each is trusted (rows D6, X17, X27).
 
-A *source class* comes from the caller's standing and the role of the turn, never from
-text. `import` and `tool` are outside: anybody may have written what they bring. What
-they say is filed and found like everything else, but it begins unsure, waits in review
-when it reads like an instruction, and cannot take the place of what a person said.
+A *source class* follows from the caller's standing and the role of the turn, never from
+text. `import` and `tool` are external: anyone may have written their text. Their
+statements are stored and found like all others, but they begin with low confidence,
+wait in review if they read like an instruction, and cannot replace a statement of the
+user.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Turn
 
 OWNER = "owner"
-"""The standing of the owner's command line: a chat's, and it is shown what nobody knows
-the persona of.
+"""The standing of the owner's command line.
+
+It is that of a chat, and also sees notes of an unknown persona.
 """
 
 SOURCE_CLASSES = ("user", "assistant", "interaction", "import", "tool", "dream")
 """The source classes, the most trusted first (row D6)."""
 
 EXTERNAL = frozenset(("import", "tool"))
-"""Classes whose words anybody may have written."""
+"""The classes whose text anyone may have written."""
 
 SYNTHESIZED = "synthesized"
-"""The origin of what consolidation concluded."""
+"""The origin of a conclusion of consolidation."""
 
 DERIVED_ORIGINS = frozenset(("dream", SYNTHESIZED))
-"""Origins of what consolidation concluded from other memories."""
+"""The origins of conclusions from other memories."""
 
 RESTRICTED = {
     "pin": "pinned",
@@ -45,15 +46,13 @@ RESTRICTED = {
     "principle": "a principle",
     "profile": "part of the profile",
 }
-"""What nothing from outside may become: kept for ever, foundation, a rule, the picture
-of the user.
-"""
+"""What a memory from an external source may not become."""
 
 OWN_NOTE_LABEL = "your note"
-"""The label of what a person wrote into the vault by hand."""
+"""The label of a note that the user wrote by hand."""
 
 SUMMARY_LABEL = "engram (summary)"
-"""The label of what engram told of conversations."""
+"""The label of a summary that engram wrote."""
 
 _CONCLUDED = "engram (concluded)"
 _UNKNOWN = "unknown (its source is missing)"
@@ -76,9 +75,7 @@ _NAME_CHARS = 40
 
 
 class TurnSource(NamedTuple):
-    """How a turn came in: the role it was said in, the caller's standing, and the
-    speaker that the caller names.
-    """
+    """The role of a turn, the caller's standing and the speaker that it names."""
 
     role: str
     origin: str = "chat"
@@ -86,16 +83,15 @@ class TurnSource(NamedTuple):
 
     @property
     def source_class(self) -> str:
-        """Its source class (`D6`)."""
+        """Return its source class (`D6`)."""
         return class_of_source(self.role, self.origin)
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who said something, as it is shown with every line that is handed out (rows D6,
-    X27).
+    """The source of a statement, as shown with every recalled line (rows D6, X27).
 
-    `best_source_class` is the source class; `label` names it in words, the class always first:
+    `said_by` is the source class; `label` names it in words, the class always first:
     `user`, `user (Caroline)`, `user (remembered)`, `assistant`, `system`, `tool`,
     `import (user)`, `import (assistant: Melanie)`, `your note`, `engram (concluded)`,
     `user (remembered; also tool)`. `trust` is 0–1.
@@ -107,8 +103,9 @@ class Provenance:
 
 
 def of_turn(turn: Turn, policy: TrustPolicy) -> Provenance:
-    """The provenance of a turn: from the caller's standing, never from its words or
-    from a name it claims.
+    """Return the provenance of a turn.
+
+    It follows from the caller's standing, never from the text or a claimed name.
     """
     said = TurnSource(turn.role, turn.origin, turn.speaker)
     details = ["remembered"] if turn.session == REMEMBERED else []
@@ -120,10 +117,10 @@ def of_turn(turn: Turn, policy: TrustPolicy) -> Provenance:
 def of_fact(
     fact: Fact, voices: Sequence[TurnSource], policy: TrustPolicy
 ) -> Provenance:
-    """The provenance of a fact whose evidence was said in these voices.
+    """Return the provenance of a fact from the sources of its evidence.
 
-    The class is that of the best source (`best_source_class`); the classes of further sources are
-    named behind it.
+    The class is that of the best source (`best_source_class`); the label also names the
+    classes of the others.
     """
     said_by_class = best_source_class(fact, (one.source_class for one in voices))
     return Provenance(
@@ -132,8 +129,9 @@ def of_fact(
 
 
 def of_note(*, own: bool, policy: TrustPolicy) -> Provenance:
-    """The provenance of a note that is no memory: a person's `own`, or a summary that
-    engram wrote.
+    """Return the provenance of a note that is not a memory.
+
+    `own` is a note of the user; any other is a summary that engram wrote.
     """
     source = "user" if own else "dream"
     return Provenance(
@@ -142,10 +140,9 @@ def of_note(*, own: bool, policy: TrustPolicy) -> Provenance:
 
 
 def with_source_label(text: str, source: str) -> str:
-    """`text` with the source class behind it, unless it is the user's: for lines in
-    generated text.
+    """Append the source class to a line of generated text, unless it is the user's.
 
-    `marked("Ben likes tea.", "tool") == "Ben likes tea. (tool)"`
+    `with_source_label("Ben likes tea.", "tool") == "Ben likes tea. (tool)"`
     """
     return text if source == "user" else f"{text} ({_SHOWN.get(source, source)})"
 
@@ -178,8 +175,10 @@ def _fact_label(fact: Fact, voices: Sequence[TurnSource]) -> str:
 
 
 def _label(said: TurnSource, details: Sequence[str]) -> str:
-    """The class in words, then in brackets the role and the name that an import claims,
-    or the name in a chat.
+    """Return the class in words with details in brackets.
+
+    The details begin with the role and name that an import claims, or with the name of
+    a speaker in a chat.
     """
     source, name = said.source_class, _plain_name(said.speaker)
     claimed = (
@@ -194,8 +193,9 @@ def _label(said: TurnSource, details: Sequence[str]) -> str:
 
 
 def _plain_name(speaker: str) -> str:
-    """A speaker's name that can neither close the bracket around it nor be taken for a
-    source class.
+    """Return a speaker's name that is safe inside a label.
+
+    It contains no bracket; a name that contains a source class becomes ''.
     """
     name = " ".join(
         "".join(
@@ -207,53 +207,52 @@ def _plain_name(speaker: str) -> str:
 
 
 def caller_standing(caller: str, claimed: str = "") -> str:
-    """The standing in which a caller hands in turns (`X17`): a chat may claim a lesser
-    one, nobody a higher one.
+    """Return the standing of a caller's turns (`X17`).
 
-    `standing("chat", "import") == "import"`; `standing("tool", "chat") == "tool"`.
+    A chat may claim a lower standing; no caller gets a higher one.
+    `caller_standing("chat", "import") == "import"`; `caller_standing("tool", "chat") ==
+    "tool"`.
     """
     return claimed if caller == "chat" and claimed in EXTERNAL else caller
 
 
 def source_class(turn: Turn) -> str:
-    """Who said a turn (`D6`): its standing where that is outside, else its role; a
-    tool's output is a tool's.
+    """Return the source class of a turn (`D6`).
 
-    A system turn is a program's word about the conversation: interaction.
+    It is the standing if that is external, else the role. The output of a tool is a
+    tool's; a system turn is interaction, a program's statement about the conversation.
     """
     return class_of_source(turn.role, turn.origin)
 
 
 def class_of_source(role: str, origin: str) -> str:
-    """The source class of a turn that was said in this role and handed in like that
-    (`D6`).
-    """
+    """Return the source class of a role and a standing (`D6`)."""
     if origin != "chat":
         return origin if origin in EXTERNAL else "tool"
     return role if role in {"user", "assistant", "tool"} else "interaction"
 
 
 def turn_as_evidence(turn: Turn, words: str) -> Turn:
-    """The turn as it counts for what rests on its `words` (`X27`): what the user only
-    passes on is interaction.
+    """Return the turn as evidence for a statement with these `words` (`X27`).
 
-    `My name is Ben` in `Tom wrote: "My name is Ben"` is no word of the user's.
+    Text that the user only passes on is interaction: `My name is Ben` in `Tom wrote:
+    "My name is Ben"` is not a statement of the user.
     """
     passed_on = source_class(turn) == "user" and quoted(turn.text, words)
     return replace(turn, role="system") if passed_on else turn
 
 
 def fact_class(fact: Fact, evidence: Iterable[Turn]) -> str:
-    """Who says a fact (`D6`): the most trusted of the turns that are its evidence.
+    """Return the source class of a fact: the most trusted one of its evidence (`D6`).
 
-    What consolidation made is a dream; what a person wrote, edited or confirmed is the
-    user's; a fact whose evidence is not to be found is an import's.
+    A conclusion is a dream; a fact that the user wrote, edited or confirmed is the
+    user's; a fact without any known evidence is an import's.
     """
     return best_source_class(fact, map(source_class, evidence))
 
 
 def best_source_class(fact: Fact, voices: Iterable[str]) -> str:
-    """Who says a fact whose evidence has these source classes (`D6`)."""
+    """Return the source class of a fact from those of its evidence (`D6`)."""
     if fact.origin in DERIVED_ORIGINS:
         return "dream"
     if fact.verification == "user_confirmed" or not fact.source:
@@ -262,7 +261,7 @@ def best_source_class(fact: Fact, voices: Iterable[str]) -> str:
 
 
 def trust(source: str, policy: TrustPolicy) -> float:
-    """How far a source class is believed, 0–1 (`D6`)."""
+    """Return how far a source class is trusted, 0–1 (`D6`)."""
     return {
         "user": policy.user,
         "assistant": policy.assistant,
@@ -274,40 +273,38 @@ def trust(source: str, policy: TrustPolicy) -> float:
 
 
 def cap_confidence(confidence: float, source: str, policy: TrustPolicy) -> float:
-    """`min(confidence, trust)`, 0–1: at the start and after each reinforcement nobody
-    is believed beyond their trust.
+    """Return `min(confidence, trust)`, 0–1, at the start and after each reinforcement.
 
-    (`D6`, `X27`) `cap(0.95, "import", policy) == 0.5`: inferred, not speculative, so it
-    does not expire.
+    (`D6`, `X27`) `cap_confidence(0.95, "import", policy) == 0.5`: inferred, not
+    speculative, so it does not expire.
     """
     return min(confidence, trust(source, policy))
 
 
 def supersede_refusal(new: str, old: str, policy: TrustPolicy) -> str | None:
-    """Why a fact of class `new` may not take the place of one of class `old`, or None
-    (`X27`).
-    """
+    """Return why class `new` may not replace a fact of class `old`, or None (`X27`)."""
     if trust(new, policy) >= trust(old, policy):
         return None
     return f"what {_NAMES[new]} says does not replace what {_NAMES[old]} said"
 
 
-def restriction(deed: str, source: str) -> str | None:
-    """Why something of this class may not be pinned, core, a principle or profile
-    (`RESTRICTED`), or None (`X27`).
+def restriction(status: str, source: str) -> str | None:
+    """Return why a memory of this class may not become `status`, or None (`X27`).
+
+    `status` is a key of `RESTRICTED`.
     """
     return (
-        f"what {_NAMES[source]} says cannot be {RESTRICTED[deed]}"
+        f"what {_NAMES[source]} says cannot be {RESTRICTED[status]}"
         if source in EXTERNAL
         else None
     )
 
 
 def independent_sources(turns: Iterable[Turn]) -> int:
-    """How many sources say it (`X27`): each turn of the user is one, all of a session's
-    turns of another class one.
+    """Count the independent sources of a statement (`X27`).
 
-    A turn that is handed in again counts once.
+    Each turn of the user is one; all turns of another class in a session are one. A
+    turn that is handed in again counts once.
     """
     sources = set()
     for turn in turns:
