@@ -68,7 +68,7 @@ class Retriever:
         covers the whole vault. Raises BadRequestError for a time or name that cannot be
         read.
         """
-        deadline = time.monotonic() + search.seconds(self.settings, milliseconds)
+        deadline = time.monotonic() + search.time_limit(self.settings, milliseconds)
         asked_at = self._time(now) or self.clock()
         if persona:
             persona = intake.name_from(persona, self.settings)
@@ -77,7 +77,7 @@ class Retriever:
         if session:
             session = intake.name_from(session, self.settings)
 
-        request = search.asked(
+        request = search.request_for(
             self.settings,
             asked_at,
             query,

@@ -48,7 +48,7 @@ REMEMBERED_STATUSES = ("active", "archived", "superseded", "invalidated")
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """A question and its limits; hits from `session` itself are marked as such."""
+    """A question and its limits. Hits from `session` itself are marked as such."""
 
     query: str
     k: int
@@ -66,42 +66,43 @@ class RecallRequest:
 class RecallSources:
     """Sources of a search besides notes and turns.
 
-    `names` holds the entities and their aliases, `ties` returns the edges of the given
-    keys (`C34`), `usage` returns how a memory was used, and `left` returns how many
-    seconds there still are for the answer (`X24`).
+    `names` holds the entities and their aliases, `edges` returns the edges of some keys
+    (`C34`), `usage` returns how a memory was used, and `seconds_left` returns how many
+    seconds are left for the answer (`X24`).
     """
 
     names: EntityNames = field(default_factory=EntityNames)
-    ties: Callable[[Collection[str]], Iterable[Edge]] = field(default=lambda _ends: ())
+    edges: Callable[[Collection[str]], Iterable[Edge]] = field(default=lambda _ends: ())
     usage: Callable[[str], Usage] = field(default=lambda _name: Usage())
-    left: Callable[[], float] = field(default=lambda: math.inf)
+    seconds_left: Callable[[], float] = field(default=lambda: math.inf)
 
 
-def asked(
-    settings: Settings, now: datetime, query: str, **wishes: Any
+def request_for(
+    settings: Settings, now: datetime, query: str, **limits: Any
 ) -> RecallRequest:
-    """Return the request with the policy's defaults filled in.
+    """Return the request with the defaults of the policy filled in.
 
-    Raises BadRequestError for a request that cannot be answered.
+    `limits` are further fields of `RecallRequest`; None means the default. Raises
+    BadRequestError for a request that cannot be answered.
     """
     policy = settings.policy.recall
     if not query.strip():
         raise BadRequestError("the query is empty", fix="Say what to look for.")
-    unknown = set(wishes.get("kinds") or ()) - set(KINDS)
+    unknown = set(limits.get("kinds") or ()) - set(KINDS)
     if unknown:
         raise BadRequestError(
             f"there is no kind {min(unknown)!r}", fix=f"Use: {', '.join(KINDS)}."
         )
-    if (preset := wishes.get("preset")) and preset not in ranking.PRESETS:
+    if (preset := limits.get("preset")) and preset not in ranking.PRESETS:
         raise BadRequestError(
             f"there is no preset {preset!r}", fix=f"Use: {', '.join(ranking.PRESETS)}."
         )
     defaults: dict[str, Any] = {"k": policy.k, "budget": policy.budget, "kinds": KINDS}
-    given = {name: value for name, value in wishes.items() if value is not None}
-    return RecallRequest(query, now=now, **(defaults | given))
+    chosen = {name: value for name, value in limits.items() if value is not None}
+    return RecallRequest(query, now=now, **(defaults | chosen))
 
 
-def seconds(settings: Settings, milliseconds: int | None) -> float:
+def time_limit(settings: Settings, milliseconds: int | None) -> float:
     """Return how many seconds an answer may take (`X24`)."""
     return (milliseconds or settings.policy.recall.milliseconds) / 1000
 
@@ -109,7 +110,7 @@ def seconds(settings: Settings, milliseconds: int | None) -> float:
 def recall(
     index: Index,
     settings: Settings,
-    ask: RecallRequest,
+    request: RecallRequest,
     *,
     mark: str,
     complete: bool,
@@ -124,51 +125,55 @@ def recall(
     says whether the vault has been read since the start. `embed` makes the vector of a
     question; without it, or where it raises ModelError or ConfigError, words alone
     decide (`A14`). Archived facts answer where the rest does not fill the places, or on
-    request (`C23`). Where no time is left, what would come next is left out, and the
-    note says so.
+    request (`C23`). When the time is up, the remaining steps are skipped, and the note
+    names them.
     """
     policy, sources = settings.policy.recall, sources or RecallSources()
     question = ranking.parse_question(
-        ask.query, ask.now.astimezone(settings.zone), sources.names.one
+        request.query, request.now.astimezone(settings.zone), sources.names.one
     )
-    limit = _TimeLimit(sources.left)
-    embed_once = cache(lambda text: embed(text, sources.left())) if embed else None
-    search = _Search(index, settings, ask, question, sources, embed_once, limit)
+    limit = _TimeLimit(sources.seconds_left)
+    embed_once = (
+        cache(lambda text: embed(text, sources.seconds_left())) if embed else None
+    )
+    search = _Search(index, settings, request, question, sources, embed_once, limit)
 
-    found = _candidates(search)
-    scarce = not ask.archive and len(found.slots) < ask.k and found.filtered["status"]
-    if scarce and not limit.skips("the archive"):
-        found = _candidates(replace(search, request=replace(ask, archive=True)))
+    candidates = _candidates(search)
+    too_few = len(candidates.slots) < request.k and candidates.filtered["status"]
+    if too_few and not request.archive and not limit.skips("the archive"):
+        with_archive = replace(request, archive=True)
+        candidates = _candidates(replace(search, request=with_archive))
 
-    filtered, slots = found.filtered, _with_external_limits(index, found, settings)
-    standing = cache(lambda name: _standing_of(sources.usage(name).stability, policy))
-    hits = _verified(index, found, slots, standing, limit, settings.policy.trust)
-    chosen = ranking.fill_budget(hits, question, policy, ask.k, ask.budget)
-    if len(chosen) < min(len(hits), ask.k):
-        filtered["over the token budget"] += min(len(hits), ask.k) - len(chosen)
+    filtered = candidates.filtered
+    slots = _with_external_limits(index, candidates, settings)
+    label_of = cache(lambda name: _standing_of(sources.usage(name).stability, policy))
+    hits = _verified(index, candidates, slots, label_of, limit, settings.policy.trust)
+    chosen = ranking.fill_budget(hits, question, policy, request.k, request.budget)
+    if len(chosen) < min(len(hits), request.k):
+        filtered["over the token budget"] += min(len(hits), request.k) - len(chosen)
 
     why = "" if chosen else _why_empty(index, filtered, complete=complete)
     return RecallResult(
-        query=ask.query,
+        query=request.query,
         hits=chosen,
-        text=formatting.fenced(chosen, mark, ask.session),
+        text=formatting.fenced(chosen, mark, request.session),
         tokens=sum(hit.tokens for hit in chosen),
         filtered=dict(filtered),
-        note="; ".join(filter(None, [why, found.lack, limit.note()])),
+        note="; ".join(filter(None, [why, candidates.unused_reason, limit.note()])),
         complete=complete,
     )
 
 
 class _TimeLimit:
-    """Whether there is time left, and what was left out for want of it (`X24`)."""
+    """The time limit of an answer, and the steps that were skipped for it (`X24`)."""
 
-    def __init__(self, left: Callable[[], float]) -> None:
-        self._left = left
+    def __init__(self, seconds_left: Callable[[], float]) -> None:
+        self._seconds_left = seconds_left
         self._skipped: list[str] = []
 
     def skips(self, step: str) -> bool:
         """Return whether time is up; if so, record that `step` is left out."""
-        late = self._left() <= 0
+        late = self._seconds_left() <= 0
         if late and step not in self._skipped:
             self._skipped.append(step)
         return late
@@ -197,16 +202,16 @@ class _Search:
 class _Candidates:
     """The result of one search: units by key, and slots, best first.
 
-    `filtered` counts what was left out, by reason; `lack` says why vectors were not
-    used. A turn or a note may be missing among the units: its record is read only if
-    it is shown.
+    `filtered` counts the units left out, by reason. `unused_reason` says why vectors
+    were not used, or is ''. A turn or a note may be missing among the units: its record
+    is read only if it is shown.
     """
 
-    ask: RecallRequest
+    request: RecallRequest
     units: dict[str, Unit]
     slots: Sequence[ranking.RankedSlot]
     filtered: Counter[str]
-    lack: str
+    unused_reason: str
 
 
 def _candidates(search: _Search) -> _Candidates:
@@ -219,7 +224,7 @@ def _candidates(search: _Search) -> _Candidates:
         search.question, where, max(settings.policy.recall.pool, request.k)
     )
     filtered = Counter(words_only.filtered)
-    best, lack, close = _with_vectors(search, where, words_only.hits)
+    best, unused_reason, close = _with_vectors(search, where, words_only.hits)
 
     units, unread = _read_units(search, [one.key for one in best], close, filtered)
     scored = [one for one in best if one.key in units or one.key in unread]
@@ -236,7 +241,7 @@ def _candidates(search: _Search) -> _Candidates:
         signals = _with_usage(signals, units, search.sources)
 
     slots = ranking.rank(scored, signals, request.now, preset)
-    return _Candidates(request, units, slots, filtered, lack)
+    return _Candidates(request, units, slots, filtered, unused_reason)
 
 
 def _filter(request: RecallRequest) -> SearchFilter:
@@ -350,13 +355,13 @@ def _unread(index: Index, keys: Sequence[str]) -> set[str]:
 
 
 def _recallable(
-    index: Index, keys: Sequence[str], ask: RecallRequest, filtered: Counter[str]
+    index: Index, keys: Sequence[str], request: RecallRequest, filtered: Counter[str]
 ) -> dict[str, Unit]:
     units = index.units(keys)
     return {
         key: unit
         for key, unit in units.items()
-        if not _is_hidden(unit, ask, index.tombstones.keys, filtered)
+        if not _is_hidden(unit, request, index.tombstones.keys, filtered)
     }
 
 
@@ -380,8 +385,7 @@ def _activations(
     seeds = {one.key: one.score / best for one in islice(near, policy.seeds)}
     if not seeds:
         return {}
-    edges = search.sources.ties
-    return search.index.related(seeds, edges, where, search.request.now)
+    return search.index.related(seeds, search.sources.edges, where, search.request.now)
 
 
 def _with_vectors(
@@ -396,8 +400,8 @@ def _with_vectors(
         return by_words, "", None
 
     index, policy = search.index, search.settings.policy
-    if lack := index.lacks_vectors():
-        return by_words, f"vectors not used: {lack}", None
+    if unused_reason := index.lacks_vectors():
+        return by_words, f"vectors not used: {unused_reason}", None
 
     naming = index.lexical.naming(search.question)
     try:
@@ -408,8 +412,8 @@ def _with_vectors(
     pool = max(policy.recall.pool, len(by_words))
     near = index.near(vector, where, pool, [one.key for one in by_words])
     if not near:
-        lack = "vectors not used: those of this model are not made yet"
-        return by_words, lack, None
+        unused_reason = "vectors not used: those of this model are not made yet"
+        return by_words, unused_reason, None
 
     floor = policy.similarity.episode
     close = {one.key for one in near if (one.similarity or 0.0) > floor}
@@ -441,7 +445,7 @@ def _is_too_far(
 
 
 def _is_hidden(
-    unit: Unit, ask: RecallRequest, buried: Collection[str], filtered: Counter[str]
+    unit: Unit, request: RecallRequest, buried: Collection[str], filtered: Counter[str]
 ) -> bool:
     """Return whether a unit may not be recalled, and count the reason.
 
@@ -449,14 +453,14 @@ def _is_hidden(
     """
     why = None
     if isinstance(unit, Fact):
-        if ask.as_of:
-            why = lifecycle.hidden_reason_as_of(unit, ask.as_of)
+        if request.as_of:
+            why = lifecycle.hidden_reason_as_of(unit, request.as_of)
         else:
-            why = lifecycle.hidden_reason(unit, ask.now, archive=ask.archive)
+            why = lifecycle.hidden_reason(unit, request.now, archive=request.archive)
     elif _is_forgotten(unit, buried):
         why = "forgotten"
     persona = unit.turn.persona if isinstance(unit, FiledTurn) else unit.persona
-    if why is None and persona and persona != ask.persona:
+    if why is None and persona and persona != request.persona:
         why = "of another persona"
     if why is not None:
         filtered[why] += 1
@@ -557,16 +561,20 @@ def _names_test(
 
 
 def _with_external_limits(
-    index: Index, found: _Candidates, settings: Settings
+    index: Index, candidates: _Candidates, settings: Settings
 ) -> Sequence[ranking.RankedSlot]:
     """Return the slots, each outside source limited to its share of places (`X27`)."""
     policy = settings.policy
-    places = ranking.max_hits(found.ask.k, found.ask.budget, policy.recall)
-    if not _external_classes(index, found.slots[:places], found.units, policy.trust):
+    places = ranking.max_hits(
+        candidates.request.k, candidates.request.budget, policy.recall
+    )
+    if not _external_classes(
+        index, candidates.slots[:places], candidates.units, policy.trust
+    ):
         # no outside source has a place, so the slots behind do not matter
-        return found.slots
-    classes = _external_classes(index, found.slots, found.units, policy.trust)
-    return ranking.limit_sources(found.slots, classes, places, policy.recall)
+        return candidates.slots
+    classes = _external_classes(index, candidates.slots, candidates.units, policy.trust)
+    return ranking.limit_sources(candidates.slots, classes, places, policy.recall)
 
 
 def _external_classes(
@@ -604,9 +612,9 @@ def _external_classes(
 
 def _verified(
     index: Index,
-    found: _Candidates,
+    candidates: _Candidates,
     slots: Sequence[ranking.RankedSlot],
-    standing: Callable[[str], str],
+    label_of: Callable[[str], str],
     limit: _TimeLimit,
     policy: TrustPolicy,
 ) -> list[Hit]:
@@ -619,9 +627,14 @@ def _verified(
 
     current: list[tuple[str, Unit, str]] = []
     readable = _current(
-        index, found.units, list(by_key), found.ask, found.filtered, seen
+        index,
+        candidates.units,
+        list(by_key),
+        candidates.request,
+        candidates.filtered,
+        seen,
     )
-    for one in islice(readable, found.ask.k):
+    for one in islice(readable, candidates.request.k):
         current.append(one)
         if limit.skips("further hits"):
             break
@@ -629,13 +642,15 @@ def _verified(
     sources = sorted({unit.source for _, unit, _ in current if isinstance(unit, Fact)})
     turns = {
         key: unit
-        for key, unit, _ in _current(index, {}, sources, found.ask, Counter(), seen)
+        for key, unit, _ in _current(
+            index, {}, sources, candidates.request, Counter(), seen
+        )
     }
     provenance = formatting.provenance(index, (unit for _, unit, _ in current), policy)
     faults = index.faults(((unit, path) for _, unit, path in current), seen)
     return [
         formatting.as_hit(
-            by_key[key], unit, path, turns, standing(key), provenance[key], fault
+            by_key[key], unit, path, turns, label_of(key), provenance[key], fault
         )
         for (key, unit, path), fault in zip(current, faults, strict=True)
     ]
@@ -652,7 +667,7 @@ def _current(
     index: Index,
     units: Mapping[str, Unit],
     keys: Sequence[str],
-    ask: RecallRequest,
+    request: RecallRequest,
     filtered: Counter[str],
     seen: dict[str, CurrentFile],
 ) -> Iterator[tuple[str, Unit, str]]:
@@ -661,8 +676,8 @@ def _current(
     The third part is the path of the file. `units` are read already, `seen` is as
     `Index.current` takes it.
     """
-    for start in range(0, len(keys), ask.k):
-        page = keys[start : start + ask.k]
+    for start in range(0, len(keys), request.k):
+        page = keys[start : start + request.k]
         places = index.catalog.places(page)
         read = index.units([key for key in page if key not in units])
         for key in page:
@@ -672,7 +687,7 @@ def _current(
             if unit is None:
                 filtered["gone from its file"] += 1
                 continue
-            if _is_hidden(unit, ask, index.tombstones.keys, filtered):
+            if _is_hidden(unit, request, index.tombstones.keys, filtered):
                 continue
             if visible := index.visible(unit):
                 yield key, visible, place[0]

@@ -74,20 +74,20 @@ class SocketAccess:
         The comparison takes the same time for any token.
         """
         if not self.tokens:
-            return (
-                OWNER if _all(headers, b"engram-caller") == [OWNER.encode()] else "chat"
-            )
-        shown = _all(headers, b"authorization")
-        given = shown[0] if len(shown) == 1 else b""
-        fitting = [
+            is_owner = _all(headers, b"engram-caller") == [OWNER.encode()]
+            return OWNER if is_owner else "chat"
+
+        values = _all(headers, b"authorization")
+        sent = values[0] if len(values) == 1 else b""
+        matching = [
             name
             for name, token in self.tokens.items()
-            if hmac.compare_digest(given, b"Bearer " + token)
+            if hmac.compare_digest(sent, b"Bearer " + token)
         ]
-        return fitting[-1] if fitting else None
+        return matching[-1] if matching else None
 
 
-def unix_door() -> SocketAccess:
+def unix_access() -> SocketAccess:
     """Access through the Unix socket; a request with an Origin is refused.
 
     No browser can reach the socket.
@@ -95,7 +95,7 @@ def unix_door() -> SocketAccess:
     return SocketAccess(frozenset({b"engram", b"localhost"}))
 
 
-def tcp_door(port: int, tokens: Mapping[str, str]) -> SocketAccess:
+def tcp_access(port: int, tokens: Mapping[str, str]) -> SocketAccess:
     """Access through a loopback port: exact host, port and origin, and a token."""
     names = (f"127.0.0.1:{port}", f"localhost:{port}")
     return SocketAccess(
@@ -137,10 +137,10 @@ class AuthMiddleware:
     """
 
     def __init__(
-        self, app: ASGIApp, door: SocketAccess, body_bytes: int, vault: str = ""
+        self, app: ASGIApp, access: SocketAccess, body_bytes: int, vault: str = ""
     ) -> None:
         self.app = app
-        self.door = door
+        self.access = access
         self.body_bytes = body_bytes
         self.vault = vault
 
@@ -151,7 +151,7 @@ class AuthMiddleware:
         if fault is not None:
             await refuse(fault, send)
             return
-        scope.setdefault("state", {})["standing"] = self.door.standing(headers)
+        scope.setdefault("state", {})["standing"] = self.access.standing(headers)
         left = self.body_bytes
 
         async def capped() -> Message:
@@ -174,19 +174,19 @@ class AuthMiddleware:
         return self._access_error(headers) or self._form_error(method, headers)
 
     def _access_error(self, headers: list[tuple[bytes, bytes]]) -> EngramError | None:
-        door = self.door
+        access = self.access
         if [value.lower() for value in _all(headers, b"host")] not in [
-            [host] for host in door.hosts
+            [host] for host in access.hosts
         ]:
             return ForbiddenError(
                 "the Host header does not name this daemon",
                 fix="Use the exact address and port.",
             )
-        if any(origin not in door.origins for origin in _all(headers, b"origin")):
+        if any(origin not in access.origins for origin in _all(headers, b"origin")):
             return ForbiddenError("requests from web pages are not answered")
         if any(site not in LOCAL_SITES for site in _all(headers, b"sec-fetch-site")):
             return ForbiddenError("requests from other sites are not answered")
-        if door.standing(headers) is None:
+        if access.standing(headers) is None:
             return UnauthorisedError(
                 "the token is missing or wrong",
                 fix="Send `Authorization: Bearer <token>`.",

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from engram import memory
     from engram.config import Settings
 
-    class SocketConnection(Protocol):
-        """A way to a vault: its daemon, or a memory in this process."""
+    class VaultConnection(Protocol):
+        """A connection to a vault: to its daemon, or to a memory in this process."""
 
         def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
             """Carry out one operation."""
@@ -59,21 +59,21 @@ class RemoteVault:
 class LocalVault:
     """A memory in this process for the owner's command line."""
 
-    def __init__(self, held: memory.Memory) -> None:
-        self.held = held
+    def __init__(self, opened: memory.Memory) -> None:
+        self.memory = opened
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
         """Carry out one operation."""
         from engram.core.trust import OWNER
 
-        return self.held.call(name, params, OWNER)
+        return self.memory.call(name, params, OWNER)
 
     def close(self) -> None:
         """Release the vault."""
-        self.held.close()
+        self.memory.close()
 
 
-def line(vault: Path | None, *, owner: bool = False) -> SocketConnection:
+def connect(vault: Path | None, *, owner: bool = False) -> VaultConnection:
     """Connect to a vault: to its daemon, else lock it and open it in this process.
 
     `owner` says that the caller is the owner's command line, not a chatbot. Raises
@@ -89,27 +89,27 @@ def line(vault: Path | None, *, owner: bool = False) -> SocketConnection:
         if socket_client.answers(path := str(settings.socket)):
             return RemoteVault(path, str(settings.vault), owner=owner)
         try:
-            held = embedded(settings)
+            opened = embedded(settings)
         except LockedError:
             if time.monotonic() > last:
                 raise
             time.sleep(LOCK_LOOK_SECONDS)
         else:
-            return LocalVault(held) if owner else held
+            return LocalVault(opened) if owner else opened
 
 
 def embedded(settings: Settings) -> memory.Memory:
     """Return a memory in this process, ready for use; the caller closes it."""
     from engram.memory import Memory as Embedded
 
-    held = Embedded(settings)
-    held.start()
+    opened = Embedded(settings)
+    opened.start()
     try:
-        held.warm()
+        opened.warm()
     except BaseException:
-        held.close()
+        opened.close()
         raise
-    return held
+    return opened
 
 
 class ClosedVault:
@@ -157,7 +157,9 @@ class Memory:
     def __init__(self, vault: str | os.PathLike[str] | None = None) -> None:
         from pathlib import Path
 
-        self._line: SocketConnection = line(None if vault is None else Path(vault))
+        self._connection: VaultConnection = connect(
+            None if vault is None else Path(vault)
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -167,20 +169,18 @@ class Memory:
 
     def close(self) -> None:
         """Release the vault."""
-        self._line.close()
-        self._line = ClosedVault()
+        self._connection.close()
+        self._connection = ClosedVault()
 
     def call(self, name: str, **params: Any) -> dict[str, Any]:
         """Call any operation by name; return the same JSON with and without a daemon."""
-        answer = self._line.call(
-            name,
-            {key: _plain(value) for key, value in params.items() if value is not None},
-        )
-        return (
-            answer
-            if isinstance(self._line, RemoteVault)
-            else dict(json.loads(json.dumps(answer)))
-        )
+        arguments = {
+            key: _plain(value) for key, value in params.items() if value is not None
+        }
+        answer = self._connection.call(name, arguments)
+        if isinstance(self._connection, RemoteVault):
+            return answer
+        return dict(json.loads(json.dumps(answer)))
 
     def observe(
         self,
@@ -199,22 +199,22 @@ class Memory:
             "persona": persona,
             "occurred_at": _plain(occurred_at),
         }
-        said = [("user", user, speaker), ("assistant", assistant, None)]
-        taken = [
+        exchange = [("user", user, speaker), ("assistant", assistant, None)]
+        rows = [
             {
                 **common,
                 "id": os.urandom(16).hex(),
                 "role": role,
                 "text": text,
-                "speaker": who,
+                "speaker": name,
             }
-            for role, text, who in said
+            for role, text, name in exchange
             if text
         ]
-        taken += [{key: _plain(value) for key, value in turn.items()} for turn in turns]
+        rows += [{key: _plain(value) for key, value in turn.items()} for turn in turns]
         return self.call(
             "observe",
-            turns=[{k: v for k, v in turn.items() if v is not None} for turn in taken],
+            turns=[{k: v for k, v in row.items() if v is not None} for row in rows],
         )
 
     def recall(self, query: str, **options: Any) -> Recall:

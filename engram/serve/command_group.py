@@ -49,7 +49,7 @@ class CliContext:
     def folder(self) -> str | None:
         """Return the vault's folder, also if the configuration is broken.
 
-        None where only a readable configuration could tell.
+        None where the configuration has to be read to know it.
         """
         try:
             return str(self.settings().vault)
@@ -65,13 +65,13 @@ class CliContext:
         return Path(named).expanduser().resolve() if named else None
 
     @contextmanager
-    def line(self) -> Iterator[client.SocketConnection]:
-        """A connection to the chosen vault, closed at the end."""
-        line = client.line(self.vault, owner=True)
+    def connect(self) -> Iterator[client.VaultConnection]:
+        """Connect to the chosen vault; close the connection at the end."""
+        connection = client.connect(self.vault, owner=True)
         try:
-            yield line
+            yield connection
         finally:
-            line.close()
+            connection.close()
 
     def show(self, name: str, result: Any, *, explain: bool = False) -> None:
         """Print a result as text, or as JSON with --json."""

@@ -88,9 +88,9 @@ def _operation(operation: Operation) -> Command:
         for name, value in params.items():
             if value is not None and value is not False and value != ():
                 sent[name] = list(value) if isinstance(value, tuple) else value
-        with cli.line() as line:
-            result = line.call(operation.name, sent)
-            result |= _details(operation.name, result, line)
+        with cli.connect() as vault:
+            result = vault.call(operation.name, sent)
+            result |= _details(operation.name, result, vault)
         cli.show(operation.name, result, explain=bool(params.get("explain")))
 
     return Command(
@@ -102,14 +102,14 @@ def _operation(operation: Operation) -> Command:
 
 
 def _details(
-    name: str, result: dict[str, Any], line: client.SocketConnection
+    name: str, result: dict[str, Any], vault: client.VaultConnection
 ) -> dict[str, Any]:
-    """What else to print: counts for `doctor`, the reason for parked turns."""
+    """Return what else to print: counts for `doctor`, why turns are parked."""
     from engram.serve.observe import why_parked
 
     if name == "doctor":
-        return {"checked": line.call("stats", {})}
-    return {"why_parked": why_parked(line.call)} if result.get("parked_turns") else {}
+        return {"checked": vault.call("stats", {})}
+    return {"why_parked": why_parked(vault.call)} if result.get("parked_turns") else {}
 
 
 def _arguments(operation: Operation) -> Iterator[str]:
@@ -138,8 +138,8 @@ def _update(name: str, words: str, **change: Any) -> None:
 
     @click.pass_obj
     def callback(cli: CliContext, id: str) -> None:  # noqa: A002
-        with cli.line() as line:
-            cli.show(name, line.call("update", {"id": id, **change}))
+        with cli.connect() as vault:
+            cli.show(name, vault.call("update", {"id": id, **change}))
 
     tree.add_command(
         Command(name, callback=callback, help=words, params=[click.Argument(["id"])])
@@ -197,11 +197,11 @@ def consolidate(
     reason and the id for `engram undo`. Exits with 75 where maintenance may not run
     just now, for example while the clock is in doubt: try again later.
     """
-    with cli.line() as line:
+    with cli.connect() as vault:
         arguments: dict[str, Any] = {"cadence": cadence, "dry_run": dry_run}
         if only:
             arguments["only"] = only
-        result = line.call("consolidate", arguments)
+        result = vault.call("consolidate", arguments)
     cli.show("consolidate", result)
     return LockedError.exit_code if result["frozen"] else 0
 
@@ -224,10 +224,12 @@ def observe(cli: CliContext) -> int:
     """  # noqa: D301
     from engram.serve import observe as serve_observe
 
-    with cli.line() as line:
-        result = serve_observe.observe(sys.stdin, line.call)
-        if not isinstance(line, client.RemoteVault):  # a daemon extracts memories later
-            result |= serve_observe.parked(line.call)
+    with cli.connect() as vault:
+        result = serve_observe.observe(sys.stdin, vault.call)
+        if not isinstance(
+            vault, client.RemoteVault
+        ):  # a daemon extracts memories later
+            result |= serve_observe.parked(vault.call)
     cli.show("observe", result)
     return serve_observe.exit_code(result)
 
@@ -288,8 +290,8 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     if dry_run:
         result = serve_observe.counted(found)
     else:
-        with cli.line() as line:
-            result = serve_observe.feed(found, line.call)
+        with cli.connect() as vault:
+            result = serve_observe.feed(found, vault.call)
     if not any(
         result.get(name) for name in ("turns", "stored", "duplicates", "refused")
     ):
@@ -317,8 +319,8 @@ def forecast(cli: CliContext, days: int, *, plot: bool) -> None:
 
     Prints the day on which each goes stale, ends or is archived, and why.
     """
-    with cli.line() as line:
-        cli.show("forecast", line.call("forecast", {"days": days, "curve": plot}))
+    with cli.connect() as vault:
+        cli.show("forecast", vault.call("forecast", {"days": days, "curve": plot}))
 
 
 @tree.command()
@@ -358,8 +360,8 @@ def review(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         cli = ctx.ensure_object(CliContext)
-        with cli.line() as line:
-            cli.show("review", line.call("review", {}))
+        with cli.connect() as vault:
+            cli.show("review", vault.call("review", {}))
 
 
 def _answer(decision: str, words: str) -> None:
@@ -367,8 +369,8 @@ def _answer(decision: str, words: str) -> None:
 
     @click.pass_obj
     def callback(cli: CliContext, id: str) -> None:  # noqa: A002
-        with cli.line() as line:
-            cli.show("decide", line.call("decide", {"id": id, "decision": decision}))
+        with cli.connect() as vault:
+            cli.show("decide", vault.call("decide", {"id": id, "decision": decision}))
 
     review.add_command(
         Command(
@@ -391,8 +393,8 @@ _answer("older", "Keep the older one of two memories. The newer does not come ba
 @click.pass_obj
 def diff(cli: CliContext, id: str) -> None:  # noqa: A002
     """Show a review case with the turn behind each statement."""
-    with cli.line() as line:
-        cli.show("diff", line.call("review", {"id": id}))
+    with cli.connect() as vault:
+        cli.show("diff", vault.call("review", {"id": id}))
 
 
 # -- the vault and its numbers ---------------------------------------------------------

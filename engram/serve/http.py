@@ -68,7 +68,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 class Routes(Protocol):
-    """The daemon, as the routes see it."""
+    """The methods of the daemon that the routes call."""
 
     def call(
         self, name: str, params: dict[str, Any], standing: str
@@ -149,42 +149,42 @@ def _endpoint(
         operation.authorise(request.state.standing)
 
         def answer() -> Response | Future[dict[str, Any]]:
-            given = (
+            arguments = (
                 _from_body(body)
                 if body
                 else _from_query(operation, request.query_params)
             )
             result = answers.call(
-                operation.name, {**given, **request.path_params}, request.state.standing
+                operation.name,
+                {**arguments, **request.path_params},
+                request.state.standing,
             )
-            return (
-                result
-                if isinstance(result, Future)
-                else _json(result, operation.status)
-            )
+            if isinstance(result, Future):
+                return result
+            return _json(result, operation.status)
 
         async with places:
-            answered = await run_in_threadpool(answer)
-        if isinstance(answered, Future):
-            result: dict[str, Any] = await asyncio.wrap_future(answered)
+            response = await run_in_threadpool(answer)
+        if isinstance(response, Future):
+            result: dict[str, Any] = await asyncio.wrap_future(response)
             return _json(result, operation.status)
-        return answered
+        return response
 
     return endpoint
 
 
 def _from_body(body: bytes) -> dict[str, Any]:
     try:
-        given = json.loads(body)
+        arguments = json.loads(body)
     except (ValueError, RecursionError) as fault:
         raise BadRequestError(
             "the body is not JSON", where=type(fault).__name__
         ) from fault
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         raise BadRequestError(
             "the body must be a JSON object", fix="Send the arguments by name."
         )
-    return given
+    return arguments
 
 
 def _from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
@@ -193,17 +193,17 @@ def _from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any
     A text that cannot be converted stays a text, and is refused later.
     """
     kinds = {param.name: param.kind for param in operation.params}
-    given: dict[str, Any] = dict(query)
+    arguments: dict[str, Any] = dict(query)
     for name, word in query.items():
         if kinds.get(name) == "bool" and word.casefold() in {"true", "false"}:
-            given[name] = word.casefold() == "true"
+            arguments[name] = word.casefold() == "true"
         elif (
             kinds.get(name) == "int"
             and word.removeprefix("-").isdecimal()
             and len(word) <= LONGEST_NUMBER
         ):
-            given[name] = int(word)
-    return given
+            arguments[name] = int(word)
+    return arguments
 
 
 def _json(

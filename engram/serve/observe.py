@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BATCH_TURNS = 200
 READ_BYTES = 1 << 20
-LOOK_SECONDS, TELL_SECONDS = 0.1, 5.0
+POLL_SECONDS, REPORT_SECONDS = 0.1, 5.0
 
 
 class TurnSender:
@@ -108,19 +108,19 @@ def observe(source: TextIO | None, call: Call) -> dict[str, Any]:
         sys.stderr.write(
             'One JSON object a line, as {"text": "I like tea."}; Ctrl-D ends.\n'
         )
-    sink = TurnSender(call)
+    sender = TurnSender(call)
     number = 0
-    with sink.interruptible():
+    with sender.interruptible():
         for lines in _arriving(source.fileno()):
             turns: dict[str, dict[str, Any]] = {}
             for line in lines:
                 number += 1
                 if line.strip():
-                    _read(line, f"line {number}", turns, sink.refused)
+                    _read(line, f"line {number}", turns, sender.refused)
             for start in range(0, len(turns), BATCH_TURNS):
                 some = list(turns)[start : start + BATCH_TURNS]
-                sink.send([turns[place] for place in some], some)
-    return sink.close()
+                sender.send([turns[place] for place in some], some)
+    return sender.close()
 
 
 def exit_code(result: dict[str, Any]) -> int:
@@ -164,24 +164,24 @@ def _read(
         refused.append(f"{place}: not a JSON object")
 
 
-def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
+def feed(items: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
     """Send the turns of an import; what its reader could not parse counts as refused."""
     from engram.core.records import Problem
 
-    sink = TurnSender(call)
+    sender = TurnSender(call)
     batch: list[dict[str, Any]] = []
-    with sink.interruptible():
-        for item in found:
+    with sender.interruptible():
+        for item in items:
             if isinstance(item, Problem):
-                sink.refused.append(_told(item))
+                sender.refused.append(_problem_text(item))
             else:
-                batch.append(_sent(item))
+                batch.append(_imported(item))
             if len(batch) == BATCH_TURNS:
-                sink.send(batch)
+                sender.send(batch)
                 batch = []
         if batch:
-            sink.send(batch)
-        result = sink.close()
+            sender.send(batch)
+        result = sender.close()
         distil(call)
     return result | {"facts": call("stats", {})["facts"], "parked": 0} | parked(call)
 
@@ -189,40 +189,40 @@ def feed(found: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
 def distil(call: Call) -> None:
     """Extract memories from all waiting turns, and print how many are left."""
     call("flush", {"background": True})
-    told = time.monotonic()
-    while left := _left(call("stats", {})):
+    reported = time.monotonic()
+    while left := _unextracted(call("stats", {})):
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\033[K{left} turns to distil")
-        elif time.monotonic() - told > TELL_SECONDS:
-            told = time.monotonic()
+        elif time.monotonic() - reported > REPORT_SECONDS:
+            reported = time.monotonic()
             sys.stderr.write(f"{left} turns to distil\n")
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
 
 
-def _left(counts: dict[str, Any]) -> int:
-    left: int = counts["waiting_turns"] + counts["distilling_turns"]
-    return left
+def _unextracted(counts: dict[str, Any]) -> int:
+    turns: int = counts["waiting_turns"] + counts["distilling_turns"]
+    return turns
 
 
-def counted(found: Iterable[Turn | Problem]) -> dict[str, Any]:
+def counted(items: Iterable[Turn | Problem]) -> dict[str, Any]:
     """Count what an import would send, without sending it."""
     from engram.core.records import Problem
 
     turns = 0
     sessions: set[str] = set()
     refused: list[str] = []
-    for item in found:
+    for item in items:
         if isinstance(item, Problem):
-            refused.append(_told(item))
+            refused.append(_problem_text(item))
         else:
             turns += 1
             sessions.add(item.session)
     return {"turns": turns, "sessions": len(sessions), "refused": refused}
 
 
-def _sent(turn: Turn) -> dict[str, Any]:
+def _imported(turn: Turn) -> dict[str, Any]:
     """Return a turn as `observe` takes it, marked as imported."""
     return {
         "id": turn.id,
@@ -236,6 +236,6 @@ def _sent(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _told(problem: Problem) -> str:
+def _problem_text(problem: Problem) -> str:
     place = f"{problem.path}:{problem.line}" if problem.line else problem.path
     return f"{place}: {problem.message}" if place else problem.message

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 def reprocess(
-    settings: Settings, into: Path, tell: Callable[[int, int], object]
+    settings: Settings, into: Path, report_progress: Callable[[int, int], object]
 ) -> dict[str, Any]:
     """Extract all memories again into the new vault `into`; count and compare them.
 
     `new` are active statements that the vault does not have, `gone` those that were not
     extracted again, for example because the user wrote them. Statements that the user
-    asked to remember are remembered again. `tell` is called with the number of turns
+    asked to remember are remembered again. `report_progress` is called with the number of turns
     done and of all turns.
 
     Raises NotFoundError where there is no vault, BadRequestError where `into` is a
@@ -51,11 +51,11 @@ def reprocess(
             where=str(into),
             fix="Name a folder that does not exist yet.",
         )
-    said = sorted(
+    history = sorted(
         recorded(settings), key=lambda turn: (turn.occurred_at, turn.session, turn.id)
     )
     name = ulid(
-        said[0].occurred_at if said else datetime.now(UTC),
+        history[0].occurred_at if history else datetime.now(UTC),
         f"reprocess\n{settings.vault_id}",
     )
     disk.make_folders(into)
@@ -63,29 +63,33 @@ def reprocess(
     disk.write_new(into / template.SETTINGS, own)
     template.create_vault(into, name, template.template_folder())
     with TemporaryDirectory() as home:
-        waiting = _replayed(_settings_for(settings, into, name, Path(home)), said, tell)
+        waiting = _replayed(
+            _settings_for(settings, into, name, Path(home)), history, report_progress
+        )
     return {
         "vault": str(into),
-        "turns": len(said),
+        "turns": len(history),
         **_compared(settings.vault, into, settings),
         **waiting,
     }
 
 
 def _replayed(
-    fresh: Settings, said: Sequence[Turn], tell: Callable[[int, int], object]
+    fresh: Settings,
+    history: Sequence[Turn],
+    report_progress: Callable[[int, int], object],
 ) -> dict[str, Any]:
     """Observe every turn at its time; return the counts of turns not extracted yet."""
-    clock = _Clock(said[0].occurred_at if said else datetime.now(UTC))
+    clock = _Clock(history[0].occurred_at if history else datetime.now(UTC))
     memory, done = Memory(fresh, clock=clock), 0
     memory.start()
     try:
         memory.warm()
-        for turns in _requests(said, fresh.policy.buffer.turns):
+        for turns in _requests(history, fresh.policy.buffer.turns):
             clock.now = turns[-1].occurred_at
             _observe(memory, turns)
             done += len(turns)
-            tell(done, len(said))
+            report_progress(done, len(history))
         left = memory.call("flush", {})
     finally:
         memory.close()
@@ -120,9 +124,9 @@ def _settings_for(settings: Settings, into: Path, name: str, home: Path) -> Sett
     return replace(fresh, state=state, cache=home / "cache", runtime=home / "run")
 
 
-def _requests(said: Sequence[Turn], most: int) -> Iterator[list[Turn]]:
+def _requests(history: Sequence[Turn], most: int) -> Iterator[list[Turn]]:
     """Yield batches of up to `most` successive turns of one conversation."""
-    for _, talk in groupby(said, key=lambda turn: (turn.session, turn.persona)):
+    for _, talk in groupby(history, key=lambda turn: (turn.session, turn.persona)):
         turns = list(talk)
         yield from (turns[start : start + most] for start in range(0, len(turns), most))
 
@@ -162,12 +166,12 @@ def _compared(old: Path, new: Path, settings: Settings) -> dict[str, Any]:
 def _active(root: Path, settings: Settings) -> dict[str, str]:
     """Return the active statements of a vault, by hash."""
     vault = Vault(root)
-    found: list[Fact | None] = []
+    read_facts: list[Fact | None] = []
     for path in vault.notes("facts"):
         read = frontmatter.read(vault.read(path), settings.policy.files)
-        found.append(facts.fact_from(read, path, "", settings.zone)[0])
+        read_facts.append(facts.fact_from(read, path, "", settings.zone)[0])
     return {
         content_hash(fact.text): fact.text
-        for fact in found
+        for fact in read_facts
         if fact and fact.status == "active"
     }

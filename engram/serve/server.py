@@ -16,7 +16,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from engram.errors import UnavailableError
-from engram.serve.auth import AuthMiddleware, tcp_door, tokens_of, unix_door
+from engram.serve.auth import AuthMiddleware, tcp_access, tokens_of, unix_access
 from engram.serve.http import application
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class HttpServer:
                 uvicorn.Config(
                     AuthMiddleware(
                         app,
-                        _door(listener, settings),
+                        _access(listener, settings),
                         policy.body_bytes,
                         str(settings.vault),
                     ),
@@ -171,7 +171,7 @@ class HttpServer:
         )
 
 
-def _door(listener: socket.socket, settings: Settings) -> SocketAccess:
+def _access(listener: socket.socket, settings: Settings) -> SocketAccess:
     if listener.family == socket.AF_UNIX:
-        return unix_door()
-    return tcp_door(listener.getsockname()[1], tokens_of(settings.state))
+        return unix_access()
+    return tcp_access(listener.getsockname()[1], tokens_of(settings.state))

@@ -537,7 +537,7 @@ class Machine(RuleBasedStateMachine):
         DONE["comparisons"] += 1
 
     def answer(self, index: Index, query: str) -> list[tuple[object, ...]]:
-        ask = search.asked(self.settings, self.now, query, k=20, budget=10_000)
+        ask = search.request_for(self.settings, self.now, query, k=20, budget=10_000)
         hits = search.recall(index, self.settings, ask, mark="m", complete=True).hits
         return sorted(
             (round(hit.score, 6), hit.key, hit.text, hit.path) for hit in hits

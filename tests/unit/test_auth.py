@@ -69,9 +69,11 @@ def test_each_standing_has_a_token_of_its_own(tmp_path):
 
 # row: X17
 def test_the_token_tells_the_standing():
-    door = auth.tcp_door(80, {"chat": "a" * 64, "import": "b" * 64, "tool": "c" * 64})
-    for name, token in door.tokens.items():
-        assert door.standing([(b"authorization", b"Bearer " + token)]) == name
+    access = auth.tcp_access(
+        80, {"chat": "a" * 64, "import": "b" * 64, "tool": "c" * 64}
+    )
+    for name, token in access.tokens.items():
+        assert access.standing([(b"authorization", b"Bearer " + token)]) == name
     wrong = [
         b"",
         b"Bearer ",
@@ -81,35 +83,37 @@ def test_the_token_tells_the_standing():
         b"Bearer " + b"a" * 65,
     ]
     for given in wrong:
-        assert door.standing([(b"authorization", given)]) is None
-    assert door.standing([(b"authorization", b"Bearer " + b"a" * 64)] * 2) is None
-    assert door.standing([]) is None
+        assert access.standing([(b"authorization", given)]) is None
+    assert access.standing([(b"authorization", b"Bearer " + b"a" * 64)] * 2) is None
+    assert access.standing([]) is None
 
 
 # row: X27
 def test_no_header_or_text_tells_the_standing():
     """Only the token does."""
-    door = auth.tcp_door(80, {"chat": "a" * 64, "tool": "c" * 64})
+    access = auth.tcp_access(80, {"chat": "a" * 64, "tool": "c" * 64})
     claims = [
         (b"x-standing", b"chat"),
         (b"engram-standing", b"chat"),
         (b"role", b"user"),
     ]
     assert (
-        door.standing([*claims, (b"authorization", b"Bearer " + b"c" * 64)]) == "tool"
+        access.standing([*claims, (b"authorization", b"Bearer " + b"c" * 64)]) == "tool"
     )
 
 
 # row: X27
 def test_a_token_in_two_files_counts_as_the_lesser_one():
-    door = auth.tcp_door(80, {"chat": "a" * 64, "import": "a" * 64, "tool": "a" * 64})
-    assert door.standing([(b"authorization", b"Bearer " + b"a" * 64)]) == "tool"
+    access = auth.tcp_access(
+        80, {"chat": "a" * 64, "import": "a" * 64, "tool": "a" * 64}
+    )
+    assert access.standing([(b"authorization", b"Bearer " + b"a" * 64)]) == "tool"
 
 
 # row: X17
 def test_whoever_comes_through_the_socket_is_a_chatbot(port):
     """Its mode lets only this user in."""
-    assert auth.unix_door().standing([]) == "chat"
+    assert auth.unix_access().standing([]) == "chat"
     *_, path = port
     assert ask(path, "DELETE /v1/memories/01K HTTP/1.1\nHost: engram")[0] == 200
 

@@ -353,7 +353,7 @@ def world(settings, fake):
             self.index.scan(None)
 
         def recall(self, query, **wishes):
-            ask = search.asked(self.settings, NOW, query, **wishes)
+            ask = search.request_for(self.settings, NOW, query, **wishes)
             embed = self.embedding.question
             return search.recall(
                 self.index, self.settings, ask, mark="m", complete=True, embed=embed
@@ -422,7 +422,7 @@ def test_recall_falls_back_to_words_and_says_so(world, fake, reply):
     plain = search.recall(
         here.index,
         here.settings,
-        search.asked(here.settings, NOW, "lighthouse"),
+        search.request_for(here.settings, NOW, "lighthouse"),
         mark="m",
         complete=True,
     )

@@ -225,8 +225,8 @@ def test_an_answer_takes_no_longer_than_its_time(memory, keep):
     """
     for n in range(5):
         keep(f"The heron nests at mill {n}.", about="[Anna]")
-    late = search.RecallSources(left=lambda: -1.0)
-    ask = search.asked(memory.settings, memory.clock(), "heron nests")
+    late = search.RecallSources(seconds_left=lambda: -1.0)
+    ask = search.request_for(memory.settings, memory.clock(), "heron nests")
     answer = search.recall(
         memory.index,
         memory.settings,
