@@ -32,6 +32,8 @@ JUDGEMENTS_FILE = "state/compared.json"
 Undoing a run keeps them, because they stay true.
 """
 
+SAME_WORDS = "same statement"
+
 RelationKind = Literal["same", "contradicts", "independent"]
 EffectAction = Literal[
     "confirm", "reinforce", "rewrite", "weaken", "invalidate", "supersede", "ask"
@@ -162,7 +164,7 @@ def check(
     if trivial:
         return Verdict("skip", "trivial")
     if duplicate:
-        return Verdict("confirm", "same statement", duplicate)
+        return Verdict("confirm", SAME_WORDS, duplicate)
     if tombstone:
         return Verdict("review", "a person removed this before")
     if not grounded:
@@ -277,6 +279,19 @@ def _confirm(
     if may_rewrite and not _replacement_bar(fact, evidence):
         return Effect("rewrite", fact, why, raised)
     return Effect("reinforce", fact, why, raised)
+
+
+def repeated(fact: Fact, source: str, policy: DedupPolicy) -> Effect:
+    """Decide what the same words again, in the turn `source`, do to a fact (`A8`).
+
+    They are one more source, unless a person stands by the fact, this turn counts
+    already, or the note names as many sources as it may: then only the log grows.
+    """
+    known = tuple(key for key in (fact.source, *fact.also) if key)
+    if is_user_backed(fact) or source in known or len(known) >= policy.sources:
+        return Effect("confirm", fact, SAME_WORDS)
+    raised = reinforced_confidence(fact.confidence, policy)
+    return Effect("reinforce", fact, SAME_WORDS, raised)
 
 
 def _contradict(known: Neighbour, evidence: Evidence, policy: DedupPolicy) -> Decision:

@@ -179,6 +179,11 @@ def unread() -> UnavailableError:
     )
 
 
+def _block_number(block: str) -> int:
+    digits = block[1:]
+    return int(digits) if digits.isdecimal() else 0
+
+
 @dataclass(slots=True)
 class _Place:
     """A session file that may get the next turn of its conversation.
@@ -219,17 +224,25 @@ class Intake:
 
     # -- accepting turns ---------------------------------------------------------------
 
-    def accept(self, turns: Sequence[Turn], now: datetime) -> Accepted:
+    def accept(
+        self,
+        turns: Sequence[Turn],
+        now: datetime,
+        unnamed: frozenset[str] = frozenset(),
+    ) -> Accepted:
         """Store the new turns durably; the next recall finds them (`X18`).
 
-        Two turns with the same session, id and text are one. Raises ConflictError for
-        the same id with another text, BusyError if too many turns wait, BadRequestError
-        for a request that is too large, UnavailableError if the catalogue was rebuilt
-        meanwhile, StorageError if the disk fails. After an error nothing is stored.
+        Two turns with the same session, id and text are one, and so are turns without
+        an id, whose made-up ids are in `unnamed`, that a client repeats at once
+        (`_as_known`). Raises ConflictError for the same id with another text, BusyError
+        if too many turns wait, BadRequestError for a request that is too large,
+        UnavailableError if the catalogue was rebuilt meanwhile, StorageError if the
+        disk fails. After an error nothing is stored.
         """
         commit: Future[None] = Future()
         with self._lock:
             generation = self.index.scanner.generation
+            turns = self._as_known(turns, unnamed)
             keys, new, other_commits, conflicts = self._sort(turns)
             self._check_request(len(new), conflicts)
             placed = {
@@ -251,6 +264,52 @@ class Intake:
             for key, turn in zip(keys, turns, strict=True)
         )
         return Accepted(every_key, len(new), len(turns) - len(new))
+
+    def _as_known(
+        self, turns: Sequence[Turn], unnamed: frozenset[str]
+    ) -> Sequence[Turn]:
+        """Return the turns, with the ids of those that a client sends again (`A8`).
+
+        A client that got no answer repeats its request, and perhaps adds to it: the
+        turns that it begins with are then the last ones of the session, some seconds
+        old. What is said again later, or after something else, is another turn.
+        """
+        first = turns[0] if turns else None
+        if first is None or first.id not in unnamed:
+            return turns
+        last = self._latest(first)
+        for number in range(min(len(last), len(turns)), 0, -1):
+            pairs = list(zip(last[-number:], turns, strict=False))
+            if all(self._is_again(new, old, unnamed) for old, new in pairs):
+                again = [replace(new, id=old.id) for old, new in pairs]
+                return [*again, *turns[number:]]
+        return turns
+
+    def _is_again(self, new: Turn, old: Turn, unnamed: frozenset[str]) -> bool:
+        apart = abs((new.occurred_at - old.occurred_at).total_seconds())
+        same = replace(new, id=old.id, occurred_at=old.occurred_at) == old
+        soon = apart <= self.settings.policy.buffer.retry_seconds
+        return new.id in unnamed and same and soon
+
+    def _latest(self, turn: Turn) -> list[Turn]:
+        """Return the turns of the conversation's last session file.
+
+        There are none where this turn does not follow within seconds.
+        """
+        soon = timedelta(seconds=self.settings.policy.buffer.retry_seconds)
+        places = self._conversation(turn.session, turn.persona)
+        place = max(places, key=lambda one: one.ended, default=None)
+        if place is None or abs(turn.occurred_at - place.ended) > soon:
+            return []
+        known = {
+            filed.block: filed
+            for filed, _ in self._pending.get(turn.session, {}).values()
+            if filed.note == place.stem
+        }
+        for unit in self.index.catalog.units_at(sessions.path(place.stem)):
+            if isinstance(unit, FiledTurn):
+                known.setdefault(unit.block, unit)
+        return [known[block].turn for block in sorted(known, key=_block_number)]
 
     def _sort(
         self, turns: Sequence[Turn]

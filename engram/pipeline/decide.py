@@ -115,6 +115,18 @@ class Decider:
             return Verdict("review", why)
         return Verdict("create", "new")
 
+    def repeat(self, known: Fact, fact: Fact, statement: Statement) -> Effect:
+        """Return what the same words again do to a known fact (`A8`).
+
+        A note that a person wrote or edited gets no keys for it.
+        """
+        held = self.evidence.held(known, fact)
+        if self.plan.is_foreign(known):
+            held = replace(held, verification="user_confirmed")
+        effect = dedup.repeated(held, fact.source, self.settings.policy.ladder)
+        effect = replace(effect, fact=known)
+        return self._capped(effect, statement.attributed)
+
     # -- the comparison ----------------------------------------------------------------
 
     def compare(

@@ -83,6 +83,12 @@ class WritePlan:
         """Whether the plan creates the note of this fact."""
         return fact.id in self._new
 
+    def is_foreign(self, fact: Fact) -> bool:
+        """Whether engram did not create the note of this fact."""
+        return (
+            not self.is_new(fact) and fact.id not in self.note_writer.creation_times()
+        )
+
     def duplicate_id(
         self, digest: str, persona: str | None, when: datetime
     ) -> str | None:

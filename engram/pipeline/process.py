@@ -94,7 +94,10 @@ class TurnPipeline:
             ingest_intake.turn_from(raw, now, self.settings, standing=standing)
             for raw in turns
         ]
-        accepted = self.intake.accept(taken, now)
+        unnamed = frozenset(
+            turn.id for raw, turn in zip(turns, taken, strict=True) if not raw.get("id")
+        )
+        accepted = self.intake.accept(taken, now, unnamed)
 
         if self.executor.attended:
             self.executor.turns_arrived()

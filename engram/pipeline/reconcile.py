@@ -121,7 +121,7 @@ class Reconciler:
         self._start_decay(created, now)
         return BatchResult(
             created,
-            tuple(by_action.get("confirm", ())),
+            _confirmed(results),
             tuple(by_action.get("review", ())),
             skipped,
         )
@@ -271,7 +271,7 @@ class Reconciler:
 
         if verdict.action == "confirm":
             if known := plan.fact(verdict.match):
-                plan.confirm(known, fact)
+                plan.apply(decider.repeat(known, fact, statement), fact, {})
         elif verdict.action == "review":
             doubtful = replace(fact, status="review", end_reason=verdict.why)
             plan.add(
@@ -396,6 +396,17 @@ class Reconciler:
         """Return the facts with these ids that are in the vault, each once."""
         facts = map(self.index.catalog.fact, dict.fromkeys(ids))
         return [fact for fact in facts if fact]
+
+
+def _confirmed(results: Sequence[CandidateResult]) -> tuple[str, ...]:
+    """The ids of confirmed facts, once for each turn that says it again (`A8`)."""
+    created = {
+        (one.turn_id, one.memory) for one in results if one.verdict.action == "create"
+    }
+    confirmed = dict.fromkeys(
+        (one.turn_id, one.memory) for one in results if one.verdict.action == "confirm"
+    )
+    return tuple(memory for turn, memory in confirmed if (turn, memory) not in created)
 
 
 def _numbered(candidates: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:

@@ -23,6 +23,7 @@ from engram.core.dedup import (
     is_user_backed,
     merge,
     reinforced_confidence,
+    repeated,
     session_count,
     weakened_confidence,
 )
@@ -534,3 +535,24 @@ HEIR = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"
 def test_a_change_is_ours_where_nobody_else_writes_such_a_thing(changed, ours):
     """More evidence, or an heir by its id, and what we write along with it."""
     assert is_own_change(BERLIN, replace(BERLIN, **changed)) is ours
+
+
+# row: A8
+@pytest.mark.parametrize(
+    ("changes", "again", "action"),
+    [
+        ({}, "talk-3#^t1", "reinforce"),
+        ({}, "talk-1#^t1", "confirm"),
+        ({}, "talk-2#^t7", "confirm"),
+        ({"pinned": True}, "talk-3#^t1", "confirm"),
+        ({"origin": "user"}, "talk-3#^t1", "confirm"),
+        ({"verification": "user_confirmed"}, "talk-3#^t1", "confirm"),
+        ({"also": tuple(f"t#^t{n}" for n in range(19))}, "talk-3#^t1", "confirm"),
+    ],
+)
+def test_the_same_words_again_are_a_source_once(changes, again, action):
+    given = {"source": "talk-1#^t1", "also": ("talk-2#^t7",), "confidence": 0.5}
+    fact = Fact("1", "Anna loves tea.", **(given | changes))
+    effect = repeated(fact, again, POLICY)
+    assert effect.action == action
+    assert effect.confidence == (0.6 if action == "reinforce" else None)

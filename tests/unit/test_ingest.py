@@ -672,3 +672,61 @@ def test_a_batch_that_was_filed_and_not_settled_is_filed_again_without_a_trace(
     memory.call("flush", {})
     assert kept() == before
     assert not any(memory.queue.counts().values())
+
+
+# -- sent again ------------------------------------------------------------------------
+
+
+def unnamed(*texts, session="coffee plans", **more):
+    return [{"text": text, "session": session, **more} for text in texts]
+
+
+# row: A8
+@pytest.mark.parametrize("filed", [False, True])
+def test_a_client_that_sends_a_turn_without_an_id_again_at_once_adds_nothing(
+    memory, clock, filed
+):
+    """Whether it was filed meanwhile or still waits."""
+    if not filed:
+        held_back(memory)
+    (key,) = observe(memory, *unnamed("The tide is high."))["keys"]
+    clock.advance(seconds=4)
+    again = observe(memory, *unnamed("The tide is high."))
+    assert (again["keys"], again["stored"], again["duplicates"]) == ((key,), 0, 1)
+    assert memory.index.counts()["turns"] + len(memory.index.waiting()) == 1
+
+
+# row: A8
+def test_a_request_that_was_cut_off_is_sent_again_with_more(waiting, clock):
+    first = observe(waiting, *unnamed("yes", "Which one?", "yes"))
+    assert first["stored"] == 3
+    clock.advance(seconds=2)
+    again = observe(waiting, *unnamed("yes", "Which one?", "yes", "The blue one."))
+    assert (again["keys"][:3], again["stored"]) == (first["keys"], 1)
+
+
+# row: A8
+@pytest.mark.parametrize(
+    ("more", "seconds"),
+    [
+        ({}, 120),
+        ({"session": "another"}, 2),
+        ({"role": "assistant"}, 2),
+        ({"persona": "coach"}, 2),
+        ({"id": "m2"}, 2),
+        ({"text": "yes!"}, 2),
+    ],
+)
+def test_what_is_said_again_in_earnest_is_another_turn(waiting, clock, more, seconds):
+    """Minutes later, elsewhere, by another speaker, or under an id."""
+    observe(waiting, {"text": "yes", "session": "chat"})
+    clock.advance(seconds=seconds)
+    assert observe(waiting, {"text": "yes", "session": "chat", **more})["stored"] == 1
+
+
+# row: A8
+def test_a_word_that_was_answered_and_comes_again_is_another_turn(waiting, clock):
+    observe(waiting, *unnamed("yes"))
+    observe(waiting, *unnamed("Shall I book it?", role="assistant"))
+    clock.advance(seconds=5)
+    assert observe(waiting, *unnamed("yes"))["stored"] == 1

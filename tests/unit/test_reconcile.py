@@ -109,6 +109,69 @@ def test_what_is_said_again_strengthens_the_memory_and_makes_no_note(held, clock
     ]
 
 
+# row: A8
+def test_the_same_words_again_are_one_more_source(held, clock):
+    """Confidence, evidence clock, the turn that said it: `why` shows them all."""
+    (known,) = tell(held, "Anna loves tea.").created
+    clock.advance(days=5)
+    assert tell(held, "Anna loves tea.").confirmed == (known,)
+    (fact,) = every(held)
+    assert (fact.confidence, len(fact.also)) == (0.6, 1)
+    usage = held.usage_tracker.usage_of(known)
+    assert (usage.confirmations, usage.evidence_at) == (1, clock())
+    why = held.call("why", {"id": known})
+    assert [turn["text"] for turn in why["turns"]] == ["Anna loves tea."] * 2
+    assert deeds(held, known) == ["store", "confirm"]
+
+
+# row: A8
+def test_said_ten_times_it_is_as_sure_as_can_be(held, clock):
+    for _ in range(10):
+        tell(held, "Anna loves tea.")
+        clock.advance(days=1)
+    (fact,) = every(held)
+    assert (fact.confidence, len(fact.also)) == (1.0, 9)
+    assert held.usage_tracker.usage_of(fact.id).confirmations == 9
+
+
+# row: A8
+def test_a_turn_that_says_it_twice_is_one_source(held):
+    tell(held, "Anna loves tea.")
+    batch = batch_of(held, "Anna loves tea, as I said: Anna loves tea.")
+    twice = said(batch, "Anna loves tea.", "Anna loves tea!")
+    assert len(held.pipeline.file(batch, twice).confirmed) == 1
+    (fact,) = every(held)
+    assert (fact.confidence, len(fact.also)) == (0.6, 1)
+    assert held.usage_tracker.usage_of(fact.id).confirmations == 1
+
+
+# row: A8
+# row: X23
+@pytest.mark.parametrize("whose", ["edited", "written", "remembered"])
+def test_a_persons_note_keeps_its_bytes_when_it_is_said_again(held, clock, whose):
+    """Usage and the action log hold that it was heard again."""
+    if whose == "edited":
+        tell(held, "Anna loves green tea.")
+        path = held.settings.vault / every(held)[0].path
+        path.write_text(path.read_text().replace("green tea", "tea"))
+    elif whose == "written":
+        path = held.settings.vault / "facts" / "tea.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("Anna loves tea.\n")
+    else:
+        made = held.call("remember", {"text": "Anna loves tea."})
+        path = held.settings.vault / made["path"]
+    clock.advance(minutes=5)
+    held.files.rescan_settled(None)
+    (fact,) = held.index.catalog.facts("Anna")
+    before = path.read_bytes()
+    clock.advance(days=1)
+    assert tell(held, "Anna loves tea.").confirmed == (fact.id,)
+    assert path.read_bytes() == before
+    assert held.usage_tracker.usage_of(fact.id).evidence_at == clock()
+    assert deeds(held, fact.id)[-1] == "confirm"
+
+
 # row: X27
 def test_one_source_counts_once_however_often_it_repeats_itself(held):
     """Each turn of the user is a source; all that an assistant says in one conversation
@@ -265,11 +328,9 @@ def test_what_expired_is_learned_anew(held, clock, again):
 
 
 # row: C17
-@pytest.mark.parametrize(
-    ("again", "sources"), [("Anna sang in Porto", 1), ("Anna really sang in Porto.", 2)]
-)
+@pytest.mark.parametrize("again", ["Anna sang in Porto", "Anna really sang in Porto."])
 def test_an_imported_speculation_is_confirmed_by_what_was_said_within_its_time(
-    held, again, sources
+    held, again
 ):
     """Time is that of the conversation, not of the import."""
     for text, day in (("Anna sang in Porto.", "2023-05-01"), (again, "2023-05-20")):
@@ -281,7 +342,7 @@ def test_an_imported_speculation_is_confirmed_by_what_was_said_within_its_time(
             occurred_at=f"{day}T10:00:00Z",
         )
     (kept,) = every(held)
-    assert (kept.expires, 1 + len(kept.also)) == (None, sources)
+    assert (kept.expires, 1 + len(kept.also)) == (None, 2)
     assert recalled(held, "Porto") == ["Anna sang in Porto."]
 
 
@@ -366,22 +427,18 @@ def test_a_contradiction_ends_what_one_conversation_told(judging, clock):
 
 
 # row: A10
-@pytest.mark.parametrize(
-    ("words", "before", "after"), [("in others", 0.7, 0.5), ("in the same", 0.5, 0.3)]
-)
-def test_a_contradiction_weakens_what_three_conversations_told(
-    judging, words, before, after
-):
+@pytest.mark.parametrize("words", ["in others", "in the same"])
+def test_a_contradiction_weakens_what_three_conversations_told(judging, words):
     """Whether or not in the same words. Both stay, linked both ways."""
     if words == "in others":
         three_sessions(judging)
     else:
         for _ in range(3):
             tell(judging, BERLIN)
-    assert by_text(judging, BERLIN).confidence == before
+    assert by_text(judging, BERLIN).confidence == 0.7
     (new,) = judged(judging, "contradicts", BERLIN, MUNICH).created
     old = by_text(judging, BERLIN)
-    assert (old.status, old.confidence, old.superseded_by) == ("active", after, (new,))
+    assert (old.status, old.confidence, old.superseded_by) == ("active", 0.5, (new,))
     assert judging.usage_tracker.usage_of(old.id).salience_at == judging.clock()
     assert by_text(judging, MUNICH).supersedes == (old.id,)
     assert texts(judging) == [BERLIN, MUNICH]
@@ -772,7 +829,7 @@ def test_a_batch_that_says_one_thing_in_two_ways_keeps_one_note(held):
         "Anna really loves tea.",
         turn="I, Anna, love tea, really.",
     )
-    assert filed.confirmed == filed.created
+    assert (len(filed.created), filed.confirmed) == (1, ())
     (fact,) = every(held)
     assert (fact.text, fact.confidence, fact.also) == ("Anna loves tea.", 0.5, ())
 

@@ -29,6 +29,9 @@ class DedupPolicy:
     gain: float = number(
         0.1, "share", 0, 1, "A8", "confidence that a reinforcement adds"
     )
+    sources: int = number(
+        20, "turns", 1, 1000, "A8", "turns that a note names as its sources"
+    )
     loss: float = number(
         0.2, "share", 0, 1, "A10", "confidence that a contradiction takes"
     )

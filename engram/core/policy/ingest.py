@@ -69,6 +69,14 @@ class BufferPolicy:
         "vault",
         "text after which a session file is continued",
     )
+    retry_seconds: float = number(
+        10.0,
+        "seconds",
+        0,
+        600,
+        "A8",
+        "age of the last turns of a session that a request without ids may send again",
+    )
     conversations: int = number(
         1000,
         "conversations",
