@@ -1,10 +1,9 @@
-"""Similarity on one scale: what a model's cosine is worth beside the seeds' cut points
-(model §3).
+"""Map the cosines of a model to the nominal scale of the cut points (model §3).
 
-Cosines of two models cannot be compared: one puts unrelated sentences at .05, another
-at .75. A scale maps a model's raw cosines to the nominal ones the cut points are
-written in. Until a model is calibrated on the user's own facts its numbers may rank,
-but they may neither merge nor invalidate.
+Cosines of two models cannot be compared: one gives unrelated sentences .05, another
+.75. A scale maps a model's raw cosines to the nominal similarities in which the cut
+points are written. Until a model is calibrated on the user's own facts, its
+similarities may rank, but neither merge nor invalidate.
 """
 
 from __future__ import annotations
@@ -25,10 +24,9 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Points (raw cosine, nominal similarity), both rising; straight lines between
-    them.
+    """Points (raw cosine, nominal similarity), both rising, joined by straight lines.
 
-    Where `calibrated` is False nothing may be merged or invalidated on its word.
+    Unless `calibrated`, its similarities may not merge or invalidate.
     """
 
     points: tuple[Point, ...] = ((-1.0, -1.0), (1.0, 1.0))
@@ -36,7 +34,7 @@ class Scale:
 
 
 def nominal(raw: float, scale: Scale) -> float:
-    """The nominal similarity of a raw cosine: monotone, between the scale's ends.
+    """Return the nominal similarity of a raw cosine, monotone and within the scale.
 
     `nominal(0.8, Scale(((-1, -1), (0.75, 0.2), (1, 1)), True)) == 0.36`
     """
@@ -52,16 +50,15 @@ def nominal(raw: float, scale: Scale) -> float:
 def calibrate(
     samples: Sequence[float], policy: SimilarityPolicy | None = None
 ) -> Scale:
-    """The scale on which a model's cosines of pairs of the user's own facts mean what
-    the cut points say.
+    """Return the scale of a model from the cosines of pairs of the user's own facts.
 
-    Almost all pairs of facts have nothing to do with each other, so their quantiles
-    tell where a model puts the unrelated: three of four pairs lie below the floor, nine
-    of ten below the episode cut, 97 in a hundred below the link, 997 in a thousand
-    below "one subject". Above that pairs are too rare for quantiles; there the line
-    goes straight to the same text twice, which is 1 for every model, and no cut point
-    of merging is put lower than it is written. With too few samples, or a model that
-    hardly tells texts apart, the scale comes back uncalibrated.
+    Almost all pairs of facts are unrelated, so their quantiles show where the model
+    puts unrelated texts: three of four pairs lie below the floor, nine of ten below the
+    episode cut, 97 in a hundred below the link, 997 in a thousand below "one subject".
+    Above that, pairs are too rare for quantiles; there the scale is a straight line to
+    1, the cosine of equal texts in every model, and no cut point for merging becomes
+    lower than it is written. With too few samples, or a model that hardly distinguishes
+    texts, the scale is uncalibrated.
     """
     policy = policy or SimilarityPolicy()
     ranked = sorted(sample for sample in samples if math.isfinite(sample))
@@ -89,9 +86,7 @@ def calibrate(
 
 
 def _quantile(ranked: Sequence[float], share: float) -> float:
-    """The value below which `share` of the ranked ones lie, between neighbours by a
-    straight line.
-    """
+    """Return the quantile `share` of the ranked values, interpolated linearly."""
     place = share * (len(ranked) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ranked) - 1)

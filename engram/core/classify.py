@@ -1,7 +1,7 @@
-"""What kind of memory a text is, how sure and how important (rows C4, C6, C9, C10).
+"""Classify a text: its kind, confidence tier, importance and artifact (C4, C6, C9, C10).
 
-Word lists are for English unless a line says otherwise. What kind of memory a text is,
-is told in every language that has `dates` and `permanent_attributes` data.
+Word lists are for English unless noted. The kind of memory is decided in every language
+with `dates` and `permanent_attributes` data.
 """
 
 from __future__ import annotations
@@ -80,14 +80,13 @@ _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 def kind_of(
     text: str, category: str, tags: Collection[str] = (), when: Interval | None = None
 ) -> tuple[str, str]:
-    """Episode or note, and why; the first rule that speaks decides (`C6`, reversed by
-    model §0.3: default note).
+    """Return episode or note, and why; the first rule that applies decides (`C6`).
 
     Order: a standing attribute → note, also with a date; a temporal marker → episode;
-    the category; the tags, note before episode; a past event, or a date or a time word
-    that is no beginning → episode; else note. `when` is the time that the statement is
-    about. `Anna deployed it yesterday` → episode, `Her birthday is on 14 March` → note,
-    `The sky is blue` → note.
+    the category; the tags, note before episode; a past event, or a date or time word
+    that is not the beginning of a state → episode; else note (reversed by model §0.3).
+    `when` is the time that the statement is about. `Anna deployed it yesterday` →
+    episode, `Her birthday is on 14 March` → note, `The sky is blue` → note.
     """
     if told := permanent_attribute(text):
         return "note", f"tells of {told}"
@@ -107,7 +106,7 @@ def kind_of(
 
 
 def _kind_of_category(name: str) -> str:
-    """The kind that a category, ours or one of another system, decides; else ''."""
+    """Return the kind that a category of engram or another system implies, or ''."""
     if name in _FOREIGN_NOTES:
         return "note"
     if name in _FOREIGN_EPISODES:
@@ -116,9 +115,7 @@ def _kind_of_category(name: str) -> str:
 
 
 def _dated(text: str, when: Interval | None) -> str:
-    """The words for a time in a statement, '' where they only tell the beginning of a
-    state, or since when it is so.
-    """
+    """Return the time expression of a statement, or '' if it begins a state."""
     said = _AS_OF.sub("", text)
     if _SINCE.search(said):
         return ""
@@ -245,10 +242,9 @@ _SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def is_trivial(text: str, policy: ImportancePolicy) -> bool:
-    """Whether `text` is a greeting, thanks, assent, laughter, or too short to say
-    anything (`C10`).
+    """Return whether `text` is a greeting, thanks, assent, laughter or short (`C10`).
 
-    Short means up to 10 characters, where a CJK sign counts as 4: `谢谢` is trivial,
+    Short is up to 10 characters, where a CJK sign counts as 4: `谢谢` is trivial,
     `我对花生过敏` (I am allergic to peanuts) is not.
     """
     width = len(text.strip()) + len(_SIGN.findall(text)) * (policy.sign_width - 1)
@@ -261,11 +257,9 @@ def is_trivial(text: str, policy: ImportancePolicy) -> bool:
 def event_end(
     text: str, category: str, kind: str, when: Interval | None
 ) -> datetime | None:
-    """When what happens is over, by the words for its time (`X14`); None for a state,
-    of which they tell the beginning.
+    """Return when an event is over by its time expression; None for a state (`X14`).
 
-    "Anna was in Porto on 14 March" ends with that day, "Anna has lived in Porto since
-    March" does not end with March.
+    "Anna was in Porto on 14 March" ends with that day; "Anna has lived in Porto since March" does not end with March.
     """
     happens = category_of(category).dated or (
         kind == "episode" and not _SINCE.search(text)
@@ -274,15 +268,17 @@ def event_end(
 
 
 def artifact_of(category: str) -> str:
-    """The type of artifact that the words of a memory make: a principle a constraint,
-    most others a fact (`C9`).
+    """Return the type of artifact of a category: a principle is a constraint (`C9`).
+
+    Most others are a fact.
     """
     return category_of(category).artifact or PLAIN
 
 
 def is_artifact(category: str, confidence: float, policy: DedupPolicy) -> bool:
-    """Whether the very words are worth keeping: a decision, correction, principle or
-    commitment, from .8 (`C9`).
+    """Return whether the exact words of a memory are kept (`C9`).
+
+    They are for a decision, correction, principle or commitment from importance .8.
     """
     return (
         bool(category_of(category).artifact)

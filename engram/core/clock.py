@@ -1,5 +1,6 @@
-"""Whether the machine's clock can be trusted (design of the vault): fading and expiry
-believe no clock that jumped.
+"""Decide whether the machine's clock can be trusted (design of the vault).
+
+Fading and expiry do not follow a clock that jumped.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """A look at two clocks: the one on the wall, and one that only runs (seconds, also
-    while the machine sleeps).
+    """The wall clock and the steady clock at one moment.
+
+    The steady clock counts seconds, also while the machine sleeps.
     """
 
     wall: datetime
@@ -25,12 +27,12 @@ class ClockReading:
 
 
 def clock_doubt(readings: Sequence[ClockReading], policy: Policy) -> str | None:
-    """Why the clock cannot be trusted to fade, expire or archive anything, or None
-    (design of the vault).
+    """Return why the clock cannot be trusted to fade, expire or archive, or None.
 
-    `readings` oldest first. A jump: wall and steady clock part by more than 1 h; after
-    a restart of the machine, where the steady clock begins again, the wall clock alone
-    does. It is trusted again once two readings ≥ 10 min apart agree.
+    `readings` are oldest first. A jump is a difference of more than 1 h between both
+    clocks; after a restart of the machine, where the steady clock begins again, the
+    wall clock alone decides. The clock is trusted again once two readings ≥ 10 min
+    apart agree.
     """
     limits, since, jump = policy.lifecycle, 0, 0.0
     walls, steady = (

@@ -40,7 +40,7 @@ def containment_reason(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) 
         and category_of(fact.category).only_user
         and not is_title(part)
     ):
-        return "somebody else's words about what the user wants"
+        return "words of another author about what the user wants"
     return ""
 
 

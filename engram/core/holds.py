@@ -1,6 +1,4 @@
-"""How much one run of consolidation may do without asking a person (law 6 of the
-model).
-"""
+"""Limits on one run of consolidation without the user's consent (law 6 of the model)."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ pass is held as a whole.
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """How many memories one run may end, merge or put away, and how many notes it may
-    rewrite besides.
-    """
+    """How many memories a run may end, merge or archive, and how many notes rewrite."""
 
     ended: int
     rewritten: int
@@ -43,8 +39,7 @@ def run_limits(active: int, notes: int, policy: ConsolidationPolicy) -> RunLimit
 
 
 def passes_over_limit(counts: Mapping[str, int], most: int) -> list[str]:
-    """The passes that are held so that the others stay within `most` together: the
-    largest first.
+    """Return the passes to hold, largest first, so that the others stay within `most`.
 
     >>> passes_over_limit({"merge": 30, "drift": 4}, 20), passes_over_limit({"merge": 12, "drift": 4}, 20)
     (['merge'], [])
@@ -61,8 +56,9 @@ def passes_over_limit(counts: Mapping[str, int], most: int) -> list[str]:
 def hold_reasons(
     ended: Mapping[str, int], rewritten: Mapping[str, int], limit: RunLimits
 ) -> dict[str, str]:
-    """Why a run holds passes, by the name of the pass; the arguments count by pass what
-    the run would do.
+    """Return why a run holds passes, by the name of the pass.
+
+    The arguments count the planned changes by pass.
     """
     reasons = {
         name: f"{name} would end {ended[name]} memories, and a run may end {limit.ended} without asking"
@@ -87,8 +83,9 @@ def hold_reasons(
 
 
 def archive_quota(ended: Mapping[str, int], limit: RunLimits) -> int | None:
-    """How many memories this run may put away, where it would put away more; `ended`
-    counts by pass.
+    """Return how many memories a run may archive if it would archive more, else None.
+
+    `ended` counts by pass.
     """
     others = sum(
         number for name, number in ended.items() if name not in PORTIONED_PASSES

@@ -1,6 +1,4 @@
-"""What a memory is worth: surprise at the moment of writing, and the nine factors (rows
-D2, D3).
-"""
+"""Surprise at the time of writing, and importance by nine factors (rows D2, D3)."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ _DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Surprise:
-    """How new a statement is (`score`, 0–1), what that adds to its importance, and
-    whether it is a duplicate.
-    """
+    """How new a statement is, 0–1, what that adds to its importance, and if it is known."""
 
     score: float
     gain: float
@@ -36,13 +32,13 @@ def surprise(
     *,
     novelty: bool = True,
 ) -> Surprise:
-    """How surprising a statement is among its nearest memories (`D3`).
+    """Return how surprising a statement is among its nearest memories (`D3`).
 
     `score = 1 / (1 + e^(−10·(d − .35)))` with `d` the mean distance `1 − similarity` of
     the nearest five, or of as many as there are; `gain = (score − .5)·.6`. Without any:
-    score 1, gain .15. `duplicate` from a similarity of .92; one gains nothing.
-    `novelty` False is for similarities of words alone, which show what is known and not
-    what is new: the gain is then 0 at most.
+    score 1, gain .15. A similarity of .92 makes it a `duplicate`, which gains nothing.
+    `novelty` is False for similarities of words alone, which show known statements but
+    not new ones: the gain is then at most 0.
     """
     nearest = sorted(similarities, reverse=True)[: policy.neighbours]
     if nearest:
@@ -67,20 +63,20 @@ def after_surprise(importance: float, gain: float, policy: DedupPolicy) -> float
 
 
 def after_mentions(importance: float, mentions: int, policy: DedupPolicy) -> float:
-    """Importance, 0–1, as it rises with each time that a statement was heard again
-    (`E14`); the base stays (`D2`).
+    """Return the importance, 0–1, after repetitions of a statement (`E14`).
+
+    The base importance stays (`D2`).
     """
     return round(min(1.0, importance + policy.mention_gain * math.log1p(mentions)), 4)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportanceInputs:
-    """What is known of a memory when it is weighed. All of it may be 0, as at the
-    moment of writing.
+    """The inputs of `composite_importance`; all may be 0, as at the time of writing.
 
     `importance` and `trust` are 0–1, `valence` −1…1; `recalls` in `span_days` days, the
-    last one `idle_days` ago; `ages` are the days since each use, also confirmations, as
-    far as they are known.
+    last one `idle_days` ago; `ages` are the known ages of the uses, also of
+    confirmations, in days.
     """
 
     importance: float
@@ -97,11 +93,10 @@ class ImportanceInputs:
 def importance_inputs(
     fact: Fact, usage: Usage, trust: float, layer: str, now: datetime
 ) -> ImportanceInputs:
-    """What is known at `now` of a memory of this layer when it is weighed (`D2`);
-    `trust` is its source's, 0–1.
+    """Return the inputs for a memory of this layer at `now` (`D2`).
 
-    Of its uses the first, the last and the latest evidence have a date; nothing tells
-    its emotion.
+    `trust` is its source's, 0–1. Only the first use, the last one and the latest
+    evidence have a date. The valence is not known.
     """
     known = list(
         dict.fromkeys(
@@ -129,13 +124,13 @@ def importance_inputs(
 
 
 def composite_importance(use: ImportanceInputs, policy: DedupPolicy) -> float:
-    """The importance of nine factors, 0–1 (`D2`); the base importance itself is never
-    overwritten.
+    """Return the importance by nine factors, 0–1 (`D2`).
 
     `.25·base + .12·min(1, .1·ln(1+recalls)) + .12·2^(−idle/30) + .08·.3·|valence| +
     .08·min(1, recalls/(span+1)) + .15·layer + .10·trust + .10·min(.2,
     .05·ln(1+confirmations)) + .08·activation`, where the layer gives working 0,
-    episodic .1, semantic .3, procedural .2. The first eight reach .76 at most.
+    episodic .1, semantic .3, procedural .2. The first eight reach .76 at most. The base
+    importance itself is never overwritten.
     """
     layers = {
         "episodic": policy.layer_episodic,

@@ -1,6 +1,4 @@
-"""Markdown that other people's words may stand in: nothing in them runs, and what is
-ours stands between markers.
-"""
+"""Escape foreign text for Markdown, and read and replace generated blocks."""
 
 from __future__ import annotations
 
@@ -49,20 +47,20 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def plain_text(text: str) -> str:
-    """`text` as a Markdown file can hold it: one kind of line end; NUL and lone
-    surrogates become U+FFFD.
+    """Return `text` as a Markdown file can hold it.
+
+    All line ends become one kind; NUL and lone surrogates become U+FFFD.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     return _SURROGATE.sub("\ufffd", text)
 
 
 def escape(text: str) -> str:
-    """`text` as Markdown that shows it and that no plugin, template or browser acts on
-    (quality §4).
+    """Return `text` as Markdown without any active syntax (quality §4).
 
-    Dangerous signs become character references: HTML, `<%`, embeds, links and images,
-    inline queries, fences of unknown languages, comments, block ids. `unescape` takes
-    exactly this back.
+    No plugin, template or browser acts on it. Dangerous signs become character
+    references: HTML, `<%`, embeds, links and images, inline queries, fences of unknown
+    languages, comments, block ids. `unescape` reverses exactly this.
 
     >>> escape("see <script> and ![[secret]]")
     'see &lt;script> and &#33;&#91;[secret]]'
@@ -86,7 +84,7 @@ def escape(text: str) -> str:
 
 
 def unescape(markdown: str) -> str:
-    """The text that `escape` was given: `unescape(escape(text)) == text`."""
+    """Return the text that `escape` got: `unescape(escape(text)) == text`."""
     return (
         _REFERENCE.sub(lambda found: _SIGNS[found[0]], markdown)
         if "&" in markdown

@@ -125,7 +125,7 @@ def test_a_conflict_that_words_show_is_one():
         (
             "Anna's sister lives in Rome",
             "Anna lives in Rome",
-            (0.69, "somebody else's"),
+            (0.69, "another owner"),
         ),
     ],
 )

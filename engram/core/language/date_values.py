@@ -161,8 +161,9 @@ def _full_date(match: DateMatch) -> DateRange | None:
 
 
 def _agreed(match: DateMatch, day: date | None) -> DateRange | None:
-    """The day, unless a weekday named beside it is another: `Friday, 20 November 2026`
-    is one.
+    """Return the day, or None if a weekday beside it is another.
+
+    `Friday, 20 November 2026` agrees.
     """
     named = match.all("k")
     return (
@@ -181,7 +182,7 @@ def _month_of_year(match: DateMatch) -> DateRange | None:
 
 
 def _season_of_year(match: DateMatch) -> DateRange | None:
-    """`summer 2024`; a season that spans two years is nobody's."""
+    """Return `summer 2024`; None for a season that spans two years."""
     found = _season(match.number("y"), match.number("s"), match.when)
     return found if found and (found.end - DAY).year == found.start.year else None
 
@@ -220,8 +221,9 @@ def _nearest_month(match: DateMatch, lean: int) -> DateRange | None:
 
 
 def _end(match: DateMatch) -> DateRange | None:
-    """`by the end of the month`, `by the end of January`: the last day of it; none of a
-    week, a season or the past.
+    """Return the last day: `by the end of the month`, `by the end of January`.
+
+    None for a week, a season or the past.
     """
     whole: DateRange | None = None
     if match.lean < 0:
@@ -275,9 +277,7 @@ def _ago(match: DateMatch) -> DateRange | None:
 
 
 def _ahead(match: DateMatch) -> DateRange | None:
-    """`in three days`, unless the sentence looks back: then it is how long something
-    took.
-    """
+    """Return `in three days`; None if the sentence looks back: it is a duration then."""
     return None if match.lean < 0 else _counted(match, 1)
 
 

@@ -93,8 +93,9 @@ _DIGIT = re.compile(r"\d")
 
 @lru_cache(32768)
 def _root(word: str) -> str:
-    """What the forms of a word have in common, in European languages, as far as their
-    ends tell: at most 6 letters.
+    """Return the common part of the inflected forms of a word, at most 6 letters.
+
+    It is derived from the endings of European languages.
     """
     word = IRREGULAR.get(word, word)
     if len(word) >= _LEAST_ROOT and word.endswith("s") and not word.endswith("ss"):
@@ -343,7 +344,7 @@ def _is_about_user(
     pieces: Collection[_SentencePart],
     meaningful: Collection[_SentencePart],
 ) -> bool:
-    """Whether a sentence is about the user and about nobody else."""
+    """Return whether a sentence is about the user and no other person."""
     small = (one.word for one in pieces if not one.capital)
     if not _USER_SIGN.search(sentence) and _USER.isdisjoint(small):
         return False
@@ -358,7 +359,7 @@ _FRAME_HASHES = frozenset(map(hashed, _FRAMED))
 
 
 def is_denied(sentence: str) -> bool:
-    """Whether a sentence says that something is not, or no longer, so."""
+    """Return whether a sentence negates its statement, also with `no longer`."""
     return not _NEGATIONS.isdisjoint(piece.word for piece in _pieces(sentence)) or bool(
         _NEGATION_SIGN.search(sentence)
     )
@@ -424,8 +425,9 @@ def restates(known: Fingerprint, sentence: str) -> bool:
 
 
 def _stated(known: Fingerprint, pieces: tuple[_SentencePart, ...]) -> bool:
-    """Whether the one word of a fingerprint is said of the user (`you are vegetarian`),
-    or is all that the sentence says.
+    """Return whether a sentence says the one word of a fingerprint about the user.
+
+    `you are vegetarian` does; so does a sentence of nothing else.
     """
     wanted = known.names | known.words
     telling = [
@@ -452,8 +454,9 @@ def _is_german(pieces: tuple[_SentencePart, ...]) -> bool:
 def _of_another(
     known: Fingerprint, sentence: str, pieces: tuple[_SentencePart, ...]
 ) -> bool:
-    """Whether the sentence says of another person what the fingerprint says of the user:
-    of a name, a relative, he or she.
+    """Return whether the sentence is about another person and the fingerprint the user.
+
+    The person is a name, a relative, he or she.
     """
     if known.pairs:
         return bool(_OTHER_SIGN.search(sentence))
@@ -507,8 +510,9 @@ def _is_other(
 def _is_part(
     known: Fingerprint, sentence: str, pieces: tuple[_SentencePart, ...]
 ) -> bool:
-    """Whether the sentence says nothing but enough of the fingerprint, with one of its
-    names or numbers, if it has any.
+    """Return whether the sentence says enough of the fingerprint and nothing else.
+
+    It contains one of its names or numbers, if it has any.
     """
     telling = _meaningful(pieces, sentence)
     more = (one for one in telling if one.word not in _WEAK and one.token != _NAME)

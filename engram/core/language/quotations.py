@@ -1,7 +1,7 @@
-"""Parts of a turn that somebody else wrote: quoted, fenced, forwarded or pasted.
+"""Find the parts of a turn that another author wrote: quoted, forwarded or pasted.
 
-The offline rules read nothing in such a part, and what a model reads there does not
-count as said by the user (rows X2, X27). Words of mail headers and the like are in
+The offline rules ignore such a part, and a statement that a model extracts from it does
+not count as the user's (rows X2, X27). Words of mail headers and the like are in
 section `[quotations]` of the language files.
 """
 
@@ -39,16 +39,15 @@ _PASSED_ON = re.compile(
     rf"^(?=[^\n]*\b(?:{_PATTERNS['passes_on']})\b)[^\n]*:[ \t]*\n",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line that ends with a colon and announces a text, which then goes on to the end."""
+"""A line with a colon at its end that announces a text, which goes on to the end."""
 
 
 def parts(text: str) -> tuple[tuple[int, int], ...]:
-    """The places in `text` of what somebody else wrote, in order and apart from each
-    other (`X2`, `X27`). Linear.
+    """Return the spans of `text` by another author, in order and disjoint.
 
-    `He said "go" twice` gives the one part `"go"`. What a line has announced and what
-    stands below the head of a forwarded message go on to the end, for nobody can tell
-    where such a text stops.
+    (Rows `X2`, `X27`.) `He said "go" twice` has the one part `"go"`. A text announced
+    by a line or below the head of a forwarded message goes on to the end, because its
+    end is not marked. Linear.
     """
     found = [
         one.span() for pattern in (_BLOCKS, _MARKS) for one in pattern.finditer(text)
@@ -74,10 +73,10 @@ def _joined(found: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def quoted(text: str, words: str) -> str:
-    """The part of `text` that is somebody else's and holds `words`, or '' where they
-    are said outside one too (`X27`).
+    """Return the part by another author that contains `words`, or '' (`X27`).
 
-    `quoted('She wrote "I live in Rome."', "I live in Rome") == '"I live in Rome."'`.
+    It is '' also if `words` occur outside such a part. `quoted('She wrote "I live in
+    Rome."', "I live in Rome") == '"I live in Rome."'`.
     """
     known = parts(text)
     held = ""
@@ -97,9 +96,7 @@ _SPEECH = re.compile(rf"\b(?:{_PATTERNS['speech']})\b", re.IGNORECASE)
 
 
 def is_title(part: str) -> bool:
-    """Whether a part between quotation marks is a short title rather than speech:
-    `"Charlotte's Web"`.
-    """
+    """Return whether a quoted part is a title, not speech: `"Charlotte's Web"`."""
     inner = part.strip("\"'“”„«»‘’")
     return (
         len(inner.split()) <= 8

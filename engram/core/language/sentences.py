@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MASK = "\x00"
-"""Stands for one character that no rule may read."""
+"""Replaces one character that no rule may read."""
 
 _LINES = re.compile(r"^[ \t]*(?:>|[-*+•|#]|\d{1,2}[.)][ \t])[^\n]*", re.MULTILINE)
 _SCRIPT = re.compile(r"^[ \t]*[A-Z][\w ]{0,20}:[ \t][^\n]*", re.MULTILINE)
@@ -28,8 +28,7 @@ _INLINE = re.compile(
 
 
 def plain(text: str) -> str:
-    """`text` of the same length in which code, lists, links and what somebody else
-    wrote are masked.
+    """Return `text` of the same length with code, lists, links and quotations masked.
 
     A short quoted title (`"Charlotte's Web"`) is not speech and stays; typographic
     apostrophes become `'`.
@@ -127,8 +126,9 @@ _CUT = _boundary()
 _DOUBLE_SUBJECT = _compiled("double_subject")
 """The first half of `my sister and I`, which is one subject."""
 _PLAIN_STATEMENT = _compiled("plain_statement")
-"""A statement of the speaker's after which a verb without subject is theirs as well:
-`I'm 34 and live in Leeds`.
+"""A statement of the speaker that a verb without subject continues.
+
+For example `I'm 34 and live in Leeds`.
 """
 
 
@@ -210,9 +210,7 @@ def asserted(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 _QUESTION = 2
-"""Words after `can you` that make it a question of its own: `don't you?` asks for
-assent.
-"""
+"""Words after `can you` that make a question; `don't you?` only asks for assent."""
 _TAKES_BACK = re.compile(
     rf"(?:{languages.any_pattern(_KEY, 'interjection')})?"
     rf"(?:{languages.any_pattern(_KEY, 'takes_back')}"

@@ -230,7 +230,7 @@ def _different_subject(a: ParsedStatement, b: ParsedStatement) -> str:
     if a.names.difference(b.carrying) or b.names.difference(a.carrying):
         return "other names"
     if a.owners != b.owners or _other_subjects(a.attribute, b.attribute):
-        return "somebody else's"
+        return "another owner"
     first, second = _comparable(a, b)
     if (
         first != second

@@ -18,9 +18,7 @@ from engram.core.text import normalise
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """Whose (`subject`), what (`name`, e.g. home) and which (`value`), in words of one
-    language.
-    """
+    """An attribute in words of one language: its subject, name and value."""
 
     language: str
     subject: tuple[str, ...]
@@ -85,8 +83,7 @@ subject that follows, `{now}` words for the present, `{called}` one for a name.
 
 
 def attribute(text: str) -> Attribute | None:
-    """The attribute a statement gives a value for, or None where the table knows none
-    (`A7`).
+    """Return the attribute for which a statement gives a value, or None (`A7`).
 
     Past states ("lived in"), wishes, several values at once and indefinite ones ("works
     for a bank") give None. `attribute("Anna now lives in Berlin with Ben.")` is Anna's
@@ -138,8 +135,9 @@ def _subject(said: str) -> tuple[str, ...]:
 
 
 def _value(said: str, *, named: bool, unspaced: bool) -> tuple[str, ...]:
-    """The head of the value, up to the word that begins something else; () where it is
-    not one definite thing.
+    """Return the head of the value, or () if it is not one definite thing.
+
+    It ends at the word that begins another phrase.
     """
     words = said.split()
     head = tuple(
@@ -158,10 +156,10 @@ def _value(said: str, *, named: bool, unspaced: bool) -> tuple[str, ...]:
 
 
 def conflict(one: Attribute | None, other: Attribute | None) -> str:
-    """The name of the attribute for which two statements give two values, or ''.
+    """Return the attribute for which two statements give different values, or ''.
 
-    A value that only says more or less (Berlin, Berlin Kreuzberg) is none, nor is one
-    in another language.
+    A value that is more or less specific (Berlin, Berlin Kreuzberg) is not a conflict,
+    nor is one in another language.
     """
     if one is None or other is None:
         return ""

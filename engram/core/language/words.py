@@ -1,8 +1,8 @@
-"""From text to words: the same for what is stored and for what is asked (row X13).
+"""Split texts into words, equally for stored texts and for questions (row X13).
 
-NFKC, then casefold; letters and digits of any script; scripts that are written without
-blanks become overlapping pairs of characters. Stop words and irregular forms are in
-section `[words]` of the language files; stemming is elsewhere, for it needs a library.
+NFKC, then casefold; letters and digits of any script; scripts without blanks become
+overlapping pairs of characters. Stop words and irregular forms are in section `[words]`
+of the language files; `index.stems` has the stemming, which needs a library.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ _LANGUAGES_OF = {
     word: tuple(code for code, stop in STOP.items() if word in stop)
     for word in ANY_STOP - _AMBIGUOUS
 }
-"""The languages of which each stop word is a sign."""
+"""The languages that each stop word indicates."""
 
 FIRST_PERSON = languages.all_words("words", "first_person")
 """The pronouns of the first person, in the form `words` gives them."""
 
 POSSESSIVE = languages.all_words("words", "possessive")
-"""Those of them that only say whose relative or friend someone is."""
+"""Those pronouns that only say whose relative or friend a person is."""
 
 _OWN_RELATIVE = re.compile(
     rf"\b(?:{'|'.join(sorted(POSSESSIVE))}) (?:\w+ )?"
@@ -95,8 +95,9 @@ RELATING = languages.all_words("words", "relating")
 """Stop words on which a question of stop words alone may turn: "Where am I from?"."""
 
 PHRASE = 4
-"""From so many different words on, stop words alone are a phrase to be found as a
-whole: "To be or not to be".
+"""The number of different stop words from which they are searched as a phrase.
+
+For example "To be or not to be".
 """
 
 _NO_NAMES = languages.all_words("words", "never_names")
@@ -111,16 +112,18 @@ IRREGULAR: Mapping[str, str] = MappingProxyType(
         for form in forms.split()[1:]
     }
 )
-"""Frequent English forms no stemmer brings together, each with its base form."""
+"""Frequent irregular English forms that stemmers keep apart, each with its base form.
+"""
 
 
 def words(text: str, *, singles: bool = False) -> list[str]:
-    """The words of `text`, in order, stop words included (row `X13`).
+    """Return the words of `text` in order, stop words included (row `X13`).
 
-    Scripts without blanks give overlapping pairs; a lone character gives itself. With
-    `singles` they give their characters too: what is stored then answers a question of
-    one character as well. `words("Anna's naïve café, 绿茶好") == ["anna", "naïve", "café",
-    "绿茶", "茶好"]` What somebody does "for a living" is their work.
+    They are folded, without punctuation and possessive 's. Scripts without blanks give
+    overlapping pairs; a lone character gives itself. With `singles` they also give
+    their characters: a stored text then matches a question of one character.
+    `words("Anna's naïve café, 绿茶好") == ["anna", "naïve", "café", "绿茶", "茶好"]`. In "for
+    a living" the word living becomes work.
     """
     folded = fold(text)
     if "a living" in folded:

@@ -288,7 +288,7 @@ class ModelPolicy:
         1,
         1000,
         "B14",
-        "statements from which telling of somebody is no small job",
+        "statements from which a description is no longer a small task",
     )
     tokens_per_day: int = number(
         2000000,

@@ -108,7 +108,7 @@ class DecayPolicy:
         0,
         100,
         "D6",
-        "how many times faster, besides once, what nobody vouches for fades",
+        "how many times faster, besides once, an untrusted memory fades",
     )
     sure: float = number(
         0.8,

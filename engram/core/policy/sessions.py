@@ -113,7 +113,7 @@ class TodoPolicy:
         0,
         1,
         "E16",
-        "share of a promise's words that somebody who kept it repeats",
+        "share of a promise's words that a report of its fulfilment repeats",
     )
     recurring_hours: float = number(
         24.0,
