@@ -19,6 +19,7 @@ from engram.core.records import Fact
 from engram.core.text import content_hash
 from engram.errors import ConfigError, ModelError
 from engram.pipeline.neighbours import NeighbourSearch
+from engram.pipeline.states import StateSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -66,6 +67,7 @@ class Comparison:
         self._load_judged = load_judged
         self._judged_pairs: set[frozenset[str]] | None = None
         self.neighbours = NeighbourSearch(index, settings)
+        self.states = StateSearch(index, settings)
 
     def embed_new(
         self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]

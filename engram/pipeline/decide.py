@@ -10,20 +10,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core import dedup, trust
+from engram.core import changes, dedup, trust
 from engram.core.categories import category_of
 from engram.core.classify import is_trivial
 from engram.core.containment import containment_reason
 from engram.core.dedup import Decision, Evidence, Judgement, Verdict
+from engram.core.lifecycle import hidden_reason
 from engram.core.text import content_hash
+from engram.pipeline.compare import STATUSES
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from engram.config import Settings
     from engram.core.dedup import Effect, Neighbour
+    from engram.core.language.states import State
     from engram.core.records import Fact, Turn
     from engram.pipeline.candidates import Statement
     from engram.pipeline.compare import Comparison
@@ -146,8 +149,11 @@ class Decider:
         if surprise:
             fact = replace(fact, importance=compared.importance)
 
+        states = self._states(fact, statement)
+        related = self._related(fact, states)
+        known_facts = {near.fact.id: near.fact for near in neighbours} | related
         predecessors = [
-            near.fact for near in neighbours if fact.id in near.fact.superseded_by
+            old for old in known_facts.values() if fact.id in old.superseded_by
         ]
         if predecessors:
             return self._complete(fact, statement, predecessors, neighbours)
@@ -162,7 +168,74 @@ class Decider:
         )
         if _asks_another_persona(decision, fact):
             decision = replace(decision, why=OTHER_PERSONAS)
-        return self._resolve(fact, statement, decision, neighbours)
+        resolution = self._resolve(fact, statement, decision, neighbours)
+        if resolution.place != "active":
+            return resolution
+        return self._with_changes(resolution, statement, states, related.values())
+
+    # -- changes of state --------------------------------------------------------------
+
+    def _states(self, fact: Fact, statement: Statement) -> tuple[State, ...]:
+        """The states that a statement tells, in its own words and in those of the user."""
+        if statement.attributed.role != "user":
+            return self.comparison.states.states_of(fact.text)
+        return self.comparison.states.states_of(fact.text, statement.quote)
+
+    def _related(self, fact: Fact, states: Sequence[State]) -> dict[str, Fact]:
+        """The facts that may tell the same states, as the plan leaves them, by id."""
+        if not states:
+            return {}
+        found = self.comparison.states.near(states, STATUSES, fact.persona)
+        every = [*map(self.plan.latest, found), *self.plan.new]
+        return {one.id: one for one in every if one.id != fact.id}
+
+    def _with_changes(
+        self,
+        resolution: Resolution,
+        statement: Statement,
+        states: Sequence[State],
+        related: Iterable[Fact],
+    ) -> Resolution:
+        """The resolution with the ends of the facts whose state is over (`A7`).
+
+        They take the place of what the comparison of the words says about these facts.
+        """
+        said_at = statement.turn.occurred_at
+        known = [
+            (old, self.comparison.states.states_of(old.text))
+            for old in related
+            if hidden_reason(old, said_at) is None
+        ]
+        ended = changes.ended_facts(states, said_at, known)
+        if not ended:
+            return resolution
+
+        olds = [one.fact for one in ended]
+        claim = self._evidence(resolution.fact, statement.attributed, olds)
+        guarded = {old.id for old in olds if self._is_guarded(old, resolution.fact)}
+        effects = changes.effects(ended, claim, guarded)
+        if not effects:
+            return resolution
+
+        decided = {effect.fact.id for effect in effects}
+        kept = [one for one in resolution.effects if one.fact.id not in decided]
+        quotes = {one.fact.id: self.evidence.quote(one.fact) for one in effects}
+        return replace(
+            resolution,
+            why=effects[0].why,
+            effects=(*kept, *effects),
+            quotes={**resolution.quotes, **quotes},
+        )
+
+    def _is_guarded(self, old: Fact, new: Fact) -> bool:
+        """Whether only a person may end a known fact.
+
+        That is a pinned or an edited note, one that engram did not write, and one of
+        another persona.
+        """
+        if self.plan.is_new(old):
+            return False
+        return old.pinned or self.evidence.is_foreign(old, new)
 
     def _complete(
         self,

@@ -66,6 +66,18 @@ class EvidenceReader:
             return replace(fact, verification="user_confirmed")
         return fact
 
+    def is_foreign(self, fact: Fact, new: Fact) -> bool:
+        """Whether a note is not the batch's to end: edited, hand-written, or private.
+
+        A note that engram did not write has no creation in the action log; a private
+        one belongs to another persona than `new` (`X23`, `E14`).
+        """
+        if fact.persona not in {None, new.persona}:
+            return True
+        if self.note_writer.is_logged("edit", fact.id):
+            return True
+        return fact.id not in self.note_writer.creation_times()
+
     def with_confirmations(self, near: Neighbour) -> Neighbour:
         """The neighbour with the turns that confirmed it in the same words (`A10`).
 

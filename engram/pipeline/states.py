@@ -1,0 +1,67 @@
+"""Facts that tell the same state as a statement: found by attribute, not by likeness.
+
+"I've moved to Augsburg" and "The user lives in Munich" share no word, so a search by
+words or vectors does not bring them together (A7; model §3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.core.language import languages
+from engram.core.language.states import USER, cues, states
+from engram.core.language.words import words
+from engram.core.ranking import Question
+from engram.core.records import Fact
+from engram.index.filters import SearchFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from engram.config import Settings
+    from engram.core.language.states import State
+    from engram.index.search import Index
+
+_USER_NOUNS = languages.all_words("similarity", "user_nouns")
+"""The nouns by which the offline extractor calls the user."""
+
+
+class StateSearch:
+    """Finds facts by the state that they tell, in any thread."""
+
+    def __init__(self, index: Index, settings: Settings) -> None:
+        self.index = index
+        self.settings = settings
+
+    def states_of(self, *texts: str) -> tuple[State, ...]:
+        """The states that the texts of one statement tell, each once."""
+        found = (state for text in dict.fromkeys(texts) for state in states(text))
+        return tuple(dict.fromkeys(found))
+
+    def near(
+        self, states: Iterable[State], statuses: Collection[str], persona: str | None
+    ) -> list[Fact]:
+        """The facts of these statuses that may tell the same states, best first."""
+        where = SearchFilter(("fact",), statuses, persona or "")
+        found: dict[str, Fact] = {}
+        questions = {question.text: question for question in map(_question, states)}
+        for question in questions.values():
+            hits = self.index.lexical.search(
+                question, where, self.settings.policy.ladder.pool
+            ).hits
+            units = self.index.units([hit.key for hit in hits])
+            found |= {k: unit for k, unit in units.items() if isinstance(unit, Fact)}
+        return list(found.values())
+
+
+def _question(state: State) -> Question:
+    """A search for the facts that tell an attribute of a subject."""
+    if state.attribute == "alive":
+        named: Sequence[str] = (*state.subject, *state.value)
+        listed = [*named, *cues("pet"), *cues("partner")]
+    else:
+        listed = [*state.subject, *state.value, *cues(state.attribute)]
+    if state.subject[0] == USER:
+        listed += sorted(_USER_NOUNS)
+    found = [word for phrase in listed for word in words(phrase)]
+    return Question(text=" ".join(listed), words=tuple(dict.fromkeys(found)))
