@@ -83,14 +83,14 @@ def effects(
     and so is a statement of another source, or one after too many changes.
     """
     found: list[Effect] = []
-    left, asked = claim.left, False
+    remaining, asked = claim.remaining, False
     for one in ended:
-        if one.fact.id in claim.older:
+        if one.fact.id in claim.newer:
             continue
-        barred = not claim.own or one.fact.id in (claim.barred or {})
-        if not barred and one.fact.id not in guarded and left > 0:
+        barred = not claim.from_user or one.fact.id in (claim.barred or {})
+        if not barred and one.fact.id not in guarded and remaining > 0:
             found.append(Effect("supersede", one.fact, one.why))
-            left -= 1
+            remaining -= 1
         elif not asked:
             found.append(Effect("ask", one.fact, one.why))
             asked = True

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 ALREADY = "already filed"
 REMOVED = "a person removed this before"
+_ENDS = frozenset({"invalidate", "supersede"})
 OTHER_PERSONAS = "others know the old one too"
 
 
@@ -198,13 +199,15 @@ class Decider:
     ) -> Resolution:
         """The resolution with the ends of the facts whose state is over (`A7`).
 
-        They take the place of what the comparison of the words says about these facts.
+        They replace a mere question about these facts. A fact that the comparison of
+        the words ends already ends as that says.
         """
         said_at = statement.turn.occurred_at
+        over = {one.fact.id for one in resolution.effects if one.action in _ENDS}
         known = [
             (old, self.comparison.states.states_of(old.text))
             for old in related
-            if hidden_reason(old, said_at) is None
+            if old.id not in over and hidden_reason(old, said_at) is None
         ]
         ended = changes.ended_facts(states, said_at, known)
         if not ended:

@@ -40,12 +40,12 @@ def vault(memory):
 @pytest.fixture
 def told(memory):
     """Two memories that a person told, in their maintenance."""
-    memory.call("remember", {"text": "Mira settled in Lisbon.", "category": "fact"})
+    memory.call("remember", {"text": "Mira sails from Lisbon.", "category": "fact"})
     memory.clock.advance(days=3)
-    memory.call("remember", {"text": "Mira settled in Porto.", "category": "fact"})
+    memory.call("remember", {"text": "Mira sails from Porto.", "category": "fact"})
     return [
         fact_of(memory, text)
-        for text in ("Mira settled in Lisbon.", "Mira settled in Porto.")
+        for text in ("Mira sails from Lisbon.", "Mira sails from Porto.")
     ]
 
 
@@ -413,8 +413,8 @@ def test_a_case_whose_memory_was_deleted_is_closed(memory, queue, told, clock):
 
 def test_a_question_about_files_is_listed_and_settled_by_hand(memory, queue, clock):
     """It takes no answer; a copy of a note is no second memory either."""
-    memory.call("remember", {"text": "Mira settled in Lisbon.", "category": "fact"})
-    known = fact_of(memory, "Mira settled in Lisbon.")
+    memory.call("remember", {"text": "Mira sails from Lisbon.", "category": "fact"})
+    known = fact_of(memory, "Mira sails from Lisbon.")
     (memory.settings.vault / "review").mkdir(exist_ok=True)
     (memory.settings.vault / "review" / "2026-11-20-late-words-1.md").write_bytes(
         memory.vault.read(known.path)
@@ -463,20 +463,20 @@ def test_a_corrected_statement_ends_and_never_comes_back(memory, queue, clock):
     memory.call(
         "remember",
         {
-            "text": "Mira settled in Lisbon.",
+            "text": "Mira sails from Lisbon.",
             "about": ["Mira"],
             "tags": ["home"],
             "pinned": True,
         },
     )
-    old = fact_of(memory, "Mira settled in Lisbon.")
+    old = fact_of(memory, "Mira sails from Lisbon.")
     memory.note_writer.write([Edit(old.path, old.sha, {"confidence": 0.4}, "x")], [])
     clock.advance(days=1)
     result = memory.call(
         "correct",
-        {"id": fact_of(memory, old.text).id, "text": "Mira settled in Porto."},
+        {"id": fact_of(memory, old.text).id, "text": "Mira sails from Porto."},
     )
-    old, new = fact_of(memory, old.text), fact_of(memory, "Mira settled in Porto.")
+    old, new = fact_of(memory, old.text), fact_of(memory, "Mira sails from Porto.")
     assert result["id"] == new.id
     assert (old.status, old.end_reason, old.superseded_by) == (
         "superseded",
@@ -495,13 +495,13 @@ def test_a_corrected_statement_ends_and_never_comes_back(memory, queue, clock):
         True,
     )
     assert {content_hash(old.text), old.source} <= memory.index.tombstones.keys
-    again = memory.call("correct", {"id": old.id, "text": "Mira settled in  PORTO"})
+    again = memory.call("correct", {"id": old.id, "text": "Mira sails from  PORTO"})
     assert again["id"] == new.id
     assert len(every(memory)) == 2
     with pytest.raises(ConflictError, match="superseded"):
-        memory.call("correct", {"id": old.id, "text": "Mira settled in Faro."})
+        memory.call("correct", {"id": old.id, "text": "Mira sails from Faro."})
     with pytest.raises(BadRequestError):
-        memory.call("correct", {"id": new.id, "text": "Mira settled in Porto!"})
+        memory.call("correct", {"id": new.id, "text": "Mira sails from Porto!"})
 
 
 # row: X8
