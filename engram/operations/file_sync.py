@@ -144,14 +144,12 @@ class FileSync:
         """
         if self._checked_out:
             return
-        births, met = (
-            self.note_writer.creation_times(),
-            self.usage_tracker.usage_log.first_met,
-        )
+        created_at = self.note_writer.creation_times()
+        first_met = self.usage_tracker.usage_log.first_met
         unknown = [
             fact_id
             for fact_id in self.index.catalog.fact_ids()
-            if fact_id not in births and met(fact_id) is None
+            if fact_id not in created_at and first_met(fact_id) is None
         ]
         if unknown:
             units = self.index.units(unknown).values()
@@ -208,8 +206,8 @@ class FileSync:
         self.note_writer.conflicts.ask(now)
 
     def _meet(self, facts: Collection[Fact], now: datetime) -> None:
-        births = self.note_writer.creation_times()
-        self.usage_tracker.record_first_met(facts, births, now, self.settings.zone)
+        created_at = self.note_writer.creation_times()
+        self.usage_tracker.record_first_met(facts, created_at, now, self.settings.zone)
 
     def _schedule_look(self, diff: Diff, began: float) -> None:
         """Set `look_due` so that looking takes at most a share of the time."""

@@ -92,7 +92,7 @@ def as_hit(
 
 
 QUOTE = 280
-"""Characters of the evidence that a fact is shown with (row C9 cuts likewise)."""
+"""The most characters of the evidence that are shown with a fact (`C9`)."""
 
 
 def evidence(facts: Iterable[Fact]) -> set[str]:
@@ -148,7 +148,7 @@ def fenced(hits: Sequence[Hit], mark: str, session: str | None = None) -> str:
 
 
 def _head(hit: Hit, session: str | None) -> str:
-    """Return what stands in brackets before a hit's text."""
+    """Return the label in brackets before the text of a hit."""
     head = [hit.category or hit.kind, f"{hit.when:%Y-%m-%d}" if hit.when else "undated"]
     if session and hit.session == session:
         head.append("this conversation")

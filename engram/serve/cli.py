@@ -59,14 +59,14 @@ class FastCommand:
 
 def main() -> None:
     """Run the command line and exit with its exit code."""
-    _mend_streams()
+    _repair_streams()
     try:
         sys.exit(_run(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
 
-def _mend_streams() -> None:
+def _repair_streams() -> None:
     """Open closed streams on /dev/null; print characters that have no encoding as `?`."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -76,21 +76,21 @@ def _mend_streams() -> None:
 
 
 def _run(argv: Sequence[str]) -> int:
-    asked = plain(argv)
-    path = (
-        socket_client.socket_of(asked.vault, os.environ)
-        if asked and "_ENGRAM_COMPLETE" not in os.environ
-        else None
-    )
-    if asked is None or path is None or not socket_client.answers(path):
+    """Run a command line, through the daemon where that is the fast path."""
+    command, path = plain(argv), None
+    if command and "_ENGRAM_COMPLETE" not in os.environ:
+        path = socket_client.socket_of(command.vault, os.environ)
+    if command is None or path is None or not socket_client.answers(path):
         from engram.serve.commands import run
 
         return run(argv)
     sys.excepthook = surprise
     try:
-        return _through(path, socket_client.folder_of(asked.vault, os.environ), asked)
+        return _through_daemon(
+            path, socket_client.folder_of(command.vault, os.environ), command
+        )
     except EngramError as fault:
-        sys.stderr.write(fault_shown(fault, as_json=asked.as_json) + "\n")
+        sys.stderr.write(fault_shown(fault, as_json=command.as_json) + "\n")
         return fault.exit_code
 
 
@@ -98,31 +98,31 @@ def plain(argv: Sequence[str]) -> FastCommand | None:
     """Parse a plain command line; None for every form that is left to `commands`."""
     if not argv or argv[0] not in FAST_OPTIONS:
         return None
-    asked = FastCommand(argv[0])
+    command = FastCommand(argv[0])
     statements: list[str] = []
     rest = iter(argv[1:])
     for word in rest:
         if not word.startswith("-"):
             statements.append(word)
-        elif not _option(asked, word, rest):
+        elif not _option(command, word, rest):
             return None
-    if len(statements) != (0 if asked.name == "observe" else 1):
+    if len(statements) != (0 if command.name == "observe" else 1):
         return None
     for statement in statements:
-        asked.params["query" if asked.name == "recall" else "text"] = statement
-    return asked
+        command.params["query" if command.name == "recall" else "text"] = statement
+    return command
 
 
-def _option(asked: FastCommand, word: str, rest: Iterator[str]) -> bool:
+def _option(command: FastCommand, word: str, rest: Iterator[str]) -> bool:
     """Parse an option and its value; False if this is no plain form."""
     if word == "--json":
-        asked.as_json = True
+        command.as_json = True
         return True
-    name, kind = (FAST_OPTIONS[asked.name] | {"--vault": ("vault", str)}).get(
+    name, kind = (FAST_OPTIONS[command.name] | {"--vault": ("vault", str)}).get(
         word, ("", str)
     )
     if kind is bool:
-        asked.params[name] = True
+        command.params[name] = True
         return True
     value = next(rest, "")
     if (
@@ -133,9 +133,9 @@ def _option(asked: FastCommand, word: str, rest: Iterator[str]) -> bool:
     ):
         return False
     if name == "vault":
-        asked.vault = value
+        command.vault = value
     else:
-        asked.params[name] = kind(value)
+        command.params[name] = kind(value)
     return True
 
 
@@ -143,22 +143,24 @@ def _is_number(word: str) -> bool:
     return word.isascii() and word.isdigit() and len(word) <= LONGEST_NUMBER
 
 
-def _through(path: str, folder: str | None, asked: FastCommand) -> int:
+def _through_daemon(path: str, folder: str | None, command: FastCommand) -> int:
+    """Call the daemon at the socket `path`, print the answer, return the exit code."""
+
     def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
         return socket_client.call(path, name, params, owner=True, folder=folder)
 
-    if asked.name == "observe":
+    if command.name == "observe":
         from engram.serve.observe import exit_code, observe
 
         result = observe(sys.stdin, call)
     else:
-        result = call(asked.name, asked.params)
+        result = call(command.name, command.params)
     put(
         shown(
-            asked.name,
+            command.name,
             result,
-            as_json=asked.as_json,
-            explain=bool(asked.params.get("explain")),
+            as_json=command.as_json,
+            explain=bool(command.params.get("explain")),
         )
     )
-    return exit_code(result) if asked.name == "observe" else 0
+    return exit_code(result) if command.name == "observe" else 0

@@ -23,16 +23,16 @@ INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
 
 HIT_CHARACTERS = 400
-"""Characters of a hit that are printed; JSON holds all of it."""
+"""The most characters of a hit that are printed; JSON contains all of them."""
 
 
 _CONTROL_CHARACTERS = dict.fromkeys(
     [*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}"
 )
-"""Characters in a stored text that could send commands to the terminal."""
+"""Characters of a stored text that could control the terminal."""
 
 _LABELS = ((), ("",), ("newer: ", "older: "))
-"""What stands before the statements of a case, by their number."""
+"""The labels of the statements of a case, by their number."""
 
 
 def shown(

@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn on given sockets, in one thread of its own."""
+"""The HTTP server: uvicorn on open sockets, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class OwnUserProtocol(H11Protocol):
 
 
 class PatientServer(uvicorn.Server):
-    """A server that reads requests already on their way before it stops.
+    """A server that still reads requests on open connections before it stops.
 
-    Its parent closes every connection from which nothing was read.
+    `uvicorn.Server` closes every connection from which nothing was read.
     """
 
     linger_seconds: float
@@ -99,7 +99,7 @@ def peer_uid(connection: socket.socket) -> int:
 class HttpServer:
     """Answers on every socket in `listeners` from `start` to `stop`.
 
-    `beat` is the monotonic time of its last sign of life.
+    `beat` is the monotonic time at which its event loop last ran.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class HttpServer:
         while not all(server.started for server in self._servers):
             if not self._thread.is_alive():
                 raise UnavailableError(
-                    "the server did not start", fix="The daemon's log says why."
+                    "the server did not start", fix="See the log of the daemon."
                 )
             time.sleep(0.005)
 

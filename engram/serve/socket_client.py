@@ -23,17 +23,19 @@ class AbsentError(UnavailableError):
     """No daemon listens on the socket of this vault."""
 
 
-LIGHT = {"observe": "/v1/turns", "recall": "/v1/recall", "remember": "/v1/memories"}
-"""Operations that can be called without loading the table: all are POST with a JSON
-body.
-"""
+LIGHT_ROUTES = {
+    "observe": "/v1/turns",
+    "recall": "/v1/recall",
+    "remember": "/v1/memories",
+}
+"""The routes of operations that are called without loading the table; all are POST."""
 
 FOLDER_HEADER = "Engram-Folder"
 """The device and inode of the vault's folder that a request means."""
 
 LONGEST_ADDRESS = 107
-"""Bytes of a Unix socket's address on Linux; a longer path goes through its open
-folder.
+"""Bytes of a Unix socket address on Linux. A longer path is opened through a descriptor
+of its folder.
 """
 
 
@@ -237,9 +239,10 @@ def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
 
     Arguments that are None are left out.
     """
-    given = {key: value for key, value in params.items() if value is not None}
-    if name in LIGHT:
-        return "POST", LIGHT[name], json.dumps(given).encode()
+    arguments = {key: value for key, value in params.items() if value is not None}
+    if name in LIGHT_ROUTES:
+        return "POST", LIGHT_ROUTES[name], json.dumps(arguments).encode()
+
     from urllib.parse import quote, urlencode
 
     from engram.operations.table import named
@@ -248,13 +251,13 @@ def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
     target = operation.path
     if "{id}" in target:
         target = target.replace(
-            "{id}", quote(str(given.pop("id")), safe="", errors="replace")
+            "{id}", quote(str(arguments.pop("id")), safe="", errors="replace")
         )
     if operation.method in {"POST", "PATCH"}:
-        return operation.method, target, json.dumps(given).encode()
+        return operation.method, target, json.dumps(arguments).encode()
     return (
         operation.method,
-        f"{target}?{urlencode(given, errors='replace')}" if given else target,
+        f"{target}?{urlencode(arguments, errors='replace')}" if arguments else target,
         b"",
     )
 
@@ -263,7 +266,7 @@ def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramErro
     """Return the exception for the error object of a response."""
     code = error.get("code", "internal")
     words = {key: str(error.get(key, "")) for key in ("where", "fix")}
-    what = str(error.get("what", "the daemon met a fault"))
+    what = str(error.get("what", "the daemon reported an error"))
     if code == BusyError.code:
         return BusyError(
             what, retry_after=int(headers.get("retry-after", "1")), **words

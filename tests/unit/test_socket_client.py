@@ -116,7 +116,7 @@ def test_without_an_id_or_a_home_the_light_way_steps_aside(tmp_path):
 
 
 def test_the_light_routes_are_those_of_the_table():
-    for name, path in socket_client.LIGHT.items():
+    for name, path in socket_client.LIGHT_ROUTES.items():
         assert (BY_NAME[name].method, BY_NAME[name].path) == ("POST", path)
 
 
