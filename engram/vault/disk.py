@@ -71,18 +71,15 @@ def safe_join(root: Path, relative: str) -> Path:
     not exist. Raises ForbiddenError, and NotFoundError when `root` is missing.
     """
     parts = relative.split("/")
-    refused = ForbiddenError(
-        "the path does not stay in the folder",
-        where=ascii(relative),
-        fix="Use a relative path.",
-    )
     if "\0" in relative or any(part in {"", ".", ".."} for part in parts):
-        raise refused
+        raise _outside(relative)
     try:
         os.fsencode(relative)
     except UnicodeEncodeError:
-        raise refused from None
-    with os_errors(root / relative):
+        raise _outside(relative) from None
+
+    path = root / relative
+    with os_errors(path):
         here = syscalls.SYS.open(str(root), os.O_PATH | os.O_DIRECTORY)
         try:
             for part in parts:
@@ -91,12 +88,20 @@ def safe_join(root: Path, relative: str) -> Path:
                 above, here = here, below
                 syscalls.SYS.close(above)
                 if stat.S_ISLNK(os.fstat(here).st_mode):
-                    raise refused
+                    raise _outside(relative)
         except FileNotFoundError:
             pass
         finally:
             syscalls.SYS.close(here)
-    return root / relative
+    return path
+
+
+def _outside(relative: str) -> ForbiddenError:
+    return ForbiddenError(
+        "the path does not stay in the folder",
+        where=ascii(relative),
+        fix="Use a relative path.",
+    )
 
 
 def read(path: Path, limit: int | None = None) -> bytes:

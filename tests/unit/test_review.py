@@ -425,7 +425,7 @@ def test_a_question_about_files_is_listed_and_settled_by_hand(memory, queue, clo
     assert all(not case.choices for case in cases)
     assert len(cases) == 3  # and the question about the copy
     for case in cases:
-        with pytest.raises(BadRequestError, match="by hand"):
+        with pytest.raises(BadRequestError, match="in an editor"):
             queue.decide(case, "keep")
 
 
