@@ -1,4 +1,4 @@
-"""Classify a text: its kind, confidence tier, importance and artifact (C4, C6, C9, C10).
+"""Classify a text: its kind, confidence tier, importance, artifact (C4, C6, C9, C10).
 
 Word lists are for English unless noted. The kind of memory is decided in every language
 with `dates` and `permanent_attributes` data.
@@ -88,8 +88,8 @@ def kind_of(
     `when` is the time that the statement is about. `Anna deployed it yesterday` →
     episode, `Her birthday is on 14 March` → note, `The sky is blue` → note.
     """
-    if told := permanent_attribute(text):
-        return "note", f"tells of {told}"
+    if attribute := permanent_attribute(text):
+        return "note", f"tells of {attribute}"
     if found := _TEMPORAL.search(text):
         return "episode", f"says {found.group().lower()!r}"
     if kind := _kind_of_category(category):

@@ -1,4 +1,4 @@
-"""Limits on one run of consolidation without the user's consent (law 6 of the model)."""
+"""Limits on one run of consolidation without asking the user (law 6 of the model)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ pass is held as a whole.
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """How many memories a run may end, merge or archive, and how many notes rewrite."""
+    """How many memories a run may end or archive, and how many notes it may rewrite."""
 
     ended: int
     rewritten: int
 
 
 def run_limits(active: int, notes: int, policy: ConsolidationPolicy) -> RunLimits:
-    """`max(20, 2 %)` of the active memories and `max(50, 5 %)` of all notes, rounded
-    down.
+    """Return the limits for a vault of this size, rounded down.
+
+    They are `max(20, 2 %)` of the active memories and `max(50, 5 %)` of all notes.
 
     >>> from engram.core.policy import ConsolidationPolicy
     >>> run_limits(10_000, 2_000, ConsolidationPolicy())
-    Bounds(ended=200, rewritten=100)
+    RunLimits(ended=200, rewritten=100)
     """
     return RunLimits(
         max(policy.hold_ended, int(policy.hold_ended_share * active)),

@@ -18,7 +18,7 @@ _DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Surprise:
-    """How new a statement is, 0–1, what that adds to its importance, and if it is known."""
+    """How new a statement is, 0–1, its gain in importance, and whether it is known."""
 
     score: float
     gain: float

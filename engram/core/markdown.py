@@ -93,10 +93,12 @@ def unescape(markdown: str) -> str:
 
 
 def replace_block(body: str, name: str, new: str) -> str:
-    r"""`body` with `new` between the lines `%% engram:begin name %%` and `%% engram:end name %%`.
+    r"""Return `body` with `new` as the content of the generated block `name`.
 
-    What stands outside of the two lines keeps every character, line ends of either kind included. Where no
-    such pair stands, a new one goes to the end; a marker that has lost its partner is a person's text.
+    A block is the text between the lines `%% engram:begin name %%` and `%% engram:end
+    name %%`. All text outside keeps every character, line ends of either kind included.
+    Without such a block a new one is appended; a marker without its partner is the
+    user's text.
 
     >>> replace_block("Mine.\n", "list", "- ours")
     'Mine.\n\n%% engram:begin list %%\n- ours\n%% engram:end list %%\n'
@@ -119,7 +121,7 @@ def replace_block(body: str, name: str, new: str) -> str:
 
 
 def read_block(body: str, name: str) -> str | None:
-    r"""What stands between the two lines of `name` in `body`, None where no such pair stands (`replace_block`).
+    r"""Return the content of the generated block `name`, or None (`replace_block`).
 
     >>> read_block("%% engram:begin list %%\n- ours\n%% engram:end list %%\n", "list")
     '- ours'
@@ -133,7 +135,7 @@ def _markers(name: str) -> tuple[str, str]:
 
 
 def _pair(body: str, name: str) -> tuple[int, int] | None:
-    """Where what stands between the two lines of `name` begins and ends."""
+    """Return the start and the end of the content of the generated block `name`."""
     lines = _markers(name)
     marker = re.compile(
         rf"^(?:{re.escape(lines[0])}|{re.escape(lines[1])})(?=[ \t]*\r?$)", re.MULTILINE

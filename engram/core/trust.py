@@ -46,7 +46,7 @@ RESTRICTED = {
     "principle": "a principle",
     "profile": "part of the profile",
 }
-"""What a memory from an external source may not become."""
+"""The uses that memories from an external source are excluded from."""
 
 OWN_NOTE_LABEL = "your note"
 """The label of a note that the user wrote by hand."""

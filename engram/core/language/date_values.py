@@ -277,7 +277,7 @@ def _ago(match: DateMatch) -> DateRange | None:
 
 
 def _ahead(match: DateMatch) -> DateRange | None:
-    """Return `in three days`; None if the sentence looks back: it is a duration then."""
+    """Return `in three days`; None for a duration, if the sentence looks back."""
     return None if match.lean < 0 else _counted(match, 1)
 
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where an interval's words stand: `text[start:end]`."""
+    """The span of an interval's words: `text[start:end]`."""
 
     start: int
     end: int
@@ -62,12 +62,11 @@ class Span:
 
 
 def resolve(text: str, when: datetime) -> tuple[Interval, ...]:
-    """The intervals that words of `text`, spoken at `when`, stand for, in order
-    (`X14`).
+    """Return the intervals of the time expressions of `text`, in order (`X14`).
 
-    `when` is aware; the intervals are half-open and in its zone. ValueError if it is
-    naive. Spoken on Saturday 21 November 2026, `yesterday` is [20 November 00:00, 21
-    November 00:00).
+    `when`, the time of the statement, is aware (else ValueError); the intervals are
+    half-open and in its zone. Stated on Saturday 21 November 2026, `yesterday` is [20
+    November 00:00, 21 November 00:00).
     """
     return tuple(span.interval for span in spans(text, when))
 
@@ -98,8 +97,9 @@ ANCHORS = frozenset[str]().union(*(one.anchors for one in LEXICONS))
 
 
 def has_time_expression(text: str) -> bool:
-    """Whether `text` may hold words for time; cheap, and never False where `resolve`
-    finds one.
+    """Return whether `text` may contain a time expression.
+
+    It is cheap, and never False where `resolve` finds one.
     """
     seen: set[str] = set()
     for word in tokens(text):
@@ -150,7 +150,7 @@ def _read(text: str, lexicon: Lexicon) -> list[Token]:
 
 
 def _in_date(raw: Sequence[tuple[re.Match[str], str]], place: int) -> bool:
-    """Whether `may` in lower case is a month, by its neighbours."""
+    """Return whether `may` in lower case is a month, by its neighbours."""
     before = raw[place - 1][1] if place else ""
     after = raw[place + 1][1] if place + 1 < len(raw) else ""
     return before in BEFORE_MONTH_OR_VERB or (after.isdigit() and len(after) == 4)
@@ -297,7 +297,7 @@ def _scan(
 def _is_refused(
     rule: str, row: Sequence[Token], first: int, last: int, lexicon: Lexicon
 ) -> bool:
-    """Whether the tokens around a match of `rule` show that it is no date."""
+    """Return whether the tokens around a match of `rule` show that it is no date."""
     if rule in {"year", "yearless", "date"} and _is_amount(row, last):
         return True
     if rule in {"month", "month_by_lean", "yearless"} and _is_no_year(row, last):
@@ -332,7 +332,7 @@ def _is_no_year(row: Sequence[Token], after: int) -> bool:
 
 
 def _opens(row: Sequence[Token], place: int) -> bool:
-    """Whether a bare weekday begins its clause; elsewhere it may be a kind of day."""
+    """Return whether a bare weekday begins its clause; else it may describe a day."""
     return place == 0 or row[place - 1].word in _STOPS or row[place - 1].letter == ","
 
 

@@ -1,9 +1,9 @@
-"""Whether a sentence restates a known statement in other words (rows A26, X8).
+"""Recognise a sentence that restates a known statement in other words (rows A26, X8).
 
 A closed comparison without a model. `fingerprint` reduces a statement to its names and
-numbers, its other words, and frames: a frame is one token for all the words by which
-people name an attribute ("weigh", "weight", "wiegt" are `@weight`). `restates` compares
-a fingerprint with a sentence in any grammatical person. Words are kept only as hashes.
+numbers, its other words, and frames: a frame is one token for all the words that name
+an attribute ("weigh", "weight", "wiegt" are `@weight`). `restates` compares a
+fingerprint with a sentence in any grammatical person. Words are kept only as hashes.
 Word lists are in section `[paraphrase]` of the language files.
 """
 
@@ -333,7 +333,7 @@ def _units(pieces: Collection[_SentencePart]) -> set[str]:
 
 
 def _is_name(piece: _SentencePart, *, has_names: bool) -> bool:
-    """Whether a piece is a number, or a name where a capital is the sign of one."""
+    """Return whether a piece is a number, or a name where a capital indicates one."""
     if piece.word[-1].isdigit():
         return True
     return has_names and piece.capital and not piece.token.startswith("@")
@@ -366,7 +366,7 @@ def is_denied(sentence: str) -> bool:
 
 
 def is_question(sentence: str) -> bool:
-    """Whether a sentence asks."""
+    """Return whether a sentence is a question."""
     bare = sentence.rstrip("\"'”’») \n")
     if bare.endswith(("?", "？", "؟")):
         return True
@@ -393,7 +393,7 @@ def _hashes(written: str) -> frozenset[str]:
 
 
 def may_restate(known: Fingerprint, held: Collection[str]) -> bool:
-    """Whether a text with the tokens `held` may restate it: the test before `restates`."""
+    """Return whether a text with the tokens `held` may restate the fingerprint."""
     whole = len(known.names) + len(known.words)
     shared = len(known.names.intersection(held)) + len(known.words.intersection(held))
     shared += len(known.extra.intersection(held))
@@ -409,11 +409,12 @@ def _holds(known: Fingerprint, held: Collection[str]) -> bool:
 
 
 def restates(known: Fingerprint, sentence: str) -> bool:
-    """Whether a sentence restates a fingerprint, or a part of it and nothing else.
+    """Return whether a sentence restates a fingerprint or a part of it, nothing else.
 
-    It must hold all names and numbers and two thirds of the other words (without a name
-    or number all of them, or another boat would match the forgotten one), and be about
-    no other person: `My sister lives in Berlin` does not restate `I live in Berlin`.
+    It must contain all names and numbers and two thirds of the other words (without a
+    name or number all of them, or another boat would match the forgotten one), and be
+    about no other person: `My sister lives in Berlin` does not restate `I live in
+    Berlin`.
     """
     held = tokens(sentence)
     if not may_restate(known, held):
@@ -447,7 +448,7 @@ def _stated(known: Fingerprint, pieces: tuple[_SentencePart, ...]) -> bool:
 
 
 def _is_german(pieces: tuple[_SentencePart, ...]) -> bool:
-    """Whether a capital says nothing here."""
+    """Return whether the pieces are German, where all nouns are capitalised."""
     return language([one.word for one in pieces]) == "de"
 
 

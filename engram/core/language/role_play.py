@@ -49,9 +49,9 @@ def played(turns: Sequence[Turn]) -> list[bool]:
 
 
 def _mark(turn: Turn) -> str:
-    """What a turn does to a game: opens, staged, closes or ''.
+    """Return the effect of a turn on a game: opens, staged, closes or ''.
 
-    A role that an assistant plays does not mean that the user plays one.
+    The role of an assistant does not mean that the user plays one.
     """
     text = turn.text.replace("’", "'")
     if _CLOSES.search(text):

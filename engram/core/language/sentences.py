@@ -222,12 +222,12 @@ _TAKES_BACK = re.compile(
 
 
 def is_taken_back(sentence: str) -> bool:
-    """Whether `sentence` takes back the one before it (`No wait, I meant Thursday.`)."""
+    """Return whether `sentence` retracts the one before: `No wait, I meant Thursday.`"""
     return _TAKES_BACK.match(sentence) is not None
 
 
 def is_doubtful(clause: str) -> bool:
-    """Whether a clause hedges."""
+    """Return whether a clause hedges."""
     return _DOUBT.search(clause) is not None
 
 
@@ -236,7 +236,10 @@ _TASK = _compiled("task")
 
 
 def is_game(text: str) -> bool:
-    """Whether a turn is a joke, role-play or a text to work on, which asserts nothing."""
+    """Return whether a turn is a joke, role-play or a text to edit.
+
+    Such a turn asserts nothing.
+    """
     if _NOT_IN_EARNEST.search(text):
         return True
     task = _TASK.search(text)
@@ -246,7 +249,7 @@ def is_game(text: str) -> bool:
 
 
 def is_task(text: str) -> bool:
-    """Whether a turn asks for a text, so that the people in it may be invented."""
+    """Return whether a turn asks for a text, so that people in it may be invented."""
     return _TASK.search(text) is not None
 
 

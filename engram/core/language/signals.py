@@ -34,7 +34,7 @@ _MEMORY = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """How urgently to distil, and the classes that were found, high ones first."""
+    """How urgently to extract, and the matched classes, those of level high first."""
 
     level: Level
     classes: tuple[str, ...]

@@ -112,8 +112,7 @@ IRREGULAR: Mapping[str, str] = MappingProxyType(
         for form in forms.split()[1:]
     }
 )
-"""Frequent irregular English forms that stemmers keep apart, each with its base form.
-"""
+"""Frequent irregular English forms and their base forms, which stemmers do not join."""
 
 
 def words(text: str, *, singles: bool = False) -> list[str]:
@@ -189,7 +188,7 @@ def language(text_words: Sequence[str]) -> str:
 
 
 def of_oneself(folded: str) -> bool:
-    """Whether the speaker is a subject of the text, not only a relative of theirs.
+    """Return whether the speaker is a subject of the text, not only their relative.
 
     `of_oneself("my car is old")`, not `of_oneself("my sister lives in porto")`
     """
