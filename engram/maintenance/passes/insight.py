@@ -54,7 +54,7 @@ _HEAD = "# Compression guidelines\n\nGenerated: "
 
 
 def cluster(view: PassView, now: datetime) -> list[Step]:
-    """Five memories and more that are close become one; they are archived (`D9`)."""
+    """Conclude one memory from five or more close ones, which are archived (`D9`)."""
     policy = view.policy.insight
     some = seeds(view)[: policy.reflected]
     close = clusters(view, some, view.policy.similarity.close, _may_go, above=True)
@@ -63,8 +63,9 @@ def cluster(view: PassView, now: datetime) -> list[Step]:
 
 
 def fold(view: PassView, now: datetime) -> list[Step]:
-    """Three memories and more about one entity, unimportant and long at rest, become
-    one; they are archived (`E17`).
+    """Conclude one memory from three or more about an entity, which are archived (`E17`).
+
+    They are unimportant and were not used for long.
     """
     policy = view.policy.insight
 
@@ -86,8 +87,9 @@ def fold(view: PassView, now: datetime) -> list[Step]:
 
 
 def _may_fold(view: PassView, persona: str | None, now: datetime) -> bool:
-    """Whether a day has passed since a persona's memories were last concluded from, or
-    25 are new (rows E9, E17).
+    """Return whether a persona's memories may be folded (rows E9, E17).
+
+    That is a day after the last time, or with 25 new memories.
     """
     policy = view.policy.insight
     last, _, new = curation_state((one.fact for one in view.memories.values()), persona)
@@ -99,8 +101,9 @@ def _may_fold(view: PassView, persona: str | None, now: datetime) -> bool:
 
 
 def principles(view: PassView, now: datetime) -> list[Step]:
-    """What memories about one subject have in common; the weakest of them is archived
-    (`A23`, `X22`).
+    """Conclude what similar memories have in common (rows A23, X22).
+
+    The weakest of them is archived.
     """
     policy = view.policy.insight
     known = {name for one in view.active() for name in one.fact.derived_from}
@@ -155,28 +158,33 @@ def integrate(view: PassView, now: datetime) -> list[Step]:
 def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
     """Return groups of episodes about one entity that are ready for an insight."""
     policy = view.policy.insight
-    old: set[str] = set()
-    ripe: set[str] = set()
-    episodes: list[MemoryState] = []
-    for one in seeds(view):
-        if lifecycle.layer_of(one.fact) != "episodic" or not _may_go(one):
-            continue
-        begun = lifecycle.fading_start(one.fact, one.usage) or now
-        if (now - begun).total_seconds() > policy.ripe_days * 86400:
-            old.add(one.fact.id)
-        used_enough = one.fact.id in old or one.usage.access >= policy.ripe_access
-        if used_enough and view.vitals(one, now).salience < policy.ripe_salience:
-            ripe.add(one.fact.id)
-        if one.fact.id in old | ripe:
-            episodes.append(one)
+    episodes = [
+        one
+        for one in seeds(view)
+        if lifecycle.layer_of(one.fact) == "episodic" and _may_go(one)
+    ]
+    old = {one.fact.id for one in episodes if _is_old(view, one, now)}
+    faded = {
+        one.fact.id
+        for one in episodes
+        if (one.fact.id in old or one.usage.access >= policy.ripe_access)
+        and view.vitals(one, now).salience < policy.ripe_salience
+    }
+    ready = [one for one in episodes if one.fact.id in old | faded]
 
     groups: list[list[MemoryState]] = []
-    for every in _by_entity(episodes):
-        faded = [one for one in every if one.fact.id in ripe]
-        group = every if len(every) >= policy.overlapping else faded
+    for group in _by_entity(ready):
+        if len(group) < policy.overlapping:
+            group = [one for one in group if one.fact.id in faded]  # noqa: PLW2901
         if len(group) >= policy.fold:
             groups.append(group[: policy.shown])
     return groups
+
+
+def _is_old(view: PassView, one: MemoryState, now: datetime) -> bool:
+    """Return whether a memory has been fading for long."""
+    begun = lifecycle.fading_start(one.fact, one.usage) or now
+    return now - begun > timedelta(days=view.policy.insight.ripe_days)
 
 
 def _folded(
@@ -207,10 +215,9 @@ def _folded(
 def _within_limit(
     view: PassView, by: str, groups: Iterable[list[MemoryState]]
 ) -> list[list[MemoryState]]:
-    """As many groups as the pass may still conclude from in this run."""
-    return list(groups)[
-        : max(0, view.policy.insight.runs - view.created_by_pass.get(by, 0))
-    ]
+    """Return as many groups as the pass may still conclude from in this run."""
+    room = view.policy.insight.runs - view.created_by_pass.get(by, 0)
+    return list(groups)[: max(0, room)]
 
 
 def _answered(
@@ -229,7 +236,7 @@ def _answered(
 
 
 def _chosen(group: Sequence[MemoryState], answer: Answer) -> list[MemoryState]:
-    """The memories that an answer rests on."""
+    """Return the memories that an answer names as its sources."""
     return [group[number - 1] for number in answer.get("from", ())]
 
 
@@ -321,38 +328,39 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _may_go(one: MemoryState) -> bool:
-    """Whether a memory may give way to a conclusion: nothing protected, no promise,
-    kept or open, and no habit.
+    """Return whether a memory may be archived in favour of a conclusion.
 
-    Rows X23, C27, E16; model §0.12.
+    Protected memories, promises and habits may not (rows X23, C27, E16; model §0.12).
     """
-    lasts = (
-        lifecycle.protection(one.fact, one.kept)
-        or category_of(one.fact.category).protected
+    fact = one.fact
+    protected = (
+        lifecycle.protection(fact, one.kept)
+        or category_of(fact.category).protected
+        or todos.HABIT in fact.tags
     )
-    lasts = lasts or todos.HABIT in one.fact.tags
-    return not belongs_to_user(one) and not lasts and not one.fact.expires
+    return not belongs_to_user(one) and not protected and not fact.expires
 
 
 def _is_free(one: MemoryState, known: set[str]) -> bool:
+    """Return whether a principle may be concluded from a memory."""
     return one.fact.id not in known and not one.barred and not one.fact.expires
 
 
-def _by_entity(some: Iterable[MemoryState]) -> Iterator[list[MemoryState]]:
-    """The memories by the first entity they are about, and by persona; the owner is
-    none.
+def _by_entity(memories: Iterable[MemoryState]) -> Iterator[list[MemoryState]]:
+    """Yield memories by persona and the first entity they are about.
+
+    Those about the owner are left out.
     """
     groups: dict[tuple[str, str], list[MemoryState]] = defaultdict(list)
-    for one in some:
+    for one in memories:
         if one.fact.about and not entities.is_owner(one.fact.about[0]):
-            groups[one.fact.persona or "", entities.name_key(one.fact.about[0])].append(
-                one
-            )
+            key = one.fact.persona or "", entities.name_key(one.fact.about[0])
+            groups[key].append(one)
     for _, group in sorted(groups.items()):
         yield sorted(group, key=lambda one: one.fact.id)
 
 
-# -- whether it still holds ------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------
 
 
 def probe(view: PassView, now: datetime) -> list[Step]:
@@ -422,9 +430,7 @@ def _probe_neighbours(view: PassView, now: datetime, day: str) -> dict[str, list
 
 
 def _probed(view: PassView) -> tuple[str, dict[str, str]]:
-    """The day on which memories were last looked through, and what was shown of each,
-    in eight digits.
-    """
+    """Return the day of the last probe, and by memory the digest of what was shown."""
     try:
         state = json.loads(view.read(PROBED))
         return str(state["day"]), {
@@ -435,34 +441,17 @@ def _probed(view: PassView) -> tuple[str, dict[str, str]]:
 
 
 def drift(view: PassView, now: datetime) -> list[Step]:
-    """What memories say of folders that the user named is compared with them; a dead
-    path invalidates (`D10`).
+    """Compare claims in memories with the configured folders (`D10`).
 
-    The score is of what is left for a person.
+    A claim about a missing path invalidates its memory; the other wrong claims are
+    reported, with a score.
     """
-    found: list[Step] = []
-    findings: list[DriftFinding] = []
+    steps: list[Step] = []
+    reported: list[DriftFinding] = []
     for one in view.active() if view.roots else ():
         fact = one.fact
-        claims = (
-            drifting.find_claims(fact.text)
-            if lifecycle.layer_of(fact) != "codebase"
-            else []
-        )
-        wrong = [
-            finding
-            for claim in claims
-            if (finding := drifting.check_claim(claim, view.roots, view.reader.disk))
-        ]
-        wrong += _stale_claims(view, one, now) if claims else []
-        dead = next(
-            (
-                item
-                for item in wrong
-                if (item.level, item.code) == ("error", "DEAD_PATH")
-            ),
-            None,
-        )
+        wrong = _wrong_claims(view, one, now)
+        dead = next((item for item in wrong if _is_dead_path(item)), None)
         if dead and (not belongs_to_user(one) or one.proposable):
             until = f"{now.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
             keys = {
@@ -470,23 +459,41 @@ def drift(view: PassView, now: datetime) -> list[Step]:
                 "end_reason": f"drift: {dead.why}",
                 "valid_until": until,
             }
-            found.append(Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}"))
+            steps.append(Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}"))
             if not one.foreign:
                 wrong.remove(dead)
-        found += [
-            Finding(fact.id, fact.path, f"{item.level} {item.code}: {item.why}")
-            for item in wrong
-        ]
-        findings += wrong
-    if findings:
-        found.append(Finding("", "drift", f"score {drifting.score(findings)} of 100"))
-    return found
+        for item in wrong:
+            why = f"{item.level} {item.code}: {item.why}"
+            steps.append(Finding(fact.id, fact.path, why))
+        reported += wrong
+    if reported:
+        steps.append(Finding("", "drift", f"score {drifting.score(reported)} of 100"))
+    return steps
+
+
+def _wrong_claims(
+    view: PassView, one: MemoryState, now: datetime
+) -> list[DriftFinding]:
+    """Return what is wrong with the claims of a memory; [] for the codebase layer."""
+    if lifecycle.layer_of(one.fact) == "codebase":
+        return []
+    claims = drifting.find_claims(one.fact.text)
+    if not claims:
+        return []
+    checked = (
+        drifting.check_claim(claim, view.roots, view.reader.disk) for claim in claims
+    )
+    return [item for item in checked if item] + _stale_claims(view, one, now)
+
+
+def _is_dead_path(item: DriftFinding) -> bool:
+    return (item.level, item.code) == ("error", "DEAD_PATH")
 
 
 def _stale_claims(
     view: PassView, one: MemoryState, now: datetime
 ) -> list[DriftFinding]:
-    """Claims of which nobody has heard for long."""
+    """Return a finding for a memory with claims that was not used for long."""
     policy, days = view.policy.insight, idle_days(one, now)
     if days < policy.drift_warning_days:
         return []
@@ -495,14 +502,14 @@ def _stale_claims(
     return [drifting.DriftFinding(level, "STALE_MEMORY", why)]
 
 
-# -- what the log teaches --------------------------------------------------------------
+# -- guidelines from the action log ----------------------------------------------------
 
 
 def guidelines(view: PassView, now: datetime) -> list[Step]:
-    """`state/compression-guidelines.md`: what was done to memories, how it ended, and
-    what that suggests (`C21`).
+    """Write `state/compression-guidelines.md` from the action log (`C21`).
 
-    Written only where it says something new.
+    It counts the actions and their outcomes, with advice. It is written only when the
+    text changes.
     """
     rows = actions.parse_log(view.read(ACTIONS), view.policy.actions.events)
     text = actions.guidelines(rows, view.policy.actions)

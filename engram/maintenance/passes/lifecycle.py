@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import MemoryState, Pass, PassView, Step
 
 TOPICS = "state/topics.json"
-_OURS = frozenset(
+_GENERATED = frozenset(
     {"artifacts", "boxes", "macros", "traces", "spine.md", "profile.md", "IDENTITY.md"}
 )
 
@@ -47,70 +47,67 @@ USER_ACTIONS = frozenset(
         "pin",
     }
 )
-"""Actions whose rows never leave the log: a person's word, on which later decisions
-rest (rows X8, X9, X23).
+"""Actions of a person. Their rows never leave the log, because later decisions depend on
+them (rows X8, X9, X23).
 """
 
 
-# -- what becomes of memories ----------------------------------------------------------
+# -- the lifecycle of memories ---------------------------------------------------------
 
 
 def promote(view: PassView, now: datetime) -> list[Step]:
-    """Working becomes episodic, and episodic semantic (`D7`)."""
-    return [
-        Edit(one.fact.path, one.fact.sha, {"layer": turn[0] or None}, turn[1])
-        for one in view.active()
-        if (turn := lifecycle.layer_promotion(one.fact, one.usage, now, view.policy))
-    ]
+    """Promote memories from working to episodic, and to semantic (`D7`)."""
+    steps: list[Step] = []
+    for one in view.active():
+        fact = one.fact
+        if move := lifecycle.layer_promotion(fact, one.usage, now, view.policy):
+            layer, why = move
+            steps.append(Edit(fact.path, fact.sha, {"layer": layer or None}, why))
+    return steps
 
 
 def expire(view: PassView, now: datetime) -> list[Step]:
-    """Settled commitments and unconfirmed speculations go to `.trash/`; what else is
-    over is archived (C16, C17, B16).
+    """Remove or archive the memories that expired (rows C16, C17, B16).
 
-    A guessed end is taken from what a person keeps. What we wrote about a memory that
-    goes keeps its name without the link; where a person's own note leads to it, it is
-    archived instead.
+    Settled commitments and unconfirmed speculations go to `.trash/`, others to the
+    archive. A guessed end is removed from a memory that belongs to a person.
     """
-    found: list[Step] = []
+    steps: list[Step] = []
     for one in view.active():
         fact = one.fact
         if why := lifecycle.trash_reason(
             fact, one.usage, now, view.policy, kept=one.kept
         ):
-            name = PurePosixPath(fact.path).stem
-            linking = view.reader.linking(name)
-            if not all(map(_is_ours, linking)):
-                found.append(archived(fact, why, now, view.zone))
-                continue
-            found.append(put_away(fact, TRASH, {}, why, now, view.zone))
-            found += [
-                BlockEdit(path, f"{name} goes to the trash", unlink=name)
-                for path in linking
-            ]
+            steps += _trashed(view, fact, why, now)
         elif one.kept and lifecycle.is_guessed_expiry(fact):
-            found.append(
-                Edit(
-                    fact.path,
-                    fact.sha,
-                    {"expires": None},
-                    f"{one.kept}: its guessed end counts no more",
-                )
-            )
+            why = f"{one.kept}: its guessed end counts no more"
+            steps.append(Edit(fact.path, fact.sha, {"expires": None}, why))
         elif why := lifecycle.expiry_reason(fact, now):
-            found.append(archived(fact, why, now, view.zone))
-    return found
+            steps.append(archived(fact, why, now, view.zone))
+    return steps
 
 
-def _is_ours(path: str) -> bool:
-    """Whether nobody but us is meant to write links there."""
-    return path.partition("/")[0] in _OURS
+def _trashed(view: PassView, fact: Fact, why: str, now: datetime) -> list[Step]:
+    """Return the move of a note to the trash, and the removal of links to it.
+
+    It is archived instead where a note of a person links to it.
+    """
+    name = PurePosixPath(fact.path).stem
+    linking = view.reader.linking(name)
+    if not all(map(_is_generated, linking)):
+        return [archived(fact, why, now, view.zone)]
+    reason = f"{name} goes to the trash"
+    unlinked = [BlockEdit(path, reason, unlink=name) for path in linking]
+    return [put_away(fact, TRASH, {}, why, now, view.zone), *unlinked]
+
+
+def _is_generated(path: str) -> bool:
+    """Return whether only engram writes links in the note at `path`."""
+    return path.partition("/")[0] in _GENERATED
 
 
 def archive(view: PassView, now: datetime) -> list[Step]:
-    """What fades out, and is old, unimportant, unused and faded, is put away (rows B8,
-    C18, D11; model §0.2).
-    """
+    """Archive old, unimportant, unused and faded memories (rows B8, C18, D11; model §0.2)."""
     return [
         archived(one.fact, why, now, view.zone)
         for one in view.active()
@@ -126,37 +123,28 @@ def _archived(view: PassView, one: MemoryState, now: datetime) -> str | None:
 
 
 def pruning(threshold: float) -> Pass:
-    """The pass `prune`, which a person asks for: memories below this effective
-    confidence are given up (`A24`).
+    """Return the pass `prune`, which a person requests (`A24`).
 
-    `threshold` is 0–1. Protected ones stay; the notes of the others lie in the archive.
+    It moves unprotected memories with an effective confidence below `threshold` (0–1)
+    to the archive.
     """
 
     def prune(view: PassView, now: datetime) -> list[Step]:
-        return [
-            put_away(
-                one.fact,
-                "archive",
-                {"status": "pruned", "end_reason": why},
-                why,
-                now,
-                view.zone,
-            )
-            for one in view.active()
-            if (
-                why := lifecycle.prune_reason(
-                    one.fact, view.vitals(one, now), threshold, kept=one.kept
-                )
-            )
-        ]
+        steps: list[Step] = []
+        for one in view.active():
+            vitals = view.vitals(one, now)
+            if why := lifecycle.prune_reason(
+                one.fact, vitals, threshold, kept=one.kept
+            ):
+                keys = {"status": "pruned", "end_reason": why}
+                steps.append(put_away(one.fact, "archive", keys, why, now, view.zone))
+        return steps
 
     return prune
 
 
 def revive(view: PassView, now: datetime) -> list[Step]:
-    """What was put away and has been recalled since is active again, in the folder of
-    its day (`B3`).
-    """
+    """Move archived memories that were recalled since back to `facts/` (`B3`)."""
     found: list[Step] = []
     for one in view.memories.values():
         fact = one.fact
@@ -179,9 +167,9 @@ def archived(
     zone: tzinfo,
     keys: Mapping[str, object] | None = None,
 ) -> Move:
-    """The note put away, with further `keys`."""
-    told = {"status": "archived", "end_reason": why, **(keys or {})}
-    return put_away(fact, "archive", told, why, now, zone)
+    """Return the move of a note to the archive, with further `keys`."""
+    changed = {"status": "archived", "end_reason": why, **(keys or {})}
+    return put_away(fact, "archive", changed, why, now, zone)
 
 
 def put_away(
@@ -192,21 +180,19 @@ def put_away(
     now: datetime,
     zone: tzinfo,
 ) -> Move:
-    """The note under its name in the folder of today below `folder`."""
+    """Return the move of a note to the subfolder of today in `folder`."""
     to = f"{folder}/{now.astimezone(zone):%Y-%m-%d}/{PurePosixPath(fact.path).name}"
     return Move(fact.path, fact.sha, to, keys, why)
 
 
 def _used_since(one: MemoryState, zone: tzinfo) -> bool:
-    """Whether a memory was recalled on or after the day on which it was put away, as
-    far as its folder tells.
-    """
+    """Return whether a memory was recalled since the day of its archive folder."""
     day, last = _day_of(one.fact.path), one.usage.last_access
     return last is not None and (day is None or last.astimezone(zone).date() >= day)
 
 
 def _day_of(path: str) -> date | None:
-    """The day in `archive/2026-11-20/…`."""
+    """Return the day in `archive/2026-11-20/…`, or None."""
     parts = path.split("/")
     try:
         return date.fromisoformat(parts[1]) if len(parts) > 2 else None
@@ -214,15 +200,15 @@ def _day_of(path: str) -> date | None:
         return None
 
 
-# -- what the vault is about -----------------------------------------------------------
+# -- topics ----------------------------------------------------------------------------
 
 
 def topics(view: PassView, now: datetime) -> list[Step]:
-    """`state/topics.json`: the 50 terms that tell most, `count · ln(N / memories with
-    the term)` (`C20`).
+    """Write the 50 most characteristic terms to `state/topics.json` (`C20`).
 
-    Over active memories; no stop words, at least 3 letters, or a pair of signs where no
-    blank divides words. The file is written only when the terms change.
+    The score of a term is `count · ln(N / memories with the term)` over the active
+    memories. Terms are no stop words and have at least 3 letters, or 2 in a script
+    without blanks. The file is written only when the terms change.
     """
     listed = view.once(topics, lambda: _top_terms(view), view.memories)
     before = view.read(TOPICS)
@@ -244,7 +230,7 @@ def _top_terms(view: PassView) -> list[dict[str, object]]:
     scores = {
         term: count * math.log(tally.memories / tally.spread[term])
         for term, count in tally.counts.items()
-        if len(term) >= policy.topic_chars or _pair(term)
+        if len(term) >= policy.topic_chars or _is_ideographic_pair(term)
     }
     best = nsmallest(
         policy.topics,
@@ -257,18 +243,16 @@ def _top_terms(view: PassView) -> list[dict[str, object]]:
     ]
 
 
-def _pair(term: str) -> bool:
-    """Two signs of a script in which that is a word."""
+def _is_ideographic_pair(term: str) -> bool:
+    """Return whether a term is two letters of a script without upper and lower case."""
     return len(term) == 2 and all(unicodedata.category(sign) == "Lo" for sign in term)
 
 
-# -- what is written down and thrown away ----------------------------------------------
+# -- edges and logs --------------------------------------------------------------------
 
 
 def edges(view: PassView, now: datetime) -> list[Step]:
-    """What ties are worth by now is written down; what they will be worth at any later
-    time stays the same (`C34`).
-    """
+    """Store the decayed confidence of edges; their later values do not change (`C34`)."""
     charged = ((edge, written_out(edge, now, view.policy.links)) for edge in view.edges)
     return [
         EdgeUpdate(new, f"unseen since {edge.reinforced:%Y-%m-%d}")
@@ -278,27 +262,26 @@ def edges(view: PassView, now: datetime) -> list[Step]:
 
 
 def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
-    """The edge with its confidence as of `now`, its anchor advanced by exactly the
-    windows charged (`C34`), or None.
+    """Return the edge with its confidence as of `now` (`C34`); None if it is unchanged.
 
-    1.0 last seen 200 days ago becomes 0.8 last seen 20 days ago.
+    Its anchor advances by the windows that were charged: 1.0 last seen 200 days ago
+    becomes 0.8 last seen 20 days ago.
     """
-    worth = graph.edge_confidence(edge, now, policy)
-    if edge.reinforced is None or worth == edge.confidence:
+    confidence = graph.edge_confidence(edge, now, policy)
+    if edge.reinforced is None or confidence == edge.confidence:
         return None
     window = timedelta(days=policy.window_days)
     windows = math.ceil((now - edge.reinforced - window) / window)
-    return replace(
-        edge, confidence=round(worth, 4), reinforced=edge.reinforced + windows * window
-    )
+    anchor = edge.reinforced + windows * window
+    return replace(edge, confidence=round(confidence, 4), reinforced=anchor)
 
 
 def logs(view: PassView, now: datetime) -> list[Step]:
-    """Rows older than 90 days leave the logs (`D9`), except those that carry a promise:
-    `USER_ACTIONS`, `CREATION_ACTIONS`.
+    """Remove rows older than 90 days from the logs (`D9`).
 
-    A log is written anew when they are a tenth of it. Else each night would remove what
-    the night 90 days before had written of itself, and no vault would ever be at rest.
+    Rows of `USER_ACTIONS` and `CREATION_ACTIONS` stay. A log is rewritten only when a
+    tenth of its rows may go; else every run would remove the rows of the run 90 days
+    before, and the vault would change each night.
     """
     limit = now - timedelta(days=view.policy.consolidation.log_days)
     found: list[Step] = []
@@ -315,20 +298,17 @@ def logs(view: PassView, now: datetime) -> list[Step]:
 
 
 def _may_go_from_log(row: Any, limit: datetime, view: PassView) -> bool:
-    """Whether a row may go; one that cannot be read stays."""
+    """Return whether a row may be removed; one that cannot be read stays."""
     try:
         at = datetime.fromisoformat(row["at"])
-        promise = row.get("by") == "user" or row.get("action") in USER_ACTIONS
-        birth = (
+        by_user = row.get("by") == "user" or row.get("action") in USER_ACTIONS
+        creation = (
             row.get("action") in CREATION_ACTIONS and row.get("memory") in view.memories
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return False
-    return (
-        (at if at.tzinfo else at.replace(tzinfo=UTC)) < limit
-        and not promise
-        and not birth
-    )
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at < limit and not by_user and not creation
 
 
 def _stamp(now: datetime) -> str:

@@ -41,11 +41,10 @@ _LINK_CHARS = 8
 
 
 def profile(view: PassView, now: datetime) -> list[Step]:
-    """`profile.md`: what lasts of the user, a line each, at most 300; beyond that about
-    50 in a model's words (`C15`).
+    """Write `profile.md`: lasting memories about the user, one a line (`C15`).
 
-    What says nothing more than another line is left out, and whatever comes from
-    outside (`X27`).
+    At most 300 lines; beyond that a model shortens them to about 50. Repeated lines and
+    memories from external sources (`X27`) are left out.
     """
     page, texts = view.page(PROFILE), GeneratedText(view, now)
     if page is not None and page.keys.get("kind") != "profile":
@@ -87,26 +86,16 @@ def profile(view: PassView, now: datetime) -> list[Step]:
 
 
 def identity(view: PassView, now: datetime) -> list[Step]:
-    """`IDENTITY.md`: how the user wants the assistant to be, below whatever a person
-    wrote there (`C19`).
+    """Write the standing instructions of the user to `IDENTITY.md` (`C19`).
 
-    From 8,000 characters on a model makes a dated list of patterns of it; at 15,000
-    bytes nothing is added.
+    They come below the text of a person. From 8,000 characters on a model shortens them
+    to a dated list of patterns; beyond 15,000 bytes nothing is added.
     """
-    policy, page, texts = (
-        view.policy.portraits,
-        view.page(IDENTITY),
-        GeneratedText(view, now),
-    )
+    policy = view.policy.portraits
+    page, texts = view.page(IDENTITY), GeneratedText(view, now)
     memories = _about_user(view, now, "identity")
     short, fresh = _covered(texts, page, IDENTITY, "patterns", memories)
-    lines = [
-        Line(
-            f"{local_date(view, one.fact.created)}: {line_of(view, one.fact).text}",
-            (link_name(one.fact),),
-        )
-        for one in fresh
-    ]
+    lines = [_dated_line(view, one) for one in fresh]
     own = page.own if page else ""
     if lines and len(own) + sum(map(_chars, [*short, *lines])) >= policy.identity_chars:
         statements = _statements(
@@ -116,37 +105,37 @@ def identity(view: PassView, now: datetime) -> list[Step]:
             texts, IDENTITY, "patterns", "patterns", statements, memories
         )
         if rewritten:
-            short, lines = (
-                (
-                    Line(
-                        f"Learned up to {local_date(view, memories[-1].fact.created)}"
-                    ),
-                    *rewritten,
-                ),
-                [],
-            )
+            learned = f"Learned up to {local_date(view, memories[-1].fact.created)}"
+            short, lines = (Line(learned), *rewritten), []
     room = policy.identity_bytes - len(own.encode()) - sum(map(_bytes, short))
+    blocks = {"patterns": short, "reflections": _lines_within(lines, room)}
+    if any(blocks.values()) or (page and page.blocks):
+        change = BlockEdit(IDENTITY, "what the user asked for", blocks=blocks)
+        texts.show(change, page)
+    return texts.finish()
+
+
+def _dated_line(view: PassView, one: MemoryState) -> Line:
+    """Return a memory as a line that begins with its date."""
+    text = f"{local_date(view, one.fact.created)}: {line_of(view, one.fact).text}"
+    return Line(text, (link_name(one.fact),))
+
+
+def _lines_within(lines: Sequence[Line], room: int) -> tuple[Line, ...]:
+    """Return the first lines that take at most `room` bytes in a note."""
     kept: list[Line] = []
     for one in lines:
         room -= _bytes(one)
         if room < 0:
             break
         kept.append(one)
-    if short or kept or (page and page.blocks):
-        texts.show(
-            BlockEdit(
-                IDENTITY,
-                "what the user asked for",
-                blocks={"patterns": short, "reflections": tuple(kept)},
-            ),
-            page,
-        )
-    return texts.finish()
+    return tuple(kept)
 
 
 def _about_user(view: PassView, now: datetime, page: str) -> list[MemoryState]:
-    """What lasts about the user, said by themselves or in a conversation with them,
-    oldest first; of the categories that `page` lists.
+    """Return the lasting memories about the user, oldest first.
+
+    They are of the categories that `page` lists, and from no external source.
     """
     owner = cache(is_owner)
     return [
@@ -166,23 +155,20 @@ def _covered(
     block: str,
     memories: Sequence[MemoryState],
 ) -> tuple[tuple[Line, ...], list[MemoryState]]:
-    """The lines in a model's words that still rest on something, and the memories that
-    they do not cover.
+    """Return the valid lines of a model in a block, and the memories they do not cover.
+
+    A line is valid while all its sources are active. Where the block is not as it was
+    written, it has no valid lines.
     """
     row = texts.known.get(f"{path}#{block}", {})
-    held = [one for one in (page.blocks.get(block, ()) if page else ()) if one.sources]
-    # it is not what was put down then
-    if not held or not {_digest(one) for one in held} <= set(row.get("lines", ())):
+    lines = page.blocks.get(block, ()) if page else ()
+    digests = {_digest(one) for one in lines if one.sources}
+    if not digests or not digests <= set(row.get("lines", ())):
         return (), list(memories)
-    alive = {link_name(one.fact) for one in memories}
-    short = (
-        tuple(one for one in page.blocks[block] if alive.issuperset(one.sources))
-        if page
-        else ()
-    )
-    return short, [
-        one for one in memories if link_name(one.fact) not in row.get("sources", ())
-    ]
+    active = {link_name(one.fact) for one in memories}
+    covered = row.get("sources", ())
+    short = tuple(one for one in lines if active.issuperset(one.sources))
+    return short, [one for one in memories if link_name(one.fact) not in covered]
 
 
 def _statements(
@@ -191,7 +177,7 @@ def _statements(
     memories: Sequence[MemoryState],
     lines: Sequence[Line],
 ) -> list[tuple[str, Line]]:
-    """What is to be put into fewer words, each with its date."""
+    """Return the lines to shorten, each with the date of its latest source."""
     dates = {
         link_name(one.fact): local_date(view, one.fact.created) for one in memories
     }
@@ -210,10 +196,9 @@ def _shortened(
     statements: Sequence[tuple[str, Line]],
     memories: Sequence[MemoryState],
 ) -> tuple[Line, ...]:
-    """The statements in a model's words; () where there is no answer. What they cover
-    is kept.
+    """Return the statements in fewer words of a model; () where there is no answer.
 
-    Once in a run: a model that does not make it shorter is not asked to until the next.
+    The sources that they cover are recorded. A model is asked once in a run.
     """
     if texts.known.get(f"{path}#{block}", {}).get("at") == texts.now.isoformat():
         return ()
@@ -237,43 +222,41 @@ def _shortened(
 
 
 def _without_repeats(lines: Sequence[Line], policy: ProfilePolicy) -> list[Line]:
-    """The lines without those that another one holds: equal, or most of it; the longer
-    stays, of equals the first.
-    """
+    """Return the lines that no other one contains; the first of equal lines stays."""
     kept: set[Line] = set()
     by_word: defaultdict[str, list[str]] = defaultdict(list)
     plain = {one: normalise(one.text) for one in lines}
     for one in sorted(lines, key=lambda one: -len(plain[one])):
         text = plain[one]
-        held = text.split()
-        # whatever holds it holds its rarest word
-        near = min((by_word[word] for word in held), key=len, default=[])
-        if not any(_covers(known, text, policy) for known in near):
+        parts = text.split()
+        # a line that contains this one contains its rarest word
+        candidates = min((by_word[word] for word in parts), key=len, default=[])
+        if not any(_covers(known, text, policy) for known in candidates):
             kept.add(one)
-            for word in set(held):
+            for word in set(parts):
                 by_word[word].append(text)
     return [one for one in lines if one in kept]
 
 
 def _covers(known: str, text: str, policy: ProfilePolicy) -> bool:
-    part = len(text) > policy.covered_chars and len(text) > policy.covered_share * len(
-        known
-    )
-    return text == known or (part and f" {text} " in f" {known} ")
+    """Return whether a line is equal to a text, or contains it as most of its words."""
+    if text == known:
+        return True
+    least = max(policy.covered_chars, policy.covered_share * len(known))
+    return len(text) > least and f" {text} " in f" {known} "
 
 
 def _digest(one: Line) -> str:
-    """What tells a line from others."""
+    """Return a digest of a line and its sources (8 hex digits)."""
     return hashlib.sha256("\n".join((one.text, *one.sources)).encode()).hexdigest()[:8]
 
 
 def _chars(one: Line) -> int:
+    """Return the characters that a line takes in a note."""
     return len(one.text) + sum(len(name) + _LINK_CHARS for name in one.sources) + 3
 
 
 def _bytes(one: Line) -> int:
-    return (
-        len(one.text.encode())
-        + sum(len(name.encode()) + _LINK_CHARS for name in one.sources)
-        + 3
-    )
+    """Return the bytes that a line takes in a note."""
+    links = sum(len(name.encode()) + _LINK_CHARS for name in one.sources)
+    return len(one.text.encode()) + links + 3

@@ -65,13 +65,14 @@ _ROLLING = re.compile(r"^## Rolling[ \t]*$", re.MULTILINE)
 _LAST_MESSAGE = 100
 
 
-# -- one way to sum up -----------------------------------------------------------------
+# -- the question ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What came of a question: a model's answer, or why there is none; `ask` where it
-    is still to be asked.
+    """The reply to a question: an answer, or the reason why it could not be read.
+
+    `ask` is the question where it has no reply yet.
     """
 
     answer: Answer | None = None
@@ -80,9 +81,7 @@ class ModelReply:
 
 
 def summarise(view: PassView, schema: str, material: str, why: str) -> ModelReply:
-    """What a model says of this window in this schema (design of the model §6); nothing
-    of that where there is none.
-    """
+    """Return the reply of a model about `material` in this schema (design §6)."""
     ask = ModelQuestion(schema, material, why)
     if ask.key in view.answers:
         return ModelReply(view.answers[ask.key])
@@ -95,122 +94,107 @@ def summarise(view: PassView, schema: str, material: str, why: str) -> ModelRepl
 
 
 def rolling(view: PassView, now: datetime) -> list[Step]:
-    """The rolling summary of a talk that goes on, every 4 turns, in its file and in the
-    state (`E9`).
+    """Summarise open conversations every 4 turns, in the file and the state (`E9`).
 
-    It rests on the turns up to the last multiple of 4, so that it is the same whenever
-    it is made.
+    Only turns up to the last multiple of 4 are used, so that the summary is the same
+    whenever it is made.
     """
-    policy, state, found = view.policy.talks, _SessionState(view), list[Step]()
+    policy, state = view.policy.talks, _SessionState(view)
+    steps: list[Step] = []
     for talk in _due_sessions(view, now, "rolling"):
         mark = len(talk.turns) - len(talk.turns) % policy.rolling_turns
-        some = latest_of_both_sides(talk.turns[:mark], policy.rolling_each)
-        said = summarise(
-            view, "rolling", model_input(some, policy), f"{mark} turns of {talk.stem}"
-        )
-        state.tried(talk, now, said.fault)
-        if said.ask and view.model:
-            found.append(said.ask)
+        turns = latest_of_both_sides(talk.turns[:mark], policy.rolling_each)
+        why = f"{mark} turns of {talk.stem}"
+        reply = summarise(view, "rolling", model_input(turns, policy), why)
+        state.record_attempt(talk, now, reply.fault)
+        if reply.ask and view.model:
+            steps.append(reply.ask)
             continue
-        text = (
-            said.answer["summary"]
-            if said.answer
-            else _transcript(key_sentences(some, policy, policy.rolling_chars, mark))
-        )
-        state.person(talk)["rollingSummary"] = text
+        if reply.answer:
+            text = reply.answer["summary"]
+        else:
+            best = key_sentences(turns, policy, policy.rolling_chars, mark)
+            text = _transcript(best)
+        state.persona_row(talk)["rollingSummary"] = text
         if talk.sha:
             keys, body = _block_edit(state, talk, "rolling", text, {})
-            found.append(
-                Edit(
-                    talk.path, talk.sha, {**keys, "rolled": mark}, f"{mark} turns", body
-                )
-            )
+            keys = {**keys, "rolled": mark}
+            steps.append(Edit(talk.path, talk.sha, keys, f"{mark} turns", body))
         else:
-            state.talk(talk)["rolled"] = mark
-    return found + state.marks()
+            state.file_row(talk)["rolled"] = mark
+    return steps + state.writes()
 
 
 def summary(view: PassView, now: datetime) -> list[Step]:
-    """The summary of a talk that fell silent (`E11`). A reply without the form leaves a
-    stub that says so.
+    """Summarise each conversation that is over (`E11`).
+
+    Where the reply of the model could not be read, the key `parse_error` says so and
+    sentences of the conversation are used.
     """
-    policy, state, found = view.policy.talks, _SessionState(view), list[Step]()
+    policy, state = view.policy.talks, _SessionState(view)
+    steps: list[Step] = []
     for talk in _due_sessions(view, now, "session"):
         if not talk.sha or talk.filed < len(talk.turns):
-            continue  # its last turns are still on their way into the file
-        some = latest_of_both_sides(talk.turns, policy.session_each)
-        material = model_input(
-            some, policy, day=f"{talk.started.astimezone(view.zone):%Y-%m-%d}"
-        )
-        said = summarise(view, "session", material, f"{talk.stem} is over")
-        if said.ask and view.model:
-            found.append(said.ask)
+            continue  # its last turns are not in the file yet
+        turns = latest_of_both_sides(talk.turns, policy.session_each)
+        day = f"{talk.started.astimezone(view.zone):%Y-%m-%d}"
+        material = model_input(turns, policy, day=day)
+        reply = summarise(view, "session", material, f"{talk.stem} is over")
+        if reply.ask and view.model:
+            steps.append(reply.ask)
             continue
-        answer = dict(said.answer or _own_words_summary(view, talk, some))
+        answer = dict(reply.answer or _own_words_summary(view, talk, turns))
         answer["people"] = [
             line for line in answer["people"] if not _is_self(line, talk)
         ]
-        keys = {name: answer.get(name) or None for name in SUMMARY_KEYS} | {
-            "parse_error": said.fault or None
-        }
+        keys = {name: answer.get(name) or None for name in SUMMARY_KEYS}
+        keys["parse_error"] = reply.fault or None
         changed, body = _block_edit(state, talk, "summary", _prose(answer), keys)
-        found.append(
-            Edit(
-                talk.path,
-                talk.sha,
-                {**changed, "summarised": talk.filed},
-                "it fell silent",
-                body,
-            )
-        )
-    return found + state.marks()
+        changed = {**changed, "summarised": talk.filed}
+        steps.append(Edit(talk.path, talk.sha, changed, "it fell silent", body))
+    return steps + state.writes()
 
 
 def episodes(view: PassView, _now: datetime) -> list[Step]:
-    """A note of what happened, for every 5 turns of the user and at least 4 turns, from
-    the latest 10 (`A27`).
+    """Write a note of what happened for every 5 turns of the user (`A27`).
 
-    Only a model can tell that; it makes no belief, and `NONE` makes nothing.
+    It is made by a model from the latest 10 turns, and from at least 4. It is no
+    memory, and the answer `NONE` makes no note.
     """
-    policy, found = view.policy.talks, list[Step]()
+    steps: list[Step] = []
     for talk in view.talks:
-        if not talk.sha:
-            continue
-        users = [
-            place
-            for place, filed in enumerate(talk.turns[: talk.filed])
-            if filed.turn.role == "user"
-        ]
-        before = talk.progress.episodes
-        done = before
-        for number in range(before + 1, len(users) // policy.episode_users + 1):
-            end = users[number * policy.episode_users - 1] + 1
-            if end >= policy.episode_least:
-                some = talk.turns[max(0, end - policy.episode_turns) : end]
-                said = summarise(
-                    view,
-                    "episode",
-                    model_input(some, policy),
-                    f"{end} turns of {talk.stem}",
-                )
-                if said.ask:
-                    found.append(said.ask)
-                    break
-                if said.answer and said.answer["summary"]:
-                    found.append(
-                        _episode(talk, some, number, said.answer["summary"], view)
-                    )
-            done = number
-        if done > before:
-            found.append(
-                Edit(
-                    talk.path,
-                    talk.sha,
-                    {"episodes": done},
-                    f"{done * policy.episode_users} turns of the user",
-                )
-            )
-    return found
+        if talk.sha:
+            steps += _episodes_of(view, talk)
+    return steps
+
+
+def _episodes_of(view: PassView, talk: SessionView) -> list[Step]:
+    """Return the new episodes of a conversation, and the edit of their number."""
+    policy = view.policy.talks
+    steps: list[Step] = []
+    user_turns = [
+        index
+        for index, filed in enumerate(talk.turns[: talk.filed])
+        if filed.turn.role == "user"
+    ]
+    before = done = talk.progress.episodes
+    for number in range(before + 1, len(user_turns) // policy.episode_users + 1):
+        end = user_turns[number * policy.episode_users - 1] + 1
+        if end >= policy.episode_least:
+            turns = talk.turns[max(0, end - policy.episode_turns) : end]
+            why = f"{end} turns of {talk.stem}"
+            reply = summarise(view, "episode", model_input(turns, policy), why)
+            if reply.ask:
+                steps.append(reply.ask)
+                break
+            if reply.answer and reply.answer["summary"]:
+                text = reply.answer["summary"]
+                steps.append(_episode(talk, turns, number, text, view))
+        done = number
+    if done > before:
+        why = f"{done * policy.episode_users} turns of the user"
+        steps.append(Edit(talk.path, talk.sha, {"episodes": done}, why))
+    return steps
 
 
 def spine(view: PassView, now: datetime) -> list[Step]:
@@ -239,9 +223,9 @@ def spine(view: PassView, now: datetime) -> list[Step]:
         else:
             items = [escape(shorten(line, policy.spine_chars)) for line in facts[name]]
         section = _spine_section(name, items, lists["open_loops"])
-        if state.ours("spine", name, read_block(text, name)):
+        if state.may_write("spine", name, read_block(text, name)):
             text = replace_block(text, name, section)
-            state.wrote("spine", name, section)
+            state.record("spine", name, section)
     updated = now.astimezone(view.zone).strftime("%Y-%m-%dT%H:%M:%S")
     for name, value in (
         ("version", version + 1),
@@ -251,13 +235,13 @@ def spine(view: PassView, now: datetime) -> list[Step]:
         line = re.compile(rf"^{name}: .*$", re.MULTILINE)
         text = line.sub(f"{name}: {value}", text, count=1)
     why = f"{messages - before} turns since version {version}"
-    return [FileWrite(SPINE_FILE, text.encode(), why), *state.marks()]
+    return [FileWrite(SPINE_FILE, text.encode(), why), *state.writes()]
 
 
 def _spine_material(
     view: PassView, raw: str, facts: Mapping[str, Sequence[str]]
 ) -> str:
-    """Return the question about the persona summary: its last text, facts, sessions."""
+    """Return the material of the question: the last summary, facts and sessions."""
     shown_text = partial(view.forgotten.shown, said=Utterance())
     earlier = {
         name: _without_forgotten(view, _plain_lines(read_block(raw, name) or ""))
@@ -284,75 +268,72 @@ def _spine_section(name: str, items: Sequence[str], promises: Sequence[Fact]) ->
     return "\n".join([*map(_task, promises), *others])
 
 
-# -- what was ours ---------------------------------------------------------------------
+# -- the record of generated blocks ----------------------------------------------------
 
 
 class _SessionState:
-    """`state/sessions.json` in the making: what is told of each persona, and what was
-    ours in each file.
+    """The new content of `state/sessions.json`.
+
+    It has a row for each persona, and a row for each session file with the digests of
+    the generated blocks, which tell a block that a person edited.
     """
 
     def __init__(self, view: PassView) -> None:
         self.view = view
         self.before = view.read(STATE_FILE)
-        self.people, self.files = (
-            read_state(self.before, "personas"),
-            read_state(self.before),
-        )
+        self.personas = read_state(self.before, "personas")
+        self.files = read_state(self.before)
 
-    def person(self, talk: SessionView) -> dict[str, Any]:
-        """What is known of the talk's persona (`E9`)."""
-        row = self.people.setdefault(talk.persona or "", {})
+    def persona_row(self, talk: SessionView) -> dict[str, Any]:
+        """Return the row of the conversation's persona, brought up to date (`E9`)."""
+        row = self.personas.setdefault(talk.persona or "", {})
         last = talk.ended.astimezone(UTC).isoformat(timespec="seconds")
         if str(row.get("lastInteraction", "")) <= last:
-            said = [filed.turn for filed in talk.turns if filed.turn.role == "user"]
-            row |= {"lastInteraction": last}
-            row |= (
-                {
-                    "lastUserMessage": shorten(
-                        one_line(said[-1], self.view.policy.talks), _LAST_MESSAGE
-                    )
-                }
-                if said
-                else {}
-            )
+            row["lastInteraction"] = last
+            turns = [filed.turn for filed in talk.turns if filed.turn.role == "user"]
+            if turns:
+                message = one_line(turns[-1], self.view.policy.talks)
+                row["lastUserMessage"] = shorten(message, _LAST_MESSAGE)
         row["messageCount"] = self.view.messages.get(talk.persona or "", 0)
         return row
 
-    def tried(self, talk: SessionView, now: datetime, fault: str) -> None:
-        """The rolling summary was tried now, with or without success."""
-        row, at = self.person(talk), now.astimezone(UTC).isoformat(timespec="seconds")
+    def record_attempt(self, talk: SessionView, now: datetime, fault: str) -> None:
+        """Record when the rolling summary was tried; `fault` is '' for a success."""
+        at = now.astimezone(UTC).isoformat(timespec="seconds")
+        row = self.persona_row(talk)
         row |= {"lastRollingAttemptAt": at, "lastRollingError": fault}
-        row |= {} if fault else {"lastRollingSuccessAt": at}
+        if not fault:
+            row["lastRollingSuccessAt"] = at
 
-    def talk(self, talk: SessionView) -> dict[str, Any]:
-        """What was written of this talk."""
+    def file_row(self, talk: SessionView) -> dict[str, Any]:
+        """Return the row of a session file."""
         return self.files.setdefault(talk.stem, {})
 
-    def ours(self, stem: str, block: str, text: str | None, more: object = "") -> bool:
-        """Whether this block may be written: nothing stands there and never did, or it
-        says what we wrote.
+    def may_write(
+        self, stem: str, block: str, text: str | None, more: object = ""
+    ) -> bool:
+        """Return whether a block is as engram wrote it, or empty and never written.
+
+        `text` is the block in the file, `more` the keys that belong to it.
         """
         known = self.files.get(stem, {}).get(block)
         if known is None:
             return not text and not more
         return text is not None and known == block_digest(text, more)
 
-    def wrote(self, stem: str, block: str, text: str, more: object = "") -> None:
-        """This block says this, and it is ours."""
+    def record(self, stem: str, block: str, text: str, more: object = "") -> None:
+        """Record the text that engram writes into a block."""
         row = self.files.pop(stem, {})
         self.files[stem] = row | {block: block_digest(text, more)}
 
-    def marks(self) -> list[Step]:
-        """The file, where it changed; the talks that were told last."""
+    def writes(self) -> list[Step]:
+        """Return the write of the file where it changed; it has the latest sessions."""
         kept = dict(list(self.files.items())[-self.view.policy.talks.kept :])
-        if (read_state(self.before, "personas"), read_state(self.before)) == (
-            self.people,
-            kept,
-        ):
+        before = read_state(self.before, "personas"), read_state(self.before)
+        if before == (self.personas, kept):
             return []
-        state = state_bytes(self.people, kept)
-        return [FileWrite(STATE_FILE, state, "what conversations were told")]
+        state = state_bytes(self.personas, kept)
+        return [FileWrite(STATE_FILE, state, "the state of conversations")]
 
 
 def _block_edit(
@@ -362,40 +343,37 @@ def _block_edit(
     text: str,
     keys: Mapping[str, object],
 ) -> tuple[Mapping[str, object], str | None]:
-    """The keys and the body by which a talk's file says `text`; nothing of both where a
-    person wrote there.
+    """Return the keys and the body of a session file with a new text in a block.
+
+    ({}, None) where a person edited the block or its keys.
     """
-    stands = {name: talk.keys[name] for name in keys if talk.keys.get(name)}
-    if not state.ours(talk.stem, block, read_block(talk.body, block), stands):
+    present = {name: talk.keys[name] for name in keys if talk.keys.get(name)}
+    if not state.may_write(talk.stem, block, read_block(talk.body, block), present):
         return {}, None
-    state.wrote(
-        talk.stem, block, text, {name: value for name, value in keys.items() if value}
-    )
+    filled = {name: value for name, value in keys.items() if value}
+    state.record(talk.stem, block, text, filled)
     return keys, _with_block(talk.body, block, text)
 
 
 def _with_block(body: str, block: str, text: str) -> str:
-    """`body` with the block as it should be: in its place, or before what comes behind
-    it in a new file.
+    """Return `body` with the text in a block, which is added if it is missing.
+
+    The order is summary, rolling summary, conversation.
     """
     if read_block(body, block) is not None:
         return replace_block(body, block, text)
-    before = (block == "summary" and _ROLLING.search(body)) or _CONVERSATION.search(
-        body
-    )
-    at = before.start() if before else 0
-    return (
-        body[:at]
-        + replace_block(f"## {block.title()}\n\n", block, text)
-        + "\n"
-        + body[at:]
-    )
+    next_part = _ROLLING.search(body) if block == "summary" else None
+    next_part = next_part or _CONVERSATION.search(body)
+    at = next_part.start() if next_part else 0
+    section = replace_block(f"## {block.title()}\n\n", block, text)
+    return f"{body[:at]}{section}\n{body[at:]}"
 
 
 # -- texts -----------------------------------------------------------------------------
 
 
 def _due_sessions(view: PassView, now: datetime, what: str) -> list[SessionView]:
+    """Return the conversations that are due for this kind of summary."""
     minutes = view.policy.buffer.session_gap_minutes
     return [
         t
@@ -404,58 +382,51 @@ def _due_sessions(view: PassView, now: datetime, what: str) -> list[SessionView]
     ]
 
 
-def _transcript(told: Iterable[tuple[Any, str]]) -> str:
-    return escape(" ".join(f"{speaker_name(turn)}: {said}" for turn, said in told))
+def _transcript(sentences: Iterable[tuple[Any, str]]) -> str:
+    """Return sentences, each with its speaker, on one line."""
+    spoken = (f"{speaker_name(turn)}: {text}" for turn, text in sentences)
+    return escape(" ".join(spoken))
 
 
 def _own_words_summary(
-    view: PassView, talk: SessionView, some: Sequence[FiledTurn]
+    view: PassView, talk: SessionView, turns: Sequence[FiledTurn]
 ) -> dict[str, Any]:
-    """A session summary in the talk's own words, and in those of the memories that came
-    from it (`E11`).
-    """
+    """Return a session summary from its sentences and memories, without a model (`E11`)."""
     policy = view.policy.talks
-    told = key_sentences(
-        some,
-        policy,
-        policy.line_chars + policy.items * policy.item_chars,
-        policy.items + 1,
-    )
-    best = [f"{speaker_name(turn)}: {said}" for turn, said in told] or [
-        one_line(some[0].turn, policy)
-    ]
+    chars = policy.line_chars + policy.items * policy.item_chars
+    sentences = key_sentences(turns, policy, chars, policy.items + 1)
+    best = [f"{speaker_name(turn)}: {text}" for turn, text in sentences]
+    best = best or [one_line(turns[0].turn, policy)]
+
     keys = {filed.key for filed in talk.turns}
-    facts = [
-        one.fact for one in view.active() if {one.fact.source, *one.fact.also} & keys
-    ]
-    promised = [fact.text for fact in facts if category_of(fact.category).promise]
-    people = [
-        name
-        for fact in facts
-        if category_of(fact.category).relates_people
-        for name in fact.about
-    ]
-    lists = {
-        "what_mattered": best[1:],
-        "open_loops": (),
-        "commitments": promised,
-        "people": dict.fromkeys(people),
-    }
-    short = {
-        name: [escape(shorten(item, policy.item_chars)) for item in items][
-            : policy.items
-        ]
-        for name, items in lists.items()
-    }
+    people: dict[str, None] = {}
+    promised: list[str] = []
+    for one in view.active():
+        fact = one.fact
+        if keys.isdisjoint({fact.source, *fact.also}):
+            continue
+        category = category_of(fact.category)
+        if category.promise:
+            promised.append(fact.text)
+        if category.relates_people:
+            people |= dict.fromkeys(fact.about)
+
+    def shortened(items: Iterable[str]) -> list[str]:
+        lines = [escape(shorten(item, policy.item_chars)) for item in items]
+        return lines[: policy.items]
+
     return {
         "one_liner": escape(shorten(best[0], policy.line_chars)),
         "tone": "",
-        **short,
+        "what_mattered": shortened(best[1:]),
+        "open_loops": [],
+        "commitments": shortened(promised),
+        "people": shortened(people),
     }
 
 
 def _is_self(line: str, talk: SessionView) -> bool:
-    """Whether a line about somebody names the persona itself, or the owner (`E11`)."""
+    """Return whether a line about a person names the persona or the owner (`E11`)."""
     name = line.partition(",")[0]
     return is_owner(name) or (
         talk.persona is not None and name_key(name) == name_key(talk.persona)
@@ -463,7 +434,7 @@ def _is_self(line: str, talk: SessionView) -> bool:
 
 
 def _prose(answer: Mapping[str, Any]) -> str:
-    """A session summary for people to read."""
+    """Return a session summary as Markdown for people to read."""
     marks = (
         ("", "what_mattered"),
         ("Open: ", "open_loops"),
@@ -474,15 +445,20 @@ def _prose(answer: Mapping[str, Any]) -> str:
 
 
 def _episode(
-    talk: SessionView, some: Sequence[FiledTurn], number: int, text: str, view: PassView
+    talk: SessionView,
+    turns: Sequence[FiledTurn],
+    number: int,
+    text: str,
+    view: PassView,
 ) -> Create:
-    last = some[-1].turn.occurred_at.astimezone(view.zone)
+    """Return the note of an episode."""
+    last = turns[-1].turn.occurred_at.astimezone(view.zone)
     keys = {
         "id": ulid(last, f"episode:{talk.stem}:{number}"),
         "kind": "episode",
         "created": f"{last:%Y-%m-%dT%H:%M:%S}",
         "persona": talk.persona,
-        "source": [f"[[{filed.key}]]" for filed in (some[0], some[-1])],
+        "source": [f"[[{filed.key}]]" for filed in (turns[0], turns[-1])],
         "origin": "consolidation",
     }
     path = f"{EPISODES}{last:%Y-%m-%d}/{talk.stem}-episode-{number}.md"
@@ -497,36 +473,37 @@ def _episode(
 def _spine_facts(
     view: PassView, policy: SessionPolicy, now: datetime
 ) -> dict[str, list[Fact]]:
-    """The weightiest memories of each part of the spine; nothing that is a persona's
-    own (`E14`), or long past.
+    """Return the weightiest memories of each section of the persona summary.
+
+    Memories of one persona (`E14`), concluded ones and past promises are left out.
     """
-    past = view.policy.todos.past_days
-    parts: dict[str, list[Fact]] = {name: [] for name in SECTIONS}
-    heard = [
+
+    def rank(one: MemoryState) -> tuple[bool, float, str]:
+        again = len(one.fact.also) + one.usage.confirmations
+        weight = after_mentions(one.fact.importance, again, view.policy.ladder)
+        return (not one.fact.pinned, -weight, one.fact.id)
+
+    first_hand = [
         one
         for one in view.active()
         if one.fact.persona is None and one.fact.origin not in DERIVED_ORIGINS
     ]
+    sections: dict[str, list[Fact]] = {name: [] for name in SECTIONS}
+    for one in sorted(first_hand, key=rank):
+        name = _section_of(one.fact, now, view.policy.todos.past_days)
+        if name and len(sections[name]) < policy.spine_items:
+            sections[name].append(one.fact)
+    return sections
 
-    def weight(one: MemoryState) -> float:
-        again = len(one.fact.also) + one.usage.confirmations
-        return after_mentions(one.fact.importance, again, view.policy.ladder)
 
-    for fact in (
-        one.fact
-        for one in sorted(
-            heard, key=lambda one: (not one.fact.pinned, -weight(one), one.fact.id)
-        )
-    ):
-        category = category_of(fact.category)
-        part = category.spine
-        if category.promise and (not is_open(fact) or is_past(fact, now, past)):
-            continue
-        if not part and fact.about and is_owner(fact.about[0]):
-            part = "profile"
-        if part and len(parts[part]) < policy.spine_items:
-            parts[part].append(fact)
-    return parts
+def _section_of(fact: Fact, now: datetime, past_days: float) -> str:
+    """Return the section of the persona summary that lists a memory, or ''."""
+    category = category_of(fact.category)
+    if category.promise and (not is_open(fact) or is_past(fact, now, past_days)):
+        return ""
+    if category.spine:
+        return category.spine
+    return "profile" if fact.about and is_owner(fact.about[0]) else ""
 
 
 def _plain(fact: Fact) -> str:
@@ -542,14 +519,12 @@ def _plain_lines(text: str) -> list[str]:
 
 
 def _without_forgotten(view: PassView, lines: Iterable[str]) -> list[str]:
-    """The lines without what was forgotten."""
+    """Return the lines without forgotten statements."""
     return [kept for line in lines if (kept := view.forgotten.shown(line, Utterance()))]
 
 
 def _task(fact: Fact) -> str:
-    """An open promise as a task of Obsidian's; a tick is a person's word that it was
-    kept (`E16`).
-    """
+    """Return an open promise as a Markdown task, which a person may tick (`E16`)."""
     return f"- [ ] {escape(shorten(_plain(fact), 120))} [[{fact.path.rpartition('/')[2].removesuffix('.md')}]]"
 
 
