@@ -59,7 +59,7 @@ FROM strand AS here WHERE key IN (SELECT value FROM json_each(?))
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What an index must do to reach `mark`.
+    """The changes that bring an index to `mark`.
 
     If `fresh`, it is to be emptied; then it removes the keys of `removed` and adds or
     replaces the units of `added`.
@@ -72,7 +72,7 @@ class Delta:
 
 
 class Catalog:
-    """What the files of the vault held when they were last read."""
+    """The content of the vault's files as of the last scan."""
 
     def __init__(self, database: CatalogDatabase, policy: FilePolicy) -> None:
         self.database = database

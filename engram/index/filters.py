@@ -23,7 +23,7 @@ _SHORT_REPLY = 2
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """What may be found.
+    """The restrictions of a search.
 
     Kinds, threads and persona are applied before scoring. `persona` '' sees global
     units, a name also its own, None sees all. Status and `as_of` (epoch seconds, row

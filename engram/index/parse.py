@@ -67,7 +67,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LastGood:
-    """What the catalogue has of a file: units, claim, and the row of a session file."""
+    """The catalogue's entry of a file: units, claim, and the row of a session file."""
 
     units: tuple[Unit, ...] = ()
     claim: str = ""

@@ -1,4 +1,4 @@
-"""What a conversation adds to the score of a row, as functions over arrays."""
+"""The share of the conversation in the score of a row, as functions over arrays."""
 
 from __future__ import annotations
 

@@ -47,11 +47,11 @@ CurrentFile = Entry | bool | None
 
 
 class Index:
-    """What the vault holds, to look up and to search.
+    """The index of one vault.
 
-    `catalog` looks up, `lexical` and `semantic` search by words and by meaning,
-    `scanner` follows the files, `tombstones` says what is hidden. `semantic` is None
-    without an embedding model. One thread changes an index, any thread may ask.
+    `catalog` looks units up by key, `lexical` searches by words and `semantic` by
+    embeddings (None without a model). `scanner` keeps the catalogue equal to the files,
+    `tombstones` has the hidden units. One thread may change an index, any may read it.
     """
 
     def __init__(

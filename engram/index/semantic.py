@@ -38,7 +38,7 @@ COLD = "cold.txt"
 EMBEDDED = SearchFilter(
     statuses=("active", "archived", "superseded", "invalidated"), persona=None
 )
-"""What is embedded: all but forgotten units and those that wait for a review."""
+"""The units that are embedded: all but forgotten ones and those that wait for a review."""
 
 
 class SemanticIndex:

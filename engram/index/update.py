@@ -87,13 +87,13 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What a scan took in; paths are relative to the vault.
+    """The changes that a scan found; paths are relative to the vault.
 
-    `edited` and `deleted` are user changes that are not acknowledged yet: neither our
-    own writes nor those of git, of which only `checked_out` tells. `last_change` is the
-    number of the last of them. `pending` wants another scan after
-    `settle_most_seconds`. `frozen`: so many files vanished at once that none is
-    believed deleted.
+    `edited` and `deleted` are the user changes that are not acknowledged yet, without
+    the writes of engram and of git; `last_change` is the number of the last one.
+    `checked_out` is true where git changed files. The files of `pending` need another
+    scan after `settle_most_seconds`. `frozen` is true where so many files are missing
+    that none counts as deleted.
     """
 
     added: tuple[str, ...] = ()
@@ -112,10 +112,10 @@ class Diff:
 
 @dataclass(slots=True)
 class DiffBuilder:
-    """What a scan took in so far.
+    """The changes that a scan found so far.
 
-    `by_user` is False for our own writes and those of git: then no user change is
-    recorded. `reread` holds files that get a claim which another file released.
+    `by_user` is false for the writes of engram and of git, which are no user changes.
+    `reread` has the files that get a claim which another file released.
     """
 
     by_user: bool = True

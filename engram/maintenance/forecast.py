@@ -19,60 +19,50 @@ _SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0
 def forecast(
     view: PassView, now: datetime, days: int, points: int = 0
 ) -> list[dict[str, Any]]:
-    """What happens to memories within `days` days, one row each time, the soonest first
-    (`X10`).
+    """Return the coming changes of memories within `days` days, soonest first (`X10`).
 
-    With so many `points` each has the `curve` of what it will be worth: `1 − decay` at
-    equal steps from now on.
+    A row is one change of one memory. With `points` above 0 each row has a `curve` of
+    so many values: `1 − decay` (0–1) at equal steps from now on. Notes that engram did
+    not write have no row, because no run changes them.
     """
-    found: list[dict[str, Any]] = []
-    for one in (one for one in view.active() if not one.foreign):  # no run takes those
+    moments = [
+        now + number * timedelta(days=days) / max(1, points - 1)
+        for number in range(points)
+    ]
+    rows: list[dict[str, Any]] = []
+    for one in view.active():
+        if one.foreign:
+            continue
 
-        def at(moment: datetime, one: MemoryState = one) -> Vitals:
+        def vitals_at(moment: datetime, one: MemoryState = one) -> Vitals:
+            if one.kept:
+                return _SOUND
             feedback = view.feedback.get(one.fact.category, 0.0)
-            return (
-                _SOUND
-                if one.kept
-                else decay.vitals(
-                    one.fact, one.usage, moment, one.trust, view.policy, feedback
-                )
+            return decay.vitals(
+                one.fact, one.usage, moment, one.trust, view.policy, feedback
             )
 
-        known: dict[str, Any] = {
-            "id": one.fact.id,
-            "path": one.fact.path,
-            "text": one.fact.text,
-        }
-        steps = [
-            now + number * timedelta(days=days) / max(1, points - 1)
-            for number in range(points)
-        ]
-        known |= (
-            {"curve": [round(1 - at(moment).decay, 3) for moment in steps]}
-            if steps
-            else {}
-        )
-        known |= {
-            "heat": round(at(now).heat, 3),
-            "feedback": view.feedback.get(one.fact.category, 0.0),
-        }
-        coming = lifecycle.forecast(
+        changes = lifecycle.forecast(
             one.fact,
             one.usage,
-            at,
+            vitals_at,
             now,
             days,
             view.policy,
             said_by=one.said_by,
             kept=one.kept,
         )
-        found += [
-            known
-            | {
-                "at": each.at.isoformat(timespec="seconds"),
-                "what": each.what,
-                "why": each.why,
-            }
-            for each in coming
-        ]
-    return sorted(found, key=lambda row: (row["at"], row["path"]))
+        memory: dict[str, Any] = {
+            "id": one.fact.id,
+            "path": one.fact.path,
+            "text": one.fact.text,
+        }
+        if moments:
+            curve = [round(1 - vitals_at(moment).decay, 3) for moment in moments]
+            memory["curve"] = curve
+        memory["heat"] = round(vitals_at(now).heat, 3)
+        memory["feedback"] = view.feedback.get(one.fact.category, 0.0)
+        for change in changes:
+            at = change.at.isoformat(timespec="seconds")
+            rows.append(memory | {"at": at, "what": change.what, "why": change.why})
+    return sorted(rows, key=lambda row: (row["at"], row["path"]))

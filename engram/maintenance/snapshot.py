@@ -20,7 +20,7 @@ from engram.vault.paths import is_text
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.dedup import Neighbour
@@ -135,26 +135,25 @@ class Snapshot(VaultReader):
         return self.neighbour_cache.near(fact)
 
     def statements(self) -> Mapping[str, str]:
-        """The content hashes of all active memories, by id."""
+        """Return the content hashes of all active memories, by id."""
         return self.index.catalog.active_hashes()
 
     def believed(self, fact: Fact) -> float:
-        """How far the source of a memory is believed, 0–1 (`D6`)."""
+        """Return the trust in the source of a memory, 0–1 (`D6`)."""
         return trust.trust(self.said_by(fact), self.settings.policy.trust)
 
     def disk(self, path: str) -> bytes | None:
-        """What stands at `path` below one of the roots that the user named; None where
-        nothing does (`D10`).
+        """Return the content of a file below a configured root; None if missing (`D10`).
 
-        b'' for a folder, for what may not or cannot be read, and for what no root that
-        is there covers.
+        b'' for a folder, for a file that cannot be read, and for a path below no
+        existing root.
         """
         for root in map(Path, self.settings.drift_roots):
             if not path.startswith(f"{root}/") or not root.is_dir():
                 continue
             try:
-                there = vault_disk.safe_join(root, path.removeprefix(f"{root}/"))
-                return vault_disk.read(there, self.settings.policy.insight.drift_bytes)
+                file = vault_disk.safe_join(root, path.removeprefix(f"{root}/"))
+                return vault_disk.read(file, self.settings.policy.insight.drift_bytes)
             except NotFoundError:
                 return None
             except EngramError:
@@ -190,14 +189,17 @@ class Snapshot(VaultReader):
             )
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:
-        """Return a check whether somebody else just wrote in the note at a path."""
+        """Return a check whether another program just wrote in the note at a path.
+
+        The check returns the reason why the note must not be touched now, or None.
+        """
         rest = self.settings.policy.files.quiet_seconds
         return lambda path: (
             None if self.vault.is_at_rest(path, now, rest) else "somebody is at it"
         )
 
     def read(self, path: str) -> bytes:
-        """What stands in a file of the vault, b'' where there is none."""
+        """Return the bytes of a file of the vault, b'' for none."""
         try:
             return self.vault.read(path)
         except NotFoundError:
@@ -206,8 +208,9 @@ class Snapshot(VaultReader):
     # -- notes that are no memories ----------------------------------------------------
 
     def page(self, path: str) -> Page | None:
-        """The note at `path` as passes know it; None where there is none, or one that
-        cannot be read.
+        """Return the note at `path`, which is not a memory; None if unreadable.
+
+        Entity notes are cached by their content hash.
         """
         entity = self._entities.get(path)
         if entity is None:
@@ -219,29 +222,24 @@ class Snapshot(VaultReader):
 
     def _page(self, path: str) -> Page | None:
         try:
-            held = frontmatter.read(self.read(path), self.settings.policy.files)
+            note = frontmatter.read(self.read(path), self.settings.policy.files)
         except EngramError:
             return None
-        return page_from(held) if held.front is not None or held.body else None
+        return page_from(note) if note.front is not None or note.body else None
 
     def pages(self, folder: str) -> list[str]:
-        """The paths of the notes in a folder of the vault."""
-        return self._files((self.settings.vault / folder).glob("[!.]*.md"))
-
-    def _files(self, found: Iterable[Path]) -> list[str]:
-        """The paths of those that are files under a name that can be told."""
-        paths = (
-            path.relative_to(self.settings.vault).as_posix()
-            for path in found
-            if path.is_file()
+        """Return the paths of the notes in a folder whose name is UTF-8, sorted."""
+        root = self.settings.vault
+        files = (path for path in (root / folder).glob("[!.]*.md") if path.is_file())
+        return sorted(
+            filter(is_text, (path.relative_to(root).as_posix() for path in files))
         )
-        return sorted(filter(is_text, paths))
 
     def linking(self, name: str) -> list[str]:
-        """The paths of the notes, other than memories and entities, that link to the
-        note of this name.
+        """Return the notes that link to the note of this name, by their paths.
 
-        It looks into every file, which is asked for only where a note is to go.
+        Memories and entities are left out. It reads every file, so passes call it only
+        for a note that is to be removed.
         """
         link = re.compile(
             rf"\[\[(?:[^\]|#\n]*/)?{re.escape(name)}(?:\.md)?[ \t]*[\]|#]",
@@ -260,12 +258,13 @@ class Snapshot(VaultReader):
         return found
 
     def outside(self, fact: Fact) -> bool:
-        """Whether a memory rests on nothing but what came from outside (`X27`)."""
+        """Return whether all sources of a memory are external (`X27`)."""
         return self.said_by(fact) in trust.EXTERNAL
 
     def said_by(self, fact: Fact, *, ask: bool = True) -> str:
-        """The source class of a memory, as far as its turns were asked for already,
-        unless it is to `ask`.
+        """Return the source class of a memory.
+
+        Turns that are not known yet are read from the index, unless `ask` is false.
         """
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):

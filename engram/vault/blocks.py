@@ -73,15 +73,15 @@ def block_lines(text: str) -> tuple[Line, ...]:
 def block_text(lines: Sequence[Line], name: str) -> str:
     """The text of the block `name`; markup in the lines is made inert."""
     numbers: dict[str, int] = {}
-    told = []
+    rendered = []
     for line in lines:
         words = escape(" ".join(plain_text(line.text).split()))
         links = [
             f"[[{stem}|{numbers.setdefault(stem, len(numbers) + 1)}]]"
             for stem in line.sources
         ]
-        told.append(("" if name in PROSE else "- ") + " ".join([words, *links]))
-    return "\n".join(told)
+        rendered.append(("" if name in PROSE else "- ") + " ".join([words, *links]))
+    return "\n".join(rendered)
 
 
 def apply_block_edit(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes:

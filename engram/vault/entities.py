@@ -95,11 +95,10 @@ def stem(name: str) -> str:
 
 
 def unambiguous_stem(name: str, other_files: Mapping[str, str]) -> str:
-    """`stem(name)`, told apart where a link by it would lead to a file that stands in
-    every vault.
+    """Return `stem(name)`, with a suffix where a link would lead to another kind of file.
 
-    `other_files` is what the function of that name found. A person's own note keeps the
-    name: a link may lead there.
+    That is a file that every vault has. `other_files` is the result of the function of
+    that name. Notes of a person do not count: a link may lead there.
 
     >>> unambiguous_stem("Home", {"home": "Home.md"}), unambiguous_stem("Anna", {"anna": "notes/Anna.md"})
     ('Home (name)', 'Anna')

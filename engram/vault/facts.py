@@ -334,9 +334,7 @@ class _Reader:
         return [text for item in _flat(self._said[key][2]) if (text := item.strip())]
 
     def links(self, key: str) -> tuple[str, ...]:
-        """What the links in a list lead to: a note's name or an id; plain text as it
-        is.
-        """
+        """Return the targets of the links in a list: names or ids, or the plain text."""
         return tuple(map(_target, self.texts(key)))
 
     def id(self) -> str:
@@ -418,14 +416,14 @@ class _Reader:
         )
 
     def companion(self) -> bool:
-        """Whether the note is one of seed E's (`E1`): it alone has such keys."""
+        """Return whether the note has the keys of seed E (`E1`)."""
         return (
             "memoryKey" in self.note.keys
             or str(self.note.keys.get("type")) in _COMPANION
         )
 
     def seeded(self) -> str:
-        """The origin that seed E's word for a source stands for, or '' (`E6`)."""
+        """Return the origin for the source that seed E names, or '' (`E6`)."""
         return next(
             (_ORIGINS[text] for text in self.texts("source") if text in _ORIGINS), ""
         )
@@ -479,8 +477,9 @@ def _flat(value: object) -> list[str]:
 
 
 def _target(text: str, *, whole: bool = False) -> str:
-    """Where a wikilink leads: the note's name, or `whole` with its block; text that is
-    no link as it is.
+    """Return the target of a wikilink: the note's name, or `whole` with its block.
+
+    Text that is not a link is returned as it is.
     """
     found = _LINK.fullmatch(text) if text.endswith("]]") else None
     if found is None:

@@ -82,14 +82,13 @@ _CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndTo
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note as it was read. With a problem `keys` is empty: nothing in such a file is
-    believed or written.
+    """A note as it was read.
 
-    `body` is the text behind the front matter with plain line ends; with a problem it
-    is the text that can be told from the front matter, '' where the file holds no text,
-    and bytes that are not UTF-8 are U+FFFD in it. `front` is the front matter as it
-    stands in the file, None where there is none; `newline` and `bom` are how the file
-    writes them.
+    `body` is the text after the front matter, with LF line ends. `front` is the front
+    matter as in the file, None where there is none. `newline` and `bom` are those of
+    the file. With a problem `keys` is empty, because such a file is neither used nor
+    changed, and `body` is the text as far as it can be separated: bytes that are not
+    UTF-8 are U+FFFD, and a binary file has ''.
     """
 
     keys: Mapping[str, object] = field(default_factory=dict)
@@ -308,8 +307,9 @@ def _split(text: str, handler: FrontMatter, *, ours: bool) -> tuple[str | None, 
 
 
 def _keys_without_fence(text: str) -> bool:
-    """Whether the note begins with keys of ours, as where an edit took the fence away:
-    `persona`, or any two.
+    """Return whether a note begins with keys of engram without a fence.
+
+    `persona` is enough, or any two; an edit may have removed the fence.
     """
     found = _BARE_KEYS.match(text)
     names = set(_OUR_KEYS.findall(found["keys"])) if found else set()
@@ -317,8 +317,9 @@ def _keys_without_fence(text: str) -> bool:
 
 
 def _frame(text: str, note: Note, fence: bool) -> tuple[str, str, str]:  # noqa: FBT001
-    """What stands before the keys, the line that closes them, and the rest; with new
-    fences if asked.
+    """Return the text before the keys, the line that closes them, and the rest.
+
+    With `fence` a text without front matter gets two fences.
     """
     if note.front is None:
         bom = _BOM if note.bom else ""
@@ -341,8 +342,12 @@ def _plain_keys(fm: str, policy: FilePolicy) -> dict[str, Any] | None:
     keys: dict[str, Any] = {}
     key = ""
     for name, word, phrase in lines:
-        value = parse_scalar(word) if word else phrase[1:-1] if phrase else None
-        # a null that is written, an item that is not
+        value: Any = None
+        if word:
+            value = parse_scalar(word)
+        elif phrase:
+            value = phrase[1:-1]
+        # null as a plain word, or an item without a value
         if value is None and (word or not name):
             return None
         if name and name not in keys:
@@ -445,7 +450,7 @@ def _mapping(fm: str, node: yaml.MappingNode) -> dict[str, Any]:
         if name.value in keys:
             raise _FlawError(
                 "duplicate-key",
-                f"the key {name.value!r} stands twice",
+                f"the key {name.value!r} appears twice",
                 _line(fm, name.start_mark),
             )
         keys[name.value] = _value(fm, value)
@@ -462,7 +467,7 @@ def _value(fm: str, node: yaml.Node) -> Any:
 
 
 def _has_value(keys: Mapping[str, object], key: str, value: object) -> bool:
-    """Whether the note already says this, whatever its quoting."""
+    """Return whether a key has this value already, however it is quoted."""
     return key in keys and _canonical(keys[key]) == _canonical(value)
 
 
@@ -539,21 +544,15 @@ class _Chunk:
         return self.text[: self.key.end_mark.index - self.start]
 
     def value_end(self) -> int:
-        """Where the value's last visible character ends; behind the colon if there is
-        none.
-        """
+        """Return the end of the value's last visible character, or of the colon."""
         colon = self.text.index(":", len(self.name)) + 1
-        return max(
-            colon,
-            len(self.text[: _last(self.node) - self.start].rstrip())
-            if _last(self.node)
-            else 0,
-        )
+        last = _last(self.node)
+        if not last:
+            return colon
+        return max(colon, len(self.text[: last - self.start].rstrip()))
 
     def lines_end(self) -> int:
-        """Where the value's last line ends; blank lines and comments behind it are not
-        the value's.
-        """
+        """Return the end of the value's last line, without later blanks and comments."""
         end = at = self.line_end(self.value_end())
         while at < len(self.text):
             line = self.text[at : (at := self.line_end(at))].strip()
@@ -567,7 +566,7 @@ class _Chunk:
 
 
 def _last(node: yaml.Node) -> int:
-    """Where the last written scalar or bracket of `node` ends; 0 if nothing is written."""
+    """Return the end of the last written scalar or bracket of `node`, 0 for none."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         parts = [
             part

@@ -62,11 +62,11 @@ DUE, ADDED = "due", "added"
 
 
 class Git:
-    """The repository of one vault; `waiting` remembers, beside the vault, what is to be
-    committed later.
+    """The repository of one vault.
 
-    `filtered` says of which notes no commit is made, or is ''; `removed_locks` tells of stale
-    locks that were removed.
+    `waiting` is a file outside of the vault with the paths to commit later. `filtered`
+    is a message about notes that are not committed, or ''; `removed_locks` has a message
+    for each stale lock that was removed.
     """
 
     def __init__(self, root: Path, waiting: Path, policy: FilePolicy) -> None:
@@ -113,9 +113,9 @@ class Git:
         return None
 
     def other_checkout(self) -> str:
-        """Why the files may be those of another commit, or ''.
+        """Return why the files may be those of another commit, or ''.
 
-        Nothing may be concluded from missing or changed files then.
+        Then missing and changed files are no user changes.
         """
         why = self.busy() or ""
         return why if why.startswith(AWAY) else ""
@@ -160,7 +160,7 @@ class Git:
     # -- what git itself changed -------------------------------------------------------
 
     def stamp(self) -> str:
-        """A value that changes with every checkout, stash, reset or merge.
+        """Return a value that changes with every checkout, stash, reset or merge.
 
         '' where the repository cannot be read.
         """
@@ -173,19 +173,20 @@ class Git:
 
     @property
     def is_locked(self) -> bool:
-        """Whether a git process holds the index, or left its lock."""
+        """Whether the index has a lock, of a running or a killed git process."""
         return os.path.lexists(self._folder / INDEX_LOCK)
 
     def changed_stamp(self) -> str:
-        """The stamp, if git was at work since `mark_known`, or is now; else ''."""
+        """Return the stamp if git was at work since `mark_known`, or is now; else ''."""
         # the lock first: once it is gone, the index is the new one
         locked = self.is_locked
         stamp = self.stamp()
         return stamp if stamp and (locked or stamp != self._seen()) else ""
 
     def mark_known(self, stamp: str, commit: str = "") -> None:
-        """The files of this stamp are known, unless git is at work again; `commit` is
-        HEAD's, asked for if absent.
+        """Record that the files of this stamp are known, unless git is at work again.
+
+        `commit` is that of HEAD; it is read where it is ''.
         """
         if not self.is_locked and stamp == self.stamp():
             with suppress(EngramError):
@@ -197,9 +198,7 @@ class Git:
         return self._last_seen()[0]
 
     def _last_seen(self) -> tuple[str, str]:
-        """The stamp of the files that are known and the commit that HEAD was then, ''
-        for what nobody knows.
-        """
+        """Return the last stamp that was marked known, and its commit; '' if unknown."""
         with suppress(EngramError):
             stamp, _, commit = (
                 disk.read(self._seen_file).decode(errors="replace").partition("\n")
@@ -213,10 +212,9 @@ class Git:
         return self._run("rev-parse", "--verify", "HEAD").decode().strip()
 
     def checked_out(self, paths: Collection[str]) -> set[str]:
-        """Those of the paths that stand, or are absent, as git left them: nobody edited
-        or deleted them by hand.
+        """Return the paths whose files are as git left them, not edited or deleted.
 
-        While git is at work, or does not answer, that is all of them.
+        All `paths` while git is at work, or does not answer.
         """
         if self.is_locked:
             return set(paths)
@@ -228,43 +226,39 @@ class Git:
         return {path for path in paths if states.get(path, "  ")[1] == " "}
 
     def deleted(self, paths: Collection[str]) -> set[str]:
-        """The missing `paths` that the user deleted through git since `mark_known`:
-        with `git rm`, or in a commit.
+        """Return the missing `paths` that the user deleted through git.
 
-        Only where HEAD is on the same branch and moved forward along its history, or
-        not at all. What a checkout, a reset, a rebase or a commit of engram's took away
-        is no deletion; nor is anything while git does not answer.
+        That is with `git rm`, or in a commit since `mark_known`, where HEAD is on the
+        same branch and did not move back. A file that a checkout, a reset, a rebase or
+        a commit of engram removed does not count, and none does while git does not
+        answer.
         """
         stamp, last = self._last_seen()
-        if (
-            not paths
-            or not last
-            or self.is_locked
-            or self.other_checkout()
-            or not stamp.startswith("ref: ")
-        ):
-            return set()
-        if self.stamp().rsplit(" ", 3)[0] != stamp.rsplit(" ", 3)[0]:
+        if not paths or not last or not self._is_same_branch(stamp):
             return set()
         try:
             head = self._head()
             if self._run("rev-list", "-1", f"{head}..{last}"):
                 return set()
-            staged = {
-                path for path, state in self._changed(paths).items() if state[0] == "D"
-            }
-            how = ("--format=", "--name-only", "-z", "--no-renames", "--diff-filter=D")
-            theirs = ("--invert-grep", "--grep=^Engram-Op: ")
-            listing = (
-                self._run("log", *how, *theirs, f"{last}..{head}")
-                if head != last
-                else b""
-            )
+            states = self._changed(paths)
+            listing = b"" if head == last else self._deletions(last, head)
         except EngramError:
             return set()
-        return staged | {
-            os.fsdecode(name.strip(b"\n")) for name in listing.split(b"\0")
-        }.intersection(paths)
+        staged = {path for path, state in states.items() if state[0] == "D"}
+        committed = {os.fsdecode(name.strip(b"\n")) for name in listing.split(b"\0")}
+        return staged | committed.intersection(paths)
+
+    def _is_same_branch(self, stamp: str) -> bool:
+        """Return whether HEAD is on the branch of this stamp, and git is not at work."""
+        if self.is_locked or self.other_checkout() or not stamp.startswith("ref: "):
+            return False
+        return self.stamp().rsplit(" ", 3)[0] == stamp.rsplit(" ", 3)[0]
+
+    def _deletions(self, last: str, head: str) -> bytes:
+        """Return the paths that commits of the user deleted, each followed by NUL."""
+        how = ("--format=", "--name-only", "-z", "--no-renames", "--diff-filter=D")
+        of_user = ("--invert-grep", "--grep=^Engram-Op: ")
+        return self._run("log", *how, *of_user, f"{last}..{head}")
 
     # -- commits -----------------------------------------------------------------------
 
@@ -341,11 +335,10 @@ class Git:
         return self._run("rev-parse", "HEAD").decode().strip(), left
 
     def _unfiltered(self, paths: Collection[str]) -> set[str]:
-        """Those of the paths that may be committed as they stand: no filter is run, and
-        some may not be left out.
+        """Return the paths that no required content filter applies to.
 
-        What git-crypt or LFS is required for would go into the repository in plain
-        words, or whole.
+        engram runs no filter, so a file of git-crypt or LFS would be committed as plain
+        text, or whole.
         """
         self.filtered = ""
         required = {
@@ -355,12 +348,12 @@ class Git:
         }
         if not required:
             return set(paths)
-        told = self._run(
+        fields = self._run(
             "check-attr", "-z", "--stdin", "filter", given=_listed(sorted(paths))
         ).split(b"\0")
         left = {
             os.fsdecode(path): os.fsdecode(value)
-            for path, value in zip(told[::3], told[2::3], strict=False)
+            for path, value in zip(fields[::3], fields[2::3], strict=False)
             if os.fsdecode(value) in required
         }
         if left:
@@ -372,9 +365,7 @@ class Git:
         return set(paths) - left.keys()
 
     def _changed(self, paths: Collection[str]) -> dict[str, str]:
-        """Those of the paths that git would commit, changed, new or gone, and not
-        ignored; with git's two letters.
-        """
+        """Return the two status letters of the paths that git would commit."""
         few = sum(map(len, paths)) < _ARGUMENTS
         within = ["--", *sorted(paths)] if few else []
         how = (
@@ -393,10 +384,9 @@ class Git:
         return {path: entries[path] for path in sorted(entries.keys() & set(paths))}
 
     def run_from_commit(self, run: str) -> RecordedRun:
-        """What a run did, from its commit: for undoing what the history does not hold
-        any more (`X6`).
+        """Return a run from its commit, for an undo beyond the history (`X6`).
 
-        NotFoundError where no commit carries this run.
+        Raises NotFoundError where no commit has this run.
         """
         grep = (f"--grep=^Engram-Run: {run}$", "--basic-regexp", "-1", "--format=%H")
         self._begin()
@@ -461,8 +451,9 @@ class Git:
         self._settings = (*self._settings, *git_process.switched_off(self._configured))
 
     def _run(self, *words: str, given: bytes = b"") -> bytes:
-        """What git answers; StorageError where it refuses. No program of the
-        configuration is run.
+        """Return the output of git, which runs no program of its configuration.
+
+        Raises StorageError where git fails.
         """
         return git_process.run(
             self.root, words, self._settings, given, self._until, self.seconds

@@ -97,17 +97,13 @@ def fixed(known: tuple[int, int]) -> Settings:
 
 
 def parsed(listing: bytes) -> list[tuple[str, str]]:
-    """Names and values of `git config --list -z`; the value of a name that stands alone
-    is ''.
-    """
+    """Return the names and values of `git config --list -z`; a missing value is ''."""
     pairs = (entry.partition(b"\n") for entry in listing.split(b"\0") if entry)
     return [(os.fsdecode(name), os.fsdecode(value)) for name, _, value in pairs]
 
 
 def filters(configured: Iterable[tuple[str, str]]) -> dict[str, bool]:
-    """The names of the content filters, and whether the repository requires them:
-    git-crypt and LFS do.
-    """
+    """Return the content filters, and whether each is required (git-crypt, LFS)."""
     found: dict[str, bool] = {}
     for name, value in configured:
         section, _, rest = name.partition(".")
@@ -123,9 +119,7 @@ def filters(configured: Iterable[tuple[str, str]]) -> dict[str, bool]:
 
 
 def switched_off(configured: Iterable[tuple[str, str]]) -> Settings:
-    """A setting for each filter and hook that the configuration names, by which it is
-    not run.
-    """
+    """Return settings that switch off the filters and hooks of the configuration."""
     configured = list(configured)
     off: list[tuple[str, str]] = []
     for driver in filters(configured):
@@ -142,15 +136,14 @@ def switched_off(configured: Iterable[tuple[str, str]]) -> Settings:
 
 
 def environment(root: Path, settings: Settings) -> dict[str, str]:
-    """The environment of a call: ours without what leads git elsewhere, with these
-    settings.
+    """Return the environment of a call with these settings.
 
-    Raises StorageError where git is too old to be told of them one by one.
+    Variables that lead git to another repository are left out.
     """
     env = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_")
     } | ENVIRONMENT
-    # a larger repository around the vault is none of ours
+    # never use a larger repository that contains the vault
     env["GIT_CEILING_DIRECTORIES"] = str(root.parent)
     env["GIT_CONFIG_COUNT"] = str(len(settings))
     for number, (key, value) in enumerate(settings):
@@ -166,11 +159,11 @@ def run(
     until: float,
     seconds: float,
 ) -> bytes:
-    """What `git <words>` answers in `root`; StorageError where it refuses, or takes
-    longer than `until` (monotonic).
+    """Return the output of `git <words>` in `root`; `given` is its standard input.
 
-    `given` goes to its standard input. One that takes too long is asked to end, and
-    killed `seconds` later.
+    It may run until `until` (monotonic seconds); then it is terminated, and killed
+    `seconds` later. Raises StorageError where git fails, takes too long, or is too old
+    to switch off a filter.
     """
     command = ["git", "--no-pager", *words]
     if version() < KEYS_SINCE:  # it does not know the variables
@@ -187,30 +180,31 @@ def run(
         with subprocess.Popen(  # noqa: S603
             command, cwd=root, env=env, stdin=pipe, stdout=pipe, stderr=pipe
         ) as process:
-            said, told = _heard(process, root, given, until, seconds)
+            output, errors = _communicate(process, root, given, until, seconds)
     except OSError as fault:
         raise StorageError(
             "git cannot be run", where=str(root), fix="Look whether it is installed."
         ) from fault
     if process.returncode:
-        lines = told.decode(errors="replace").strip().splitlines()
+        lines = errors.decode(errors="replace").strip().splitlines()
         raise StorageError(
             "git refused",
             where=lines[0] if lines else words[0],
             fix="Run `git status` in the vault.",
         )
-    return said
+    return output
 
 
-def _heard(
+def _communicate(
     process: subprocess.Popen[bytes],
     root: Path,
     given: bytes,
     until: float,
     seconds: float,
 ) -> tuple[bytes, bytes]:
-    """What git says in the time it has; StorageError. One that is asked to end takes
-    its locks away.
+    """Return standard output and error of git; StorageError if it takes too long.
+
+    A git that is terminated removes its locks, which a killed one does not.
     """
     try:
         return process.communicate(given, max(0.0, until - time.monotonic()))
@@ -226,11 +220,10 @@ def _heard(
 
 
 def lock_owner(lock: Path, root: Path) -> str:
-    """Which process may own a lock file of the repository in `root`, as far as this
-    user may look; '' if none.
+    """Return the process that may own a lock file of the repository in `root`, or ''.
 
-    It has the file open, or it is a git that works in the vault: git closes its lock
-    while an editor is open.
+    It has the file open, or it is a git that works in the vault, since git closes its
+    lock while an editor is open. Processes of other users are not found.
     """
     for process in sorted(_processes()):
         with suppress(OSError, ValueError):

@@ -72,21 +72,21 @@ class Place:
 
     def notice(self) -> str:
         """A message to the user about a copy or a move, or ''."""
-        told = []
+        parts = []
         if self.copy_of:
-            told.append(
+            parts.append(
                 f"this folder is a copy of {_shown(self.copy_of)}; it has its own state"
             )
         if self.moved_from:
-            told.append(
+            parts.append(
                 f"this vault was last at {_shown(self.moved_from)}; it was moved here and keeps its state"
             )
         if self.kept:
-            told.append(
+            parts.append(
                 f"another folder with this id stood here before; its state, with turns that may not be filed yet, is "
                 f"kept in {self.kept} until engram opens that folder again"
             )
-        return "; ".join(told)
+        return "; ".join(parts)
 
     def record(self) -> bytes:
         """The content of `place.json`."""

@@ -73,7 +73,7 @@ _INT64 = 0x7FFF_FFFF_FFFF_FFFF
 
 
 class Stat(NamedTuple):
-    """What tells two states of a file apart without opening it; `mtime` in nanoseconds."""
+    """The state of a file without its content; `mtime` in nanoseconds."""
 
     inode: int
     size: int
@@ -128,18 +128,18 @@ def parent_folders(path: str) -> list[str]:
 
 
 def is_ignored(path: str) -> bool:
-    """Whether nothing at or below the folder `path` is indexed."""
+    """Return whether nothing at or below the folder `path` is indexed."""
     parts = path.split("/")
     return parts[0] in NOT_INDEXED or any(map(_IGNORED.fullmatch, parts))
 
 
 def is_conflict_copy(path: str) -> bool:
-    """Whether a sync tool named the file as a conflict copy (Syncthing, Dropbox, …)."""
+    """Return whether the file name is that of a conflict copy (Syncthing, Dropbox, …)."""
     return _CONFLICT_COPY.search(path.rpartition("/")[2]) is not None
 
 
 def is_text(path: str) -> bool:
-    """Whether the name is UTF-8, so that the catalogue, JSON and a link can hold it."""
+    """Return whether the name is UTF-8, so that the catalogue and JSON can hold it."""
     if path.isascii():
         return True
     try:
@@ -150,10 +150,10 @@ def is_text(path: str) -> bool:
 
 
 def printable(path: str) -> str:
-    r"""`path` as a person or a program is told it: on one line, printable, always UTF-8.
+    r"""Return `path` for a message: on one line, printable, always UTF-8.
 
-    A byte that is not UTF-8 becomes `\xe9`, a control character `\n` or `\x1b`, a sign that turns the direction of
-    writing `\u202e`. All other names stay as they are.
+    A byte that is not UTF-8 becomes `\xe9`, a control character `\n` or `\x1b`, a
+    direction mark `\u202e`. Other names are unchanged.
 
     >>> printable("notes/caf\udce9.md")
     'notes/caf\\xe9.md'
@@ -174,7 +174,7 @@ def stat_of(result: os.stat_result) -> Stat:
 
 
 def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> Walk:
-    """Every indexable file at or below `path` whose stat is not the one in `known`.
+    """Return the indexable files at or below `path` with another stat than in `known`.
 
     `root` is absolute and free of symbolic links. Unchanged files are removed from
     `known`.
@@ -271,7 +271,7 @@ def _not_seen(found: Walk, path: str, fault: OSError) -> None:
 def _look_at(
     root: str, entry: os.DirEntry[str], path: str, folders: list[str], found: Walk
 ) -> bool:
-    """Whether `entry` is a file to index; a folder is added to `folders`."""
+    """Return whether `entry` is a file to index; add a folder to `folders`."""
     if entry.is_symlink():
         _look_at_link(root, path, found)
     elif entry.is_dir(follow_symlinks=False):

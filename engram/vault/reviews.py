@@ -138,7 +138,7 @@ def ticked_answers(body: str) -> list[str]:
 
 
 def decision(body: str) -> str | None:
-    r"""What a person decided: one of `LABELS`; None while nothing, or two things, are ticked.
+    r"""Return the answer that a person ticked, one of `LABELS`; None unless it is one.
 
     >>> decision("Words.\n\n## Review\n\n  * [X] keep it\n  * [ ] Drop it\n")
     'keep'

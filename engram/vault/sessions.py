@@ -182,7 +182,7 @@ def _conversation(
             turns[block.number] = _turn(block, session, persona or None, when)
             continue
         line = note.body_line + block.first
-        message = f"^t{block.number} stands twice"
+        message = f"^t{block.number} appears twice"
         problems.append(Problem("duplicate-block", message, path, line))
 
     filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in turns.items())

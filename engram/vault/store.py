@@ -457,8 +457,10 @@ def _patched(
 
 
 def _edited(change: Edit | Move, ready: Mapping[str, bytes], raw: bytes) -> bytes:
-    """What the change makes of `raw`; ConflictError where it was not planned for these
-    bytes, or the note is broken.
+    """Return the bytes of a note after a change.
+
+    Raises ConflictError where the change was planned for other bytes, or the note is
+    broken.
     """
     if disk.sha256(raw) != change.sha:
         raise ConflictError(

@@ -93,8 +93,8 @@ def create_vault(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
 
 def _in_the_way(vault: Path) -> Path | None:
     """The file at the path of the vault or of a folder above it, or None."""
-    stands = next(path for path in (vault, *vault.parents) if path.exists())
-    return None if stands.is_dir() else stands
+    nearest = next(path for path in (vault, *vault.parents) if path.exists())
+    return None if nearest.is_dir() else nearest
 
 
 def _stands(vault: Path, path: str) -> bool:

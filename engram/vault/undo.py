@@ -9,7 +9,7 @@ a file that was changed since stays and is reported.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from engram.core.dedup import JUDGEMENTS_FILE
@@ -111,11 +111,11 @@ class UndoHistory:
         """A recorded run. Raises NotFoundError, or StorageError for a damaged file."""
         head, _, blob = disk.read(self._path(run)).partition(b"\n")
         try:
-            told = json.loads(head)
-            steps = tuple(FileStep(**step) for step in told["steps"])
+            record = json.loads(head)
+            steps = tuple(FileStep(**step) for step in record["steps"])
             contents = {
                 sha: blob[start : start + size]
-                for sha, (start, size) in told["contents"].items()
+                for sha, (start, size) in record["contents"].items()
             }
         except (ValueError, TypeError, KeyError) as fault:
             raise self._damaged(run) from fault
@@ -236,35 +236,37 @@ def plan_undo(vault: Vault, kept: RecordedRun) -> UndoPlan:
     stays: dict[str, str] = {}
     replaced: dict[str, bytes] = {}
     for step in reversed(kept.steps):
-        # a commit has it, and so has what older versions kept
+        # commits, and runs of older versions, contain this file
         if step.after == JUDGEMENTS_FILE:
             continue
         try:
-            here, raw = _stands(vault, step)
+            here, raw = _present(vault, step)
         except EngramError as fault:
             stays[step.after or step.before] = fault.what
             continue
         wanted = kept.contents.get(step.was, b"") if step.before else b""
-        wanted += raw[step.size :] if _grew(step, here, raw) else b""
-        reverse = FileStep(
-            here,
-            step.before,
-            disk.sha256(raw) if here else "",
-            disk.sha256(wanted),
-            len(wanted),
-        )
-        if not step.before:
-            reverse = replace(reverse, now="", size=0)
+        if _grew(step, here, raw):
+            wanted += raw[step.size :]
         if why := _purged(vault, kept, step, here) or _refused(vault, step, here, raw):
             stays[here or step.after or step.before] = why
         elif (here, raw) != (step.before, wanted):
+            reverse = _reverse(step, here, raw, wanted)
             steps.append((reverse, wanted))
-            replaced |= {reverse.was: raw} if reverse.was else {}
+            if reverse.was:
+                replaced[reverse.was] = raw
     return UndoPlan(tuple(steps), stays, replaced)
 
 
-def _stands(vault: Vault, step: FileStep) -> tuple[str, bytes]:
-    """The present path and content of a step's file; ('', b'') where it is missing.
+def _reverse(step: FileStep, here: str, raw: bytes, wanted: bytes) -> FileStep:
+    """Return the step from the present file, `raw` at `here`, to its `wanted` content."""
+    was = disk.sha256(raw) if here else ""
+    if not step.before:
+        return FileStep(here, "", was, "", 0)
+    return FileStep(here, step.before, was, disk.sha256(wanted), len(wanted))
+
+
+def _present(vault: Vault, step: FileStep) -> tuple[str, bytes]:
+    """Return the present path and content of a step's file, ('', b'') if missing.
 
     After an interrupted run or undo the file is still, or again, at its old path.
     """
@@ -295,19 +297,14 @@ def _purged(vault: Vault, kept: RecordedRun, step: FileStep, here: str) -> str |
         return None
     name = frontmatter.read(kept.contents.get(step.was, b"")).keys.get("id")
     rows = vault.actions_of(name) if isinstance(name, str) else []
-    last = max(
-        (number for number, row in enumerate(rows) if row.get("run") == kept.run),
-        default=-1,
-    )
-    return (
-        PURGED
-        if any(row.get("action") == "purge" for row in rows[last + 1 :])
-        else None
-    )
+    of_run = (number for number, row in enumerate(rows) if row.get("run") == kept.run)
+    later = rows[max(of_run, default=-1) + 1 :]
+    purged = any(row.get("action") == "purge" for row in later)
+    return PURGED if purged else None
 
 
 def _grew(step: FileStep, here: str, raw: bytes) -> bool:
-    """Whether lines were appended to a log since, and nothing else was changed."""
+    """Return whether lines were appended to a log, and nothing else changed."""
     log = (
         here == step.before == step.after
         and here.endswith(".jsonl")
@@ -317,34 +314,34 @@ def _grew(step: FileStep, here: str, raw: bytes) -> bool:
 
 
 def settle_steps(vault: Vault, steps: Iterable[FileStep]) -> dict[str, bytes]:
-    """Settle the steps of an interrupted run; the paths it changed and their content.
+    """Settle the steps of an interrupted run; return the changed paths with content.
 
     A removed path has b''. A note that was moved and not yet patched is moved back, so
     that each note is either as before or as planned.
     """
-    held: dict[str, bytes] = {}
+    changed: dict[str, bytes] = {}
     for step in steps:
         try:
             raw = vault.read(step.after) if step.after else b""
-            gone = (
-                bool(step.before)
-                and step.before != step.after
-                and not vault.exists(step.before)
-            )
-            if gone and step.after and disk.sha256(raw) == step.was != step.now:
-                try:
-                    apply_step(
-                        vault,
-                        FileStep(step.after, step.before, step.was, step.was),
-                        raw,
-                    )
-                except EngramError:  # it stays where it is, and must be found there
-                    held |= {step.before: b"", step.after: raw}
-                continue
+            moved = bool(step.before) and step.before != step.after
+            gone = moved and not vault.exists(step.before)
         except EngramError:
-            continue  # a person's doing, which the next scan tells
-        if gone and (not step.after or disk.sha256(raw) == step.now):
-            held[step.before] = b""
-        if step.after and disk.sha256(raw) == step.now:
-            held[step.after] = raw
-    return held
+            continue  # an edit of a person, which the next scan finds
+        sha = disk.sha256(raw) if step.after else ""
+        if gone and step.after and sha == step.was != step.now:
+            changed |= _moved_back(vault, step, raw)
+            continue
+        if gone and (not step.after or sha == step.now):
+            changed[step.before] = b""
+        if step.after and sha == step.now:
+            changed[step.after] = raw
+    return changed
+
+
+def _moved_back(vault: Vault, step: FileStep, raw: bytes) -> dict[str, bytes]:
+    """Move a note back to its old path; return the changed paths where that fails."""
+    try:
+        apply_step(vault, FileStep(step.after, step.before, step.was, step.was), raw)
+    except EngramError:  # the note stays at its new path
+        return {step.before: b"", step.after: raw}
+    return {}

@@ -238,13 +238,11 @@ class UsageLog:
         ):
             return
         own = self._met[self.device]
-        written = (
-            read[self.device].met
-            if self.device in read
-            else {}
-            if self.device not in stats
-            else None
-        )
+        written: Mapping[str, datetime] | None = None  # None: the file is unchanged
+        if self.device in read:
+            written = read[self.device].met
+        elif self.device not in stats:
+            written = {}
         if written is not None:
             own = _earliest((own, written))
             self._unsaved_met = {
@@ -439,8 +437,9 @@ def _raw_met(met: Mapping[str, datetime]) -> bytes:
 
 def _compacted(raw: bytes, until: datetime) -> bytes:
     log = _folded(raw, until)
-    told = _raw(dict(sorted(log.held.items()))) + _raw_met(log.met)
-    return told + jsonl.encode(log.ahead)
+    """Return the lines of one device with one line for each memory."""
+    lines = _raw(dict(sorted(log.held.items()))) + _raw_met(log.met)
+    return lines + jsonl.encode(log.ahead)
 
 
 def _raw(held: Mapping[str, Usage]) -> bytes:
@@ -459,11 +458,9 @@ def _row(memory: str, usage: Usage) -> dict[str, object]:
 
 
 def _line(row: Mapping[str, Any]) -> tuple[str, str, Usage] | None:
-    """The memory of a row, its time and its use, or None where the row is none of
-    ours.
+    """Return the memory of a row, its time and its usage; None for an invalid row.
 
-    This is what a start costs for each memory that was ever used, so it does nothing
-    twice.
+    A start calls it for each memory that was ever used, so it does nothing twice.
     """
     try:
         memory, at = row["id"], row["at"]

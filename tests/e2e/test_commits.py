@@ -156,7 +156,7 @@ def test_during_a_rebase_everything_waits_and_then_is_committed(repository, kept
     repository("rebase", "--continue")
     kept.commits.settle()
     assert op(repository) == "", "it rests between two tries"
-    kept.commits._again = 0.0
+    kept.commits._next_try = 0.0
     kept.commits.settle()
     assert op(repository) == "late"
     assert known["path"] in changed(repository)
