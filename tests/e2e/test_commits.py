@@ -252,7 +252,7 @@ def test_a_git_that_hangs_holds_nothing_up_for_long(
         began = time.monotonic()
         kept.call("update", {"id": path, "pinned": True})
         assert time.monotonic() - began < 0.4
-    kept.commits._refused = 0.0
+    kept.commits._next_try_of_done = 0.0
     kept.call("confirm", {"id": path})
     assert path in changed(repository)
     assert repository.status() == []
@@ -315,7 +315,7 @@ def test_a_disk_that_refuses_the_note_refuses_no_operation(repository, kept):
     assert kept.call("remember", {"text": MILK})["verdict"] == "created"
     assert "git" in kept.call("status", {})["faults"]
     waiting.rmdir()
-    kept.commits._refused = 0.0
+    kept.commits._next_try_of_done = 0.0
     kept.call("remember", {"text": "Ben plays the violin on Tuesdays."})
     assert repository.status() == []
     assert "git" not in kept.call("status", {})["faults"]
