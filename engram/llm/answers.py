@@ -1,9 +1,7 @@
-"""Questions of consolidation: how a model is asked, how its answer is read, and where
-answers are kept.
+"""Questions of the maintenance runs to a model, and the cache of its answers.
 
-An answer belongs to its question word for word: asked again, it is read from the file,
-so that a run repeated costs nothing and changes nothing. The file is derived; lost, the
-questions are asked anew.
+The key of an answer is a hash of the question's exact text, so a repeated run costs
+nothing and changes nothing. The cache file is derived and may be deleted.
 """
 
 from __future__ import annotations
@@ -29,12 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is asked: a closed JSON schema, and a reading of (reply, material) that
-    trusts nothing.
+    """A kind of question: the JSON schema of the reply, and the function that reads it.
 
-    The reading gives the answer, {} where the model has nothing to say, and raises
-    ModelError for what has not the form. `small` says when it is a job for a small
-    model (`B14`): `few` where it shows few statements.
+    `read` takes the reply and the material, and validates the reply. It returns the
+    answer, {} if the model reports nothing, and raises ModelError for a wrong form.
+    `small` says when a small model may answer (`B14`): `few` for few statements.
     """
 
     schema: Mapping[str, Any]
@@ -43,24 +40,24 @@ class Task:
 
 
 TASKS: dict[str, Task] = {}
-"""By the name of the prompt file."""
+"""The tasks, by the name of their prompt file."""
 
 
 def is_small(task: str, material: str, policy: ModelPolicy) -> bool:
-    """Whether a question is a job for a small model (`B14`): short, or about fewer than
-    3 statements.
+    """Whether a small model may answer a question (`B14`).
+
+    `material` is the JSON text of the question; the limit is `small_statements`.
     """
-    size = TASKS[task].small
-    return size == "always" or (
-        size == "few" and len(json.loads(material)["facts"]) < policy.small_statements
-    )
+    when = TASKS[task].small
+    if when == "few":
+        return len(json.loads(material)["facts"]) < policy.small_statements
+    return when == "always"
 
 
 def answer(model: Model, task: str, material: str, policy: ModelPolicy) -> Answer:
-    """The model's answer to one question at temperature 0; one without the form is
-    asked for again with the reason.
+    """Return the model's answer to one question, at temperature 0. Raises ModelError.
 
-    Raises ModelError.
+    After a reply of a wrong form the model is asked again, with the reason.
     """
     parts, known = sections(task), TASKS[task]
     question, re_asks = parts["user"].replace("{{material}}", material), policy.re_asks
@@ -72,22 +69,26 @@ def answer(model: Model, task: str, material: str, policy: ModelPolicy) -> Answe
             if not re_asks:
                 raise ModelError(fault.what, retryable=False) from fault
             re_asks -= 1
-            question += f"\n\nYour last answer could not be used: {fault.what}. Answer in the form that was asked for."
+            question += (
+                f"\n\nYour last answer could not be used: {fault.what}. "
+                "Answer in the form that was asked for."
+            )
 
 
 def _object(reply: str) -> Mapping[str, Any]:
     try:
-        said = json.loads(reply)
+        parsed = json.loads(reply)
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
+        parsed = None
+    if not isinstance(parsed, dict):
         raise ModelError("it is no JSON object")
-    return said
+    return parsed
 
 
 class AnswerCache(dict[str, "Answer"]):
-    """The answers of the past, kept in the file `path`: the latest `most`. Belongs to
-    one thread at a time.
+    """The latest `most` answers by key, stored in the file `path`.
+
+    For one thread at a time.
     """
 
     def __init__(self, path: Path, most: int) -> None:
@@ -102,13 +103,13 @@ class AnswerCache(dict[str, "Answer"]):
             if isinstance(row.get("key"), str) and "answer" in row:
                 self[row["key"]] = row["answer"]
 
-    def keep(self, key: str, said: Answer) -> None:
-        """Add an answer, which is written down at once. Raises StorageError."""
-        self[key] = said
+    def store(self, key: str, answer: Answer) -> None:
+        """Add an answer, and write it to the file. Raises StorageError."""
+        self[key] = answer
         if len(self) > self.most:
             for old in list(self)[: len(self) - self.most // 2]:
                 del self[old]
             rows = [{"key": one, "answer": self[one]} for one in self]
             disk.write_derived(self.path, jsonl.encode(rows))
         else:
-            disk.append(self.path, jsonl.encode([{"key": key, "answer": said}]))
+            disk.append(self.path, jsonl.encode([{"key": key, "answer": answer}]))

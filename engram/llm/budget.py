@@ -1,4 +1,4 @@
-"""The day's model budget (row X24): counted before the call, corrected after it."""
+"""The daily budget of model calls and tokens (row X24)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DailySpend:
-    """What one day has cost so far; `date` is the clock's own ISO date."""
+    """Calls, tokens and failures of one day; `date` is its ISO date on the clock."""
 
     date: str = ""
     calls: int = 0
@@ -35,11 +35,10 @@ class DailySpend:
 
 
 class Budget:
-    """The ledger of today, shared by all threads that ask a model.
+    """The spend of today; safe from any thread.
 
-    `load` gives the mapping that `save` was handed last (or an empty one); a ledger
-    that cannot be read counts as empty. `save` is called after every change, under the
-    lock.
+    `load` returns the mapping that `save` got last, or an empty one; values that cannot
+    be read count as zero. `save` is called after every change, with the lock held.
     """
 
     def __init__(
@@ -52,15 +51,14 @@ class Budget:
         self._lock = threading.Lock()
 
     def today(self, now: datetime) -> DailySpend:
-        """The figures of `now`'s date."""
+        """Return the spend on the date of `now`."""
         with self._lock:
             return self._at(now)
 
     def take(self, now: datetime, policy: ModelPolicy, tokens: int) -> None:
-        """Reserves one call and the `tokens` of its prompt.
+        """Reserve one call and the `tokens` of its prompt.
 
-        Raises BudgetSpentError, and reserves nothing, where that would pass the day's
-        calls or tokens.
+        Raises BudgetSpentError, and reserves nothing, if that would exceed the limits.
         """
         with self._lock:
             day = self._at(now)
@@ -81,7 +79,7 @@ class Budget:
     def settle(
         self, now: datetime, reserved: int, tokens_in: int, tokens_out: int
     ) -> None:
-        """Puts the tokens that were really used in the place of the reserved ones."""
+        """Replace the reserved tokens by the tokens that were used."""
         with self._lock:
             day = self._at(now)
             self._put(
@@ -93,7 +91,7 @@ class Budget:
             )
 
     def fail(self, now: datetime) -> None:
-        """Counts a call that gave nothing."""
+        """Count a failed call."""
         with self._lock:
             day = self._at(now)
             self._put(replace(day, failures=day.failures + 1))
@@ -109,7 +107,7 @@ class Budget:
 
 
 def ledger(path: Path) -> Budget:
-    """The ledger in the file `path`; all that ask a model on one day share it."""
+    """Return the budget with its spend in the file `path`."""
 
     def load() -> dict[str, Any]:
         try:
@@ -135,10 +133,5 @@ def _day_from(saved: Mapping[str, Any]) -> DailySpend:
         if item.name != "date"
     }
     sound = all(type(count) is int and count >= 0 for count in counts.values())
-    return (
-        DailySpend(**saved)
-        if sound
-        and isinstance(saved.get("date"), str)
-        and len(saved) == len(counts) + 1
-        else DailySpend()
-    )
+    complete = isinstance(saved.get("date"), str) and len(saved) == len(counts) + 1
+    return DailySpend(**saved) if sound and complete else DailySpend()

@@ -1,10 +1,8 @@
-"""A language model: one prompt, one answer, in whichever form of the API its server
-knows.
+"""A language model: one prompt, one answer, in an API form that its server supports.
 
-The ladder of API forms (`forms.py`): Responses API with a JSON schema, on the default
-address; chat completions with a strict schema, with "any JSON object", plain. A server
-that does not know a form is asked in the next one; the form that worked is remembered
-as long as the `Model` lives.
+The forms are tried in this order (`api_forms.py`): Responses API with a JSON schema, on
+the default address only; chat completions with a strict schema, with "any JSON object",
+without a schema. A `Model` remembers the form that worked.
 """
 
 from __future__ import annotations
@@ -37,10 +35,9 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """A language model behind an endpoint, with its budget. May be shared between
-    threads.
+    """A language model behind an endpoint, with its budget. Safe from any thread.
 
-    Raises ConfigError at once where the settings cannot work (`Endpoint`).
+    The constructor raises ConfigError for settings that cannot work (`Endpoint`).
     """
 
     def __init__(
@@ -82,12 +79,11 @@ class Model:
         schema: Mapping[str, Any],
         temperature: float,
     ) -> str:
-        """The model's answer to one prompt, freed of fences and talk; JSON if the model
-        did as asked.
+        """Return the model's answer to one prompt, without code fences and small talk.
 
-        `task` is one word for the server and for errors; `schema` is a closed JSON
-        schema. Raises ModelError for every fault of the endpoint, BudgetSpentError when
-        the day's budget is spent.
+        The answer is JSON if the model followed `schema`, a closed JSON schema. `task`
+        is a word for the server and for errors. Raises ModelError for an error of the
+        endpoint, BudgetSpentError if the budget of the day is spent.
         """
         question = ModelRequest(
             task, encodable(system), encodable(user), schema, temperature
@@ -113,9 +109,7 @@ class Model:
 
     @property
     def _limits(self) -> Limits:
-        """The bytes are those of the longest text, each character at worst escaped as
-        six, and its frame.
-        """
+        """The limits of a reply: six bytes for each escaped character, and its frame."""
         return Limits(
             self._policy.timeout_seconds,
             6 * self._policy.max_reply_chars + 65536,
@@ -131,14 +125,14 @@ class Model:
 
 
 def _creation(form: ApiForm, body: dict[str, Any]) -> Callable[[Any], Awaitable[Any]]:
-    """What makes the request out of the client."""
+    """Return the function that sends the request with a client of the library."""
     if form.route == "responses":
         return lambda client: client.responses.create(**body)
     return lambda client: client.chat.completions.create(**body)
 
 
 def _accept(answer: ModelResponse, policy: ModelPolicy) -> None:
-    """Raises ModelError where the model gave no whole answer."""
+    """Raise ModelError if the answer is refused, cut off, empty or too large."""
     if answer.refusal or answer.finish == "content_filter":
         raise ModelError(
             "The model refused to answer",

@@ -1,8 +1,8 @@
-"""Text as vectors, by any OpenAI-compatible server (rows A1, A6, A14, X24).
+"""Embeddings of texts by any OpenAI-compatible server (rows A1, A6, A14, X24).
 
-A vector is the bytes of 32-bit floats of this machine, of length 1: a dot product is a
-cosine. A reply is a stranger's: as many vectors as texts, in their order, all of one
-dimension, all numbers finite, or ModelError.
+A vector is the bytes of 32-bit floats in native byte order, of length 1, so that a dot
+product is a cosine. A reply is validated: as many vectors as texts, in their order, of
+one dimension, with finite numbers. Otherwise a ModelError is raised.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ _NUMBER_BYTES = 32
 
 
 class Embedder:
-    """An embedding model behind an endpoint, with its share of the day's budget. May be
-    shared between threads.
+    """An embedding model behind an endpoint. Safe from any thread.
 
-    The share leaves the rest of the day to the language model, which has no other way
-    to learn. Raises ConfigError at once where the settings cannot work (`Endpoint`).
+    It gets a share of the daily budget, so that some is left for the language model. The
+    constructor raises ConfigError for settings that cannot work (`Endpoint`).
     """
 
     def __init__(
@@ -54,26 +53,22 @@ class Embedder:
         self._policy = policy.vectors
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """A vector for each text, in batches, from the beginning of those that are
-        long; no text may be blank.
+        """Return a vector for each text; no text may be blank.
 
-        Raises ModelError for every fault of the endpoint, BudgetSpentError when the
-        share is spent. `retryable` is False where a text is the reason, as when it is
-        too long for the model.
+        Of a long text only the first `chars` characters are sent. Raises ModelError for
+        an error of the endpoint, BudgetSpentError if the share is spent. `retryable` is
+        False if a text is the cause, as one that is too long for the model.
         """
-        policy, found = self._policy, list[bytes]()
+        policy, vectors = self._policy, list[bytes]()
         for first in range(0, len(texts), policy.texts):
-            found += self._batch(
-                texts[first : first + policy.texts], policy.timeout_seconds
-            )
-        if len(set(map(len, found))) > 1:
+            batch = texts[first : first + policy.texts]
+            vectors += self._batch(batch, policy.timeout_seconds)
+        if len(set(map(len, vectors))) > 1:
             raise _misshapen("its vectors differ in length")
-        return found
+        return vectors
 
     def question(self, text: str) -> bytes:
-        """The vector of a question, soon: somebody waits for the answer. Raises as
-        `embed`.
-        """
+        """Return the vector of a question, with a short timeout. Raises as `embed`."""
         return self._batch([text], self._policy.question_seconds)[0]
 
     def _batch(self, texts: Sequence[str], seconds: float) -> list[bytes]:
@@ -138,7 +133,7 @@ def _in_order(items: Any, count: int) -> list[dict[str, Any]]:
 
 
 def _unit(numbers: Any, most: int) -> bytes:
-    """The vector that `numbers` are, at length 1."""
+    """Return the vector of these numbers, scaled to length 1."""
     if not isinstance(numbers, list) or not 0 < len(numbers) <= most:
         raise _misshapen("a vector is no list of numbers, or too long a one")
     try:

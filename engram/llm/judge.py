@@ -1,8 +1,7 @@
-"""The one verdict of the write ladder: is a new statement the same as, against, or
-beside what is known (row A9).
+"""The model's verdict on a new statement: same as, contradicts, or independent (row A9).
 
-The answer can only name one of the statements that were shown. What cannot be read, or
-names none of them, is independent, the answer that changes nothing.
+The reply can only name one of the statements that were shown. A reply that cannot be
+read, or that names another one, counts as independent, which changes nothing.
 """
 
 from __future__ import annotations
@@ -40,12 +39,11 @@ _NONE = re.compile(r"\W*(?:none|independent)\b.*", re.IGNORECASE | re.DOTALL)
 def judge(
     model: Model, text: str, candidates: Sequence[str], policy: DedupPolicy
 ) -> Judgement:
-    """What `text` is to the numbered `candidates` (`A9`): one question at temperature
-    0, none without candidates.
+    """Return the relation of `text` to one of the known `candidates` (`A9`).
 
-    An answer that a model refuses, or that cannot be read, is independent with a
-    warning. Raises ModelError only for what may work later: the endpoint failed, hangs,
-    or the day's budget is spent.
+    Without candidates the model is not asked. If the model refuses, or its reply cannot
+    be read, the verdict is independent, with a warning. Raises ModelError for a failure
+    that is worth another try: of the endpoint, or a spent budget.
     """
     if not candidates:
         return Judgement("independent")
@@ -60,7 +58,7 @@ def judge(
 
 
 def prompt(text: str, candidates: Sequence[str]) -> tuple[str, str]:
-    """System text and question; every statement is a JSON string on a line of its own."""
+    """Return system text and question; each statement is a JSON string on its line."""
     parts = sections("judge")
     known = "\n".join(
         f"{number}. {quoted(candidate)}"
@@ -71,11 +69,11 @@ def prompt(text: str, candidates: Sequence[str]) -> tuple[str, str]:
 
 
 def read_judgement(reply: str, candidates: int) -> Judgement:
-    """The verdict in a reply about so many candidates; it trusts nothing (`A9`).
+    """Return the verdict in a reply about a number of candidates (`A9`).
 
-    `{"relation": …, "index": …}`; a bare number, `2` or `2. because …`, means that it
-    contradicts that one; `NONE` means none. Everything else is independent, with a
-    warning that says what was wrong.
+    The form is `{"relation": …, "index": …}`. A bare number, `2` or `2. because …`,
+    means that the statement contradicts that candidate, `NONE` that it contradicts none.
+    Any other reply is independent, with a warning that gives the reason.
     """
     relation, index = _read(reply)
     if relation == "independent":
@@ -91,14 +89,14 @@ def read_judgement(reply: str, candidates: int) -> Judgement:
 
 def _read(reply: str) -> tuple[RelationKind | None, int | None]:
     try:
-        said = json.loads(reply)
+        parsed = json.loads(reply)
     except (ValueError, RecursionError):
-        said = reply
-    if isinstance(said, dict):
-        return _relation(said.get("relation")), _index(said.get("index"))
-    if isinstance(said, str) and _NONE.fullmatch(said.strip()):
+        parsed = reply
+    if isinstance(parsed, dict):
+        return _relation(parsed.get("relation")), _index(parsed.get("index"))
+    if isinstance(parsed, str) and _NONE.fullmatch(parsed.strip()):
         return "independent", None
-    index = _index(said)
+    index = _index(parsed)
     return (None if index is None else "contradicts"), index
 
 
@@ -106,16 +104,14 @@ def _relation(value: object) -> RelationKind | None:
     if not isinstance(value, str):
         return None
     word = value.strip().casefold()
-    return (
-        "independent"
-        if word == "none"
-        else next((known for known in RELATIONS if known == word), None)
-    )
+    if word == "none":
+        return "independent"
+    return next((known for known in RELATIONS if known == word), None)
 
 
 def _index(value: object) -> int | None:
-    """A whole number, also as text and with its reason behind it."""
+    """Return a whole number; it may be a text, followed by a reason."""
     if isinstance(value, str):
-        found = _NUMBER.fullmatch(value.strip())
-        return int(found[1]) if found else None
+        match = _NUMBER.fullmatch(value.strip())
+        return int(match[1]) if match else None
     return value if type(value) is int else None

@@ -1,9 +1,8 @@
-"""What consolidation asks a model about memories, and how the answers are read (rows
-A23, A28, B15, C12, D9).
+"""Model tasks about memories: compare, merge, generalise, check (A23, A28, B15, C12, D9).
 
-No answer can delete or write anything: it names numbers of what was shown, and says a
-sentence. A number that was not shown, a quote that nobody said, a name or a figure that
-no source has are dropped, and counted by reason.
+No reply can delete or write a note: it names memories by the numbers in the prompt, and
+contains at most a sentence. Unknown numbers, quotes that are in no memory, and names or
+figures that no source contains are dropped, and counted by reason.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ _RELATION = {"type": "string", "enum": list(get_args(RelationKind))}
 
 
 def _items(reply: Mapping[str, Any], name: str) -> list[Any]:
-    """The list under `name`; without one the answer has not the form."""
-    found = reply.get(name)
-    if not isinstance(found, list):
+    """Return the list under `name`; raise ModelError if there is none."""
+    items = reply.get(name)
+    if not isinstance(items, list):
         raise ModelError(f"{name!r} is no list")
-    return found
+    return items
 
 
 def _is_number(value: object, most: int) -> bool:
@@ -60,11 +59,12 @@ def _is_number(value: object, most: int) -> bool:
 
 
 def _verdicts(reply: Mapping[str, Any], material: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model says of pairs: their number → (relation, certainty); of a pair that
-    is judged twice the first.
+    """Read verdicts on pairs: relation and certainty, 0–1, by the number of the pair.
+
+    The first verdict on a pair counts.
     """
     dropped: Counter[str] = Counter()
-    found: dict[str, tuple[str, float]] = {}
+    verdicts: dict[str, tuple[str, float]] = {}
     for item in _items(reply, "verdicts"):
         if not isinstance(item, dict) or type(item.get("confidence")) not in {
             int,
@@ -78,28 +78,26 @@ def _verdicts(reply: Mapping[str, Any], material: Mapping[str, Any]) -> dict[str
             or not 0 <= item["confidence"] <= 1
         ):
             dropped["no verdict"] += 1
-        elif str(item["pair"]) in found:
+        elif str(item["pair"]) in verdicts:
             dropped["judged twice"] += 1
         else:
-            found[str(item["pair"])] = (item["relation"], float(item["confidence"]))
-    return {"verdicts": found, "dropped": dict(dropped)}
+            verdicts[str(item["pair"])] = (item["relation"], float(item["confidence"]))
+    return {"verdicts": verdicts, "dropped": dict(dropped)}
 
 
 def _concluded(reply: Mapping[str, Any], material: Mapping[str, Any]) -> dict[str, Any]:
-    """One sentence and the memories it rests on; {} apart from `dropped` where it
-    cannot be believed.
-    """
+    """Read one sentence and the numbers of its memories; only `dropped` if refused."""
     if not isinstance(reply.get("text"), str) or not isinstance(
         reply.get("from"), list
     ):
         raise ModelError("'text' is no text, or 'from' no list")
     dropped: Counter[str] = Counter()
-    found = _conclusion(reply, material["memories"], dropped)
-    return (found or {}) | {"dropped": dict(dropped)}
+    conclusion = _conclusion(reply, material["memories"], dropped)
+    return (conclusion or {}) | {"dropped": dict(dropped)}
 
 
 def _insights(reply: Mapping[str, Any], material: Mapping[str, Any]) -> dict[str, Any]:
-    """Several of them."""
+    """Read a list of sentences, each with the numbers of its memories."""
     dropped: Counter[str] = Counter()
     found = []
     for item in _items(reply, "insights"):
@@ -115,80 +113,78 @@ def _insights(reply: Mapping[str, Any], material: Mapping[str, Any]) -> dict[str
 
 
 def _conclusion(
-    said: Mapping[str, Any],
+    item: Mapping[str, Any],
     memories: Sequence[Mapping[str, Any]],
     dropped: Counter[str],
 ) -> dict[str, Any] | None:
-    text = " ".join(redact(said["text"]).text.split())
-    named = list(
-        dict.fromkeys(
-            number for number in said["from"] if _is_number(number, len(memories))
-        )
+    """Read a sentence and the numbers of its memories; count what is refused."""
+    text = " ".join(redact(item["text"]).text.split())
+    numbers = dict.fromkeys(
+        number for number in item["from"] if _is_number(number, len(memories))
     )
-    if strange := len(said["from"]) - len(named):
-        dropped["no memory that was shown"] += strange
+    if unknown := len(item["from"]) - len(numbers):
+        dropped["no memory that was shown"] += unknown
     if not text:
         return None
-    shown = [str(memories[number - 1]["text"]) for number in named]
-    why = (
-        "too long"
-        if len(text) > _LONGEST
-        else "an instruction"
-        if instruction(text)
-        else _invented(text, shown)
-    )
-    if why:
+
+    sources = [str(memories[number - 1]["text"]) for number in numbers]
+    if why := _refusal(text, sources):
         dropped[why] += 1
-    return None if why or not named else {"text": text, "from": sorted(named)}
+        return None
+    return {"text": text, "from": sorted(numbers)} if numbers else None
 
 
-def _invented(text: str, shown: Iterable[str]) -> str:
-    """Why a sentence says more than its sources, as far as figures and names tell, or
-    ''.
+def _refusal(text: str, sources: Sequence[str]) -> str:
+    """Return why a sentence is not accepted, or ''."""
+    if len(text) > _LONGEST:
+        return "too long"
+    if instruction(text):
+        return "an instruction"
+    return _invented(text, sources)
 
-    In German, where every noun looks like a name, only the first word is held to be
-    one.
+
+def _invented(text: str, sources: Iterable[str]) -> str:
+    """Return the reason if a sentence has a figure or name that no source has, or ''.
+
+    In German every noun is capitalised like a name, so only the first word is checked.
     """
-    said = statement(text, _as_they_are)
-    known = [statement(source, _as_they_are) for source in shown]
-    words = {word for one in known for word in one.plain}
-    names = (
-        said.names & set(said.plain[:1])
-        if said.language == _NOUNS_LIKE_NAMES
-        else said.names
-    )
-    if set(said.numbers) - {number for one in known for number in one.numbers}:
+    parsed = statement(text, _unstemmed)
+    known = [statement(source, _unstemmed) for source in sources]
+    if set(parsed.numbers) - {number for one in known for number in one.numbers}:
         return "a figure that no source has"
+
+    names = parsed.names
+    if parsed.language == _NOUNS_LIKE_NAMES:
+        names &= set(parsed.plain[:1])
+    words = {word for one in known for word in one.plain}
     return "a name that no source has" if names - words else ""
 
 
-def _as_they_are(words: list[str], _language: str) -> list[str]:
+def _unstemmed(words: list[str], _language: str) -> list[str]:
     return words
 
 
 def _outdated(reply: Mapping[str, Any], material: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of memories that no longer hold, each with words that were shown and
-    say so.
+    """Read the numbers of memories that are no longer true.
+
+    Each needs a quote from the memory or from a text that was shown with it.
     """
     memories, dropped = material["memories"], Counter[str]()
-    found: list[int] = []
+    outdated: list[int] = []
     for item in _items(reply, "invalid"):
         if not isinstance(item, dict) or not isinstance(item.get("quote"), str):
             dropped["no verdict"] += 1
         elif not _is_number(item.get("memory"), len(memories)):
             dropped["no memory that was shown"] += 1
         else:
-            one = memories[item["memory"] - 1]
+            memory = memories[item["memory"] - 1]
             quote = normalise(item["quote"])
-            said = any(
-                quote in normalise(words)
-                for words in (one["text"], *one.get("beside", ()))
-            )
-            if quote.strip() and said:
-                found.append(item["memory"])
+            texts = (memory["text"], *memory.get("beside", ()))
+            if quote.strip() and any(quote in normalise(text) for text in texts):
+                outdated.append(item["memory"])
             else:
-                dropped["a quote that nobody said"] += 1
-    return {"invalid": sorted(set(found)), "dropped": dict(dropped)}
+                dropped["a quote that no text has"] += 1
+    return {"invalid": sorted(set(outdated)), "dropped": dict(dropped)}
 
 
 TASKS |= {

@@ -1,9 +1,8 @@
-"""What a model tells from memories: who somebody is, how a story went, what two share
-(rows A33, B11, C15, D9).
+"""Model tasks that describe entities, relations and stories (rows A33, B11, C15, D9).
 
-Each sentence has to name the statements it rests on. One that names none, or brings a
-name or a number that stands in none of them, is dropped and counted; what is left is
-all that is ever written.
+Each sentence of a reply names the statements it rests on. A sentence that names none, or
+that contains a name or number that is in none of them, is dropped and counted. Only the
+other sentences are written.
 """
 
 from __future__ import annotations
@@ -42,9 +41,7 @@ def _list(**properties: Any) -> dict[str, Any]:
 
 
 SENTENCES = _closed(sentences=_list(facts=_NUMBERS, text=_TEXT))
-"""The evidence stands before the sentence: a model that has named it says what it
-names.
-"""
+"""The numbers come before the text: a model that names its sources first follows them."""
 RELATED = _closed(
     sentences=_list(relation={"type": "integer"}, facts=_NUMBERS, text=_TEXT)
 )
@@ -60,25 +57,23 @@ _TOKEN = re.compile(r"[^\W_]+")
 
 
 def read_sentences(
-    most: int, said: Mapping[str, Any], material: Mapping[str, Any]
+    most: int, reply: Mapping[str, Any], material: Mapping[str, Any]
 ) -> Answer:
-    """At most `most` sentences with the numbers of their statements; `dropped` counts
-    the rest by reason.
+    """Read at most `most` sentences with the numbers of their statements.
 
-    {} where none is left. Raises ModelError where there is no list of sentences.
+    `dropped` counts the others by reason; the answer is {} if no sentence is accepted.
+    Raises ModelError if there is no list of sentences.
     """
-    told = _items(said, "sentences")
+    items = _items(reply, "sentences")
     statements = {one["n"]: f"{one['date']} {one['text']}" for one in material["facts"]}
-    known = f"{material.get('name', '')} "  # nobody has to say whom it is about
+    name = f"{material.get('name', '')} "  # needs no source
     dropped: Counter[str] = Counter()
     kept: list[dict[str, Any]] = []
-    for item in told:
+    for item in items:
         text, numbers = _line(item.get("text")), _numbers(item.get("facts"), statements)
-        why = (
-            _flaw(text, known + " ".join(statements[n] for n in numbers))
-            if numbers
-            else "no source"
-        )
+        why = "no source"
+        if numbers:
+            why = _flaw(text, name + " ".join(statements[n] for n in numbers))
         if why or len(kept) == most:
             dropped[why or "too many"] += 1
         else:
@@ -86,15 +81,13 @@ def read_sentences(
     return {"sentences": kept, "dropped": dict(sorted(dropped.items()))} if kept else {}
 
 
-def read_related(said: Mapping[str, Any], material: Mapping[str, Any]) -> Answer:
-    """One sentence for each relation, in their order, each read as in `read_sentences`
-    (`B11`).
-    """
-    told = _items(said, "sentences")
+def read_related(reply: Mapping[str, Any], material: Mapping[str, Any]) -> Answer:
+    """Read one sentence for each relation, as `read_sentences` does (`B11`)."""
+    items = _items(reply, "sentences")
     to = {one["r"]: one["to"] for one in material["relations"]}
     found: dict[int, Mapping[str, Any]] = {}
     dropped: Counter[str] = Counter()
-    for item in told:
+    for item in items:
         (number, *_) = (*_numbers([item.get("relation")], to), 0)
         one = read_sentences(
             1,
@@ -109,58 +102,57 @@ def read_related(said: Mapping[str, Any], material: Mapping[str, Any]) -> Answer
     return {"sentences": kept, "dropped": dict(sorted(dropped.items()))} if kept else {}
 
 
-def read_subjects(said: Mapping[str, Any], material: Mapping[str, Any]) -> Answer:
-    """Names by the number of the statement, each standing in it letter for letter; {}
-    where there is none (`A33`).
+def read_subjects(reply: Mapping[str, Any], material: Mapping[str, Any]) -> Answer:
+    """Read names by the number of the statement that contains them (`A33`).
+
+    The answer is {} without any name.
     """
     statements = {one["n"]: one["text"] for one in material["facts"]}
     found: dict[str, list[str]] = {}
     dropped = 0
-    for item in _items(said, "facts"):
+    for item in _items(reply, "facts"):
         (number, *_) = (*_numbers([item.get("n")], statements), None)
         names = item.get("names")
-        for name in (
-            names[:_LONG] if isinstance(names, list) and number is not None else ()
-        ):
-            if (
-                isinstance(name, str)
-                and not is_owner(name)
-                and _stands(name, statements[number])
-            ):
+        if number is None or not isinstance(names, list):
+            continue
+        for name in names[:_LONG]:
+            if _is_subject(name, statements[number]):
                 found.setdefault(str(number), []).append(" ".join(name.split()))
             else:
                 dropped += 1
-    return (
-        {"names": found, "dropped": {"not named": dropped} if dropped else {}}
-        if found
-        else {}
-    )
+    if not found:
+        return {}
+    return {"names": found, "dropped": {"not named": dropped} if dropped else {}}
 
 
-def read_bridge(said: Mapping[str, Any], material: Mapping[str, Any]) -> Answer:
-    """How two are connected, on the evidence of a statement about either; {} where they
-    are not (`D9`).
+def _is_subject(name: object, text: str) -> bool:
+    """Whether `name` is a name in the text that is not the owner's."""
+    return isinstance(name, str) and not is_owner(name) and _contains(name, text)
+
+
+def read_bridge(reply: Mapping[str, Any], material: Mapping[str, Any]) -> Answer:
+    """Read how two entities are connected, {} if they are not (`D9`).
+
+    The answer needs a statement about each of the two.
     """
-    if not isinstance(said.get("connected"), bool):
+    if not isinstance(reply.get("connected"), bool):
         raise ModelError("`connected` must be true or false")
     sides = [
         {one["n"]: one["text"] for one in material[side]["facts"]}
         for side in ("a", "b")
     ]
-    numbers = _numbers(said.get("facts"), sides[0] | sides[1])
-    how = _line(said.get("how"))
+    numbers = _numbers(reply.get("facts"), sides[0] | sides[1])
+    how = _line(reply.get("how"))
     named = [material[side]["name"] for side in ("a", "b")]
     grounds = " ".join([*named, *((sides[0] | sides[1])[n] for n in numbers)])
     both = all(any(n in side for n in numbers) for side in sides)
-    return (
-        {"how": how, "facts": numbers}
-        if said["connected"] and both and not _flaw(how, grounds)
-        else {}
-    )
+    if reply["connected"] and both and not _flaw(how, grounds):
+        return {"how": how, "facts": numbers}
+    return {}
 
 
-def _items(said: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
-    listed = said.get(name)
+def _items(reply: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
+    listed = reply.get(name)
     if not isinstance(listed, list):
         raise ModelError(f"`{name}` must be a list")
     return [item if isinstance(item, dict) else {} for item in listed[:_LONG]]
@@ -171,39 +163,40 @@ def _line(value: object) -> str:
 
 
 def _numbers(value: object, known: Mapping[int, object]) -> list[int]:
-    """The whole numbers in `value` that were shown, each once."""
+    """Return the whole numbers in `value` that are keys of `known`, each once."""
     listed = value[:_LONG] if isinstance(value, list) else []
     return list(dict.fromkeys(n for n in listed if type(n) is int and n in known))
 
 
 def _flaw(text: str, grounds: str) -> str:
-    """Why a sentence is not to be believed, or ''.
+    """Return why a sentence is not accepted, or ''.
 
-    A number, and a name inside of the sentence, stands in the statements that it rests
-    on: whole, or by its first letters, for names are inflected.
+    Its numbers, and the capitalised words after the first one, have to be in `grounds`,
+    the text of its statements. For words the first letters are enough, because names
+    are inflected.
     """
     if not text or len(text) > _CHARS:
         return "no sentence"
-    held = set(words(grounds))
-    stems = {word[:_STEM] for word in held}
+    known = set(words(grounds))
+    stems = {word[:_STEM] for word in known}
     for place, token in enumerate(_TOKEN.findall(text)):
         numeral = any(map(str.isdigit, token))
         if not numeral and (place == 0 or not token[0].isupper() or len(token) == 1):
             continue
-        if not any(
-            word in held or (not numeral and word[:_STEM] in stems)
+        is_known = any(
+            word in known or (not numeral and word[:_STEM] in stems)
             for word in words(token)
-        ):
+        )
+        if not is_known:
             return "an invented name or number"
     return ""
 
 
-def _stands(name: str, text: str) -> bool:
-    """Whether a name stands in a text, as whole words."""
-    return (
-        bool(key_of(name))
-        and f"_{key_of(name)}_" in f"_{key_of(text.replace(chr(39) + 's', ' '))}_"
-    )
+def _contains(name: str, text: str) -> bool:
+    """Whether a text contains a name as whole words."""
+    key = key_of(name)
+    text_key = key_of(text.replace("'s", " "))
+    return bool(key) and f"_{key}_" in f"_{text_key}_"
 
 
 TASKS.update(

@@ -1,6 +1,4 @@
-"""The words that are sent to a model: prompt files by section, and texts that cannot
-break out of their line.
-"""
+"""Texts of prompts: the sections of a prompt file, and quoted strings."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ _BREAKS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
 
 @cache
 def sections(name: str) -> Mapping[str, str]:
-    """The parts of the prompt file `name`, each under its heading `# part`."""
+    """Return the texts of the prompt file `name`, by their headings `# heading`."""
     raw = (
         files("engram.llm")
         .joinpath("prompts", f"{name}.md")
@@ -32,7 +30,5 @@ def sections(name: str) -> Mapping[str, str]:
 
 
 def quoted(text: str) -> str:
-    """`text` as a JSON string on one line, so that it ends where it ends and nothing in
-    it opens a new line.
-    """
+    """Return `text` as a JSON string on one line, which no character of it can end."""
     return json.dumps(text, ensure_ascii=False).translate(_BREAKS)

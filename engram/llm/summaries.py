@@ -1,9 +1,8 @@
-"""A conversation in short, by a model: what is asked, and a reading that trusts nothing
-(rows A27, E9–E12).
+"""Model tasks that summarise conversations (rows A27, E9–E12).
 
-What a model says of a talk is shown to people and to other models: so it is cut to its
-length, stands on one line, runs nowhere, and what reads like an instruction is left
-out. Nobody is named whom the talk does not name.
+Summaries are shown to users and to other models. Each text is therefore cut to its
+length, put on one line and escaped; a text that reads like an instruction is left out,
+and so is a person whom the conversation does not name.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ if TYPE_CHECKING:
 
 _LIMITS = SessionPolicy()
 SECTIONS = ("profile", "projects", "people", "open_loops")
-"""The parts of the spine (row E12)."""
+"""The parts of the persona summary (row E12)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyShape:
-    """The parts of an answer: texts with their greatest length, lists with that of an
-    item.
+    """The parts of a reply, with their limits.
 
-    `wanted` is the part that must say something.
+    `texts` are texts with their most characters, `lists` are lists with the most
+    characters of an item, `items` is the most items. `wanted` must not be empty.
     """
 
     texts: Mapping[str, int]
@@ -42,7 +41,7 @@ class ReplyShape:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The closed JSON schema of it."""
+        """The JSON schema of the reply."""
         lists = {"type": "array", "items": {"type": "string"}}
         parts = {name: {"type": "string"} for name in self.texts} | dict.fromkeys(
             self.lists, lists
@@ -54,38 +53,37 @@ class ReplyShape:
             "additionalProperties": False,
         }
 
-    def read(self, said: Any, material: Any) -> Mapping[str, Any]:
-        """The answer in `said` about `material`. Raises ModelError where it has not the
-        form.
+    def read(self, reply: Any, material: Any) -> Mapping[str, Any]:
+        """Return the parts of a reply. Raises ModelError for a wrong form.
 
-        A missing part, or one that says nothing, is empty; an item that is no text is
-        left out.
+        A missing part is empty; an item that is no text is left out.
         """
-        found: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         for name, chars in self.texts.items():
-            value = said.get(name, "")
+            value = reply.get(name, "")
             if not isinstance(value, str):
                 raise ModelError(f"{name} is no text")
-            found[name] = _line(value, chars)
+            parts[name] = _line(value, chars)
         for name, chars in self.lists.items():
-            value = said.get(name, [])
+            value = reply.get(name, [])
             if not isinstance(value, list):
                 raise ModelError(f"{name} is no list")
             lines = (_line(item, chars) for item in value if isinstance(item, str))
-            kept = dict.fromkeys(
+            accepted = dict.fromkeys(
                 line
                 for line in lines
-                if line and (name != "people" or _named(line, material))
+                if line and (name != "people" or _names_person(line, material))
             )
-            found[name] = list(kept)[: self.items]
-        if self.wanted and not found[self.wanted]:
+            parts[name] = list(accepted)[: self.items]
+        if self.wanted and not parts[self.wanted]:
             raise ModelError(f"{self.wanted} says nothing")
-        return found
+        return parts
 
 
 def _line(text: str, chars: int) -> str:
-    """One inert line of at most so many characters; '' for what reads like an
-    instruction, or says NONE.
+    """Return one escaped line of at most `chars` characters.
+
+    '' for a text that reads like an instruction, or that says NONE.
     """
     plain = " ".join(plain_text(text).split())
     if plain.strip(".").casefold() in {"none", "n/a", "null"} or instruction(plain):
@@ -93,8 +91,8 @@ def _line(text: str, chars: int) -> str:
     return escape(shorten(plain, chars))
 
 
-def _named(line: str, material: Any) -> bool:
-    """Whether the first word of a line about somebody stands in the material."""
+def _names_person(line: str, material: Any) -> bool:
+    """Whether the first word of a line, the name of a person, is in the material."""
     first = fold(line).split()[0].strip(",:;().’'") if line.split() else ""
     return bool(first) and first in fold(str(material))
 

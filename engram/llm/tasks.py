@@ -1,9 +1,8 @@
-"""What a model is asked to do: a prompt, a schema, and a reading of the reply that
-trusts nothing.
+"""Extraction by a model: the prompt, the schema and the validation of the reply.
 
-A task either gives a validated record or raises ModelError. The raw reply never becomes
-a memory: where row A4 would keep an unreadable reply whole, we ask once more and then
-say that the model failed, so that the batch waits and no chatter is filed as fact.
+`extract` returns a validated `Extraction` or raises ModelError. An unreadable reply
+never becomes a memory, other than in row A4: the model is asked again, and then the
+batch waits.
 """
 
 from __future__ import annotations
@@ -88,9 +87,7 @@ SCHEMA = _closed(
         )
     }
 )
-"""Evidence stands before the statement: a model that has just quoted states what it
-quoted.
-"""
+"""The quote comes before the statement, so that the model states what it quoted."""
 
 _IMPORTANCE = ImportancePolicy()
 _FIX = "It is tried again later; another model may keep to the form."
@@ -104,18 +101,18 @@ def extract(
     model_policy: ModelPolicy,
     importance: ImportancePolicy = _IMPORTANCE,
 ) -> Extraction:
-    """The facts a model finds in a batch of turns of one conversation (`C3`, `X17`).
+    """Return the facts that a model finds in turns of one conversation (`C3`, `X17`).
 
-    A batch whose user turns hold fewer than `policy.min_chars` characters is not asked
-    about; a CJK sign counts as `importance.sign_width` (`X13`). An answer that cannot
-    be read is asked for again, `model_policy.re_asks` times, with the reason. Raises
-    ModelError; an empty Extraction means that there was nothing worth remembering.
+    The model is not asked if the user turns have fewer than `policy.min_chars`
+    characters; a CJK character counts as `importance.sign_width` (`X13`). After an
+    unreadable answer the model is asked again, `model_policy.re_asks` times, with the
+    reason. Raises ModelError; an empty Extraction means that there is nothing to keep.
     """
     shown = [turn for turn in turns if turn.role != "system"]
-    said = sum(
+    width = sum(
         _width(turn.text.strip(), importance) for turn in shown if turn.role == "user"
     )
-    if said < max(policy.min_chars, 1):
+    if width < max(policy.min_chars, 1):
         return Extraction((), EXTRACTOR, {"too short": len(turns)})
     system, user, again = _extraction_prompt(shown, policy, model_policy)
     question, re_asks = user, model_policy.re_asks
@@ -134,9 +131,7 @@ def extract(
 
 
 def _width(text: str, importance: ImportancePolicy) -> float:
-    """The characters of `text`, of which one that stands for a word or a syllable
-    counts several times.
-    """
+    """Return the number of characters; one of a wide script counts several times."""
     signs = sum(sign.isalpha() and east_asian_width(sign) == "W" for sign in text)
     return len(text) + signs * (importance.sign_width - 1)
 
@@ -147,15 +142,13 @@ def read_facts(
     policy: ExtractionPolicy,
     model_policy: ModelPolicy,
 ) -> Extraction:
-    """The candidates in a reply about `turns`, which the model knows as t1, t2, …, with
-    what it says of entities.
+    """Return the candidates and entities in a reply about `turns`, named t1, t2, ….
 
-    Dropped and counted: what has not the form, names a turn that is not there, is empty
-    or too long, repeats another fact of the reply or the prompt's example, or comes
-    after `policy.max_facts`. A fact whose quote is not in its turn is kept with the
-    quote '': it must go to a person's review, never among the facts (`X17`). Any
-    further field, such as an insight, is ignored (`A5`). Raises ModelError where the
-    reply has not the form at all, or proposes facts of which none has it.
+    These facts are dropped and counted: of a wrong form, about a turn that does not
+    exist, empty or too long, a repetition of another fact or of the prompt's example,
+    and all after `policy.max_facts`. A fact whose quote is not in its turn has the quote
+    '', which sends it to review (`X17`). Other fields, such as insights, are ignored
+    (`A5`). Raises ModelError if the reply, or every fact in it, has a wrong form.
     """
     body = _body(reply)
     items = body["facts"]
@@ -184,11 +177,10 @@ def read_facts(
 
 
 def span(text: str, quote: str) -> str:
-    """The stretch of `text` that `quote` repeats, letter by letter as it stands there,
-    or '' (`X17`).
+    """Return the part of `text` that `quote` repeats, exactly as in `text`, or '' (X17).
 
-    Case, blanks and the kind of quotation mark or dash do not count, nor do marks
-    around the whole quote: `"i  LIKE tea…"` finds `I like tea` in `Well, I like tea`.
+    Case, blanks, the kind of quotation mark or dash, and marks around the whole quote
+    do not matter: `"i  LIKE tea…"` finds `I like tea` in `Well, I like tea`.
     """
     folded, places = _folded(text)
     wanted = _folded(quote)[0].strip()
@@ -219,7 +211,7 @@ def _candidate(
     policy: ExtractionPolicy,
     model_policy: ModelPolicy,
 ) -> Candidate | str:
-    """The fact in one item of a reply, or the reason why there is none."""
+    """Return the candidate in one item of a reply, or the reason to drop it."""
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
         return "malformed"
     text = _line(item["text"])
@@ -256,11 +248,9 @@ def _relations(
     policy: ExtractionPolicy,
     model_policy: ModelPolicy,
 ) -> tuple[Relation, ...]:
-    """The relations in a reply (`B1`), each once; what is refused is counted in
-    `dropped`.
+    """Return the relations in a reply, each once; count others in `dropped` (`B1`).
 
-    Stricter than with facts: no person reviews a relation, so one without evidence is
-    dropped (`X17`).
+    Relations are not reviewed, so one without a quote in its turn is dropped (`X17`).
     """
     kept: dict[tuple[str, str, str, bool], Relation] = {}
     for item in items if isinstance(items, list) else ():
@@ -288,7 +278,7 @@ def _relation(
     policy: ExtractionPolicy,
     model_policy: ModelPolicy,
 ) -> Relation | str:
-    """The relation in one item, or the reason why there is none."""
+    """Return the relation in one item, or the reason to drop it."""
     if not isinstance(item, dict):
         return "malformed"
     subject, kind, other = (
@@ -323,8 +313,9 @@ def _relation(
 def _types(
     items: object, dropped: Counter[str], model_policy: ModelPolicy
 ) -> dict[str, str]:
-    """The types of entities by their names (`B1`); the first word on a name counts, an
-    unknown type is dropped.
+    """Return the types of entities by their names (`B1`).
+
+    The first type of a name counts; an unknown type is dropped.
     """
     types: dict[str, str] = {}
     for item in items if isinstance(items, list) else ():
@@ -341,23 +332,22 @@ def _types(
 
 
 def _turn(name: object, turns: Sequence[Turn]) -> Turn | None:
-    """The turn that the model calls `name`: t1 is the first one shown."""
+    """Return the turn that the model calls `name`; t1 is the first one."""
     number = re.fullmatch(r"\[?[tT]([0-9]{1,6})\]?", _line(name))
     place = int(number[1]) - 1 if number else -1
     return turns[place] if 0 <= place < len(turns) else None
 
 
 def _when(words: str, shown: str, turn: Turn) -> Interval | None:
-    """The time the words stand for, reckoned here and only where the turn really says
-    them (`X14`).
-    """
+    """Return the time that `words` mean, if the turn contains them (`X14`)."""
     found = resolve(span(shown, words), turn.occurred_at)
     return found[0] if found else None
 
 
 def _share(value: object) -> float | None:
-    """A number on the scale 0–1, or None (`A3`); above 1 it is read as 1–10: 7 → 0.7,
-    15 → 1, −3 → 0.
+    """Return a number on the scale 0–1, or None (`A3`).
+
+    Numbers above 1 are read on the scale 1–10: 7 → 0.7, 15 → 1, −3 → 0.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
@@ -369,7 +359,7 @@ def _share(value: object) -> float | None:
 
 
 def _level(value: object) -> int | None:
-    """A level from 1 to 5, or None."""
+    """Return a level from 1 to 5, or None."""
     return (
         value
         if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5
@@ -378,22 +368,21 @@ def _level(value: object) -> int | None:
 
 
 def _one_of(known: Sequence[str], value: object) -> str:
-    """The one of the known words that `value` is, whatever its case, or ''."""
+    """Return the known word that `value` is, in any case, or ''."""
     word = _line(value).casefold()
     return word if word in known else ""
 
 
 def _about(value: object, most_chars: int) -> tuple[str, ...]:
-    """The names in a list but for words that only say the owner: an empty `about` means
-    the owner.
+    """Return the names in a list without those of the owner.
+
+    An empty `about` means the owner.
     """
     return tuple(name for name in _names(value, most_chars) if not is_owner(name))
 
 
 def _names(value: object, most_chars: int) -> tuple[str, ...]:
-    """The names in a list, each once whatever its case; what is no name, or too long
-    for one, is left out.
-    """
+    """Return the names in a list, each once in any case, of at most `most_chars`."""
     kept: dict[str, str] = {}
     for name in map(_line, value if isinstance(value, list) else ()):
         if 0 < len(name) <= most_chars:
@@ -402,9 +391,7 @@ def _names(value: object, most_chars: int) -> tuple[str, ...]:
 
 
 def _tags(value: object, most_chars: int) -> tuple[str, ...]:
-    """The tags in a list, in the form of the vault: lower case, no `#`, hyphens for
-    blanks.
-    """
+    """Return the tags in a list as in notes: lower case, no `#`, hyphens for blanks."""
     tags = (
         "-".join(name.casefold().lstrip("#").split())
         for name in _names(value, most_chars)
@@ -413,8 +400,9 @@ def _tags(value: object, most_chars: int) -> tuple[str, ...]:
 
 
 def _line(value: object) -> str:
-    """A text on one line, without control characters and lone surrogates; '' for
-    anything else.
+    """Return a text on one line, without control characters and lone surrogates.
+
+    '' for a value that is no text.
     """
     if not isinstance(value, str):
         return ""
@@ -425,7 +413,7 @@ def _line(value: object) -> str:
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """`text` for comparison, and for each of its characters the place it came from."""
+    """Return `text` folded for comparison, and the place of each character in `text`."""
     out: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text.translate(_PLAIN)):
@@ -442,7 +430,7 @@ def _folded(text: str) -> tuple[str, list[int]]:
 
 @cache
 def _examples() -> frozenset[str]:
-    """The hashes of the statements in the prompt's own example."""
+    """Return the content hashes of the statements in the example of the prompt."""
     lines = [
         line
         for line in sections("extract")["system"].splitlines()
@@ -458,8 +446,9 @@ def _examples() -> frozenset[str]:
 def _extraction_prompt(
     turns: Sequence[Turn], policy: ExtractionPolicy, model_policy: ModelPolicy
 ) -> tuple[str, str, str]:
-    """System text, question, and the words of a second asking. The conversation is put
-    in last.
+    """Return the system text, the question, and the text for asking again.
+
+    The conversation is inserted last, so that no text of it is replaced.
     """
     prompt = sections("extract")
     system = prompt["system"]
@@ -482,11 +471,10 @@ def _extraction_prompt(
 def _shown(
     place: int, turn: Turn, policy: ExtractionPolicy, model_policy: ModelPolicy
 ) -> str:
-    """A turn as the model sees it; lines after the first are set in, so that none can
-    pose as a turn.
+    """Return a turn as the model sees it, with its further lines indented.
 
-    The mark around the conversation is a hash of it, so that no text can hold the mark
-    that closes it.
+    No line of a text can then look like another turn. The mark around the conversation
+    is a hash of it, so that no text can contain the mark that ends it.
     """
     when = turn.occurred_at.isoformat(sep=" ", timespec="minutes")
     speaker = (_line(turn.speaker) or turn.role)[: model_policy.name_chars]

@@ -218,7 +218,7 @@ class MaintenanceLoop:
                     return str(fault)
                 continue
             self.as_writer(
-                partial(self.maintenance.snapshot.answers.keep, one.key, reply)
+                partial(self.maintenance.snapshot.answers.store, one.key, reply)
             )
         if failed:
             return UNANSWERED
