@@ -1,7 +1,6 @@
-"""From a batch of turns to candidates: by a model, or by the rules (rows C3, X2, X24).
+"""Extraction of candidates from a batch: by a model or by rules (rows C3, X2, X24).
 
-A batch that is too short for a model, or that a model failed to read, is read by the
-offline rules.
+The offline rules read a batch that is too short for a model, or that it failed to read.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ LEDGER = "spend.json"
 
 
 class Extractor:
-    """Reads batches, from any thread. Models are loaded when they are first needed."""
+    """Extracts from batches, in any thread; models are loaded when first needed."""
 
     def __init__(
         self,
@@ -50,7 +49,7 @@ class Extractor:
 
     @property
     def spend(self) -> Budget:
-        """What models cost today; shared by all that ask one."""
+        """The budget of models, shared by all callers."""
         with self._lock:
             if self._budget is None:
                 self._budget = ledger(self.settings.state / LEDGER)
@@ -58,23 +57,23 @@ class Extractor:
 
     @property
     def name(self) -> str:
-        """The model's name, or that of the rules where no model is set."""
+        """The name of the model, or of the rules if no model is set."""
         model = self.settings.model
         return model.name if model else engine.EXTRACTOR
 
     @property
     def most(self) -> int:
-        """The most turns in one batch (`C2`): a prompt is short, the rules read on."""
+        """The most turns in one batch (`C2`); the rules take more than a prompt."""
         policy = self.settings.policy.buffer
         return policy.batch_turns if self.settings.model else policy.rules_turns
 
     # -- extraction --------------------------------------------------------------------
 
     def extract(self, batch: Batch, before: Sequence[Turn]) -> Extraction:
-        """Return what the batch states; `before` are the turns just before it.
+        """Return the extraction of a batch; `before` are the turns just before it.
 
-        Raises ModelError, also for a batch during whose every try the process ended:
-        the model is not asked again.
+        Raises ModelError; also for a batch whose tries all ended with the process, about
+        which the model is not asked again.
         """
         if self.settings.model is None:
             return self.extract_by_rules(batch, before)
@@ -100,9 +99,9 @@ class Extractor:
         return extraction
 
     def extract_by_rules(self, batch: Batch, before: Sequence[Turn]) -> Extraction:
-        """Return what the offline rules find, a few turns at a time.
+        """Return the extraction by the offline rules, a few turns at a time.
 
-        Each stretch is read with the `rules_before` turns that were said before it.
+        Each stretch is read with the `rules_before` turns before it.
         """
         policy = self.settings.policy
         context = self._own_words(before)
@@ -115,7 +114,7 @@ class Extractor:
         return engine.united(extractions)
 
     def _for_model(self, batch: Batch, before: Sequence[Turn]) -> list[Turn]:
-        """Return the turns that a model reads, without a game that began before them."""
+        """Return the turns for a model, without role play that began before them."""
         turns = self._own_words(batch.turns)
         context = self._own_words(before)
         in_play = played([*context, *turns])[len(context) :]
@@ -127,9 +126,9 @@ class Extractor:
         ]
 
     def _own_words(self, turns: Sequence[Turn]) -> list[Turn]:
-        """Return the turns without what recall handed out, and without empty ones.
+        """Return the turns without text that recall returned, and without empty turns.
 
-        Memory does not learn from itself (`X7`).
+        Otherwise memories would confirm themselves (`X7`).
         """
         own = []
         for turn in turns:

@@ -1,9 +1,7 @@
-"""The forms of the API: how a question is put in each, how an answer is read, when to
-try the next one.
+"""The API forms: requests, replies, and when to try the next form.
 
-Pure: nothing here talks to anyone. A reply is a stranger's: every part of it may be
-missing or of another type, and its words are cut and cleaned before they reach an error
-message.
+Pure functions. A reply is not trusted: every part of it may be missing or of another
+type, and its text is cut and cleaned before it is part of an error message.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from engram.errors import ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_SAID_CHARS = 200
+_MESSAGE_CHARS = 200
 _FORMAT_WORDS = re.compile(
     r"response_format|text\.format|json_schema|json_object|json schema|structured output|grammar",
     re.IGNORECASE,
@@ -34,7 +32,7 @@ _LENGTH_WORDS = re.compile(
 
 _STATUS_FAULTS: tuple[tuple[Callable[[int, str], object], str, str, bool], ...] = (
     (
-        lambda status, said: status == 413 or _LENGTH_WORDS.search(said),
+        lambda status, message: status == 413 or _LENGTH_WORDS.search(message),
         "The prompt is too long for this model",
         "Use a model with a longer context.",
         False,
@@ -46,7 +44,7 @@ _STATUS_FAULTS: tuple[tuple[Callable[[int, str], object], str, str, bool], ...] 
         True,
     ),
     (
-        lambda _, said: _MODEL_WORDS.search(said),
+        lambda _, message: _MODEL_WORDS.search(message),
         "The endpoint does not have the model",
         "Check {section}.name.",
         True,
@@ -76,14 +74,12 @@ _STATUS_FAULTS: tuple[tuple[Callable[[int, str], object], str, str, bool], ...] 
         False,
     ),
 )
-"""Test, what happened, what to do in which section of the settings, may the same batch
-succeed later.
-"""
+"""For each kind of error: test of status and message, error, fix, `retryable`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiForm:
-    """One rung of the ladder: the route, and how the shape of the answer is asked for."""
+    """An API form: the route, and how the request asks for the shape of the answer."""
 
     route: Literal["responses", "chat"]
     shape: Literal["schema", "object", "plain"]
@@ -92,18 +88,20 @@ class ApiForm:
         return f"{self.route}/{self.shape}"
 
 
-LADDER = (
+FORMS = (
     ApiForm("responses", "schema"),
     ApiForm("chat", "schema"),
     ApiForm("chat", "object"),
     ApiForm("chat", "plain"),
 )
+"""The forms in the order in which they are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What a task asks. `task` is one word for the server and for errors; `schema` is a
-    closed JSON schema.
+    """One request of a task.
+
+    `task` is a word for the server and for errors; `schema` is a closed JSON schema.
     """
 
     task: str
@@ -115,8 +113,9 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """What came back: the text, why the model stopped, the words of a refusal, and the
-    server's own count.
+    """The text of a reply, why the model stopped, a refusal, and the token counts.
+
+    `tokens` are those of prompt and answer, None if the server does not report them.
     """
 
     text: str
@@ -126,14 +125,15 @@ class ModelResponse:
 
 
 def request(
-    form: ApiForm, question: ModelRequest, model: str, *, warm: bool
+    form: ApiForm, question: ModelRequest, model: str, *, with_temperature: bool
 ) -> dict[str, Any]:
-    """The arguments of the call; `warm` False leaves the temperature out for models
-    that take none.
+    """Return the arguments of the call.
+
+    Without `with_temperature` it has none, for models that do not accept it.
     """
-    body: dict[str, Any] = {"model": model} | (
-        {"temperature": question.temperature} if warm else {}
-    )
+    body: dict[str, Any] = {"model": model}
+    if with_temperature:
+        body["temperature"] = question.temperature
     described = {"name": question.task, "schema": question.schema, "strict": True}
     if form.route == "responses":
         return body | {
@@ -146,7 +146,10 @@ def request(
     if form.shape == "schema":
         body["response_format"] = {"type": "json_schema", "json_schema": described}
     else:
-        system += f"\n\nAnswer with one JSON object that fits this JSON schema:\n{json.dumps(question.schema)}"
+        system += (
+            "\n\nAnswer with one JSON object that fits this JSON schema:\n"
+            f"{json.dumps(question.schema)}"
+        )
         if form.shape == "object":
             body["response_format"] = {"type": "json_object"}
     return body | {
@@ -157,33 +160,32 @@ def request(
     }
 
 
-def next_form(form: ApiForm, status: int, said: str) -> ApiForm | None:
-    """The form to try after `form` was refused, or None where another form would not
-    help.
+def next_form(form: ApiForm, status: int, message: str) -> ApiForm | None:
+    """Return the form to try after `form` was refused, None if no other form helps.
+
+    `message` is the text of the server's error.
     """
-    lower = LADDER[LADDER.index(form) + 1 :]
+    later = FORMS[FORMS.index(form) + 1 :]
     no_route = (
         form.route == "responses"
         and status in {404, 405}
-        and not _MODEL_WORDS.search(said)
+        and not _MODEL_WORDS.search(message)
     )
     no_format = (
         form.shape != "plain"
         and status in {400, 404, 422}
-        and bool(_FORMAT_WORDS.search(said))
+        and bool(_FORMAT_WORDS.search(message))
     )
-    return lower[0] if lower and (no_route or no_format) else None
+    return later[0] if later and (no_route or no_format) else None
 
 
-def refuses_temperature(status: int, said: str) -> bool:
-    """Whether the model is one that takes no temperature."""
-    return status in {400, 422} and "temperature" in said.casefold()
+def refuses_temperature(status: int, message: str) -> bool:
+    """Whether the server refused the request because of its temperature."""
+    return status in {400, 422} and "temperature" in message.casefold()
 
 
 def read(form: ApiForm, raw: bytes) -> ModelResponse:
-    """The parts of a reply that count. Raises ModelError where it is no reply of this
-    form.
-    """
+    """Return the parts of a reply. Raises ModelError if it is no reply of this form."""
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
@@ -200,9 +202,10 @@ def read(form: ApiForm, raw: bytes) -> ModelResponse:
     return answer
 
 
-def bare(text: str) -> str:
-    """The JSON in a model's talk: thoughts and a Markdown fence taken off, else from
-    the first `{` (row A2).
+def extract_json(text: str) -> str:
+    """Return the JSON in a model's answer, without reasoning and Markdown fence (A2).
+
+    Otherwise it begins at the first `{`.
     """
     text = text.strip()
     if not text.startswith("{"):
@@ -214,8 +217,8 @@ def bare(text: str) -> str:
     return text[max(text.find("{"), 0) : text.rfind("}") + 1 or len(text)].strip()
 
 
-def said(raw: bytes, secret: str | None) -> str:
-    """The server's own words about a fault: one clean line, cut, without our key."""
+def error_message(raw: bytes, secret: str | None) -> str:
+    """Return the server's error message: one clean line, cut, without the API key."""
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
@@ -229,15 +232,12 @@ def said(raw: bytes, secret: str | None) -> str:
     words = " ".join(part for part in parts if isinstance(part, str))
     if secret:
         words = words.replace(secret, "[key]")
-    return " ".join(
-        "".join(char if char.isprintable() else " " for char in words).split()
-    )[:_SAID_CHARS]
+    printable = "".join(char if char.isprintable() else " " for char in words)
+    return " ".join(printable.split())[:_MESSAGE_CHARS]
 
 
 def status_fault(status: int, words: str, section: str) -> ModelError:
-    """The fault that a status and the server's own `words` stand for; the first row
-    that fits.
-    """
+    """Return the error for a status and the server's message, by the first row that fits."""
     what, fix, retryable = next(
         row[1:] for row in _STATUS_FAULTS if row[0](status, words)
     )

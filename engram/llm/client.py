@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from engram.errors import ModelError
 from engram.llm.api_forms import (
-    LADDER,
+    FORMS,
     ApiForm,
     ModelRequest,
     ModelResponse,
-    bare,
+    extract_json,
     next_form,
     read,
     refuses_temperature,
@@ -53,8 +53,8 @@ class Model:
         responses = settings.api == "responses" or (
             settings.api == "auto" and self._endpoint.is_default
         )
-        self._form = LADDER[0] if responses else LADDER[1]
-        self._warm = True
+        self._form = FORMS[0] if responses else FORMS[1]
+        self._with_temperature = True
 
     @property
     def host(self) -> str:
@@ -89,8 +89,10 @@ class Model:
             task, encodable(system), encodable(user), schema, temperature
         )
         while True:
-            form, warm = self._form, self._warm
-            body = request(form, question, self._settings.name, warm=warm)
+            form, with_temperature = self._form, self._with_temperature
+            body = request(
+                form, question, self._settings.name, with_temperature=with_temperature
+            )
             reserved = self._endpoint.estimate(json.dumps(body))
             with self._endpoint.counted(task, reserved):
                 reply = self._endpoint.ask(
@@ -98,12 +100,12 @@ class Model:
                 )
                 if reply.status // 100 == 2:
                     return self._text(form, reply, reserved)
-                words = self._endpoint.said(reply)
-                lower = next_form(form, reply.status, words)
-                if lower:
-                    self._form = lower
-                elif warm and refuses_temperature(reply.status, words):
-                    self._warm = False
+                message = self._endpoint.error_message(reply)
+                later = next_form(form, reply.status, message)
+                if later:
+                    self._form = later
+                elif with_temperature and refuses_temperature(reply.status, message):
+                    self._with_temperature = False
                 else:
                     raise self._endpoint.refusal(reply)
 
@@ -121,7 +123,7 @@ class Model:
         tokens = answer.tokens or (reserved, self._endpoint.estimate(answer.text))
         self._endpoint.used(reserved, *tokens)
         _accept(answer, self._policy)
-        return bare(answer.text)
+        return extract_json(answer.text)
 
 
 def _creation(form: ApiForm, body: dict[str, Any]) -> Callable[[Any], Awaitable[Any]]:

@@ -1,9 +1,8 @@
-"""The one place that sends anything to a model's server, through the `openai` package.
+"""Requests to a model's server, through the `openai` package; the only module that sends.
 
-The endpoint is a stranger. It gets our key and the request and no other header of ours;
-it cannot send us elsewhere, keep us longer than the timeout, or make us read more than
-the cap. Every fault of it is a `ModelError`, and `retryable` is False only where the
-batch itself is the reason.
+The server is not trusted. It gets the API key, the request and a fixed set of headers.
+Redirects are not followed, and time and size of a reply are limited. Every error is a
+`ModelError`; `retryable` is False only if the batch itself is the cause.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from engram.errors import ConfigError, ModelError
-from engram.llm.api_forms import said, status_fault
+from engram.llm.api_forms import error_message, status_fault
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
@@ -46,9 +45,7 @@ _OURS = {
 
 
 class RateLimitedError(ModelError):
-    """The endpoint asks us to slow down; `retry_after` are the seconds it named, or
-    None.
-    """
+    """The server limits the rate; `retry_after` is its wait in seconds, or None."""
 
     status = 429
 
@@ -61,7 +58,7 @@ class RateLimitedError(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back, read to the cap."""
+    """A reply, read up to the limit."""
 
     status: int
     headers: Mapping[str, str]
@@ -70,10 +67,9 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may take: seconds from the name lookup to the last byte, and bytes
-    of the reply.
+    """Limits of a call: seconds from name lookup to last byte, and bytes of the reply.
 
-    `key` is the setting that holds the seconds, if there is one.
+    `key` is the name of the setting with the seconds, if there is one.
     """
 
     seconds: float
@@ -82,10 +78,10 @@ class Limits:
 
 
 class Endpoint:
-    """A server and the day's budget. May be shared between threads.
+    """A server with the daily budget. Safe from any thread.
 
-    Raises ConfigError at once where the settings cannot work: no key for the default
-    address, plain http to another machine, a link-local or metadata address.
+    The constructor raises ConfigError for settings that cannot work: no key for the
+    default address, plain http to another machine, a link-local or metadata address.
     """
 
     def __init__(
@@ -96,7 +92,7 @@ class Endpoint:
         clock: Callable[[], datetime],
     ) -> None:
         self.host = checked_host(settings)
-        importlib.import_module("openai")  # slow, and no question's fault
+        importlib.import_module("openai")  # slow, so before the first timeout runs
         self._settings = settings
         self._policy = policy
         self._spend = spend
@@ -104,7 +100,7 @@ class Endpoint:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is OpenAI's own."""
+        """Whether it is the default endpoint, OpenAI's own."""
         return (self._settings.base_url or DEFAULT_URL).rstrip("/") == DEFAULT_URL
 
     @property
@@ -114,10 +110,10 @@ class Endpoint:
 
     @contextmanager
     def counted(self, task: str, tokens: int) -> Iterator[None]:
-        """One call of `task` in the budget, its prompt estimated as `tokens`; a
-        ModelError inside is a failure.
+        """Count a call of `task` in the budget, with a prompt of about `tokens`.
 
-        Raises BudgetSpentError, and counts nothing, when the day's budget is spent.
+        A ModelError in the context counts as a failure. Raises BudgetSpentError, and
+        counts nothing, if the budget of the day is spent.
         """
         self._spend.take(self._clock(), self._policy, tokens)
         try:
@@ -128,14 +124,15 @@ class Endpoint:
             raise
 
     def used(self, reserved: int, tokens_in: int = 0, tokens_out: int = 0) -> None:
-        """The tokens that a call really took, in the place of those it reserved."""
+        """Replace the reserved tokens of a call by those that it used."""
         self._spend.settle(self._clock(), reserved, tokens_in, tokens_out)
 
     def ask(
         self, create: Callable[[Any], Awaitable[Any]], reserved: int, limits: Limits
     ) -> Reply:
-        """One request, made by `create` from the client with raw responses; a refusal
-        is a reply too.
+        """Send one request, and return the reply, also one with an error status.
+
+        `create` sends it with a client that returns raw responses. Raises ModelError.
         """
         import openai
 
@@ -164,13 +161,13 @@ class Endpoint:
             )
         return reply
 
-    def said(self, reply: Reply) -> str:
-        """The server's own words about a fault."""
-        return said(reply.raw, self._settings.api_key)
+    def error_message(self, reply: Reply) -> str:
+        """Return the server's message in a reply with an error status."""
+        return error_message(reply.raw, self._settings.api_key)
 
     def refusal(self, reply: Reply) -> ModelError:
-        """The fault that the reply's status stands for."""
-        words = self.said(reply)
+        """Return the error for the status of a reply."""
+        words = self.error_message(reply)
         if reply.status != 429:
             return status_fault(reply.status, words, self._settings.section)
         wait = _retry_after(reply.headers.get("retry-after", ""), self._clock())
@@ -181,12 +178,12 @@ class Endpoint:
         )
 
     def estimate(self, text: str) -> int:
-        """Tokens of `text`, about."""
+        """Return the estimated number of tokens of `text`."""
         return round(len(text) / self._policy.chars_per_token)
 
 
 def encodable(text: str) -> str:
-    """`text` without the lone surrogates that no request can carry."""
+    """Return `text` without lone surrogates, which cannot be encoded."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -276,9 +273,7 @@ def _check_address(
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that `host` spells, also in the old forms (`0x7f.1`, `2852039166`);
-    None for a name.
-    """
+    """Return the IP address in `host`, also from `0x7f.1` or `2852039166`, or None."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -294,11 +289,10 @@ async def _post(
     create: Callable[[Any], Awaitable[Any]],
     limits: Limits,
 ) -> Reply:
-    """One request and its reply, read to the cap; the timeout covers all of it, from
-    the name lookup on.
+    """Send one request; return its reply, read up to the limit.
 
-    The transport decides which headers leave the machine, whatever the environment
-    would add.
+    The timeout includes the name lookup. The transport sends a fixed set of headers,
+    whatever the environment would add.
     """
     import asyncio
     import ssl
@@ -306,8 +300,7 @@ async def _post(
     import openai
 
     base_url = settings.base_url or DEFAULT_URL
-    # Plain http asks for no certificates, and to load those of the world takes longer
-    # than a question should.
+    # Plain http needs no certificates, and loading them is slow.
     verify = (
         True
         if base_url.lower().startswith("https:")
@@ -366,9 +359,7 @@ async def _post(
 
 
 def _run(start: Callable[[], Coroutine[Any, Any, Reply]]) -> Reply:
-    """Runs a coroutine to its end, also for a caller whose thread has an event loop
-    already.
-    """
+    """Run a coroutine to its end, even if the thread has a running event loop."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -383,9 +374,7 @@ def _run(start: Callable[[], Coroutine[Any, Any, Reply]]) -> Reply:
 
 
 def _retry_after(value: str, now: datetime) -> float | None:
-    """Seconds from a `Retry-After` header, which holds seconds or a date; None where it
-    holds neither.
-    """
+    """Return the seconds of a `Retry-After` header (seconds or a date), or None."""
     try:
         seconds = (
             float(value)

@@ -1,4 +1,4 @@
-"""What becomes of a candidate, and of the facts it meets (rows A7-A13, C5, D3, X8, X27).
+"""Decisions on candidates and their neighbours (rows A7-A13, C5, D3, X8, X27).
 
 `Decider` reads the index, the action log and the plan so far, and changes none of them:
 `screen` gives the verdict of the cheap checks, `compare` a `Resolution` that the
@@ -41,12 +41,12 @@ OTHER_PERSONAS = "others know the old one too"
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What becomes of a candidate that was compared with the known facts.
+    """The decision on a candidate that was compared with the known facts.
 
     `fact` is the new fact with its status; it gets a note unless `place` is ''.
     `effects` change known facts, `quotes` are the words behind the new and those facts,
-    by id. `successor` is a known fact that takes the place of the new one. `rows` are
-    rows of the action log that a crash kept from being written.
+    by id. `successor` is a known fact that supersedes the new one. `rows` are rows of
+    the action log that were not written because of a crash.
     """
 
     fact: Fact
@@ -61,7 +61,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Decides about the candidates of one plan."""
+    """Decides on the candidates of one plan."""
 
     settings: Settings
     comparison: Comparison
@@ -78,12 +78,12 @@ class Decider:
         filed: bool,
         rows: Sequence[Mapping[str, object]],
     ) -> Verdict:
-        """The verdict without a comparison (`C5`, `X8`, `X17`, `X27`); `create` passes.
+        """Return the verdict of the checks without comparison (C5, X8, X17, X27).
 
-        `filed` says that this very candidate has its note, `rows` are the rows of the
-        action log about it from an earlier attempt at the same batch.
+        `create` means that the candidate passed. `filed` says that its note exists,
+        `rows` are its rows of the action log from an earlier attempt at the batch.
         """
-        # The statement was confirmed then, or a person has removed it since.
+        # An earlier attempt confirmed a fact, or a user has removed the note since.
         if rows and not filed:
             met = [
                 str(row["met"])
@@ -107,10 +107,9 @@ class Decider:
         return self.contain(fact, statement)
 
     def contain(self, fact: Fact, statement: Statement) -> Verdict:
-        """Whether a statement waits in review because of its source or its past.
+        """Return `review` for a statement that its source may not make, else `create`.
 
-        That is where a source may not state it, or a person removed it before (`X8`,
-        `X27`); `create` otherwise.
+        A statement that a user removed before is reviewed too (`X8`, `X27`).
         """
         if self.plan.has_tombstone(content_hash(fact.text)):
             return Verdict("review", REMOVED)
@@ -136,7 +135,7 @@ class Decider:
     def compare(
         self, fact: Fact, statement: Statement, *, surprise: bool = True
     ) -> Resolution:
-        """What follows from the neighbours of a new fact (rows A7-A13, D3).
+        """Decide on a new fact by its neighbours (rows A7-A13, D3).
 
         With `surprise` the importance of the fact depends on how new it is (`D3`).
         """
@@ -247,7 +246,7 @@ class Decider:
         predecessors: Sequence[Fact],
         neighbours: Sequence[Neighbour],
     ) -> Resolution:
-        """File the successor of facts that were changed before the process ended.
+        """Resolve the successor of facts that were changed before the process ended.
 
         They name `fact` already; their rows in the action log are missing.
         """
@@ -267,12 +266,12 @@ class Decider:
     def _verdict(
         self, fact: Fact, statement: Statement, verdict: Verdict
     ) -> tuple[Verdict, Judgement | None]:
-        """The verdict on the similarity, with what is known of the facts in question.
+        """Return the verdict with protected neighbours, and the model's judgement, if any.
 
-        The judgement is the model's opinion on one of them, if it gave one.
+        The judgement is about one of the neighbours of the verdict.
         """
         grey = [
-            replace(near, fact=self.evidence.held(near.fact, fact))
+            replace(near, fact=self.evidence.protected(near.fact, fact))
             for near in verdict.neighbours
         ]
         judgement = _judgement(grey, statement.opinion)
@@ -290,9 +289,9 @@ class Decider:
         return replace(verdict, neighbours=tuple(grey)), judgement
 
     def _evidence(self, fact: Fact, turn: Turn, known: Sequence[Fact]) -> Evidence:
-        """The evidence of a new fact beside that of the known facts (`X8`, `X23`, `X27`).
+        """Compare the evidence of a new fact with that of known facts (X8, X23, X27).
 
-        `turn` is the attributed turn.
+        `turn` is the attributed turn of the new fact.
         """
         policy = self.settings.policy
         source_class = trust.source_class(turn)
@@ -323,7 +322,7 @@ class Decider:
         decision: Decision,
         neighbours: Sequence[Neighbour],
     ) -> Resolution:
-        """The decision with the confidence that the sources allow, and its quotes."""
+        """Return the decision with its quotes, and with confidences that sources allow."""
         effects = [
             self._capped(effect, statement.attributed) for effect in decision.effects
         ]
@@ -337,7 +336,7 @@ class Decider:
             successor = self.plan.fact(decision.superseded_by)
         if successor:
             fact = self._preceding(fact, successor, statement.turn.occurred_at)
-            if dedup.is_user_backed(self.evidence.held(successor, fact)):
+            if dedup.is_user_backed(self.evidence.protected(successor, fact)):
                 successor = None  # its note is not changed
         return Resolution(
             fact,
@@ -350,7 +349,7 @@ class Decider:
         )
 
     def _preceding(self, fact: Fact, successor: Fact, said_at: datetime) -> Fact:
-        """A fact that was over when it was heard of: it ends when its successor was said."""
+        """Return a fact that a known one superseded; it ends when that one was stated."""
         later = [
             turn.occurred_at
             for turn in self.evidence.turns(successor)
@@ -360,9 +359,9 @@ class Decider:
         return replace(fact, superseded_by=(successor.id,), valid_until=until)
 
     def _capped(self, effect: Effect, turn: Turn) -> Effect:
-        """A reinforcement with the confidence that its sources allow (`D6`, `X27`).
+        """Limit the confidence of a reinforcement to what its sources allow (D6, X27).
 
-        One whose source is no further one only confirms.
+        A source that the fact has already only confirms it.
         """
         if effect.action not in {"reinforce", "rewrite"} or effect.confidence is None:
             return effect
@@ -383,7 +382,7 @@ class Decider:
 def _judgement(
     grey: Sequence[Neighbour], opinion: tuple[str, str] | None
 ) -> Judgement | None:
-    """A model's opinion as the number of the fact in question; None if it has none."""
+    """Return a model's opinion with the number of the neighbour, None without one."""
     relation, known = opinion or ("", "")
     for number, near in enumerate(grey, 1):
         if near.fact.id == known and relation == "same":
@@ -394,7 +393,7 @@ def _judgement(
 
 
 def _asks_another_persona(decision: Decision, fact: Fact) -> bool:
-    """Whether a person is asked about a fact that another persona knows."""
+    """Whether the decision asks about a fact of another persona."""
     return any(
         effect.action == "ask" and effect.fact.persona != fact.persona
         for effect in decision.effects

@@ -1,8 +1,6 @@
-"""Vectors for what is remembered and for what is asked: the embedding model and the
-index brought together.
+"""Vectors of memories and questions: the embedding model and the index (row A14).
 
-Recall never waits for it longer than a question may take, and never fails with it (row
-A14).
+Recall waits for the vector of a question for a limited time, and works without it.
 """
 
 from __future__ import annotations
@@ -26,8 +24,9 @@ if TYPE_CHECKING:
 
 
 class EmbeddingWorker:
-    """The embedding model of the settings, from any thread; it and its library are
-    loaded when first needed.
+    """The embedding model of the settings; safe from any thread.
+
+    The model and its library are loaded when they are first needed.
     """
 
     def __init__(
@@ -45,37 +44,35 @@ class EmbeddingWorker:
         self._seconds = seconds
         self._lock = threading.Lock()
         self._embedder: Embedder | None = None
-        self._rests_until = float("-inf")
+        self._paused_until = float("-inf")
         self._fault = ""
 
     def vectors(self, texts: Sequence[str]) -> list[bytes]:
-        """A vector for each text, for work that has time. Raises ModelError,
-        ConfigError.
-        """
-        return self._asked().embed(texts)
+        """Return a vector for each text. Raises ModelError, ConfigError."""
+        return self._load().embed(texts)
 
     def question(self, text: str, seconds: float = math.inf) -> bytes:
-        """The vector of a question. Raises ModelError or ConfigError, within the time a
-        question may take.
+        """Return the vector of a question within `seconds` and the policy's limit.
 
-        After a fault the model is left alone for a while, so that one that hangs delays
-        one answer, not all; not where somebody had only these `seconds` for it.
+        Raises ModelError or ConfigError. After an error the model is not asked for
+        `rest_seconds`, so that a server that hangs delays one answer only. An error
+        within a shorter limit than the policy's does not count.
         """
         policy = self._settings.policy.vectors
         longest = min(policy.question_seconds, seconds)
-        if self._seconds() < self._rests_until:
+        if self._seconds() < self._paused_until:
             raise ModelError(self._fault, fix="It is tried again soon.")
         try:
-            embedder = self._asked()
+            embedder = self._load()
             return _within(longest, lambda: embedder.question(text))
         except (ModelError, ConfigError) as fault:
             if longest < policy.question_seconds:
                 raise
             self._fault = fault.what
-            self._rests_until = self._seconds() + policy.rest_seconds
+            self._paused_until = self._seconds() + policy.rest_seconds
             raise
 
-    def _asked(self) -> Embedder:
+    def _load(self) -> Embedder:
         with self._lock:
             if self._embedder is None:
                 from engram.llm.embeddings import Embedder
@@ -87,13 +84,11 @@ class EmbeddingWorker:
 
 
 def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
-    """Embed up to `limit` units that have no vector; how many texts got one, 0 when
-    nothing is left to do.
+    """Embed up to `limit` units without a vector; return the number of new vectors.
 
-    What the model refuses is parted until it is taken: a batch into halves, a text to
-    half its length. A text refused even when it is short is let lie until the next
-    start, if the model takes others. Raises ModelError or ConfigError when it took
-    none.
+    If the model refuses a batch, its halves are tried; of a single text the first half
+    is tried. A short text that is refused is skipped until the next start, if the model
+    accepts others. Raises ModelError or ConfigError if it accepts none.
     """
     semantic = index.semantic
     if semantic is None:
@@ -129,10 +124,9 @@ def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
 
 
 def calibrate(index: Index) -> dict[str, Any]:
-    """Find out what this model's cosines mean on the user's own facts; see
-    `Meaning.calibrate`.
+    """Calibrate the similarities of this model on the user's facts.
 
-    Raises BadRequestError where there is no embedding model.
+    See `Semantic.calibrate`. Raises BadRequestError without an embedding model.
     """
     if index.semantic is None:
         raise BadRequestError(
@@ -143,8 +137,9 @@ def calibrate(index: Index) -> dict[str, Any]:
 
 
 def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
-    """What `work` gives, if it gives it in time; a name lookup that hangs is left to
-    itself.
+    """Return the result of `work`; raise ModelError if it takes longer than `seconds`.
+
+    The thread is not ended: a name lookup cannot be interrupted.
     """
     answers: SimpleQueue[bytes | EngramError] = SimpleQueue()
 

@@ -1,4 +1,4 @@
-"""The turns that facts rest on, as far as they are in the vault, and who said them.
+"""The evidence of facts: the turns in the vault that they rest on, and their speakers.
 
 Reads the index and the action log; writes nothing.
 """
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from engram.pipeline.write import NoteWriter
 
 QUOTE_CHARS = 280
-"""Characters of the evidence that a person is shown (as in row C9)."""
+"""Characters of a quote in a note for review (as in row C9)."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceReader:
-    """Finds the evidence of facts, counting the log rows that `plan` will write."""
+    """Finds the evidence of facts; the log rows of `plan` count as written."""
 
     note_writer: NoteWriter
     plan: WritePlan
 
     def turns(self, fact: Fact) -> list[Turn]:
-        """The turns that a fact rests on, as they count for it (`trust.turn_as_evidence`)."""
+        """Return the attributed turns that a fact rests on (`trust.turn_as_evidence`)."""
         keys = [key for key in (fact.source, *fact.also) if key]
         units = self.note_writer.index.units(keys)
         filed = [unit for unit in units.values() if isinstance(unit, FiledTurn)]
@@ -51,15 +51,14 @@ class EvidenceReader:
         return [_attributed(one, rows) for one in filed]
 
     def quote(self, fact: Fact) -> str:
-        """The beginning of the first turn that a fact rests on; '' if there is none."""
+        """Return the beginning of the first turn that a fact rests on, or ''."""
         turns = self.turns(fact)
         return turns[0].text[:QUOTE_CHARS] if turns else ""
 
-    def held(self, fact: Fact, new: Fact) -> Fact:
-        """The fact, marked as confirmed where its note is not the batch's to change.
+    def protected(self, fact: Fact, new: Fact) -> Fact:
+        """Return the fact, as confirmed by the user if `new` must not change its note.
 
-        That is where a person edited it, or where another persona than that of `new`
-        knows it (`X23`, `E14`).
+        A user edited the note, or it belongs to another persona (`X23`, `E14`).
         """
         edited = self.note_writer.is_logged("edit", fact.id)
         if edited or fact.persona != new.persona:
@@ -79,9 +78,9 @@ class EvidenceReader:
         return fact.id not in self.note_writer.creation_times()
 
     def with_confirmations(self, near: Neighbour) -> Neighbour:
-        """The neighbour with the turns that confirmed it in the same words (`A10`).
+        """Return the neighbour with the turns that confirmed it literally (`A10`).
 
-        The note does not name these turns, only the action log does.
+        Only the action log names these turns.
         """
         fact = near.fact
         keys = [*fact.also]
@@ -93,9 +92,9 @@ class EvidenceReader:
 
 
 def _attributed(filed: FiledTurn, rows: Sequence[Mapping[str, object]]) -> Turn:
-    """The turn as it counts for the quotes of it in the log rows.
+    """Return the turn attributed by its quotes in the log rows.
 
-    It is the user's own if any of these quotes is, or if there is none.
+    It counts as the user's own if one of the quotes does, or if there is none.
     """
     quotes = [
         str(row["quote"])

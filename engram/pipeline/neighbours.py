@@ -1,9 +1,7 @@
-"""The neighbours of a fact: found by words or vectors, compared on the nominal scale.
+"""The search for neighbours of a fact, by words and vectors (rows A7, D3).
 
-(Rows A7, D3.)
-
-The candidates are those that share words or meaning with it, so the cost is that of one
-search, however large the vault is.
+Similarities are on the nominal scale. Only facts that share words or meaning are
+compared, so the cost is that of one search.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
 STATEMENTS = 4096
 """Parsed statements that are cached."""
-KEPT = 1024
+CACHED = 1024
 """Memories whose neighbours are cached, the latest searched for."""
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -44,7 +42,7 @@ class NeighbourSearch:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether similarity tells what is new: by calibrated vectors, not by words."""
+        """Whether calibrated vectors are available; words alone do not show what is new."""
         return self.index.semantic is not None and self.index.semantic.scale.calibrated
 
     def near(
@@ -54,9 +52,10 @@ class NeighbourSearch:
         statuses: Collection[str],
         plan: WritePlan | None = None,
     ) -> list[Neighbour]:
-        """The facts of these statuses near `fact` that its persona sees, nearest first.
+        """Return the facts of these statuses near `fact`, nearest first.
 
-        With a `plan` its new facts count too, and known facts as it leaves them.
+        They are facts that its persona sees. With a `plan` its new facts are included,
+        and known facts are as the plan changes them.
         """
         where = SearchFilter(("fact",), statuses, fact.persona or "")
         own, cosines = self._statement(fact.text), self._cosines(fact, where)
@@ -85,7 +84,7 @@ class NeighbourSearch:
         where: SearchFilter,
         cosines: Mapping[str, float],
     ) -> list[Fact]:
-        # A statement of the same has the same words, so no synonyms are searched.
+        # Facts that state the same share words, so no synonyms are searched.
         question = replace(ranking.parse_question(fact.text, when), akin={})
         found = self.index.lexical.search(
             question, where, self.settings.policy.ladder.pool
@@ -100,27 +99,27 @@ class NeighbourSearch:
         ]
 
     def _cosines(self, fact: Fact, where: SearchFilter) -> dict[str, float]:
-        """Similarities by vectors, on the nominal scale, by the ids of facts.
+        """Return similarities by vectors, on the nominal scale, by the ids of facts.
 
-        Empty where the model is not calibrated or has no vector of the text.
+        Empty if the model is not calibrated, or the text has no vector.
         """
-        meaning = self.index.semantic
-        vector = (
-            meaning.vector(fact.text) if meaning and meaning.scale.calibrated else None
-        )
-        if meaning is None or vector is None:
+        semantic = self.index.semantic
+        if semantic is None or not semantic.scale.calibrated:
+            return {}
+        vector = semantic.vector(fact.text)
+        if vector is None:
             return {}
         pool = self.settings.policy.ladder.pool
-        near = meaning.similar(self.index.lexical, vector, where, pool)
-        return {key: calibration.nominal(raw, meaning.scale) for key, raw in near}
+        near = semantic.similar(self.index.lexical, vector, where, pool)
+        return {key: calibration.nominal(raw, semantic.scale) for key, raw in near}
 
 
 class NeighbourCache:
-    """The neighbours of each active memory, searched for once (rows A21, A28).
+    """The neighbours of each active memory, cached (rows A21, A28).
 
-    They are kept as long as the process lives. A memory that is new, or says something
-    else, is searched for, and is entered as a neighbour of what it was found near; so a
-    night in which nothing is new costs no search. Belongs to the one writer.
+    For the writer thread. A memory that is new or has another text is searched for, and
+    is added to the neighbours of the memories that it found. A night without new
+    memories needs no search.
     """
 
     def __init__(self, search: NeighbourSearch) -> None:
@@ -130,9 +129,9 @@ class NeighbourCache:
         self._near: dict[str, tuple[Fact, list[Neighbour]]] = {}
 
     def near(self, fact: Fact) -> list[Neighbour]:
-        """The active facts near a fact, nearest first.
+        """Return the active facts near a fact, nearest first.
 
-        Words for time in it mean what they meant when it was said.
+        Words for time, such as `yesterday`, are relative to the date of the fact.
         """
         if fact.id not in self._near:
             said_at = fact.created or LONG_AGO
@@ -142,15 +141,15 @@ class NeighbourCache:
     def follow(self, facts: Iterable[Fact]) -> None:
         """Bring the cache up to date; `facts` are all facts of the vault.
 
-        It begins anew where the scale of the similarities changed, or where more is new
-        than is cached.
+        It is emptied if the scale of similarities changed, or if there are more new
+        facts than cached ones.
         """
         active = {_identity(fact): fact for fact in facts if fact.status == "active"}
         new = [fact for name, fact in active.items() if name not in self._statements]
         _, scale = self.search.index.mark
         usable = scale == self._scale and len(new) <= len(self._near)
 
-        cached = list(self._near.values())[-KEPT:] if usable else []
+        cached = list(self._near.values())[-CACHED:] if usable else []
         self._statements, self._scale = set(active), scale
         self._near = {
             fact.id: (fact, [near for near in some if _identity(near.fact) in active])
@@ -162,7 +161,7 @@ class NeighbourCache:
                 self._enter(fact)
 
     def _enter(self, fact: Fact) -> None:
-        """Search the neighbours of a new fact, and enter it as a neighbour of theirs."""
+        """Search the neighbours of a new fact, and add it to the neighbours of each."""
         for near in self.near(fact):
             other, neighbours = self._near.get(near.fact.id, (fact, []))
             known = any(one.fact.id == fact.id for one in neighbours)
@@ -172,7 +171,7 @@ class NeighbourCache:
 
 
 def _identity(fact: Fact) -> int:
-    """A hash of the statement: a note that says something else has another one."""
+    """Return a hash that changes with the statement of a fact."""
     return hash((fact.id, fact.text, fact.persona, fact.valid_from))
 
 
@@ -181,6 +180,6 @@ def _nearest(one: Neighbour) -> tuple[float, str]:
 
 
 def _another_time(one: Fact, other: Fact) -> str:
-    """Why two facts with different times are two events; '' if they are not."""
+    """Return why two facts with different times are two events, or ''."""
     apart = one.valid_from and other.valid_from and one.valid_from != other.valid_from
     return "another time" if apart else ""

@@ -18,13 +18,13 @@ from engram.config import ModelSettings
 from engram.core.policy import ModelPolicy
 from engram.errors import BudgetSpentError, ConfigError, ModelError
 from engram.llm.api_forms import (
-    LADDER,
+    FORMS,
     ModelRequest,
-    bare,
+    error_message,
+    extract_json,
     next_form,
     read,
     request,
-    said,
 )
 from engram.llm.budget import Budget, DailySpend
 from engram.llm.client import Model
@@ -200,7 +200,7 @@ def test_other_faults_do_not_step_down(fake, code, words):
 
 def test_the_last_rung_has_no_next():
     """A plain question that is refused is a fault."""
-    assert next_form(LADDER[-1], 400, "response_format") is None
+    assert next_form(FORMS[-1], 400, "response_format") is None
 
 
 # What leaves the machine
@@ -391,16 +391,16 @@ def test_a_server_that_is_not_there_is_named():
 
 def test_the_servers_words_are_cut_and_cleaned():
     """Terminal escapes, line ends and novels stay out of our messages."""
-    words = said(
+    words = error_message(
         json.dumps({"error": {"message": "\x1b[31mred\nline " + "x" * 999}}).encode(),
         None,
     )
     assert words.startswith("[31mred line xxx")
     assert len(words) == 200
-    assert said(b"\xff\xfe plain", None).endswith("plain")
-    assert said(b'{"error": "model gone"}', None) == "model gone"
-    assert said(b'{"error": {"message": 5}}', None) == ""
-    assert said(b"[[", None) == "[["
+    assert error_message(b"\xff\xfe plain", None).endswith("plain")
+    assert error_message(b'{"error": "model gone"}', None) == "model gone"
+    assert error_message(b'{"error": {"message": 5}}', None) == ""
+    assert error_message(b"[[", None) == "[["
 
 
 # Replies
@@ -425,7 +425,7 @@ def test_the_servers_words_are_cut_and_cleaned():
 )
 def test_fences_thoughts_and_talk_are_taken_off(text, json_text):
     """A fenced block, else from the first brace to the last."""
-    assert bare(text) == json_text
+    assert extract_json(text) == json_text
 
 
 def test_a_reply_in_several_parts_is_joined(fake):
@@ -438,7 +438,7 @@ def test_a_reply_in_several_parts_is_joined(fake):
     assert ask(model(fake, api="responses")) == '{"a": 1}'
 
 
-@pytest.mark.parametrize("form", LADDER[:2])
+@pytest.mark.parametrize("form", FORMS[:2])
 @pytest.mark.parametrize(
     "body",
     [
@@ -468,8 +468,8 @@ def test_a_caller_inside_an_event_loop_may_ask(fake):
 def test_a_request_carries_the_schema_in_one_of_two_ways():
     """In the parameter or in the prompt, never in neither."""
     question = ModelRequest("count", "s", "u", SCHEMA, 0.3)
-    for form in LADDER:
-        body = request(form, question, "m", warm=True)
+    for form in FORMS:
+        body = request(form, question, "m", with_temperature=True)
         in_prompt = json.dumps(SCHEMA) in json.dumps(body.get("messages", "")).replace(
             '\\"', '"'
         )

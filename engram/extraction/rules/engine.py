@@ -101,7 +101,9 @@ def extract(
     types: dict[str, str] = {}
     seen: set[str] = set()
     heard = [*before, *turns]
-    to_bot = not any(turn.role == "assistant" and _is_somebody(turn) for turn in heard)
+    to_bot = not any(
+        turn.role == "assistant" and _has_person_label(turn) for turn in heard
+    )
     known = relatives(turn.text for turn in heard if turn.role == "user")
     for turn, in_play, earlier in tuple(_in_order(heard))[len(before) :]:
         if in_play:
@@ -163,7 +165,9 @@ def _in_order(heard: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:
         yield turn, in_play, earlier
         if in_play:
             earlier = ""
-        elif turn.role == "user" or (turn.role == "assistant" and _is_somebody(turn)):
+        elif turn.role == "user" or (
+            turn.role == "assistant" and _has_person_label(turn)
+        ):
             earlier = plain(turn.text) if len(turn.text) <= _LONGEST else ""
         else:
             earlier = earlier and f"{earlier}\n{amid(turn.text)}"
@@ -189,7 +193,7 @@ def is_person(speaker: str) -> bool:
     )
 
 
-def _is_somebody(turn: Turn) -> bool:
+def _has_person_label(turn: Turn) -> bool:
     """Whether the label of a turn is a person's name and no persona."""
     is_persona = (
         turn.persona is not None
@@ -205,7 +209,7 @@ def _speaker(
         return ClauseSpeaker(
             turn.speaker.strip() if is_person(turn.speaker) else "", to_bot, 1.0, known
         )
-    if turn.role == "assistant" and _is_somebody(turn):
+    if turn.role == "assistant" and _has_person_label(turn):
         return ClauseSpeaker(
             turn.speaker.strip(), to_bot=False, share=policy.rules_other, known=known
         )
@@ -455,7 +459,7 @@ def _candidate(
 def _object(clause: Clause, raw: str, place: int) -> str | None:
     """The object in the third person with its dates and pronouns resolved.
 
-    None if a pronoun in it refers to nobody that was named.
+    None if a pronoun in it refers to no named person.
     """
     names_meant = resolved_pronouns(
         raw,

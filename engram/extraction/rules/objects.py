@@ -90,7 +90,7 @@ def is_untied(raw: str, start: int, dates: Sequence[Span], *, is_annual: bool) -
 
 
 def is_whole(raw: str) -> bool:
-    """Whether `raw` is short enough, addresses nobody and is complete."""
+    """Whether `raw` is short and complete, and has no word for the listener."""
     return (
         not _YOU.search(raw)
         and not _DANGLING.search(raw)
@@ -107,9 +107,7 @@ _LONGEST = 26
 _TAIL = compiled_with_case("trait_tail")
 _HOLLOW = compiled("hollow")
 _REMINDER = compiled("reminder")
-"""What somebody object_kind to be reminded to do, or about where they name a time; a question
-for what is known is none.
-"""
+"""A request for a reminder: of an action, or of a thing with a time; no question."""
 _JOINED = compiled_with_case("joined")
 NAME_ONLY = re.compile(rf"{TITLED_NAME}(?: [^\W\d_a-z][\w'-]+)?\Z")
 _PERSON = re.compile(
