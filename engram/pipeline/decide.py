@@ -123,7 +123,7 @@ class Decider:
 
         A note that a person wrote or edited gets no keys for it.
         """
-        held = self.evidence.held(known, fact)
+        held = self.evidence.protected(known, fact)
         if self.plan.is_foreign(known):
             held = replace(held, verification="user_confirmed")
         effect = dedup.repeated(held, fact.source, self.settings.policy.ladder)

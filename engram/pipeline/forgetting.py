@@ -161,6 +161,20 @@ class Forgetting:
 
         Returns the ids of the other memories that are restored.
         """
+        at = now.isoformat()
+        names = ("hash", "turn", "memory", "in")
+        lifted = [
+            {name: row[name] for name in names if name in row}
+            for row in self._active_rows(memory)
+        ]
+        self.index.tombstones.add(
+            [{"at": at, **row, "reason": why, "restored": True} for row in lifted]
+        )
+        memories = dict.fromkeys(str(row["memory"]) for row in lifted)
+        return [other for other in memories if other != memory]
+
+    def _active_rows(self, memory: str) -> list[Mapping[str, object]]:
+        """Return the tombstones of `memory`, and those set along with it, not restored."""
         active: dict[tuple[str, ...], Mapping[str, object]] = {}
         for row in self.vault.tombstone_rows():
             if memory not in {row.get("memory"), row.get("for")}:
@@ -172,18 +186,7 @@ class Forgetting:
                 active[identity] = row
             else:
                 active.pop(identity, None)
-
-        at = now.isoformat()
-        names = ("hash", "turn", "memory", "in")
-        lifted = [
-            {name: row[name] for name in names if name in row}
-            for row in active.values()
-        ]
-        self.index.tombstones.add(
-            [{"at": at, **row, "reason": why, "restored": True} for row in lifted]
-        )
-        memories = dict.fromkeys(str(row["memory"]) for row in lifted)
-        return [other for other in memories if other != memory]
+        return list(active.values())
 
     def lift_restated(
         self, turns: Iterable[FiledTurn], now: datetime, *, asked: bool = False

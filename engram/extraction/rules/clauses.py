@@ -12,6 +12,7 @@ from engram.extraction.rules.table import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from engram.core.records import Interval, Turn
 
@@ -116,33 +117,31 @@ def _begun(clause: Clause) -> Clause:
 
 
 def _dated(clause: Clause, start: int) -> tuple[int, TimePrefix] | None:
-    """The end of the time that stands at `start`, and the time; None if there is none.
+    """Return the end of the time at `start`, and the time; None if there is none.
 
-    `from December` looks ahead.
+    `from December` means the next December.
     """
-    found = _FROM.match(clause.text, start, clause.end)
-    place = (
-        found.start("month")
-        if found and found["month"]
-        else found.end()
-        if found
-        else start
-    )
+    match = _FROM.match(clause.text, start, clause.end)
+    place, word = start, ""
+    if match:
+        place = match.start("month") if match["month"] else match.end()
+        word = "since" if match["word"].casefold() == "since" else "from"
+
     date = next((date for date in clause.dates if date.start in {start, place}), None)
-    word = (
-        "" if not found else "since" if found["word"].casefold() == "since" else "from"
-    )
     if date:
         preposition, words = in_words(date.interval)
         return date.end, TimePrefix(date.interval, f"{word or preposition} {words}")
-    if found and found["month"] and word == "from":
-        said = found["month"]
-        ahead = resolve(
-            f"It will be {'on' if _DAY.search(said) else 'in'} {said}",
-            clause.turn.occurred_at,
-        )
-        if len(ahead) == 1:
-            return found.end(), TimePrefix(
-                replace(ahead[0], words=said), f"from {in_words(ahead[0])[1]}"
-            )
-    return None
+    if not match or not match["month"] or word != "from":
+        return None
+
+    interval = _future(match["month"], clause.turn.occurred_at)
+    if interval is None:
+        return None
+    return match.end(), TimePrefix(interval, f"from {in_words(interval)[1]}")
+
+
+def _future(month: str, said_at: datetime) -> Interval | None:
+    """Return the next time that `month` means, such as `December` or `3 May`."""
+    preposition = "on" if _DAY.search(month) else "in"
+    intervals = resolve(f"It will be {preposition} {month}", said_at)
+    return replace(intervals[0], words=month) if len(intervals) == 1 else None

@@ -87,17 +87,18 @@ EXTRACTOR = "rules/1"
 def extract(
     turns: Sequence[Turn], policy: ExtractionPolicy, before: Sequence[Turn] = ()
 ) -> Extraction:
-    """The candidates that the rules find in `turns`, in their order (`X2`, `C3`).
+    """Return the candidates that the rules find in `turns`, in their order (`X2`, `C3`).
 
-    `before` are the turns just before them: they tell whether a role is played and whom
-    a name or a pronoun means, and give no candidates. Returns at most
-    `policy.max_facts`, the surest ones, each statement once, with a confidence of at
-    most `policy.rules_confidence`; at most `policy.max_relations` relations; the types
-    of the entities named (`B1`); and in `dropped` the count of each reason of refusal.
+    `before` are the turns just before them. They show whether a role is played and whom
+    a name or pronoun means, and give no candidates. The result has at most
+    `policy.max_facts` candidates, those of the highest confidence (at most
+    `policy.rules_confidence`), each statement once; at most `policy.max_relations`
+    relations; the types of the named entities (`B1`); and the count of each reason of
+    refusal in `dropped`.
     """
     dropped: dict[str, int] = {}
     found: list[Candidate] = []
-    ties: dict[tuple[str, str, str, bool], Relation] = {}
+    relations: dict[tuple[str, str, str, bool], Relation] = {}
     types: dict[str, str] = {}
     seen: set[str] = set()
     heard = [*before, *turns]
@@ -118,29 +119,41 @@ def extract(
             one = statement.candidate
             types = {**statement.types, **types}
             if statement.relation:
-                tie = statement.relation
-                ties.setdefault(
-                    (name_key(tie.subject), tie.type, name_key(tie.object), tie.ended),
-                    tie,
+                relations.setdefault(
+                    _relation_key(statement.relation), statement.relation
                 )
             if one.text.casefold() in seen:
                 _count(dropped, "repeated")
                 continue
             seen.add(one.text.casefold())
             found.append(one)
-    surest = sorted(
-        range(len(found)), key=lambda place: (-found[place].confidence, place)
-    )[: policy.max_facts]
-    if len(found) > len(surest):
-        dropped["too many"] = len(found) - len(surest)
-    relations = tuple(ties.values())[: policy.max_relations]
+    if len(found) > policy.max_facts:
+        dropped["too many"] = len(found) - policy.max_facts
     return Extraction(
-        tuple(found[place] for place in sorted(surest)),
+        _surest(found, policy.max_facts),
         EXTRACTOR,
         dropped,
-        relations,
+        tuple(relations.values())[: policy.max_relations],
         types,
     )
+
+
+def _relation_key(relation: Relation) -> tuple[str, str, str, bool]:
+    return (
+        name_key(relation.subject),
+        relation.type,
+        name_key(relation.object),
+        relation.ended,
+    )
+
+
+def _surest(candidates: Sequence[Candidate], most: int) -> tuple[Candidate, ...]:
+    """Return the `most` candidates of the highest confidence, in their order."""
+    places = sorted(
+        range(len(candidates)),
+        key=lambda place: (-candidates[place].confidence, place),
+    )
+    return tuple(candidates[place] for place in sorted(places[:most]))
 
 
 def united(found: Sequence[Extraction]) -> Extraction:
@@ -240,11 +253,11 @@ def _from_turn(
     A statement that the next sentence takes back is left out, and so are preferences
     after mockery.
     """
-    if len(turn.text) > policy.rules_turn or is_game(turn.text):
-        _count(
-            dropped,
-            "pasted" if len(turn.text) > policy.rules_turn else "not in earnest",
-        )
+    if len(turn.text) > policy.rules_turn:
+        _count(dropped, "pasted")
+        return
+    if is_game(turn.text):
+        _count(dropped, "not in earnest")
         return
     text = plain(turn.text)
     dates = spans(text.replace(MASK, " "), turn.occurred_at)
