@@ -281,13 +281,11 @@ def _relation(
     """Return the relation in one item, or the reason to drop it."""
     if not isinstance(item, dict):
         return "malformed"
-    subject, kind, other = (
-        _line(item.get(name)) for name in ("subject", "relation", "object")
-    )
-    if (
-        not (subject and other and relation_label(kind))
-        or max(map(len, (subject, kind, other))) > model_policy.name_chars
-    ):
+    names = [_line(item.get(name)) for name in ("subject", "relation", "object")]
+    subject, kind, other = names
+    if not subject or not other or not relation_label(kind):
+        return "malformed"
+    if max(map(len, names)) > model_policy.name_chars:
         return "malformed"
     if name_key(subject) == name_key(other) or (is_owner(subject) and is_owner(other)):
         return "to itself"

@@ -98,26 +98,32 @@ class BoxWriter:
         thread = (session, persona)
         boxed = set(self._boxed[thread])
         before = next((row for row in self._open() if _thread(row) == thread), None)
-        first = box = before.box if before else None
-        sealed_boxes: list[Box] = []
+        box = before.box if before else None
+        sealed: list[Box] = []
         for memories, said_at in stretches:
             new = [memory for memory in memories if memory.id not in boxed]
             boxed.update(memory.id for memory in new)
             topics = boxes.topics(new, people, self.policy)
             batch = boxes.box_of_batch(session, persona, new, topics, said_at)
-            box, sealed = boxes.add_batch(box, batch, self.policy)
-            if sealed:
-                sealed_boxes.append(sealed)
+            box, full = boxes.add_batch(box, batch, self.policy)
+            sealed += [full] if full else []
 
-        if sealed_boxes or box != first:
-            others = [row for row in self._rows if row is not before]
-            self._update(
-                others,
-                [OpenBox(box, now)] if box else [],
-                [OpenBox(sealed, now) for sealed in sealed_boxes],
-            )
+        if sealed or box != (before.box if before else None):
+            self._replace(before, box, sealed, now)
         self._file(now)
-        return sealed_boxes
+        return sealed
+
+    def _replace(
+        self,
+        before: OpenBox | None,
+        box: Box | None,
+        sealed: Iterable[Box],
+        now: datetime,
+    ) -> None:
+        """Store `box` and the sealed boxes in the place of the row `before`."""
+        others = [row for row in self._rows if row is not before]
+        opened = [OpenBox(box, now)] if box else []
+        self._update(others, opened, [OpenBox(one, now) for one in sealed])
 
     def seal_due(self, now: datetime) -> None:
         """Seal the boxes that got nothing for `gap_minutes`, and write waiting notes."""

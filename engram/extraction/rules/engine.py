@@ -157,7 +157,7 @@ def _surest(candidates: Sequence[Candidate], most: int) -> tuple[Candidate, ...]
 
 
 def united(found: Sequence[Extraction]) -> Extraction:
-    """The extractions of neighbouring turns as one; an earlier type of an entity wins."""
+    """Return extractions of successive turns as one; the first type of an entity counts."""
     dropped: Counter[str] = Counter()
     types: dict[str, str] = {}
     for one in found:
@@ -315,7 +315,7 @@ def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statemen
 
 
 def _of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[_Statement]:
-    """What the speaker says of themselves, also without another `I` after `and`."""
+    """Return the statement of a speaker about themselves, also after `and` without `I`."""
     found = list(_by_first_rule(clause, speaker_rules(), clause.start, policy))
     if not found and clause.text.endswith("and ", 0, clause.start):
         found = list(_by_first_rule(clause, continued_rules(), clause.start, policy))
@@ -323,7 +323,7 @@ def _of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[_Statement]:
 
 
 def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[_Statement]:
-    """What is said of a person with a name, or the name given to the one before."""
+    """Return the statement about a named person, or the name of the one before."""
     found: list[_Statement] = []
     person = leading_person(clause.text, clause.start, clause.end) or _pronoun_subject(
         clause
@@ -698,4 +698,4 @@ def _in_figures(when: Interval) -> str:
 
 
 _LONGEST_FOREIGN = 10
-"""Words of an object that is taken as it stands."""
+"""The most words of an object that is used without rewriting."""

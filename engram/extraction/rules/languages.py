@@ -1,8 +1,8 @@
 """The extraction rules of languages other than English (rows X2, X13).
 
-A small set that needs little rewriting: the object is taken as it is except for the
-pronouns of the first person, and refused if it then holds a word of the first or second
-person, a negation or a doubt. For a speaker without a name stands a neutral noun.
+A small set that needs little rewriting: only the pronouns of the first person are
+replaced in the object. It is refused if it then has a word of the first or second
+person, a negation or a doubt. A speaker without a name is called by a neutral noun.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class LanguageRules:
     `clause_start` matches the clauses that a rule can read; `refused` the words that
     refuse an object. `subject` and `of_subject` stand for a speaker without a name.
     `pronouns` and `verbs` map the first person to the third. `ambiguous_possessive`
-    holds where `my` has two forms in the third person (`seine`, `ihre`): then an
-    article stands for it, and only in an object that is still to be done.
+    is true if `my` has two forms in the third person (`seine`, `ihre`): it then becomes
+    an article, and only in an object that is still to be done.
     """
 
     code: str

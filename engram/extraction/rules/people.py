@@ -120,21 +120,19 @@ _KIN_OR_PET = compiled("kin_or_pet")
 
 
 def name_given(text: str, before: int, start: int, end: int) -> str:
-    """The name a sentence gives to the one animal or relative before it, or ''.
+    """Return the name that a sentence gives to the one animal or relative before it.
 
-    `We got a dog. He's called Rex.` gives `dog is called Rex`.
+    `We got a dog. He's called Rex.` gives `dog is called Rex`. '' without such a name.
     """
-    told = _CALLED_LATER.match(text[start:end])
-    had = _INTRODUCED.search(text, before, start) if told else None
-    if (
-        told is None
-        or had is None
-        or _is_many(had["kin"])
-        or _A_NAME.search(amid(text[before:start]))
-    ):
+    named = _CALLED_LATER.match(text[start:end])
+    introduced = _INTRODUCED.search(text, before, start) if named else None
+    if named is None or introduced is None or _is_many(introduced["kin"]):
         return ""
-    several = len(_KIN_OR_PET.findall(text, before, start)) > 1
-    return "" if several else f"{had['kin'].lower()} is called {told['name']}"
+    if _A_NAME.search(amid(text[before:start])):
+        return ""
+    if len(_KIN_OR_PET.findall(text, before, start)) > 1:
+        return ""
+    return f"{introduced['kin'].lower()} is called {named['name']}"
 
 
 # Relations.
@@ -288,31 +286,31 @@ def person_meant(pronoun: str, before: str, earlier: str) -> str:
 
 
 def _people(before: str) -> dict[str, str]:
-    """The people named in `before` with their relation to the speaker.
+    """Return the people named in `before`, with their relation to the speaker.
 
-    None if a further name may be one of a person.
+    The result is empty if a further name may be that of a person.
     """
-    out: dict[str, str] = {}
+    people: dict[str, str] = {}
     read = 0
-    for found in _PERSON.finditer(before):
-        if found["kin"]:
-            if found.start() >= read:
-                out[found["known"] or f"their {found['kin']}"] = found["kin"]
+    for match in _PERSON.finditer(before):
+        if match["kin"]:
+            if match.start() >= read:
+                people[match["known"] or f"their {match['kin']}"] = match["kin"]
             continue
-        name = _POSSESSED.sub("", found["name"] or found["doer"])
+        name = _POSSESSED.sub("", match["name"] or match["doer"])
         if not any(_NO_NAME.match(word) for word in name.split()):
-            of_kin = _OF_KIN.match(before, found.end())
-            out[name] = of_kin["kin"] if of_kin else out.get(name, "")
+            of_kin = _OF_KIN.match(before, match.end())
+            people[name] = of_kin["kin"] if of_kin else people.get(name, "")
             read = of_kin.end() if of_kin else read
-    before = _KIN_OF_NAME.sub("", before)
-    told = set(" ".join((*out, *_SITE.findall(before))).split())
-    named = {
+    return {} if _has_other_name(_KIN_OF_NAME.sub("", before), people) else people
+
+
+def _has_other_name(text: str, people: Iterable[str]) -> bool:
+    """Whether a text has a name that is neither one of `people` nor a place."""
+    known = set(" ".join((*people, *_SITE.findall(text))).split())
+    words = {
         _POSSESSED.sub("", word)
-        for name in _A_NAME.findall(before)
+        for name in _A_NAME.findall(text)
         for word in name.split()
     }
-    return (
-        {}
-        if any(word not in told and not _NO_NAME.match(word) for word in named)
-        else out
-    )
+    return any(word not in known and not _NO_NAME.match(word) for word in words)

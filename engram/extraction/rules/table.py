@@ -1,7 +1,7 @@
 """The extraction rules and patterns, read from the language files (rows X2, C3).
 
-A rule in section `[extraction]` stands on three lines or more. First its name with
-category, strength, the kind of object it needs and what else holds: `tag:`, `to-bot`
+A rule in section `[extraction]` has three lines or more. First its name with category,
+strength, the kind of object it needs and further properties: `tag:`, `to-bot`
 for words addressed to an assistant, `as-of` for what is true at a date. Then its
 pattern, indented; last, after `=`, the template of the statement.
 
