@@ -137,7 +137,7 @@ def updated_trace_note(
 
 
 def box_from(note: notes.Note, path: str, zone: tzinfo) -> BoxNote | None:
-    """The sealed box in a note; None if it is none or its times cannot be read."""
+    """Return the sealed box in a note; None if it is no box or has no valid times."""
     keys = note.keys
     opened, sealed = (time_value(keys.get(key), zone) for key in ("opened", "sealed"))
     if (
@@ -147,21 +147,22 @@ def box_from(note: notes.Note, path: str, zone: tzinfo) -> BoxNote | None:
         or sealed is None
     ):
         return None
-    named = keys.get("topics")
-    topics = tuple(str(topic) for topic in named) if isinstance(named, list) else ()
-    persona = str(keys.get("persona") or "") or None
-    box = Box(
-        str(keys["id"]), str(keys.get("session") or ""), persona, opened, sealed, topics
-    )
-    box = replace(box, sealed=sealed, why=str(keys.get("end_reason") or ""))
-    trace = _target(str(keys.get("trace") or ""))
-    lines = [
-        line.removeprefix("- ")
+
+    def text_of(key: str) -> str:
+        return str(keys.get(key) or "")
+
+    listed = keys.get("topics")
+    topics = tuple(map(str, listed)) if isinstance(listed, list) else ()
+    persona = text_of("persona") or None
+    box = Box(str(keys["id"]), text_of("session"), persona, opened, sealed, topics)
+    box = replace(box, sealed=sealed, why=text_of("end_reason"))
+    links = [
+        _target(line.removeprefix("- "))
         for line in note.body.split("\n")
         if line.startswith("- [[")
     ]
     name = path.removeprefix("boxes/").removesuffix(".md")
-    return BoxNote(name, box, trace, tuple(map(_target, lines)))
+    return BoxNote(name, box, _target(text_of("trace")), tuple(links))
 
 
 def span(start: datetime, end: datetime, zone: tzinfo) -> str:

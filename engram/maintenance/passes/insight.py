@@ -158,19 +158,16 @@ def integrate(view: PassView, now: datetime) -> list[Step]:
 def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
     """Return groups of episodes about one entity that are ready for an insight."""
     policy = view.policy.insight
-    episodes = [
-        one
-        for one in seeds(view)
-        if lifecycle.layer_of(one.fact) == "episodic" and _may_go(one)
-    ]
-    old = {one.fact.id for one in episodes if _is_old(view, one, now)}
-    faded = {
-        one.fact.id
-        for one in episodes
-        if (one.fact.id in old or one.usage.access >= policy.ripe_access)
-        and view.vitals(one, now).salience < policy.ripe_salience
-    }
-    ready = [one for one in episodes if one.fact.id in old | faded]
+    faded: set[str] = set()
+    ready: list[MemoryState] = []
+    for one in seeds(view):
+        if lifecycle.layer_of(one.fact) != "episodic" or not _may_go(one):
+            continue
+        old = _is_old(view, one, now)
+        if _is_faded(view, one, now, old=old):
+            faded.add(one.fact.id)
+        if old or one.fact.id in faded:
+            ready.append(one)
 
     groups: list[list[MemoryState]] = []
     for group in _by_entity(ready):
@@ -179,6 +176,13 @@ def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
         if len(group) >= policy.fold:
             groups.append(group[: policy.shown])
     return groups
+
+
+def _is_faded(view: PassView, one: MemoryState, now: datetime, *, old: bool) -> bool:
+    """Return whether an old or often recalled memory has a low salience."""
+    policy = view.policy.insight
+    used_enough = old or one.usage.access >= policy.ripe_access
+    return used_enough and view.vitals(one, now).salience < policy.ripe_salience
 
 
 def _is_old(view: PassView, one: MemoryState, now: datetime) -> bool:
