@@ -207,8 +207,7 @@ def update_relations(
     if any(_seen_after(edge, now) for edge in holding):
         return ()
 
-    starts = [edge.valid_from for edge in rivals if edge.valid_from]
-    end = min((start for start in starts if start > now), default=None)
+    end = _next_start(rivals, now)
     opened = replace(seen, reinforced=now, valid_from=now, valid_until=end)
     closed = [replace(edge, valid_until=now) for edge in holding]
     return (*closed, opened)
@@ -374,6 +373,12 @@ def _widen(
             back = known.setdefault(end, {})
             if strength > back.get(start, 0.0):
                 back[start] = strength
+
+
+def _next_start(edges: Iterable[Edge], now: datetime) -> datetime | None:
+    """Return when the first of `edges` begins after `now`, or None."""
+    starts = (edge.valid_from for edge in edges if edge.valid_from)
+    return min((start for start in starts if start > now), default=None)
 
 
 def _seen_after(edge: Edge, when: datetime) -> bool:

@@ -222,7 +222,7 @@ _TAKES_BACK = re.compile(
 
 
 def is_taken_back(sentence: str) -> bool:
-    """Return whether `sentence` retracts the one before: `No wait, I meant Thursday.`"""
+    """Return whether `sentence` retracts the one before: `No, I meant Thursday.`"""
     return _TAKES_BACK.match(sentence) is not None
 
 
