@@ -47,7 +47,7 @@ class Judged(Life):
             fact = Fact("", candidate.text, candidate.category, about=candidate.about)
             grey = self.memory.reconciler.comparison.compare(
                 fact, self.now, model=True
-            ).verdict.grey
+            ).verdict.neighbours
             if grey:
                 opinions[candidate.text] = (
                     "contradicts" if grey[0].conflict else "same",

@@ -57,7 +57,7 @@ def settled_first(self, now):
 def edges_first(self, lines, named, honest=EntityWriter._note_changes):
     """A relation counts as shown before its note shows it."""
     wishes = honest(self, lines, named)
-    self.edges.append([replace(line, owed=False) for line in lines.values()])
+    self.edges.append([replace(line, unlisted=False) for line in lines.values()])
     return wishes
 
 
