@@ -19,7 +19,7 @@ from engram.core.records import Fact
 from engram.core.text import content_hash
 from engram.errors import ConfigError, ModelError
 from engram.pipeline.neighbours import NeighbourSearch
-from engram.pipeline.states import StateSearch
+from engram.index.states import StateSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
