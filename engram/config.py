@@ -74,6 +74,20 @@ TEXT_KEYS: tuple[Key, ...] = (
         "time zone of the dates in the notes, e.g. Europe/Berlin; empty: the machine's",
     ),
     Key(
+        "owner.name",
+        "vault",
+        str,
+        "",
+        "your name, e.g. Jonas Keller; empty: learned from an introduction",
+    ),
+    Key(
+        "owner.aliases",
+        "vault",
+        list,
+        [],
+        "other names by which you are called, e.g. Jo",
+    ),
+    Key(
         "file_name",
         "vault",
         str,
@@ -273,6 +287,7 @@ class Settings:
     git: bool = True
     log_content: bool = False
     holds: str = "ask"
+    owner: tuple[str, ...] = ()
 
     @property
     def socket(self) -> Path:
@@ -340,6 +355,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         git=values["git"] == "commit",
         log_content=values["log_content"],
         holds=values["holds"],
+        owner=_owner_names(values),
     )
 
 
@@ -352,6 +368,14 @@ def _policy(values: Mapping[str, Any]) -> Policy:
     curve = CURVES[values["retention"]]
     decay = replace(policy.decay, bend=curve.bend, straight=curve.straight)
     return replace(policy, decay=decay)
+
+
+def _owner_names(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The configured names of the owner: the name, then the aliases."""
+    names = (values["owner.name"], *values["owner.aliases"])
+    return tuple(
+        dict.fromkeys(" ".join(name.split()) for name in names if name.strip())
+    )
 
 
 def _home(env: Mapping[str, str]) -> Path:

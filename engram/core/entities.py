@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.policy import ExtractionPolicy
-    from engram.core.records import Entity
+    from engram.core.records import Entity, Turn
 
 OWNER = "owner"
 """The name of the vault's owner where none is known; the ref is `person:owner`."""
+
+OWNER_ALIAS = "the user"
+"""The alias that makes the note of a person the owner's note."""
 
 ALIAS = "alias"
 """The relation that adds another name to an entity."""
@@ -111,12 +114,18 @@ class EntityNames:
 
     A name goes before an alias. An ambiguous name or alias means no entity: two people
     may share a first name, and Anna is Anna Müller only if an alias says so (`C13`).
+
+    The entity with an alias such as `the user` is the owner. `given` are the names of
+    the owner in the configuration.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, given: Iterable[str] = ()) -> None:
         self._entities: dict[str, Entity] = {}
         self._names: defaultdict[str, set[str]] = defaultdict(set)
         self._aliases: defaultdict[str, set[str]] = defaultdict(set)
+        self._given = tuple(given)
+        self._owners: set[str] = set()
+        self._owner_keys: frozenset[str] | None = None
 
     def put(self, place: str, entity: Entity) -> None:
         """Add the entity at `place`, replacing the one that was there."""
@@ -125,10 +134,14 @@ class EntityNames:
         self._names[name_key(entity.name)].add(place)
         for alias in entity.aliases:
             self._aliases[name_key(alias)].add(place)
+        if any(map(is_owner, entity.aliases)):
+            self._owners.add(place)
 
     def drop(self, place: str) -> None:
         """Remove the entity at `place`, if there is one."""
         entity = self._entities.pop(place, None)
+        self._owners.discard(place)
+        self._owner_keys = None
         if entity is not None:
             self._names[name_key(entity.name)].discard(place)
             for alias in entity.aliases:
@@ -148,9 +161,54 @@ class EntityNames:
         )
         return self._entities.get(places[0]) if len(places) == 1 else None
 
+    def owner(self) -> Entity | None:
+        """The entity of the owner, or None. Of several the first; the configuration
+        names one that has no alias such as `the user`.
+        """
+        places = sorted(self._owners)
+        if places:
+            return self._entities.get(places[0])
+        named = (self.one(name) for name in self._given)
+        return next((one for one in named if one and one.type == "person"), None)
+
+    def owner_names(self) -> tuple[str, ...]:
+        """The names of the owner: the configured ones, then those of their note.
+
+        A name in the note that is also the name of somebody else is left out.
+        """
+        places = sorted(self._owners)
+        entities = [
+            self._entities[place] for place in places if place in self._entities
+        ]
+        if not entities and (named := self.owner()):
+            entities = [named]
+        noted = (
+            name
+            for entity in entities
+            for name in (entity.name, *entity.aliases)
+            if not is_owner(name) and all(one in entities for one in self.called(name))
+        )
+        return tuple(dict.fromkeys((*self._given, *noted)))
+
+    def is_owner(self, name: str) -> bool:
+        """Whether `name` means the owner: `the user`, or a name of theirs (`A20`)."""
+        keys = self._owner_keys
+        if keys is None:
+            keys = self._owner_keys = frozenset(map(name_key, self.owner_names()))
+        return is_owner(name) or name_key(name) in keys
+
     def all(self) -> tuple[Entity, ...]:
         """Return all entities in the order of their places."""
         return tuple(entity for _, entity in sorted(self._entities.items()))
+
+
+def is_of_owner(turn: Turn, names: EntityNames) -> bool:
+    """Whether the owner said a turn: each turn of the user, whatever its label says,
+    except in a group, where only a speaker with a name of the owner is the owner.
+    """
+    if turn.role != "user":
+        return False
+    return not turn.group or not turn.speaker or names.is_owner(turn.speaker)
 
 
 def find_entity(name: str, entities: Iterable[Entity]) -> Entity | None:

@@ -73,7 +73,8 @@ class Turn:
 
     `session` is the caller's name of the conversation; `role` is user, assistant,
     system or tool; `origin` is chat, import or tool and comes from the caller's
-    standing, never from text.
+    standing, never from text. `group` says that the caller named several users, so that
+    the speaker is a person of their own.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Turn:
     speaker: str = ""
     persona: str | None = None
     origin: str = "chat"
+    group: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,9 +428,7 @@ class Hit:
     and which keys are shown: `front matter broken (line 4): shown with its last good
     keys`. `said_by` is the source class, `provenance` names it in words and `trust`
     (0–1) says how far it is trusted (rows D6, X27); `role` and `speaker` are the
-    caller's claims. `ended` is the local day (ISO 8601) on which the state that it
-    tells was over, or ''; `certain` is false where only a later statement says so and
-    the note is a person's.
+    caller's claims.
     """
 
     key: str
@@ -454,8 +454,6 @@ class Hit:
     said_by: str = ""
     provenance: str = ""
     trust: float = 1.0
-    ended: str = ""
-    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)

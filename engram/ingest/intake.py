@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import trust
 from engram.core.buffer import WaitingTurn
+from engram.core.entities import name_key
 from engram.core.language.secrets import redact
 from engram.core.language.signals import scan, table
 from engram.core.records import ROLES, FiledTurn, Turn
@@ -42,7 +43,18 @@ if TYPE_CHECKING:
 
 SESSION = "main"
 TURN_KEYS = frozenset(
-    ("id", "session", "role", "speaker", "persona", "text", "occurred_at", "origin")
+    (
+        "id",
+        "session",
+        "role",
+        "speaker",
+        "persona",
+        "text",
+        "occurred_at",
+        "origin",
+        "participants",
+        "group",
+    )
 )
 FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
 """The range of accepted times; arithmetic with others overflows the calendar."""
@@ -97,7 +109,19 @@ def turn_from(
         speaker=names["speaker"],
         persona=names["persona"] or None,
         origin=trust.caller_standing(standing, raw.get("origin") or ""),
+        group=role == "user"
+        and (raw.get("group") is True or is_group(raw.get("participants"))),
     )
+
+
+def is_group(participants: object) -> bool:
+    """Whether a conversation has several users; BadRequestError for no list of names."""
+    names = [] if participants is None else participants
+    if not isinstance(names, list | tuple) or not all(
+        isinstance(name, str) for name in names
+    ):
+        raise BadRequestError("participants must be a list of names")
+    return len({name_key(name) for name in names if name.strip()}) > 1
 
 
 def _checked_text(raw: Mapping[str, Any], settings: Settings) -> str:

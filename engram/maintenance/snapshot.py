@@ -120,6 +120,7 @@ class Snapshot(VaultReader):
             model=self.talks.model,
             answer_failures=dict(self._answer_failures),
             entities=self._entities,
+            owner=self.settings.owner,
         )
 
     def record_answer_failure(self, key: str, why: str) -> None:

@@ -139,6 +139,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 "objects with text, and optionally id, session, role, speaker, persona and occurred_at",
                 required=True,
             ),
+            Param("participants", "list", "names of the users, if there are several"),
         ),
         status=202,
         callers=ANY_CALLER,

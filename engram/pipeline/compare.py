@@ -18,8 +18,8 @@ from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
 from engram.core.text import content_hash
 from engram.errors import ConfigError, ModelError
-from engram.index.states import StateSearch
 from engram.pipeline.neighbours import NeighbourSearch
+from engram.pipeline.states import StateSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -50,8 +50,9 @@ class ComparisonResult:
 class Comparison:
     """Compares statements with the facts of the index; may be called from any thread.
 
-    `ref_of` returns type and ref of an entity by its name. `load_judged` returns the
-    pairs (`pair_of`) that a model judged to say different things.
+    `ref_of` returns type and ref of an entity by its name, `owner_names` the names of
+    the owner, `load_judged` the pairs (`pair_of`) that a model judged to say different
+    things.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Comparison:
         index: Index,
         settings: Settings,
         ref_of: Callable[[str], tuple[str, str]],
+        owner_names: Callable[[], tuple[str, ...]],
         load_judged: Callable[[], set[frozenset[str]]],
     ) -> None:
         self.index = index
@@ -66,8 +68,8 @@ class Comparison:
         self.ref_of = ref_of
         self._load_judged = load_judged
         self._judged_pairs: set[frozenset[str]] | None = None
-        self.neighbours = NeighbourSearch(index, settings)
-        self.states = StateSearch(index, settings)
+        self.neighbours = NeighbourSearch(index, settings, owner_names)
+        self.states = StateSearch(index, settings, owner_names)
 
     def embed_new(
         self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]

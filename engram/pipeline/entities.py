@@ -19,6 +19,7 @@ from engram.core.entities import (
     COUPLE_RELATIONS,
     EXCLUSIVE_RELATIONS,
     OWNER,
+    OWNER_ALIAS,
     EntityNames,
     entity_ref,
     entity_type_of,
@@ -84,7 +85,7 @@ class EntityWriter:
     def __init__(self, vault: Vault, settings: Settings) -> None:
         self.vault = vault
         self.settings = settings
-        self.names = EntityNames()
+        self.names = EntityNames(settings.owner)
         self.edges = EdgeStore(vault)
         self.problems: dict[str, tuple[Problem, ...]] = {}
         self._stats: dict[str, Stat] = {}
@@ -120,19 +121,21 @@ class EntityWriter:
     def link_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the names by which the `about` of a memory links to these entities.
 
-        An alias becomes the name of its entity. The owner is left out, because an empty
-        `about` means the owner. `write` creates the notes that do not exist yet.
+        An alias becomes the name of its entity. The owner is left out under all their
+        names, because an empty `about` means the owner. `write` creates the notes that
+        do not exist yet.
         """
-        self._refresh_if_stale()
-        return tuple(
-            dict.fromkeys(self._link(name) for name in names if not is_owner(name))
-        )
+        self.refresh_if_stale()
+        others = (name for name in names if not self.names.is_owner(name))
+        return tuple(dict.fromkeys(self._link(name) for name in others))
 
     def ref_of(self, name: str) -> tuple[str, str]:
         """Return type and ref of the entity with this name; from any thread (`E2`).
 
         Both are guessed if the entity has no note.
         """
+        if self.names.is_owner(name):
+            return "person", entity_ref("person", OWNER)
         entity = self.names.one(name)
         kind = entity.type if entity else entity_type_of(name)
         return kind, entity_ref(kind, entity.name if entity else name)
@@ -179,7 +182,7 @@ class EntityWriter:
             self._other_files = entities.other_files(self.settings.vault)
         return self._other_files
 
-    def _refresh_if_stale(self) -> None:
+    def refresh_if_stale(self) -> None:
         """Refresh, but not for every batch of an import: the folder may be large."""
         if time.monotonic() - self._refreshed_at > REFRESH_SECONDS:
             self.refresh()
@@ -255,7 +258,7 @@ class EntityWriter:
         memories, each stored once. A note that a user edited within `quiet_seconds` is
         changed with a later batch.
         """
-        self._refresh_if_stale()
+        self.refresh_if_stale()
         stated = self._stated(extraction.relations, turns)
         relations = sorted(
             (one for one in stated if not one.is_alias), key=lambda one: one.said_at
@@ -283,6 +286,31 @@ class EntityWriter:
             if edge_id(edge) not in self.edges.lines
         ]
         self.edges.append(rows)
+
+    def add_owner_names(
+        self, names: Sequence[str], since: datetime, now: datetime
+    ) -> None:
+        """Add names to the note of the owner; without one, the first name gets it.
+
+        A note that has the first name already becomes the owner's.
+        """
+        self.refresh_if_stale()
+        owner = self.names.owner() or self.names.one(names[0])
+        if owner is None:
+            new = entities.new_entity(self._link(names[0]), "person", since)
+            self._new_links.clear()
+            change = _EntityChange(aliases=[OWNER_ALIAS, *names])
+            entity = _changed(new, change)
+            self._create({entity.path: entity})
+            return
+
+        self._retype({name_key(owner.name): "person"}, now)
+        owner = self.names.one(owner.name) or owner
+        is_marked = any(map(is_owner, owner.aliases))
+        aliases = [*names] if is_marked else [OWNER_ALIAS, *names]
+        waiting = self._update_notes({owner.path: _EntityChange(aliases=aliases)}, now)
+        if waiting:
+            self._waiting_aliases[owner.path] = aliases
 
     def _stated(
         self, relations: Iterable[Relation], turns: Sequence[Turn]
@@ -330,7 +358,11 @@ class EntityWriter:
         created: dict[str, Entity] = {}
         for name, since in names:
             link = self._link(name)
-            if self.names.one(name) or is_owner(name) or self._resolves(link):
+            if (
+                self.names.one(name)
+                or self.names.is_owner(name)
+                or self._resolves(link)
+            ):
                 continue
 
             title = name if link == entities.stem(name) else link
@@ -493,21 +525,22 @@ class EntityWriter:
         )
 
     def _ref(self, name: str) -> str:
-        if is_owner(name):
-            return entity_ref("person", OWNER)
         _, ref = self.ref_of(name)
         return ref
 
     def _note_changes(
         self, rows: Mapping[str, EdgeRow], aliases: Sequence[Relation]
     ) -> dict[str, _EntityChange]:
-        """Return the changes of entity notes, by path. The owner has no note."""
+        """Return the changes of entity notes, by path.
+
+        `add_owner_names` adds the names of the owner.
+        """
         changes: defaultdict[str, _EntityChange] = defaultdict(_EntityChange)
         for path, waiting in self._waiting_aliases.items():
             changes[path].aliases += waiting
         for relation in aliases:
             entity = self.names.one(relation.subject)
-            if entity is not None:
+            if entity is not None and not self.names.is_owner(relation.subject):
                 changes[entity.path].aliases.append(relation.object)
 
         for row in rows.values():
@@ -521,6 +554,8 @@ class EntityWriter:
 
     def _entity_at(self, ref: str) -> Entity | None:
         """Return the entity with the ref of an edge, if it has a note."""
+        if ref == entity_ref("person", OWNER):
+            return self.names.owner()
         return self.names.one(ref.partition(":")[2])
 
     # -- files -------------------------------------------------------------------------

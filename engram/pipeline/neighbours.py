@@ -18,7 +18,7 @@ from engram.core.records import Fact
 from engram.index.filters import SearchFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from engram.config import Settings
     from engram.core.language.similarity import ParsedStatement
@@ -33,11 +33,20 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class NeighbourSearch:
-    """Finds the facts near a fact, in any thread."""
+    """Finds the facts near a fact, in any thread.
 
-    def __init__(self, index: Index, settings: Settings) -> None:
+    `owner_names` returns the names of the owner, which count as `the user`.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        settings: Settings,
+        owner_names: Callable[[], tuple[str, ...]],
+    ) -> None:
         self.index = index
         self.settings = settings
+        self.owner_names = owner_names
         self._statement = lru_cache(STATEMENTS)(self._parsed)
 
     @property
@@ -58,14 +67,15 @@ class NeighbourSearch:
         and known facts are as the plan changes them.
         """
         where = SearchFilter(("fact",), statuses, fact.persona or "")
-        own, cosines = self._statement(fact.text), self._cosines(fact, where)
+        owner = self.owner_names()
+        own, cosines = self._statement(fact.text, owner), self._cosines(fact, where)
         candidates = self._candidates(fact, when, where, cosines)
         if plan:
             candidates = [*map(plan.latest, candidates), *plan.new]
 
         found: list[Neighbour] = []
         for known in candidates:
-            words = similarity.compared(own, self._statement(known.text))
+            words = similarity.compared(own, self._statement(known.text, owner))
             distinct = words.distinct or _another_time(fact, known)
             nearness = max(words.similarity, cosines.get(known.id, 0.0))
             found.append(
@@ -73,9 +83,9 @@ class NeighbourSearch:
             )
         return sorted(found, key=_nearest)
 
-    def _parsed(self, text: str) -> ParsedStatement:
+    def _parsed(self, text: str, owner: tuple[str, ...]) -> ParsedStatement:
         # A rebuilt index has another stemmer, so it is looked up each time.
-        return similarity.statement(text, self.index.lexical.stems)
+        return similarity.statement(text, self.index.lexical.stems, owner)
 
     def _candidates(
         self,

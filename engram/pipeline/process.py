@@ -79,10 +79,14 @@ class TurnPipeline:
     # -- turns in ----------------------------------------------------------------------
 
     def observe(
-        self, turns: list[dict[str, Any]], standing: str = "chat"
+        self,
+        turns: list[dict[str, Any]],
+        standing: str = "chat",
+        participants: list[str] | None = None,
     ) -> dict[str, Any]:
         """Take turns of a conversation; on return they are on disk and can be recalled.
 
+        With more than one of `participants` each speaker is a person of their own.
         Waits for a catalogue that is being built: only the catalogue knows which turns
         are in the vault already.
         """
@@ -91,7 +95,12 @@ class TurnPipeline:
 
         now = self.clock()
         taken = [
-            ingest_intake.turn_from(raw, now, self.settings, standing=standing)
+            ingest_intake.turn_from(
+                {"participants": participants, **raw},
+                now,
+                self.settings,
+                standing=standing,
+            )
             for raw in turns
         ]
         unnamed = frozenset(

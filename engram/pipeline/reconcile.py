@@ -24,6 +24,7 @@ from engram.pipeline.decide import ALREADY, Decider
 from engram.pipeline.entities import EntityWriter
 from engram.pipeline.evidence import EvidenceReader
 from engram.pipeline.forgetting import FORGOTTEN, Forgetting
+from engram.pipeline.owner import OwnerNames
 from engram.pipeline.plan import WritePlan
 from engram.pipeline.write import action_row
 
@@ -79,6 +80,7 @@ class Reconciler:
         self.index = note_writer.index
         self.settings = note_writer.settings
         self.entity_writer = EntityWriter(self.vault, self.settings)
+        self.owner_names = OwnerNames(self.entity_writer, self.index)
         self.box_writer = BoxWriter(
             self.vault, self.index, self.settings, note_writer.health
         )
@@ -86,6 +88,7 @@ class Reconciler:
             self.index,
             self.settings,
             self.entity_writer.ref_of,
+            self.entity_writer.names.owner_names,
             lambda: self.vault.logged_pairs(APART),
         )
         self.forgetting = Forgetting(note_writer)
@@ -102,6 +105,7 @@ class Reconciler:
         self.forgetting.lift_restated(turns.values(), now)
 
         plan = WritePlan(self.settings, now, self.note_writer)
+        plan.rows += self.owner_names.learn(extraction, batch.turns, now)
         results = [
             self._plan_candidate(
                 plan, batch, extraction, candidate, turns[candidate.turn_id], ordinal
@@ -148,7 +152,9 @@ class Reconciler:
             source,
             ulid(attributed.occurred_at, seed),
             extraction.extractor,
-            self.entity_writer.link_names(candidate.about),
+            self.entity_writer.link_names(
+                self.owner_names.without_label(candidate.about, filed.turn)
+            ),
             self.settings.policy,
         )
         opinion = extraction.opinions.get(fact.text)

@@ -192,8 +192,13 @@ class Memory:
         speaker: str | None = None,
         occurred_at: datetime | str | None = None,
         turns: Sequence[dict[str, Any]] = (),
+        participants: Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """Store one exchange, or `turns` as they are; on return they are on disk (X18)."""
+        """Store one exchange, or `turns` as they are; on return they are on disk (X18).
+
+        `participants` are the users, where several talk in the conversation: then each
+        `speaker` is a person of their own.
+        """
         common = {
             "session": session,
             "persona": persona,
@@ -212,9 +217,11 @@ class Memory:
             if text
         ]
         rows += [{key: _plain(value) for key, value in turn.items()} for turn in turns]
+        several = {"participants": list(participants)} if participants else {}
         return self.call(
             "observe",
             turns=[{k: v for k, v in row.items() if v is not None} for row in rows],
+            **several,
         )
 
     def recall(self, query: str, **options: Any) -> Recall:

@@ -51,16 +51,19 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             "type": "object",
             "required": ["text"],
             "properties": {
-                name: {"type": "string"}
-                for name in (
-                    "id",
-                    "session",
-                    "persona",
-                    "role",
-                    "speaker",
-                    "text",
-                    "occurred_at",
-                )
+                **{
+                    name: {"type": "string"}
+                    for name in (
+                        "id",
+                        "session",
+                        "persona",
+                        "role",
+                        "speaker",
+                        "text",
+                        "occurred_at",
+                    )
+                },
+                "participants": {"type": "array", "items": {"type": "string"}},
             },
         },
     },

@@ -233,6 +233,7 @@ def _imported(turn: Turn) -> dict[str, Any]:
         "persona": turn.persona,
         "occurred_at": turn.occurred_at.isoformat(),
         "origin": "import",
+        "group": turn.group,
     }
 
 

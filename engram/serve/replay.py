@@ -148,6 +148,7 @@ def _observe(memory: Memory, turns: Iterable[Turn]) -> None:
                 "speaker": turn.speaker,
                 "persona": turn.persona,
                 "origin": turn.origin,
+                "group": turn.group,
             }
             plain.append(row | {"occurred_at": turn.occurred_at.isoformat()})
     if plain:

@@ -427,13 +427,18 @@ def _turn_record(filed: FiledTurn) -> dict[str, Any]:
         "speaker": turn.speaker,
         "persona": turn.persona,
         "origin": turn.origin,
+        "group": turn.group,
     }
 
 
 def _filed(record: Mapping[str, Any]) -> FiledTurn:
     names = ("id", "session", "role", "text", "speaker", "persona", "origin")
     fields = {name: record[name] for name in names}
-    turn = Turn(**fields, occurred_at=datetime.fromisoformat(record["occurred_at"]))
+    turn = Turn(
+        **fields,
+        occurred_at=datetime.fromisoformat(record["occurred_at"]),
+        group=bool(record.get("group")),
+    )
     return FiledTurn(turn, record["note"], record["block"])
 
 

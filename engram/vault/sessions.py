@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
 
 HEADING = "## Conversation"
+GROUP = "|group"
+"""The end of the fields of a turn in a conversation of several users."""
 
 _BLOCK = re.compile(r"\^t([1-9][0-9]{0,8})[ \t]*")
 _HEAD = re.compile(
@@ -229,7 +231,8 @@ def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:
     if turn.speaker:
         head.append(title(plain_text(turn.speaker)))
     origin = "" if turn.origin == "chat" else f"|{title(plain_text(turn.origin))}"
-    head.append(f"%%{title(plain_text(turn.id))}{origin}%%")
+    group = GROUP if turn.group else ""
+    head.append(f"%%{title(plain_text(turn.id))}{origin}{group}%%")
     lines = escape(plain_text(turn.text)).split("\n") if turn.text else []
     return "\n".join(
         [
@@ -308,7 +311,8 @@ def _section(lines: Sequence[str]) -> tuple[int, int]:
 
 
 def _turn(block: _TurnBlock, session: str, persona: str | None, when: datetime) -> Turn:
-    name, _, origin = block.fields.partition("|")
+    fields = block.fields.removesuffix(GROUP)
+    name, _, origin = fields.partition("|")
     return Turn(
         id=unescaped_title(name) or f"t{block.number}",
         session=session,
@@ -318,6 +322,7 @@ def _turn(block: _TurnBlock, session: str, persona: str | None, when: datetime) 
         speaker=unescaped_title(block.speaker),
         persona=persona,
         origin=unescaped_title(origin) or "chat",
+        group=fields != block.fields,
     )
 
 

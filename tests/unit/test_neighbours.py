@@ -26,7 +26,9 @@ class Counting(NeighbourSearch):
 
 
 def around(keeping):
-    return NeighbourCache(Counting(keeping.memory.index, keeping.memory.settings))
+    return NeighbourCache(
+        Counting(keeping.memory.index, keeping.memory.settings, lambda: ())
+    )
 
 
 def follow(one, keeping):

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages, single_valued
@@ -111,16 +112,22 @@ _FUNCTION_SIGNS = re.compile(
 
 
 def statement(
-    text: str, stem: Callable[[list[str], str], list[str]]
+    text: str,
+    stem: Callable[[list[str], str], list[str]],
+    owner: Sequence[str] = (),
 ) -> ParsedStatement:
     """Parse `text`; `stem` returns the stems of words in a language.
 
-    The language is a code of `words.STOP`.
+    The language is a code of `words.STOP`. The names in `owner` mean the user: `Jonas
+    lives in Munich` is parsed as `the user lives in Munich`.
     """
+    users = _user_phrases(tuple(owner))
     folded = _ELISION.sub(r"\1 ", _NOT_CONTRACTED.sub(_expanded, normalise(text)))
+    for name in users.unspaced:
+        folded = folded.replace(name, _UNSPACED_USER)
     spaced = _SPACELESS.sub(r" \g<0> ", _HYPHEN.sub(" ", folded)).split()
-    plain = tuple(
-        _NUMERALS.get(word, word) for word in map(_without_possessive, spaced)
+    plain = _with_user(
+        [_NUMERALS.get(word, word) for word in map(_without_possessive, spaced)], users
     )
     code = language(words(_CAPITALISED.sub(" ", text))) or "en"
     dropped = _EMPHASIS | _ARTICLES.get(code, frozenset())
@@ -156,8 +163,65 @@ def statement(
         )
         & names,
         negated=negated,
-        attribute=single_valued.attribute(text),
+        attribute=_of_user(single_valued.attribute(text), users),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _UserPhrases:
+    """The words that mean the user: as tokens, longest first, and in unspaced scripts."""
+
+    spaced: tuple[tuple[str, ...], ...]
+    unspaced: tuple[str, ...]
+
+
+_USER = "user"
+_UNSPACED_USER = "用户"
+_SUBJECTS = ("the user", *languages.texts("extraction", "subject").values())
+
+
+@lru_cache(16)
+def _user_phrases(owner: tuple[str, ...]) -> _UserPhrases:
+    phrases = [normalise(phrase) for phrase in (*_SUBJECTS, *owner) if phrase.strip()]
+    unspaced = [one for one in phrases if _SPACELESS.search(one)]
+    spaced = {
+        tuple(_HYPHEN.sub(" ", one).split()) for one in phrases if one not in unspaced
+    }
+    return _UserPhrases(
+        tuple(sorted(spaced, key=lambda one: (-len(one), one))),
+        tuple(sorted(unspaced, key=lambda one: (-len(one), one))),
+    )
+
+
+def _with_user(tokens: Sequence[str], users: _UserPhrases) -> tuple[str, ...]:
+    """`tokens` with one word for the user in place of each phrase that means them."""
+    found, place = [], 0
+    while place < len(tokens):
+        phrase = next(
+            (
+                one
+                for one in users.spaced
+                if tuple(tokens[place : place + len(one)]) == one
+            ),
+            (),
+        )
+        found.append(_USER if phrase else tokens[place])
+        place += len(phrase) or 1
+    return tuple(found)
+
+
+def _of_user(found: Attribute | None, users: _UserPhrases) -> Attribute | None:
+    """The attribute with one subject for all names of the user."""
+    if found is None:
+        return None
+    words = (
+        _UNSPACED_USER if word in users.unspaced else word for word in found.subject
+    )
+    subject = tuple(
+        _USER if word in _USER_NOUNS else word
+        for word in _with_user(tuple(words), users)
+    )
+    return replace(found, subject=subject)
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,9 +219,9 @@ def _speaker(
     turn: Turn, policy: ExtractionPolicy, *, to_bot: bool, known: frozenset[str]
 ) -> ClauseSpeaker | None:
     if turn.role == "user":
-        return ClauseSpeaker(
-            turn.speaker.strip() if is_person(turn.speaker) else "", to_bot, 1.0, known
-        )
+        is_named = turn.group or is_person(turn.speaker)
+        name = turn.speaker.strip() if is_named else ""
+        return ClauseSpeaker(name, to_bot, 1.0, known)
     if turn.role == "assistant" and _has_person_label(turn):
         return ClauseSpeaker(
             turn.speaker.strip(), to_bot=False, share=policy.rules_other, known=known

@@ -97,4 +97,6 @@ def _turn(
         session, role, speaker, str(given or ""), text
     )
     persona = values.string(row.get("persona")) or None
-    return Turn(name, session, role, text, when, speaker, persona, "import")
+    users = set(map(values.string, values.as_list(row.get("participants"))))
+    group = role == "user" and (row.get("group") is True or len(users) > 1)
+    return Turn(name, session, role, text, when, speaker, persona, "import", group)

@@ -67,7 +67,7 @@ def entity_names(view: PassView) -> EntityNames:
     """Return the table from names to entities."""
 
     def table() -> EntityNames:
-        names = EntityNames()
+        names = EntityNames(view.owner)
         for path, entity in view.entities.items():
             names.put(path, entity)
         return names
@@ -75,13 +75,20 @@ def entity_names(view: PassView) -> EntityNames:
     return view.once(entity_names, table, view.entities)
 
 
+def is_about_owner(view: PassView, fact: Fact) -> bool:
+    """Whether a memory is about the owner and nobody else."""
+    return all(map(entity_names(view).is_owner, fact.about))
+
+
 def _group_by_entity(
     view: PassView, memories: Iterable[MemoryState]
 ) -> dict[str, list[MemoryState]]:
-    entity_by_name = cache(entity_names(view).one)
+    names = entity_names(view)
+    entity_by_name, is_owner = cache(names.one), cache(names.is_owner)
     groups: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in memories:
-        named = (entity_by_name(name) for name in one.fact.about)
+        # what is told of the owner stands in the profile
+        named = (entity_by_name(name) for name in one.fact.about if not is_owner(name))
         for path in dict.fromkeys(entity.path for entity in named if entity):
             groups[path].append(one)
     return dict(groups)

@@ -25,6 +25,7 @@ from engram.core.records import Edit, Fact, Usage
 from engram.core.sessions import curation_state
 from engram.core.text import content_hash, ulid
 from engram.maintenance.passes import ChangeGroup, FileWrite, Finding, NewMemory
+from engram.maintenance.passes.generated_text import entity_names
 from engram.maintenance.passes.groups import (
     belongs_to_user,
     clusters,
@@ -75,7 +76,7 @@ def fold(view: PassView, now: datetime) -> list[Step]:
 
     groups = [
         group[: policy.shown]
-        for group in _by_entity(filter(folds, seeds(view)))
+        for group in _by_entity(view, filter(folds, seeds(view)))
         if len(group) >= policy.fold
     ]
     ready = {
@@ -170,7 +171,7 @@ def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
             ready.append(one)
 
     groups: list[list[MemoryState]] = []
-    for group in _by_entity(ready):
+    for group in _by_entity(view, ready):
         if len(group) < policy.overlapping:
             group = [one for one in group if one.fact.id in faded]  # noqa: PLW2901
         if len(group) >= policy.fold:
@@ -350,14 +351,17 @@ def _is_free(one: MemoryState, known: set[str]) -> bool:
     return one.fact.id not in known and not one.barred and not one.fact.expires
 
 
-def _by_entity(memories: Iterable[MemoryState]) -> Iterator[list[MemoryState]]:
+def _by_entity(
+    view: PassView, memories: Iterable[MemoryState]
+) -> Iterator[list[MemoryState]]:
     """Yield memories by persona and the first entity they are about.
 
     Those about the owner are left out.
     """
+    is_owner = entity_names(view).is_owner
     groups: dict[tuple[str, str], list[MemoryState]] = defaultdict(list)
     for one in memories:
-        if one.fact.about and not entities.is_owner(one.fact.about[0]):
+        if one.fact.about and not is_owner(one.fact.about[0]):
             key = one.fact.persona or "", entities.name_key(one.fact.about[0])
             groups[key].append(one)
     for _, group in sorted(groups.items()):

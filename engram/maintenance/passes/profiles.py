@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from engram.core.categories import category_of
-from engram.core.entities import is_owner
 from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
     by_weight,
+    is_about_owner,
     line_of,
     link_name,
     local_date,
@@ -137,13 +136,12 @@ def _about_user(view: PassView, now: datetime, page: str) -> list[MemoryState]:
 
     They are of the categories that `page` lists, and from no external source.
     """
-    owner = cache(is_owner)
     return [
         one
         for one in public_memories(view, now)
         if one.fact.kind == "note"
         and category_of(one.fact.category).page == page
-        and all(map(owner, one.fact.about))
+        and is_about_owner(view, one.fact)
         and not view.reader.outside(one.fact)
     ]
 

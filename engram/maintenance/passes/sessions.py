@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.core.categories import category_of
-from engram.core.entities import is_owner, name_key
+from engram.core.entities import name_key
 from engram.core.forgetting import Utterance
 from engram.core.importance import after_mentions
 from engram.core.markdown import escape, read_block, replace_block
@@ -42,11 +42,13 @@ from engram.core.text import ulid
 from engram.core.todos import is_open, is_past
 from engram.core.trust import DERIVED_ORIGINS
 from engram.maintenance.passes import FileWrite, ModelQuestion, Step
+from engram.maintenance.passes.generated_text import entity_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from engram.core.entities import EntityNames
     from engram.core.policy.sessions import SessionPolicy
     from engram.core.records import Fact, FiledTurn
     from engram.core.sessions import SessionView
@@ -145,7 +147,7 @@ def summary(view: PassView, now: datetime) -> list[Step]:
             continue
         answer = dict(reply.answer or _own_words_summary(view, talk, turns))
         answer["people"] = [
-            line for line in answer["people"] if not _is_self(line, talk)
+            line for line in answer["people"] if not _is_self(view, line, talk)
         ]
         keys = {name: answer.get(name) or None for name in SUMMARY_KEYS}
         keys["parse_error"] = reply.fault or None
@@ -425,10 +427,10 @@ def _own_words_summary(
     }
 
 
-def _is_self(line: str, talk: SessionView) -> bool:
+def _is_self(view: PassView, line: str, talk: SessionView) -> bool:
     """Return whether a line about a person names the persona or the owner (`E11`)."""
     name = line.partition(",")[0]
-    return is_owner(name) or (
+    return entity_names(view).is_owner(name) or (
         talk.persona is not None and name_key(name) == name_key(talk.persona)
     )
 
@@ -490,20 +492,21 @@ def _spine_facts(
     ]
     sections: dict[str, list[Fact]] = {name: [] for name in SECTIONS}
     for one in sorted(first_hand, key=rank):
-        name = _section_of(one.fact, now, view.policy.todos.past_days)
+        past_days, names = view.policy.todos.past_days, entity_names(view)
+        name = _section_of(one.fact, now, past_days, names)
         if name and len(sections[name]) < policy.spine_items:
             sections[name].append(one.fact)
     return sections
 
 
-def _section_of(fact: Fact, now: datetime, past_days: float) -> str:
+def _section_of(fact: Fact, now: datetime, past_days: float, names: EntityNames) -> str:
     """Return the section of the persona summary that lists a memory, or ''."""
     category = category_of(fact.category)
     if category.promise and (not is_open(fact) or is_past(fact, now, past_days)):
         return ""
     if category.spine:
         return category.spine
-    return "profile" if fact.about and is_owner(fact.about[0]) else ""
+    return "profile" if fact.about and names.is_owner(fact.about[0]) else ""
 
 
 def _plain(fact: Fact) -> str:

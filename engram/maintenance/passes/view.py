@@ -136,7 +136,7 @@ class PassView:
     """The input of the passes: the vault, with the planned changes of earlier passes.
 
     Memories: `memories` by id, `edges` of the graph, `entities` by the path of their
-    note, and `stored`, the precision and tier of vectors by memory. `tombstones` are
+    note, `owner` the configured names of the owner, and `stored`, the precision and tier of vectors by memory. `tombstones` are
     the hashes of statements that must not come back, `forgotten` decides the same for
     any text. `feedback` is the recent feedback on each category, −1…1 (`C30`).
 
@@ -181,6 +181,7 @@ class PassView:
     model: bool = False
     answer_failures: Mapping[str, str] = field(default_factory=dict)
     entities: Mapping[str, Entity] = field(default_factory=dict)
+    owner: Sequence[str] = ()
     written: Mapping[str, bytes | None] = field(default_factory=dict)
     amended: Mapping[str, Page] = field(default_factory=dict)
     reads: set[str] = field(default_factory=set, repr=False, compare=False)

@@ -1,4 +1,4 @@
-"""Units that tell one state, as a person's home: found by attribute, not by likeness.
+"""Facts that tell the same state as a statement: found by attribute, not by likeness.
 
 "I've moved to Augsburg" and "The user lives in Munich" share no word, so a search by
 words or vectors does not bring them together (A7; model §3).
@@ -13,14 +13,14 @@ from engram.core.language.states import USER, cues, states
 from engram.core.language.words import words
 from engram.core.ranking import Question
 from engram.core.records import Fact
+from engram.core.text import normalise
 from engram.index.filters import SearchFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from engram.config import Settings
     from engram.core.language.states import State
-    from engram.index.database import Unit
     from engram.index.search import Index
 
 _USER_NOUNS = languages.all_words("similarity", "user_nouns")
@@ -28,38 +28,54 @@ _USER_NOUNS = languages.all_words("similarity", "user_nouns")
 
 
 class StateSearch:
-    """Finds facts and turns by the state that they tell, in any thread."""
+    """Finds facts by the state that they tell, in any thread.
 
-    def __init__(self, index: Index, settings: Settings) -> None:
+    `owner_names` returns the names of the owner, which count as the user.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        settings: Settings,
+        owner_names: Callable[[], tuple[str, ...]],
+    ) -> None:
         self.index = index
         self.settings = settings
+        self.owner_names = owner_names
 
     def states_of(self, *texts: str) -> tuple[State, ...]:
         """The states that the texts of one statement tell, each once."""
-        found = (state for text in dict.fromkeys(texts) for state in states(text))
+        names = self._name_words()
+        found = (
+            state for text in dict.fromkeys(texts) for state in states(text, names)
+        )
         return tuple(dict.fromkeys(found))
+
+    def _name_words(self) -> frozenset[str]:
+        """The folded words of the owner's names."""
+        return frozenset(
+            word for name in self.owner_names() for word in normalise(name).split()
+        )
 
     def near(
         self, states: Iterable[State], statuses: Collection[str], persona: str | None
     ) -> list[Fact]:
         """The facts of these statuses that may tell the same states, best first."""
         where = SearchFilter(("fact",), statuses, persona or "")
-        units = self.units(states, where, self.settings.policy.ladder.pool)
-        return [unit for unit in units.values() if isinstance(unit, Fact)]
-
-    def units(
-        self, states: Iterable[State], where: SearchFilter, number: int
-    ) -> dict[str, Unit]:
-        """The best `number` units for each of the states, by key."""
-        found: dict[str, Unit] = {}
-        questions = {question.text: question for question in map(_question, states)}
+        found: dict[str, Fact] = {}
+        own = self._name_words()
+        asked = (_question(state, own) for state in states)
+        questions = {question.text: question for question in asked}
         for question in questions.values():
-            hits = self.index.lexical.search(question, where, number).hits
-            found |= self.index.units([hit.key for hit in hits])
-        return found
+            hits = self.index.lexical.search(
+                question, where, self.settings.policy.ladder.pool
+            ).hits
+            units = self.index.units([hit.key for hit in hits])
+            found |= {k: unit for k, unit in units.items() if isinstance(unit, Fact)}
+        return list(found.values())
 
 
-def _question(state: State) -> Question:
+def _question(state: State, own: frozenset[str]) -> Question:
     """A search for the facts that tell an attribute of a subject."""
     if state.attribute == "alive":
         named: Sequence[str] = (*state.subject, *state.value)
@@ -67,6 +83,6 @@ def _question(state: State) -> Question:
     else:
         listed = [*state.subject, *state.value, *cues(state.attribute)]
     if state.subject[0] == USER:
-        listed += sorted(_USER_NOUNS)
+        listed += sorted(_USER_NOUNS | own)
     found = [word for phrase in listed for word in words(phrase)]
     return Question(text=" ".join(listed), words=tuple(dict.fromkeys(found)))

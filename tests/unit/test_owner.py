@@ -1,0 +1,191 @@
+"""The user is one person under all their names (law 9)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from engram.core.entities import EntityNames, is_of_owner
+from engram.core.language.similarity import compared, statement
+from engram.core.records import Entity, Turn
+from engram.testing import Simulation
+from engram.vault.frontmatter import read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AT = datetime(2027, 1, 11, 9, 0, tzinfo=UTC)
+
+
+# -- who is the owner ------------------------------------------------------------------
+
+
+def person(name: str, *aliases: str) -> Entity:
+    return Entity(name, "person", aliases, path=f"entities/people/{name}.md")
+
+
+def names(*entities: Entity, given: tuple[str, ...] = ()) -> EntityNames:
+    known = EntityNames(given)
+    for entity in entities:
+        known.put(entity.path, entity)
+    return known
+
+
+def test_the_note_with_the_alias_of_the_user_is_the_owners():
+    known = names(person("Jonas", "the user", "Jo"), person("Eva"))
+    assert known.owner_names() == ("Jonas", "Jo")
+    assert all(map(known.is_owner, ["jonas", "Jo", "the user", "I", "owner"]))
+    assert not known.is_owner("Eva")
+
+
+def test_a_configured_name_needs_no_note():
+    known = names(given=("Jonas Keller", "Jo"))
+    assert known.owner() is None
+    assert known.is_owner("Jonas Keller")
+    assert not known.is_owner("Jonas")
+
+
+def test_a_configured_name_marks_the_note_of_that_person():
+    known = names(person("Jonas Keller", "Joki"), given=("Jonas Keller",))
+    assert known.owner_names() == ("Jonas Keller", "Joki")
+
+
+def test_an_alias_that_is_the_name_of_somebody_else_is_theirs():
+    known = names(person("Jonas Keller", "the user", "Jonas"), person("Jonas"))
+    assert not known.is_owner("Jonas")
+    assert known.is_owner("Jonas Keller")
+
+
+def test_a_user_may_take_the_mark_out_of_the_note():
+    known = names(person("Jonas", "the user"))
+    assert known.is_owner("Jonas")
+    known.put("entities/people/Jonas.md", person("Jonas"))
+    assert not known.is_owner("Jonas")
+    assert known.owner() is None
+
+
+@pytest.mark.parametrize(
+    ("role", "speaker", "group", "is_owner"),
+    [
+        ("user", "", False, True),
+        ("user", "Dave", False, True),
+        ("user", "Dave", True, False),
+        ("user", "Jonas", True, True),
+        ("user", "", True, True),
+        ("assistant", "Jonas", False, False),
+    ],
+)
+def test_role_user_is_the_owner_except_in_a_group(role, speaker, group, is_owner):
+    turn = Turn("t1", "s", role, "Hello.", AT, speaker, group=group)
+    assert is_of_owner(turn, names(person("Jonas", "the user"))) is is_owner
+
+
+# -- one subject in comparisons --------------------------------------------------------
+
+
+def parsed(text: str, *owner: str):
+    return statement(text, lambda words, _language: words, owner)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Jonas lives in Munich.", "The user lives in Munich."),
+        ("Jonas Keller lives in Munich.", "Jonas lives in Munich."),
+        ("Jonas's sister lives in Porto.", "The user's sister lives in Porto."),
+        ("Jonas wohnt in Erfurt.", "Die Person wohnt in Erfurt."),
+        ("Jonas habite à Nantes.", "La personne habite à Nantes."),
+        ("Jonas vive en Madrid.", "La persona vive en Madrid."),
+        ("王梅住在上海。", "用户住在上海。"),
+    ],
+)
+def test_two_names_of_the_user_say_the_same(one, other):
+    owner = ("Jonas Keller", "Jonas", "王梅")
+    assert compared(parsed(one, *owner), parsed(other, *owner)).similarity == 1
+    assert compared(parsed(one), parsed(other)).similarity < 1
+
+
+def test_two_names_of_the_user_contradict():
+    owner = ("Jonas",)
+    found = compared(
+        parsed("Jonas lives in Munich.", *owner),
+        parsed("The user lives in Augsburg.", *owner),
+    )
+    assert found.conflict == "another home"
+
+
+def test_the_name_of_somebody_else_stays_apart():
+    found = compared(
+        parsed("Eva lives in Munich.", "Jonas"),
+        parsed("The user lives in Munich.", "Jonas"),
+    )
+    assert found.similarity < 0.85
+    assert not found.conflict
+
+
+# -- in a vault ------------------------------------------------------------------------
+
+
+class Life(NamedTuple):
+    simulation: Simulation
+    vault: Path
+
+    def call(self, name: str, **params: object):
+        return self.simulation.call(name, **params)
+
+
+@pytest.fixture
+def life(tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "engram.toml").write_text('id = "owner"\n[owner]\nname = "Jonas"\n')
+    with Simulation(vault, at=AT, home=tmp_path / "home") as simulation:
+        yield Life(simulation, vault)
+
+
+def say(life: Life, text: str, **more: object) -> None:
+    life.call("observe", turns=[{"text": text, "role": "user", **more}])
+    life.call("flush")
+
+
+def facts(life: Life) -> dict[str, list[str]]:
+    """The statements of the facts, each with the names that it is about."""
+    found = {}
+    for note in sorted((life.vault / "facts").rglob("*.md")):
+        keys = read(note.read_bytes())
+        found[keys.body.strip().splitlines()[0]] = keys.keys.get("about") or []
+    return found
+
+
+def owner_notes(life: Life) -> list[str]:
+    folder = life.vault / "entities" / "people"
+    return sorted(
+        note.stem for note in folder.glob("*.md") if "the user" in note.read_text()
+    )
+
+
+def test_a_label_of_the_user_is_a_name_of_the_owner(life):
+    say(life, "I live in Munich.", speaker="Dave")
+    assert owner_notes(life) == ["Dave"]
+    assert facts(life) == {"Dave lives in Munich.": []}
+
+
+def test_one_home_under_two_names(life):
+    say(life, "I live in Munich.", speaker="Dave")
+    say(life, "I live in Munich.")
+    assert list(facts(life)) == ["Dave lives in Munich."]
+
+
+def test_in_a_group_each_speaker_is_a_person(life):
+    for speaker, town in (("Jonas", "Munich"), ("Ana", "Porto")):
+        say(
+            life,
+            f"I live in {town}.",
+            speaker=speaker,
+            participants=["Jonas", "Ana"],
+        )
+    about = facts(life)
+    assert about == {"Jonas lives in Munich.": [], "Ana lives in Porto.": ["[[Ana]]"]}
+    assert owner_notes(life) == []
