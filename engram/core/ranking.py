@@ -697,6 +697,9 @@ PART_MEANINGS: Mapping[str, str] = MappingProxyType(
         "chain": "stood then in the place of what the words find",
         "subject": "about someone or something the question names",
         "ties": "tied to the best memories",
+        "answers": "tells the state that the question asks for",
+        "another": "tells it of another person",
+        "replaces": "tells what replaced an earlier state",
         "nudge": "how far it is trusted",
     }
 )

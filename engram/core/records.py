@@ -428,7 +428,9 @@ class Hit:
     and which keys are shown: `front matter broken (line 4): shown with its last good
     keys`. `said_by` is the source class, `provenance` names it in words and `trust`
     (0–1) says how far it is trusted (rows D6, X27); `role` and `speaker` are the
-    caller's claims.
+    caller's claims. `ended` is the local day (ISO 8601) on which the state that it
+    tells was over, or ''; `certain` is false where only a later statement says so and
+    the note is a person's.
     """
 
     key: str
@@ -454,6 +456,8 @@ class Hit:
     said_by: str = ""
     provenance: str = ""
     trust: float = 1.0
+    ended: str = ""
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,10 @@ from engram.core.sessions import EPISODES, word_coverage
 from engram.core.text import content_hash
 from engram.errors import BadRequestError, ConfigError, ModelError
 from engram.index.filters import SearchFilter
+from engram.index.states import StateSearch
 from engram.recall import as_of as recall_as_of
 from engram.recall import formatting
+from engram.recall.states import StateQuery
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -34,13 +36,14 @@ if TYPE_CHECKING:
         Mapping,
         Sequence,
     )
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from engram.config import Settings
     from engram.core.policy import RecallPolicy, SessionPolicy, TrustPolicy
     from engram.core.records import Edge, Hit
     from engram.index.database import OwnNote, Unit
     from engram.index.search import CurrentFile, Index
+    from engram.recall.states import PastState
 
 KINDS = ("fact", "turn", "note")
 REMEMBERED_STATUSES = ("active", "archived", "superseded", "invalidated")
@@ -144,10 +147,12 @@ def recall(
         with_archive = replace(request, archive=True)
         candidates = _candidates(replace(search, request=with_archive))
 
+    candidates, past = _with_states(search, candidates)
     filtered = candidates.filtered
     slots = _with_external_limits(index, candidates, settings)
     label_of = cache(lambda name: _standing_of(sources.usage(name).stability, policy))
-    hits = _verified(index, candidates, slots, label_of, limit, settings.policy.trust)
+    hits = _verified(index, candidates, slots, label_of, limit, settings)
+    hits = [_with_end(hit, past.get(hit.key), settings.zone) for hit in hits]
     chosen = ranking.fill_budget(hits, question, policy, request.k, request.budget)
     if len(chosen) < min(len(hits), request.k):
         filtered["over the token budget"] += min(len(hits), request.k) - len(chosen)
@@ -196,6 +201,7 @@ class _Search:
     sources: RecallSources
     embed: Callable[[str], bytes] | None
     limit: _TimeLimit
+    names: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +248,39 @@ def _candidates(search: _Search) -> _Candidates:
 
     slots = ranking.rank(scored, signals, request.now, preset)
     return _Candidates(request, units, slots, filtered, unused_reason)
+
+
+def _with_states(
+    search: _Search, candidates: _Candidates
+) -> tuple[_Candidates, Mapping[str, PastState]]:
+    """Arrange the candidates by the states that they tell; return what is past (§0.7).
+
+    Nothing is arranged for an earlier day: what was over later was current then.
+    """
+    request = candidates.request
+    if request.as_of or search.limit.skips("states"):
+        return candidates, {}
+
+    buried = search.index.tombstones.keys
+    query = StateQuery(
+        StateSearch(search.index, search.settings, search.sources.names.owner_names),
+        request.query,
+        _filter(request),
+        search.names,
+        lambda unit: not _is_hidden(unit, request, buried, Counter()),
+        search.settings.policy.recall.answers,
+    )
+    arranged = query.arrange(candidates.slots, candidates.units, request.k)
+    units = candidates.units | dict(arranged.units)
+    return replace(candidates, slots=arranged.slots, units=units), arranged.past
+
+
+def _with_end(hit: Hit, past: PastState | None, zone: tzinfo) -> Hit:
+    """The hit with the day on which its state ended (§0.7)."""
+    if past is None or not past.until:
+        return hit
+    day = f"{past.until.astimezone(zone):%Y-%m-%d}"
+    return replace(hit, ended=day, certain=past.certain)
 
 
 def _filter(request: RecallRequest) -> SearchFilter:
@@ -627,7 +666,7 @@ def _verified(
     slots: Sequence[ranking.RankedSlot],
     label_of: Callable[[str], str],
     limit: _TimeLimit,
-    policy: TrustPolicy,
+    settings: Settings,
 ) -> list[Hit]:
     """Return the best `k` slots as hits that agree with their files now (`X19`).
 
@@ -657,7 +696,9 @@ def _verified(
             index, {}, sources, candidates.request, Counter(), seen
         )
     }
-    provenance = formatting.provenance(index, (unit for _, unit, _ in current), policy)
+    provenance = formatting.provenance(
+        index, (unit for _, unit, _ in current), settings.policy.trust
+    )
     faults = index.faults(((unit, path) for _, unit, path in current), seen)
     return [
         formatting.as_hit(

@@ -214,6 +214,14 @@ class RecallPolicy:
     least_tokens: int = number(
         40, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little"
     )
+    answers: float = number(
+        1.0,
+        "share",
+        0,
+        10,
+        "recall",
+        "gain of what tells the state, as a home, that the question asks for",
+    )
     facts_share: float = number(
         0.3, "share", 0, 1, "recall", "part of the places that is kept for facts"
     )

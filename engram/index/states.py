@@ -1,4 +1,4 @@
-"""Facts that tell the same state as a statement: found by attribute, not by likeness.
+"""Units that tell one state, as a person's home: found by attribute, not by likeness.
 
 "I've moved to Augsburg" and "The user lives in Munich" share no word, so a search by
 words or vectors does not bring them together (A7; model §3).
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.language.states import State
+    from engram.index.database import Unit
     from engram.index.search import Index
 
 _USER_NOUNS = languages.all_words("similarity", "user_nouns")
@@ -28,7 +29,7 @@ _USER_NOUNS = languages.all_words("similarity", "user_nouns")
 
 
 class StateSearch:
-    """Finds facts by the state that they tell, in any thread.
+    """Finds facts and turns by the state that they tell, in any thread.
 
     `owner_names` returns the names of the owner, which count as the user.
     """
@@ -62,17 +63,21 @@ class StateSearch:
     ) -> list[Fact]:
         """The facts of these statuses that may tell the same states, best first."""
         where = SearchFilter(("fact",), statuses, persona or "")
-        found: dict[str, Fact] = {}
+        units = self.units(states, where, self.settings.policy.ladder.pool)
+        return [unit for unit in units.values() if isinstance(unit, Fact)]
+
+    def units(
+        self, states: Iterable[State], where: SearchFilter, number: int
+    ) -> dict[str, Unit]:
+        """The best `number` units for each of the states, by key."""
+        found: dict[str, Unit] = {}
         own = self._name_words()
         asked = (_question(state, own) for state in states)
         questions = {question.text: question for question in asked}
         for question in questions.values():
-            hits = self.index.lexical.search(
-                question, where, self.settings.policy.ladder.pool
-            ).hits
-            units = self.index.units([hit.key for hit in hits])
-            found |= {k: unit for k, unit in units.items() if isinstance(unit, Fact)}
-        return list(found.values())
+            hits = self.index.lexical.search(question, where, number).hits
+            found |= self.index.units([hit.key for hit in hits])
+        return found
 
 
 def _question(state: State, own: frozenset[str]) -> Question:

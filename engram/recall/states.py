@@ -1,0 +1,256 @@
+"""States among the candidates: what answers the question, and what is over (law §0.7).
+
+"Where do I live?" asks for a state: units that tell it lead, and those that tell the
+same of another person come last. A unit whose state a later one replaces ranks below
+that one and is shown as past. Nothing is written, so a note of a person that a later
+statement contradicts is shown as probably over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from engram.core.language.states import USER, asked, replacement, states
+from engram.core.ranking import RankedSlot
+from engram.core.records import Fact, FiledTurn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.core.language.states import State
+    from engram.index.database import Unit
+    from engram.index.filters import SearchFilter
+    from engram.index.states import StateSearch
+
+ENDED = ("superseded", "invalidated")
+"""Statuses of facts that are over."""
+
+_LEAST = 12
+"""Candidates that are looked at, at least."""
+_ANSWERS = 12
+"""Units that are searched for by the state that the question asks for."""
+_STEP = 0.001
+"""How far a unit ranks above the one that it replaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastState:
+    """That the state of a unit ended at `until`.
+
+    `successor` is the key of the unit that replaces it, or ''. `certain` is false for
+    the note of a person that a later statement contradicts.
+    """
+
+    until: datetime | None
+    successor: str
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """The slots in their new order, the units that were added, and what is past."""
+
+    slots: Sequence[RankedSlot]
+    units: Mapping[str, Unit] = field(default_factory=dict)
+    past: Mapping[str, PastState] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _StatedState:
+    """A state that a unit tells, and when it was told."""
+
+    key: str
+    state: State
+    at: datetime
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StateQuery:
+    """A question, as far as it asks for a state, and where its answers are looked for.
+
+    `names` are the folded words of the user's names; `may` says whether a unit may be
+    recalled; `weight` is what an answer adds to a score.
+    """
+
+    search: StateSearch
+    query: str
+    where: SearchFilter
+    names: Collection[str]
+    may: Callable[[Unit], bool]
+    weight: float
+
+    def arrange(
+        self, slots: Sequence[RankedSlot], units: Mapping[str, Unit], k: int
+    ) -> Arrangement:
+        """Arrange the candidates; `units` holds the records that were read already."""
+        wanted = asked(self.query, self.names)
+        first = slots[: max(2 * k, _LEAST)]
+        shown = self._read(first, units)
+        added = self._answers(wanted, shown) if wanted else {}
+        stated = self._stated({**shown, **added})
+        past = self._replaced(stated, wanted)
+        if wanted:
+            past = self._of_ended_facts(wanted, shown) | past
+
+        successors = {one.successor for one in past.values()}
+        missing = successors - shown.keys() - added.keys() - {""}
+        if missing:
+            added |= self._recallable(self.search.index.units(sorted(missing)))
+        if not added and not past and not wanted:
+            return Arrangement(slots)
+
+        rows = [*first, *(RankedSlot(key, 0.0, {}) for key in added)]
+        if wanted:
+            rows = [self._weighed(row, stated, wanted, past) for row in rows]
+        listed = {row.key for row in rows}
+        rest = [slot for slot in slots[len(first) :] if slot.key not in listed]
+        return Arrangement([*_above_past(rows, past), *rest], added, past)
+
+    # -- reading -----------------------------------------------------------------------
+
+    def _read(
+        self, slots: Sequence[RankedSlot], units: Mapping[str, Unit]
+    ) -> dict[str, Unit]:
+        unread = [slot.key for slot in slots if slot.key not in units]
+        read = self.search.index.units(unread) if unread else {}
+        both = {**units, **read}
+        return {slot.key: both[slot.key] for slot in slots if slot.key in both}
+
+    def _answers(self, wanted: State, known: Collection[str]) -> dict[str, Unit]:
+        """The units that tell the state asked for and are not among the candidates."""
+        found = self.search.units([wanted], self.where, _ANSWERS)
+        return {
+            key: unit
+            for key, unit in self._recallable(found).items()
+            if key not in known and self._tells(unit, wanted)
+        }
+
+    def _recallable(self, units: Mapping[str, Unit]) -> dict[str, Unit]:
+        return {key: unit for key, unit in units.items() if self.may(unit)}
+
+    def _states(self, unit: Unit) -> tuple[State, ...]:
+        """The states of a unit; of a turn those that the user tells."""
+        if isinstance(unit, Fact):
+            return states(unit.text, self.names)
+        if isinstance(unit, FiledTurn) and unit.turn.role == "user":
+            return states(unit.turn.text, self.names)
+        return ()
+
+    def _tells(self, unit: Unit, wanted: State) -> bool:
+        return any(_is_asked(one, wanted) for one in self._states(unit))
+
+    def _stated(self, units: Mapping[str, Unit]) -> list[_StatedState]:
+        """The states of the units with the times at which they were told."""
+        return [
+            _StatedState(key, state, at, certain=_is_ours(unit))
+            for key, unit in units.items()
+            if (at := _time(unit)) is not None
+            for state in self._states(unit)
+        ]
+
+    # -- what is past ------------------------------------------------------------------
+
+    def _replaced(
+        self, stated: Sequence[_StatedState], wanted: State | None
+    ) -> dict[str, PastState]:
+        """The units whose state a later unit replaces.
+
+        Of several states in one unit the one that the question asks for decides; where
+        it asks for none, a unit that tells more than one state is not past.
+        """
+        past: dict[str, PastState] = {}
+        for old in stated:
+            if wanted and old.state.attribute != wanted.attribute:
+                continue
+            if not wanted and not _is_alone(old, stated):
+                continue
+            newer = [
+                new
+                for new in stated
+                if new.at > old.at and replacement(new.state, old.state)
+            ]
+            if newer:
+                last = max(newer, key=lambda one: one.at)
+                past[old.key] = PastState(last.at, last.key, old.certain)
+        return past
+
+    def _of_ended_facts(
+        self, wanted: State, shown: Mapping[str, Unit]
+    ) -> dict[str, PastState]:
+        """The turns that told a fact of the state asked for which has ended."""
+        turns = {key for key, unit in shown.items() if isinstance(unit, FiledTurn)}
+        if not turns:
+            return {}
+        where = replace(self.where, kinds=("fact",), statuses=ENDED)
+        past: dict[str, PastState] = {}
+        for unit in self.search.units([wanted], where, _ANSWERS).values():
+            if not isinstance(unit, Fact) or not self._tells(unit, wanted):
+                continue
+            successor = unit.superseded_by[-1] if unit.superseded_by else ""
+            for key in turns.intersection((unit.source, *unit.also)):
+                past[key] = PastState(unit.valid_until, successor)
+        return past
+
+    # -- scores ------------------------------------------------------------------------
+
+    def _weighed(
+        self,
+        slot: RankedSlot,
+        stated: Iterable[_StatedState],
+        wanted: State,
+        past: Collection[str],
+    ) -> RankedSlot:
+        """The slot with what its state adds: an answer, a past one, another person's."""
+        same = [
+            one.state
+            for one in stated
+            if one.key == slot.key and one.state.attribute == wanted.attribute
+        ]
+        if any(_is_asked(one, wanted) for one in same):
+            share = 0.5 if slot.key in past else 1.0
+            return _with_part(slot, "answers", self.weight * share)
+        if same and wanted.subject == (USER,):
+            return _with_part(slot, "another", -self.weight)
+        return slot
+
+
+def _time(unit: Unit) -> datetime | None:
+    if isinstance(unit, Fact):
+        return unit.valid_from or unit.created
+    return unit.turn.occurred_at if isinstance(unit, FiledTurn) else None
+
+
+def _is_ours(unit: Unit) -> bool:
+    """Whether a unit is a turn, or a fact that was said and not written by hand."""
+    return not isinstance(unit, Fact) or bool(unit.source or unit.origin)
+
+
+def _is_asked(state: State, wanted: State) -> bool:
+    """Whether a state is the one that a question asks for."""
+    return state.attribute == wanted.attribute and state.subject == wanted.subject
+
+
+def _is_alone(old: _StatedState, stated: Iterable[_StatedState]) -> bool:
+    """Whether a unit tells no other state."""
+    return all(one.state == old.state for one in stated if one.key == old.key)
+
+
+def _with_part(slot: RankedSlot, name: str, value: float) -> RankedSlot:
+    return slot._replace(
+        score=slot.score + value, parts={**dict(slot.parts), name: value}
+    )
+
+
+def _above_past(
+    slots: Iterable[RankedSlot], past: Mapping[str, PastState]
+) -> list[RankedSlot]:
+    """The slots by score, each successor above the unit that it replaces."""
+    by_key = {slot.key: slot for slot in slots}
+    for key, one in past.items():
+        old, new = by_key.get(key), by_key.get(one.successor)
+        if old and new and old.score >= new.score:
+            by_key[new.key] = _with_part(new, "replaces", old.score - new.score + _STEP)
+    return sorted(by_key.values(), key=lambda slot: (-slot.score, slot.key))
