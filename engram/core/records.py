@@ -53,6 +53,16 @@ No caller can have this name, because names contain no NUL, so only the owner's 
 line sees the note.
 """
 
+NO_PERSONA = "-"
+"""The persona of what is private and was told without a persona: only questions without
+a persona see it.
+"""
+
+ALL_PERSONAS = "\0*"
+"""The persona of a question that sees what is private to any persona; like
+`UNKNOWN_PERSONA` a name that no caller can have.
+"""
+
 UnitKind = Literal["fact", "turn", "note"]
 Level = Literal["none", "low", "medium", "high"]
 
@@ -73,8 +83,9 @@ class Turn:
 
     `session` is the caller's name of the conversation; `role` is user, assistant,
     system or tool; `origin` is chat, import or tool and comes from the caller's
-    standing, never from text. `group` says that the caller named several users, so that
-    the speaker is a person of their own.
+    standing, never from text. `persona` is the persona of the conversation. `group`
+    says that the caller named several users, so that the speaker is a person of their
+    own. `private` keeps the turn with the persona.
     """
 
     id: str
@@ -86,6 +97,18 @@ class Turn:
     persona: str | None = None
     origin: str = "chat"
     group: bool = False
+    private: bool = False
+
+    @property
+    def private_to(self) -> str | None:
+        """The persona that alone sees the turn; None where every persona does (`E14`).
+
+        What the user says is everybody's unless it is private; what others say stays
+        with the persona of the conversation.
+        """
+        if self.private:
+            return self.persona or NO_PERSONA
+        return None if self.role == "user" else self.persona
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from engram.core import graph
 from engram.core.lifecycle import hidden_reason
+from engram.core.personas import own_name
 from engram.core.records import REMEMBERED, Fact, FiledTurn, Problem
 from engram.core.trust import TurnSource
 from engram.errors import ConflictError, NotFoundError
@@ -42,18 +43,18 @@ SELECT name, cause, key, (
     SELECT json_group_array(key) FROM (
         SELECT key FROM strand
         WHERE name = here.name AND (at, key) < (here.at, here.key)
-        AND persona IN ('', ?)
-        ORDER BY at DESC, key DESC LIMIT ?
+        AND (?1 IS NULL OR persona IN ('', ?1))
+        ORDER BY at DESC, key DESC LIMIT ?2
     )
 ), (
     SELECT json_group_array(json_array(key, cause)) FROM (
         SELECT key, cause FROM strand
         WHERE name = here.name AND (at, key) > (here.at, here.key)
-        AND persona IN ('', ?)
-        ORDER BY at, key LIMIT ?
+        AND (?1 IS NULL OR persona IN ('', ?1))
+        ORDER BY at, key LIMIT ?2
     )
 )
-FROM strand AS here WHERE key IN (SELECT value FROM json_each(?))
+FROM strand AS here WHERE key IN (SELECT value FROM json_each(?3))
 """
 
 
@@ -216,16 +217,15 @@ class Catalog:
         return dict(self.database.query("SELECT key, hash FROM unit WHERE hash <> ''"))
 
     def edges(
-        self, keys: Iterable[str], persona: str, policy: LinkPolicy
+        self, keys: Iterable[str], persona: str | None, policy: LinkPolicy
     ) -> list[WeightedEdge]:
         """Return the edges between these facts and others that follow from the notes.
 
         These connect neighbours on a strand (`graph.positions`), among the facts that
-        `persona` may see.
+        `persona` may see; None sees all.
         """
-        siblings = policy.siblings
-        keys_json = json.dumps(list(keys))
-        values = (persona, siblings, persona, siblings, keys_json)
+        name = None if persona is None else own_name(persona)
+        values = (name, policy.siblings, json.dumps(list(keys)))
         edges: list[WeightedEdge] = []
         for name, cause, key, before, after in self.database.query(_SIBLINGS, values):
             reach = graph.lookback(name, policy)

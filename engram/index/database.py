@@ -81,7 +81,7 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
-VERSION = 8
+VERSION = 9
 """Version of the schema, and of what is read from files into it."""
 
 SCHEMA = """

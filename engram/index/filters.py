@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engram.core.personas import own_name
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -26,7 +28,8 @@ class SearchFilter:
     """The restrictions of a search.
 
     Kinds, threads and persona are applied before scoring. `persona` '' sees global
-    units, a name also its own, None sees all. Status and `as_of` (epoch seconds, row
+    units and those that are private to no persona's conversation, a name global units
+    and its own, None sees all. Status and `as_of` (epoch seconds, row
     X5) are applied after scoring, so that units kept out of the hits can be counted.
     """
 
@@ -84,9 +87,8 @@ class RowFilter:
                 columns["alive"] & self._has_name("kind", where.kinds)[columns["kind"]]
             )
             if where.persona is not None:
-                found &= self._has_name("persona", ("", where.persona))[
-                    columns["persona"]
-                ]
+                seen = ("", where.persona, own_name(where.persona))
+                found &= self._has_name("persona", seen)[columns["persona"]]
             if where.threads is not None:
                 found &= self._has_name("thread", where.threads)[columns["thread"]]
             self._cache(asked, found)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core.forgetting import OMISSION, Utterance
-from engram.core.records import Fact, FiledTurn
+from engram.core.records import NO_PERSONA, Fact, FiledTurn
 from engram.core.trust import source_class
 
 if TYPE_CHECKING:
@@ -80,9 +80,11 @@ def with_marks(
 ) -> FiledTurn:
     """Return a turn with a mark in place of what is hidden.
 
-    For summaries of a conversation, in which turns keep their places.
+    For summaries of a conversation, in which turns keep their places. Those of a
+    conversation without a persona are everybody's, so private turns are hidden there.
     """
-    if turn.key in tombstones:
+    hidden = turn.turn.private_to == NO_PERSONA
+    if hidden or turn.key in tombstones:
         return _with_text(turn, OMISSION)
     text = forgotten.shown(turn.turn.text, spoken(turn))
     return _with_text(turn, text or OMISSION)

@@ -325,7 +325,7 @@ class Index:
         policy = self.settings.policy.links
 
         def edges_of(facts: Collection[str]) -> list[WeightedEdge]:
-            edges = self.catalog.edges(facts, where.persona or "", policy)
+            edges = self.catalog.edges(facts, where.persona, policy)
             edges += graph.weighted_edges(stored_edges(facts), now, policy)
             unique = dict.fromkeys(edges)  # facts often share several entities
             effective_expiry = {edge[0] for edge in unique} | {
@@ -383,7 +383,7 @@ def _indexed_text(unit: Unit) -> IndexedText:
             speaker=turn.speaker,
             role=turn.role,
             when=turn.occurred_at.timestamp(),
-            persona=turn.persona or "",
+            persona=turn.private_to or "",
         )
     if isinstance(unit, Fact):
         return IndexedText(

@@ -61,8 +61,11 @@ class StateSearch:
     def near(
         self, states: Iterable[State], statuses: Collection[str], persona: str | None
     ) -> list[Fact]:
-        """The facts of these statuses that may tell the same states, best first."""
-        where = SearchFilter(("fact",), statuses, persona or "")
+        """The facts of these statuses that may tell the same states, best first.
+
+        With a persona only those that it sees.
+        """
+        where = SearchFilter(("fact",), statuses, persona)
         units = self.units(states, where, self.settings.policy.ladder.pool)
         return [unit for unit in units.values() if isinstance(unit, Fact)]
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import trust
 from engram.core.buffer import WaitingTurn
 from engram.core.entities import name_key
+from engram.core.language.privacy import asks_privacy, with_privacy
 from engram.core.language.secrets import redact
 from engram.core.language.signals import scan, table
 from engram.core.records import ROLES, FiledTurn, Turn
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from engram.vault.journal import Journal, UnfiledTurns
 
 SESSION = "main"
+LATEST = 3
+"""Turns of a session file that the privacy of the next one is read from."""
 TURN_KEYS = frozenset(
     (
         "id",
@@ -49,6 +52,7 @@ TURN_KEYS = frozenset(
         "role",
         "speaker",
         "persona",
+        "private",
         "text",
         "occurred_at",
         "origin",
@@ -111,6 +115,7 @@ def turn_from(
         origin=trust.caller_standing(standing, raw.get("origin") or ""),
         group=role == "user"
         and (raw.get("group") is True or is_group(raw.get("participants"))),
+        private=bool(raw.get("private")) or (role == "user" and asks_privacy(words)),
     )
 
 
@@ -148,7 +153,10 @@ def _checked_text(raw: Mapping[str, Any], settings: Settings) -> str:
 
 
 def _checked_role(raw: Mapping[str, Any]) -> str:
-    """Return the role of a turn; BadRequestError for an unknown role or a bad name."""
+    """Return the role of a turn.
+
+    BadRequestError for an unknown role, a bad name or a `private` that is no flag.
+    """
     role: str = raw.get("role") or "user"
     if role not in ROLES:
         raise BadRequestError(
@@ -158,6 +166,8 @@ def _checked_role(raw: Mapping[str, Any]) -> str:
         value = raw.get(name) or ""
         if not isinstance(value, str) or len(value) > 500:
             raise BadRequestError(f"{name} must be a text of at most 500 characters")
+    if not isinstance(raw.get("private") or False, bool):
+        raise BadRequestError("private must be true or false")
     return role
 
 
@@ -213,6 +223,7 @@ class _Place:
     """A session file that may get the next turn of its conversation.
 
     `turns`, `block` and `size` (bytes) include the turns that are not yet written.
+    `latest` are the last turns that got a place there since the process began.
     """
 
     stem: str
@@ -221,6 +232,7 @@ class _Place:
     turns: int = 0
     block: int = 0
     size: int = 0
+    latest: tuple[Turn, ...] = ()
 
 
 class Intake:
@@ -436,6 +448,9 @@ class Intake:
         # Only a user's turn can make a batch due early.
         if filed.turn.role != "user":
             return WaitingTurn(seq, filed, "none", now)
+        # Its session file then says at once which turns before it are private too.
+        if filed.turn.private:
+            return WaitingTurn(seq, filed, "high", now)
         signals = scan(filed.turn.text, self.patterns, self.settings.policy.signals)
         return WaitingTurn(seq, filed, signals.level, now)
 
@@ -480,6 +495,8 @@ class Intake:
         place.turns += 1
         place.block += 1
         place.size += size
+        turn = with_privacy([*place.latest, turn])[-1]
+        place.latest = (*place.latest[1 - LATEST :], turn)
         return FiledTurn(turn, place.stem, f"t{place.block}")
 
     def _conversation(self, session: str, persona: str | None) -> list[_Place]:

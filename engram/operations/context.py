@@ -9,7 +9,7 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram.core import lifecycle, ranking, todos, trust
+from engram.core import lifecycle, personas, ranking, todos, trust
 from engram.core.actions import GUIDELINES_FILE, clear_guidelines
 from engram.core.forgetting import Utterance
 from engram.core.markdown import unescape
@@ -17,6 +17,7 @@ from engram.core.records import Fact
 from engram.core.sessions import STATE_FILE, curation_state, read_state
 from engram.errors import BadRequestError
 from engram.ingest import intake
+from engram.operations.retrieval import asking
 from engram.recall import formatting
 
 if TYPE_CHECKING:
@@ -52,11 +53,20 @@ class ContextBuilder:
         self.handed_out = retriever.handed_out
         self.clock = retriever.clock
 
-    def todos(self, stage: str, persona: str | None) -> dict[str, Any]:
+    def todos(
+        self,
+        stage: str,
+        persona: str | None,
+        *,
+        all_personas: bool = False,
+        owner: bool = False,
+    ) -> dict[str, Any]:
         """Return the promises and loops in this stage, those due first (`E16`).
 
-        Those of the persona and those of no persona; times are local.
+        Those of the persona and those of no persona, or with `all_personas` those of
+        all, for the `owner`; times are local.
         """
+        persona = asking(persona, self.settings, owner=owner, everyone=all_personas)
         if stage not in STAGES:
             raise BadRequestError(
                 f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}."
@@ -324,7 +334,8 @@ def _next(promises: Sequence[Fact], now: datetime, policy: TodoPolicy) -> list[F
 
 def _may(fact: Fact, persona: str | None, now: datetime) -> bool:
     return (
-        fact.persona in {None, persona} and lifecycle.hidden_reason(fact, now) is None
+        personas.sees(persona, fact.persona)
+        and lifecycle.hidden_reason(fact, now) is None
     )
 
 

@@ -8,7 +8,8 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import UNKNOWN_PERSONA
+from engram.core.records import ALL_PERSONAS, UNKNOWN_PERSONA
+from engram.errors import ForbiddenError
 from engram.ingest import intake
 from engram.pipeline.usage import not_counted_reason
 from engram.recall import formatting, search
@@ -23,6 +24,25 @@ if TYPE_CHECKING:
     from engram.pipeline.embed import EmbeddingWorker
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker
+
+
+def asking(
+    persona: str | None, settings: Settings, *, owner: bool, everyone: bool
+) -> str | None:
+    """The persona of a question, whose private memories it sees besides everybody's.
+
+    Raises ForbiddenError where another caller than the owner asks for `everyone`.
+    """
+    if everyone:
+        if not owner:
+            raise ForbiddenError(
+                "only the owner's command line sees the memories of all personas",
+                fix="Name the persona that asks.",
+            )
+        return ALL_PERSONAS
+    if persona:
+        return intake.name_from(persona, settings)
+    return UNKNOWN_PERSONA if owner else None
 
 
 class Retriever:
@@ -56,6 +76,7 @@ class Retriever:
         now: str | None = None,
         milliseconds: int | None = None,
         explain: bool = False,
+        all_personas: bool = False,
         owner: bool = False,
         ready: bool = True,
         **limits: Any,
@@ -63,17 +84,15 @@ class Retriever:
         """Return the memories that match `query` best, with their evidence, as JSON.
 
         `limits` are the other arguments of the operation (k, budget, preset, kinds,
-        archive). Without a persona the `owner` also gets notes whose persona is not
-        known, because their front matter is broken. `ready` says whether the index
+        archive). `all_personas` is for the `owner`. Without a persona the owner also
+        gets notes whose persona is not known, because their front matter is broken.
+        `ready` says whether the index
         covers the whole vault. Raises BadRequestError for a time or name that cannot be
         read.
         """
         deadline = time.monotonic() + search.time_limit(self.settings, milliseconds)
         asked_at = self._time(now) or self.clock()
-        if persona:
-            persona = intake.name_from(persona, self.settings)
-        elif owner:
-            persona = UNKNOWN_PERSONA
+        persona = asking(persona, self.settings, owner=owner, everyone=all_personas)
         if session:
             session = intake.name_from(session, self.settings)
 

@@ -14,7 +14,7 @@ from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.forgetting import Utterance
 from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.language.secrets import redact
-from engram.core.records import REMEMBERED, Edit, Fact
+from engram.core.records import NO_PERSONA, REMEMBERED, Edit, Fact
 from engram.core.text import content_hash, ulid
 from engram.errors import (
     BadRequestError,
@@ -74,6 +74,7 @@ class StatementOperations:
         importance: float | None,
         persona: str | None,
         *,
+        private: bool = False,
         pinned: bool,
         expires: str | None,
         standing: str = "chat",
@@ -82,8 +83,9 @@ class StatementOperations:
 
         The verdict is `created`, `confirmed` (a memory states the same already) or
         `waits in review`; `why` gives the reason. `category`, `about`, `tags` and
-        `importance` (0 to 1) are guessed where they are absent. A conflict that waits
-        for the user is named in `case`.
+        `importance` (0 to 1) are guessed where they are absent. With a persona only
+        that persona is told; with `private` and without a persona only questions
+        without a persona are. A conflict that waits for the user is named in `case`.
 
         Raises BadRequestError for an argument that cannot be used, ForbiddenError where
         `standing` (chat, import or tool) does not allow it.
@@ -94,13 +96,13 @@ class StatementOperations:
                 f"there is no category {category!r}",
                 fix=f"Use one of: {', '.join(CATEGORIES)}.",
             )
-        turn = self._turn(text, persona, now, standing)
+        turn = self._turn(text, persona, now, standing, private=private)
         self._check_source(turn, category, now, pinned=pinned)
         until = None
         if expires is not None:
             until = ingest_intake.moment(expires, self.settings.zone, end=True)
 
-        if equal := self.note_writer.duplicate(turn.text, turn.persona, now):
+        if equal := self.note_writer.duplicate(turn.text, turn.private_to, now):
             keys = self.note_writer.confirmation_keys(equal)
             changes = [Edit(equal.path, equal.sha, keys, "confirmed")] if keys else []
             row = action_row(now, "confirm", equal.id, "same statement")
@@ -189,7 +191,7 @@ class StatementOperations:
             origin="user",
             pinned=pinned,
             expires=expires,
-            persona=turn.persona,
+            persona=turn.private_to,
         )
 
     def _confirmed(
@@ -295,12 +297,26 @@ class StatementOperations:
     # -- the turn that states it -------------------------------------------------------
 
     def _turn(
-        self, text: str, persona: str | None, now: datetime, standing: str = "chat"
+        self,
+        text: str,
+        persona: str | None,
+        now: datetime,
+        standing: str = "chat",
+        *,
+        private: bool = False,
     ) -> Turn:
         """The turn for a statement; its id is new, and the same in the same history
         (`X25`).
+
+        What is said to a persona here is private to it (`E14`).
         """
-        raw = {"text": text, "session": REMEMBERED, "persona": persona}
+        kept = persona is not None
+        raw = {
+            "text": text,
+            "session": REMEMBERED,
+            "persona": None if persona == NO_PERSONA else persona,
+            "private": kept or private,
+        }
         ids = (ulid(now, f"{number}\n{text}") for number in count())
         free = next(
             name for name in ids if self.index.catalog.turn(REMEMBERED, name) is None

@@ -117,6 +117,12 @@ _ID = Param(
     required=True,
     positional=True,
 )
+_ALL_PERSONAS = Param(
+    "all_personas",
+    "bool",
+    "what is private to any persona too; only on the owner's command line",
+    default=False,
+)
 _ANY_ID = Param(
     "id",
     "text",
@@ -136,7 +142,7 @@ OPERATIONS: tuple[Operation, ...] = (
             Param(
                 "turns",
                 "turns",
-                "objects with text, and optionally id, session, role, speaker, persona and occurred_at",
+                "objects with text, and optionally id, session, role, speaker, persona, private and occurred_at",
                 required=True,
             ),
             Param("participants", "list", "names of the users, if there are several"),
@@ -217,6 +223,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 "always search archived memories too, not only where others are too few",
                 default=False,
             ),
+            _ALL_PERSONAS,
             Param(
                 "explain",
                 "bool",
@@ -255,8 +262,10 @@ OPERATIONS: tuple[Operation, ...] = (
                 default="open",
             ),
             Param("persona", "text", "persona whose private promises count too"),
+            _ALL_PERSONAS,
         ),
         callers=ANY_CALLER,
+        call_facts=("owner",),
     ),
     Operation(
         "settle",
@@ -309,6 +318,12 @@ OPERATIONS: tuple[Operation, ...] = (
                 most=1,
             ),
             Param("persona", "text", "persona to which the memory is private"),
+            Param(
+                "private",
+                "bool",
+                "without a persona: recall it only for questions without a persona",
+                default=False,
+            ),
             Param("pinned", "bool", "never let the memory fade", default=False),
             Param("expires", "time", "time from which it is no longer true"),
         ),

@@ -16,6 +16,7 @@ from engram.core.classify import event_end, importance_of, kind_of, tier_of
 from engram.core.entities import lifetime_end
 from engram.core.language.permanent_attributes import REMEMBER_TAG, asked_to_keep
 from engram.core.lifecycle import protection
+from engram.core.personas import fact_persona
 from engram.core.records import Fact
 from engram.pipeline.forgetting import FORGOTTEN
 
@@ -53,6 +54,7 @@ class Statement:
 
 def candidate_fact(
     candidate: Candidate,
+    said: Turn,
     source: FiledTurn,
     fact_id: str,
     extractor: str,
@@ -61,8 +63,8 @@ def candidate_fact(
 ) -> Fact:
     """Return the record of a new fact (rows A12, B19, C4, C6, C10, C17, D6, X14).
 
-    `source` is the attributed turn of the quote; `about` are the names of the entities
-    as links use them.
+    `said` is the turn of the quote and `source` the attributed one; `about` are the
+    names of the entities as links use them.
     """
     turn = source.turn
     source_class = trust.source_class(turn)
@@ -93,7 +95,7 @@ def candidate_fact(
         event_end=event_end(
             f"{candidate.text} {candidate.quote}", category, kind, candidate.when
         ),
-        persona=turn.persona,
+        persona=fact_persona(category, said),
     )
     # A guessed lifetime never ends a protected fact.
     if protection(fact):

@@ -123,7 +123,7 @@ class Decider:
 
         A note that a person wrote or edited gets no keys for it.
         """
-        held = self.evidence.protected(known, fact)
+        held = self.evidence.protected(known, statement.turn)
         if self.plan.is_foreign(known):
             held = replace(held, verification="user_confirmed")
         effect = dedup.repeated(held, fact.source, self.settings.policy.ladder)
@@ -150,7 +150,7 @@ class Decider:
             fact = replace(fact, importance=compared.importance)
 
         states = self._states(fact, statement)
-        related = self._related(fact, states)
+        related = self._related(fact, states, statement.turn)
         known_facts = {near.fact.id: near.fact for near in neighbours} | related
         predecessors = [
             old for old in known_facts.values() if fact.id in old.superseded_by
@@ -158,7 +158,7 @@ class Decider:
         if predecessors:
             return self._complete(fact, statement, predecessors, neighbours)
 
-        verdict, judgement = self._verdict(fact, statement, compared.verdict)
+        verdict, judgement = self._verdict(statement, compared.verdict)
         known = [near.fact for near in verdict.neighbours]
         decision = dedup.decide(
             verdict,
@@ -166,7 +166,7 @@ class Decider:
             self.settings.policy.ladder,
             judgement,
         )
-        if _asks_another_persona(decision, fact):
+        if _asks_another_persona(decision, statement.turn):
             decision = replace(decision, why=OTHER_PERSONAS)
         resolution = self._resolve(fact, statement, decision, neighbours)
         if resolution.place != "active":
@@ -181,11 +181,16 @@ class Decider:
             return self.comparison.states.states_of(fact.text)
         return self.comparison.states.states_of(fact.text, statement.quote)
 
-    def _related(self, fact: Fact, states: Sequence[State]) -> dict[str, Fact]:
-        """The facts that may tell the same states, as the plan leaves them, by id."""
+    def _related(
+        self, fact: Fact, states: Sequence[State], said: Turn
+    ) -> dict[str, Fact]:
+        """The facts that may tell the same states, as the plan leaves them, by id.
+
+        For what is said openly these are the facts of all personas (`E14`).
+        """
         if not states:
             return {}
-        found = self.comparison.states.near(states, STATUSES, fact.persona)
+        found = self.comparison.states.near(states, STATUSES, said.private_to)
         every = [*map(self.plan.latest, found), *self.plan.new]
         return {one.id: one for one in every if one.id != fact.id}
 
@@ -214,7 +219,7 @@ class Decider:
 
         olds = [one.fact for one in ended]
         claim = self._evidence(resolution.fact, statement.attributed, olds)
-        guarded = {old.id for old in olds if self._is_guarded(old, resolution.fact)}
+        guarded = {old.id for old in olds if self._is_guarded(old, statement.turn)}
         effects = changes.effects(ended, claim, guarded)
         if not effects:
             return resolution
@@ -229,15 +234,15 @@ class Decider:
             quotes={**resolution.quotes, **quotes},
         )
 
-    def _is_guarded(self, old: Fact, new: Fact) -> bool:
+    def _is_guarded(self, old: Fact, said: Turn) -> bool:
         """Whether only a person may end a known fact.
 
-        That is a pinned or an edited note, one that engram did not write, and one of
-        another persona.
+        That is a pinned or an edited note, one that engram did not write, and one that
+        others know where the words are private.
         """
         if self.plan.is_new(old):
             return False
-        return old.pinned or self.evidence.is_foreign(old, new)
+        return old.pinned or self.evidence.is_foreign(old, said)
 
     def _complete(
         self,
@@ -264,14 +269,14 @@ class Decider:
         return Resolution(fact, "active", why, neighbours, quotes, rows=rows)
 
     def _verdict(
-        self, fact: Fact, statement: Statement, verdict: Verdict
+        self, statement: Statement, verdict: Verdict
     ) -> tuple[Verdict, Judgement | None]:
         """Return the verdict with protected neighbours, and the model's judgement, if any.
 
         The judgement is about one of the neighbours of the verdict.
         """
         grey = [
-            replace(near, fact=self.evidence.protected(near.fact, fact))
+            replace(near, fact=self.evidence.protected(near.fact, statement.turn))
             for near in verdict.neighbours
         ]
         judgement = _judgement(grey, statement.opinion)
@@ -336,7 +341,7 @@ class Decider:
             successor = self.plan.fact(decision.superseded_by)
         if successor:
             fact = self._preceding(fact, successor, statement.turn.occurred_at)
-            if dedup.is_user_backed(self.evidence.protected(successor, fact)):
+            if dedup.is_user_backed(self.evidence.protected(successor, statement.turn)):
                 successor = None  # its note is not changed
         return Resolution(
             fact,
@@ -392,9 +397,9 @@ def _judgement(
     return None
 
 
-def _asks_another_persona(decision: Decision, fact: Fact) -> bool:
-    """Whether the decision asks about a fact of another persona."""
+def _asks_another_persona(decision: Decision, said: Turn) -> bool:
+    """Whether private words ask about a fact that others know."""
     return any(
-        effect.action == "ask" and effect.fact.persona != fact.persona
+        effect.action == "ask" and said.private_to not in {None, effect.fact.persona}
         for effect in decision.effects
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engram.core.personas import fact_persona
 from engram.core.records import Fact, FiledTurn
 from engram.core.todos import with_loop_tag
 from engram.errors import ModelError
@@ -107,7 +108,7 @@ class Distiller:
             candidate.category,
             about=candidate.about,
             tags=candidate.tags,
-            persona=turn.persona,
+            persona=fact_persona(candidate.category, turn),
         )
         verdict = self.comparison.compare(fact, turn.occurred_at, model=True).verdict
         if verdict.action != "judge":

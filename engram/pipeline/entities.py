@@ -315,13 +315,16 @@ class EntityWriter:
     def _stated(
         self, relations: Iterable[Relation], turns: Sequence[Turn]
     ) -> list[_StatedRelation]:
-        """Return the relations that these turns state and that may change notes."""
+        """Return the relations that these turns state and that may change notes.
+
+        Entity notes are everybody's, so a private turn relates nothing (`E14`).
+        """
         by_id = {turn.id: turn for turn in turns}
         policy = self.settings.policy.trust
         stated = []
         for relation in relations:
             turn = by_id.get(relation.turn_id)
-            if turn is None:
+            if turn is None or turn.private:
                 continue
             source_class = trust.source_class(
                 trust.turn_as_evidence(turn, relation.quote)

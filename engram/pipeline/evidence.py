@@ -55,23 +55,25 @@ class EvidenceReader:
         turns = self.turns(fact)
         return turns[0].text[:QUOTE_CHARS] if turns else ""
 
-    def protected(self, fact: Fact, new: Fact) -> Fact:
-        """Return the fact, as confirmed by the user if `new` must not change its note.
+    def protected(self, fact: Fact, said: Turn) -> Fact:
+        """Return the fact, as confirmed by the user if `said` must not change its note.
 
-        A user edited the note, or it belongs to another persona (`X23`, `E14`).
+        A user edited the note, or `said` is private and others know the fact (`X23`,
+        `E14`).
         """
         edited = self.note_writer.is_logged("edit", fact.id)
-        if edited or fact.persona != new.persona:
+        if edited or said.private_to not in {None, fact.persona}:
             return replace(fact, verification="user_confirmed")
         return fact
 
-    def is_foreign(self, fact: Fact, new: Fact) -> bool:
-        """Whether a note is not the batch's to end: edited, hand-written, or private.
+    def is_foreign(self, fact: Fact, said: Turn) -> bool:
+        """Whether a note is not the batch's to end: edited, hand-written, or others'.
 
-        A note that engram did not write has no creation in the action log; a private
-        one belongs to another persona than `new` (`X23`, `E14`).
+        A note that engram did not write has no creation in the action log. What is
+        `said` in private ends nothing that others know; what is said openly may end
+        what is private too (`X23`, `E14`).
         """
-        if fact.persona not in {None, new.persona}:
+        if said.private_to not in {None, fact.persona}:
             return True
         if self.note_writer.is_logged("edit", fact.id):
             return True

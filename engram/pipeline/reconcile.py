@@ -26,6 +26,7 @@ from engram.pipeline.evidence import EvidenceReader
 from engram.pipeline.forgetting import FORGOTTEN, Forgetting
 from engram.pipeline.owner import OwnerNames
 from engram.pipeline.plan import WritePlan
+from engram.pipeline.privacy import keep_private
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Reconciler:
         then the batch can be filed again.
         """
         turns = {item.filed.turn.id: item.filed for item in batch.waiting}
+        keep_private(self.note_writer, batch, now)
         self.forgetting.lift_restated(turns.values(), now)
 
         plan = WritePlan(self.settings, now, self.note_writer)
@@ -149,6 +151,7 @@ class Reconciler:
         seed = f"{extraction.extractor}\n{filed.key}\n{ordinal}"
         fact = candidate_fact(
             candidate,
+            filed.turn,
             source,
             ulid(attributed.occurred_at, seed),
             extraction.extractor,

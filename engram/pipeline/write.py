@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import PurePosixPath
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from engram.core.actions import CREATION_ACTIONS
 from engram.core.classify import tier_of
 from engram.core.language.secrets import redact
-from engram.core.records import BlockEdit, Create, Fact, Move
+from engram.core.records import BlockEdit, Create, Fact, FiledTurn, Move
 from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
 from engram.pipeline.conflicts import ConflictNotes
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.policy import FilePolicy
-    from engram.core.records import Change, FiledTurn
+    from engram.core.records import Change
     from engram.errors import Health
     from engram.index.search import Index
     from engram.ingest.queue import Batch
@@ -94,7 +95,16 @@ class NoteWriter:
             self.vault.create(path, raw)
         self.index.wrote({path: raw})
         self.index.filed(turns)
+        if any(filed.turn.private for filed in placed):
+            placed = tuple(map(self._as_indexed, placed))
         return placed
+
+    def _as_indexed(self, filed: FiledTurn) -> FiledTurn:
+        """The turn, private where a turn after it in the file makes it so (`E14`)."""
+        unit = self.index.catalog.unit(filed.key)
+        if isinstance(unit, FiledTurn) and unit.turn.private:
+            return replace(filed, turn=replace(filed.turn, private=True))
+        return filed
 
     def duplicate(self, text: str, persona: str | None, now: datetime) -> Fact | None:
         """Return the active fact with the same text, if its note exists (`C5`).

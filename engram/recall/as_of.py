@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core import lifecycle
+from engram.core import lifecycle, personas
 from engram.core.ranking import Scored
-from engram.core.records import Fact
+from engram.core.records import ALL_PERSONAS, Fact
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -40,7 +40,8 @@ def at(
     hits = index.lexical.search(
         question, replace(where, kinds=("fact",), as_of=None), len(units) + EXTRA_HITS
     ).hits
-    added, facts = _predecessors(index, hits, units.keys(), then, where.persona or None)
+    persona = ALL_PERSONAS if where.persona is None else where.persona
+    added, facts = _predecessors(index, hits, units.keys(), then, persona)
     both = {**units, **facts}
     replaced = _replaced(index, both, then)
     left = {name: unit for name, unit in both.items() if name not in replaced}
@@ -52,7 +53,7 @@ def _predecessors(
     hits: Iterable[Scored],
     known: Collection[str],
     then: datetime,
-    persona: str | None,
+    persona: str,
 ) -> tuple[list[Scored], dict[str, Fact]]:
     """Return the facts valid at `then` in the chains of hits that were not, by id.
 
@@ -65,7 +66,7 @@ def _predecessors(
         if hit.key in known:
             continue
         for fact in _chain(index, hit.key):
-            if fact.id in known or fact.persona not in {None, persona}:
+            if fact.id in known or not personas.sees(persona, fact.persona):
                 continue
             if lifecycle.hidden_reason_as_of(fact, then) is not None:
                 continue

@@ -13,11 +13,18 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from engram.core import decay, lifecycle, ranking, trust
+from engram.core import decay, lifecycle, personas, ranking, trust
 from engram.core.entities import EntityNames, names_subject
 from engram.core.importance import after_mentions
 from engram.core.language.words import words
-from engram.core.records import UNKNOWN_PERSONA, Fact, FiledTurn, RecallResult, Usage
+from engram.core.records import (
+    ALL_PERSONAS,
+    UNKNOWN_PERSONA,
+    Fact,
+    FiledTurn,
+    RecallResult,
+    Usage,
+)
 from engram.core.sessions import EPISODES, word_coverage
 from engram.core.text import content_hash
 from engram.errors import BadRequestError, ConfigError, ModelError
@@ -292,7 +299,8 @@ def _filter(request: RecallRequest) -> SearchFilter:
         statuses = ("active", "archived")
 
     as_of = request.as_of.timestamp() if request.as_of else None
-    return SearchFilter(request.kinds, statuses, request.persona or "", as_of)
+    persona = None if request.persona == ALL_PERSONAS else request.persona or ""
+    return SearchFilter(request.kinds, statuses, persona, as_of)
 
 
 def _read_units(
@@ -507,8 +515,8 @@ def _is_hidden(
             why = lifecycle.hidden_reason(unit, request.now, archive=request.archive)
     elif _is_forgotten(unit, buried):
         why = "forgotten"
-    persona = unit.turn.persona if isinstance(unit, FiledTurn) else unit.persona
-    if why is None and persona and persona != request.persona:
+    private_to = unit.turn.private_to if isinstance(unit, FiledTurn) else unit.persona
+    if why is None and not personas.sees(request.persona, private_to):
         why = "of another persona"
     if why is not None:
         filtered[why] += 1

@@ -32,10 +32,12 @@ FAST_OPTIONS: dict[str, dict[str, tuple[str, type]]] = {
         "--as-of": ("as_of", str),
         "--now": ("now", str),
         "--archive": ("archive", bool),
+        "--all-personas": ("all_personas", bool),
         "--explain": ("explain", bool),
     },
     "remember": {
         "--persona": ("persona", str),
+        "--private": ("private", bool),
         "--category": ("category", str),
         "--pinned": ("pinned", bool),
     },

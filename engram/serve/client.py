@@ -189,6 +189,7 @@ class Memory:
         assistant: str | None = None,
         session: str | None = None,
         persona: str | None = None,
+        private: bool | None = None,
         speaker: str | None = None,
         occurred_at: datetime | str | None = None,
         turns: Sequence[dict[str, Any]] = (),
@@ -197,11 +198,13 @@ class Memory:
         """Store one exchange, or `turns` as they are; on return they are on disk (X18).
 
         `participants` are the users, where several talk in the conversation: then each
-        `speaker` is a person of their own.
+        `speaker` is a person of their own. With `private` only `persona`
+        is told of the exchange.
         """
         common = {
             "session": session,
             "persona": persona,
+            "private": private,
             "occurred_at": _plain(occurred_at),
         }
         exchange = [("user", user, speaker), ("assistant", assistant, None)]

@@ -219,8 +219,9 @@ def observe(cli: CliContext) -> int:
         {"text": "Noted.", "session": "s1", "role": "assistant"}
         {"id": "m7", "session": "s1", "speaker": "Mira", "text": "Thanks!", "occurred_at": "2026-03-02T18:15:00"}
 
-    Only text is required. Optional are id, session, role (user, assistant, system or tool), speaker, persona and
-    occurred_at (ISO 8601), and participants: the users, if there are several. A turn whose id is known is not stored twice.
+    Only text is required. Optional are id, session, role (user, assistant, system or tool), speaker, persona,
+    private (true: only the persona recalls it), occurred_at (ISO 8601), and participants: the users, if there are
+    several. A turn whose id is known is not stored twice.
     """  # noqa: D301
     from engram.serve import observe as serve_observe
 

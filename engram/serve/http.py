@@ -63,6 +63,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
                         "occurred_at",
                     )
                 },
+                "private": {"type": "boolean"},
                 "participants": {"type": "array", "items": {"type": "string"}},
             },
         },

@@ -231,6 +231,7 @@ def _imported(turn: Turn) -> dict[str, Any]:
         "text": turn.text,
         "speaker": turn.speaker,
         "persona": turn.persona,
+        "private": turn.private,
         "occurred_at": turn.occurred_at.isoformat(),
         "origin": "import",
         "group": turn.group,

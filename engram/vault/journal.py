@@ -428,6 +428,7 @@ def _turn_record(filed: FiledTurn) -> dict[str, Any]:
         "persona": turn.persona,
         "origin": turn.origin,
         "group": turn.group,
+        "private": turn.private,
     }
 
 
@@ -438,6 +439,7 @@ def _filed(record: Mapping[str, Any]) -> FiledTurn:
         **fields,
         occurred_at=datetime.fromisoformat(record["occurred_at"]),
         group=bool(record.get("group")),
+        private=bool(record.get("private")),
     )
     return FiledTurn(turn, record["note"], record["block"])
 

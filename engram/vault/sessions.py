@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from engram.core.language import privacy
 from engram.core.policy import FilePolicy
 from engram.core.records import ROLES, FiledTurn, Problem, Turn
 from engram.core.text import slug, ulid
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
 
 HEADING = "## Conversation"
-GROUP = "|group"
-"""The end of the fields of a turn in a conversation of several users."""
+GROUP = "group"
+"""The field of a turn in a conversation of several users."""
+PRIVATE = "private"
+"""The field of a turn that is private to the persona of its conversation."""
 
 _BLOCK = re.compile(r"\^t([1-9][0-9]{0,8})[ \t]*")
 _HEAD = re.compile(
@@ -97,6 +100,7 @@ def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
         "id": ulid(first.occurred_at, f"session:{first.session}:{first.id}"),
         "session": plain_text(first.session),
         "persona": first.persona,
+        "private": None if first.persona is None else False,
         "started": time_text(first.occurred_at, zone),
         "ended": time_text(max(filed.turn.occurred_at for filed in turns), zone),
         "turns": len(turns),
@@ -171,6 +175,7 @@ def _conversation(
     name = path.rpartition("/")[2].removesuffix(".md")
     session = str(note.keys.get("session") or "")
     persona = str(note.keys.get("persona") or "")
+    private = _is_private(note.keys.get("private"), persona)
     started = time_value(note.keys.get("started"), zone) or time_value(name[:10], zone)
     if not session or started is None:
         return None, (
@@ -181,13 +186,16 @@ def _conversation(
     problems: list[Problem] = []
     for block, when in _timed(blocks, started, zone):
         if block.number not in turns:
-            turns[block.number] = _turn(block, session, persona or None, when)
+            turns[block.number] = _turn(
+                block, session, persona or None, when, private=private
+            )
             continue
         line = note.body_line + block.first
         message = f"^t{block.number} appears twice"
         problems.append(Problem("duplicate-block", message, path, line))
 
-    filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in turns.items())
+    said = zip(turns, privacy.with_privacy(list(turns.values())), strict=True)
+    filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in said)
     last = max([started, *(turn.occurred_at for turn in turns.values())])
     conversation = Conversation(
         session,
@@ -215,6 +223,15 @@ def _timed(
         yield block, when
 
 
+def _is_private(value: object, persona: str) -> bool:
+    """Whether what the user says in a session file is private without a mark.
+
+    A file with a persona and without the key `private` was written before turns had
+    such marks, or by hand.
+    """
+    return bool(persona) if value is None else value is True
+
+
 def _count(value: object) -> int:
     return value if type(value) is int and value >= 0 else 0
 
@@ -231,8 +248,9 @@ def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:
     if turn.speaker:
         head.append(title(plain_text(turn.speaker)))
     origin = "" if turn.origin == "chat" else f"|{title(plain_text(turn.origin))}"
-    group = GROUP if turn.group else ""
-    head.append(f"%%{title(plain_text(turn.id))}{origin}{group}%%")
+    flags = [name for name, on in ((GROUP, turn.group), (PRIVATE, turn.private)) if on]
+    marks = "".join(f"|{flag}" for flag in flags)
+    head.append(f"%%{title(plain_text(turn.id))}{origin}{marks}%%")
     lines = escape(plain_text(turn.text)).split("\n") if turn.text else []
     return "\n".join(
         [
@@ -310,19 +328,29 @@ def _section(lines: Sequence[str]) -> tuple[int, int]:
     )
 
 
-def _turn(block: _TurnBlock, session: str, persona: str | None, when: datetime) -> Turn:
-    fields = block.fields.removesuffix(GROUP)
-    name, _, origin = fields.partition("|")
+def _turn(
+    block: _TurnBlock,
+    session: str,
+    persona: str | None,
+    when: datetime,
+    *,
+    private: bool,
+) -> Turn:
+    """The turn of a block; with `private` the user's words are private unmarked."""
+    name, *fields = block.fields.split("|")
+    origin = next((field for field in fields if field not in {GROUP, PRIVATE}), "")
+    role = block.head["role"].casefold()
     return Turn(
         id=unescaped_title(name) or f"t{block.number}",
         session=session,
-        role=block.head["role"].casefold(),
+        role=role,
         text=block.text,
         occurred_at=when,
         speaker=unescaped_title(block.speaker),
         persona=persona,
         origin=unescaped_title(origin) or "chat",
-        group=fields != block.fields,
+        group=GROUP in fields,
+        private=PRIVATE in fields or (private and role == "user"),
     )
 
 

@@ -63,6 +63,7 @@ def tell(memory, *statements, turn=None, **more):
             "standing",
             "role",
             "persona",
+            "private",
             "origin",
             "speaker",
             "occurred_at",

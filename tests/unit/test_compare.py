@@ -332,7 +332,7 @@ def test_only_what_could_be_recalled_is_compared(held, clock):
 def test_a_persona_sees_its_own_and_what_everybody_knows(held):
     """And nobody sees what is a persona's alone."""
     tell(held, BERLIN)
-    tell(held, MUNICH, persona="Kapitän")
+    tell(held, MUNICH, persona="Kapitän", private=True)
     seen = {
         persona: {
             near.fact.text

@@ -142,8 +142,8 @@ def test_sessions_of_two_personas_are_two_files(waiting):
     """The same name of a conversation, kept apart, and so is what is recalled of it."""
     observe(
         waiting,
-        turn(1, "The tide is high.", persona="Kapitän"),
-        turn(2, "The tide is low.", persona="Bootsmann"),
+        turn(1, "The tide is high.", persona="Kapitän", private=True),
+        turn(2, "The tide is low.", persona="Bootsmann", private=True),
     )
     waiting.queue.hurry()
     work(waiting)

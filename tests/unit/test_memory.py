@@ -831,7 +831,13 @@ def test_files_of_one_conversation_that_begin_in_one_second_are_all_found(memory
     observe(
         memory,
         *(
-            turn(name, f"The word of {name} is tulip.", persona=name, occurred_at=when)
+            turn(
+                name,
+                f"The word of {name} is tulip.",
+                persona=name,
+                private=True,
+                occurred_at=when,
+            )
             for name in "ab"
         ),
     )

@@ -716,7 +716,7 @@ def test_a_quote_says_what_its_turn_says_now(memory):
 
 def test_a_memory_made_everybodys_does_not_tell_the_conversation_of_a_persona(memory):
     """Who may read the memory may not read what was said in private."""
-    _, note = heron(memory, persona="work")
+    _, note = heron(memory, persona="work", private=True)
     edit(note, "persona: work\n", "")
     memory.files.rescan(None)
     (hit,) = recalled(memory, "Where does the heron nest?")

@@ -723,8 +723,8 @@ def test_a_persona_changes_nothing_that_others_know(judging):
     """
     tell(judging, BERLIN)
     before = judging.vault.read(by_text(judging, BERLIN).path)
-    judged(judging, "same", BERLIN, NEWER, persona="Kapitän")
-    judged(judging, "contradicts", BERLIN, MUNICH, persona="Kapitän")
+    judged(judging, "same", BERLIN, NEWER, persona="Kapitän", private=True)
+    judged(judging, "contradicts", BERLIN, MUNICH, persona="Kapitän", private=True)
     assert judging.vault.read(by_text(judging, BERLIN).path) == before
     assert sorted(recalled(judging, "Anna lives", persona="Kapitän")) == [
         BERLIN,
@@ -736,10 +736,10 @@ def test_a_persona_changes_nothing_that_others_know(judging):
 
 # row: E14
 def test_personas_do_not_meet(judging):
-    """What one was told neither confirms nor contradicts what another was."""
+    """What one alone was told neither confirms nor contradicts what another was."""
     for persona in ("Kapitän", "Smutje"):
-        tell(judging, BERLIN, persona=persona)
-        tell(judging, "Anna really lives in Berlin.", persona=persona)
+        tell(judging, BERLIN, persona=persona, private=True)
+        tell(judging, "Anna really lives in Berlin.", persona=persona, private=True)
     judged_by = {fact.persona: fact for fact in every(judging)}
     assert {name: fact.confidence for name, fact in judged_by.items()} == {
         "Kapitän": 0.6,
@@ -749,6 +749,7 @@ def test_personas_do_not_meet(judging):
         judging,
         MUNICH,
         persona="Smutje",
+        private=True,
         opinions={MUNICH: ("contradicts", judged_by["Smutje"].id)},
     )
     assert recalled(judging, "Anna lives", persona="Kapitän") == [BERLIN]

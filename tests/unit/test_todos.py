@@ -189,11 +189,16 @@ def test_a_word_for_done_counts_for_what_was_open_when_it_was_said(memory):
 
 # row: E16
 @pytest.mark.parametrize(
-    "more", [{"role": "assistant"}, {"origin": "import"}, {"persona": "Muse"}]
+    "more",
+    [
+        {"role": "assistant"},
+        {"origin": "import"},
+        {"persona": "Muse", "private": True},
+    ],
 )
 def test_only_the_users_own_words_in_the_personas_own_talk_keep_a_promise(memory, more):
-    """What an assistant or an import says does not; nor does Muse know of a promise
-    made to Iris.
+    """What an assistant or an import says does not; nor does what Muse alone knows keep
+    a promise made to Iris.
     """
     name = promise(memory, "I will call the agency about the flat.", persona="Iris")
     say(memory, "I called the agency about the flat.", "It is done.", **more)

@@ -70,6 +70,7 @@ _SECTIONS: Mapping[str, str] = {
     "sentences.third_person": "*",
     "sentences.third_person_verbs": "*",
     "role_play": "role opens closes",
+    "privacy": "cues before asks announces filler",
     "extraction": """
         speaker_rules continued_rules other_rules rules relations ended_relations
         clause_start subject of_subject of elided_before refused reflexive

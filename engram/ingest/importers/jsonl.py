@@ -99,4 +99,7 @@ def _turn(
     persona = values.string(row.get("persona")) or None
     users = set(map(values.string, values.as_list(row.get("participants"))))
     group = role == "user" and (row.get("group") is True or len(users) > 1)
-    return Turn(name, session, role, text, when, speaker, persona, "import", group)
+    private = row.get("private") is True
+    return Turn(
+        name, session, role, text, when, speaker, persona, "import", group, private
+    )

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.records import Fact, FiledTurn
-    from engram.core.sessions import SessionView
     from engram.maintenance.passes import PassView, Step
 
 _TICKED = re.compile(r"^- \[[xX]\] .*\[\[([^\[\]|#]+)\]\][ \t]*$", re.MULTILINE)
@@ -42,9 +41,9 @@ def ticked(view: PassView, now: datetime) -> list[Step]:
 def promises(view: PassView, now: datetime) -> list[Step]:
     """Settle promises that expired, or that a turn of the user fulfils or repeats.
 
-    Only turns of the user in a chat count, for promises made earlier and visible to the
-    persona of the conversation. A turn is compared with the promises that were open
-    when it was said, so that a second run changes nothing.
+    Only turns of the user in a chat count, for promises made earlier; a private turn
+    settles no promise that another persona knows. A turn is compared with the promises
+    that were open when it was said, so that a second run changes nothing.
     """
     promised = {one.fact.id: one.fact for one in view.active() if _counts(one.fact)}
     edits = {
@@ -52,9 +51,8 @@ def promises(view: PassView, now: datetime) -> list[Step]:
         for fact in promised.values()
         if _is_over(fact, now)
     }
-    for talk, filed in _user_turns(view):
-        personas = {None, talk.persona}
-        visible = [fact for fact in promised.values() if fact.persona in personas]
+    for filed in _user_turns(view):
+        visible = [one for one in promised.values() if _may_settle(filed, one)]
         habit = _habit(visible, filed, view)
         if habit and habit.id not in edits:
             edits[habit.id] = _as_habit(habit, filed)
@@ -85,6 +83,13 @@ def _fulfilled(
     overlap = view.policy.todos.overlap
     fulfilled = todos.fulfilled_promise(filed.turn.text, open_then, overlap)
     return fulfilled if fulfilled and todos.is_open(fulfilled) else None
+
+
+def _may_settle(filed: FiledTurn, fact: Fact) -> bool:
+    """Whether a turn may settle a promise: any where the turn is everybody's, else one
+    that no other persona knows.
+    """
+    return filed.turn.private_to in {None, fact.persona}
 
 
 def _is_over(fact: Fact, now: datetime) -> bool:
@@ -124,15 +129,15 @@ def _was_open(fact: Fact, filed: FiledTurn) -> bool:
     )
 
 
-def _user_turns(view: PassView) -> list[tuple[SessionView, FiledTurn]]:
+def _user_turns(view: PassView) -> list[FiledTurn]:
     """Return the turns of users in the conversations of the view, oldest first."""
     turns = [
-        (talk, filed)
+        filed
         for talk in view.talks
         for filed in talk.turns[: talk.filed]
         if filed.turn.role == "user" and filed.turn.origin == "chat"
     ]
-    return sorted(turns, key=lambda one: (one[1].turn.occurred_at, one[1].key))
+    return sorted(turns, key=lambda one: (one.turn.occurred_at, one.key))
 
 
 def _habitual(fact: Fact, filed: FiledTurn, view: PassView) -> bool:

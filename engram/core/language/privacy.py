@@ -1,0 +1,170 @@
+"""Words that ask for privacy: "keep this between us" (row E14).
+
+Only a request in the user's own words counts, at the beginning of a clause: not a
+question whether something is a secret, not the denial of one, not a quotation. A
+request without a statement of its own refers to what was said just before; an
+announcement ("can I tell you a secret?") to what is said next. The patterns are in
+section `[privacy]` of the language files.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from engram.core.language import languages, quotations
+from engram.core.records import REMEMBERED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from engram.core.records import Turn
+
+Reference = Literal["", "itself", "before", "after"]
+
+_CLAUSE = r"(?:^|[\n.!?;:,(…—–¿¡]\s*|\s-\s+|(?<=[^\W\d_])\s+(?=(?:{words})\b))[¿¡(]?\s*"
+_CONJUNCTIONS = "and|but|und|aber|et|mais|y|pero"
+_WORD = re.compile(r"[^\W\d_]+")
+_LEAST_SIGNS = 2
+"""From this number of signs besides the request on a turn in a script without blanks
+says something itself.
+"""
+_SCANNED = 4000
+"""Characters that are searched at the beginning and at the end of a turn."""
+_FIRST_SIGN = "\u3000"
+_APOSTROPHES = str.maketrans("’ʼ", "''")
+
+
+def asks_privacy(text: str) -> bool:
+    """Whether the user asks to keep what they say with the one they say it to (`E14`)."""
+    return reference(text) != ""
+
+
+def reference(text: str, persona: str = "") -> Reference:
+    """What a request for privacy in a turn refers to; '' where there is none.
+
+    The turn `itself` where it says anything else. The `persona` may be addressed by
+    name.
+    """
+    if len(text) > 2 * _SCANNED:
+        text = f"{text[:_SCANNED]}\n{text[-_SCANNED:]}"
+    plain = text.translate(_APOSTROPHES).casefold()
+    codes = [code for code, cues in _cues() if any(cue in plain for cue in cues)]
+    if not codes:
+        return ""
+    asks = _found(plain, "asks", codes)
+    announced = _found(plain, "announces", codes)
+    if not asks and not announced:
+        return ""
+    names = _WORD.findall(persona.casefold())
+    if _says_more(plain, [*asks, *announced], names):
+        return "itself"
+    return "before" if asks and not announced else "after"
+
+
+def with_privacy(turns: Sequence[Turn]) -> list[Turn]:
+    """The turns of one conversation, in order, with each that is private marked (`E14`).
+
+    A turn of the user that is marked already and only asks for privacy extends it to
+    what the user said just before, or, where there is nothing or the turn announces a
+    secret, to what the user says next. In a conversation without a persona an answer to
+    private words is private too.
+    """
+    own = [n for n, turn in enumerate(turns) if turn.role == "user"]
+    private = {n for n in own if turns[n].private}
+    for n in sorted(private):
+        if turns[n].session == REMEMBERED:
+            continue
+        refers = reference(turns[n].text, turns[n].persona or "")
+        before = _run_before(turns, n) if refers == "before" else []
+        if refers == "after" or (refers == "before" and not before):
+            before = [later for later in own if later > n][:1]
+        private.update(before)
+    private |= set(_answers(turns, private))
+    return [
+        replace(turn, private=True) if n in private and not turn.private else turn
+        for n, turn in enumerate(turns)
+    ]
+
+
+def _run_before(turns: Sequence[Turn], at: int) -> list[int]:
+    """The places of what the user said last before a turn, up to an answer."""
+    n = at - 1
+    while n >= 0 and turns[n].role != "user":
+        n -= 1
+    found = []
+    while n >= 0 and turns[n].role == "user":
+        found.append(n)
+        n -= 1
+    return found
+
+
+def _answers(turns: Sequence[Turn], private: set[int]) -> Iterator[int]:
+    """The places of what is answered to private words without a persona."""
+    answering = False
+    for n, turn in enumerate(turns):
+        if turn.role == "user":
+            answering = n in private and turn.persona is None
+        elif answering:
+            yield n
+
+
+def _found(text: str, key: str, codes: Sequence[str]) -> list[tuple[int, int]]:
+    """The places of the requests in `text`, without those in quotations."""
+    found = [
+        match.span() for code in codes for match in _pattern(key, code).finditer(text)
+    ]
+    if not found:
+        return []
+    quoted = quotations.parts(text)
+    return [
+        (start, end)
+        for start, end in found
+        if not any(first <= start and end <= last for first, last in quoted)
+    ]
+
+
+def _says_more(
+    text: str, requests: Sequence[tuple[int, int]], names: Collection[str]
+) -> bool:
+    """Whether a turn says anything besides these requests."""
+    rest = list(text)
+    for start, end in requests:
+        rest[start:end] = " " * (end - start)
+    signs = 0
+    for word in _WORD.findall("".join(rest)):
+        if word[0] >= _FIRST_SIGN:
+            signs += sum(sign not in _fillers() for sign in word)
+        elif word not in _fillers() and word not in names:
+            return True
+    return signs >= _LEAST_SIGNS
+
+
+@cache
+def _cues() -> tuple[tuple[str, Sequence[str]], ...]:
+    """By language, the words without which nothing asks for privacy."""
+    return tuple(
+        (code, languages.phrases(values["cues"]))
+        for code, values in languages.section("privacy").items()
+    )
+
+
+@cache
+def _pattern(key: str, code: str) -> re.Pattern[str]:
+    values = languages.section("privacy")[code]
+    row = languages.pattern(values[key])
+    if code not in languages.unspaced():
+        clause = _CLAUSE.format(words=_CONJUNCTIONS)
+        before = languages.pattern(values["before"])
+        row = rf"{clause}(?:(?:{before}),?\s+)*(?:{row})(?!\w)"
+    return re.compile(row)
+
+
+@cache
+def _fillers() -> frozenset[str]:
+    """Words that say nothing beside a request."""
+    return languages.all_words("privacy", "filler") | languages.all_words(
+        "words", "stop"
+    )

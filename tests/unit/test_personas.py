@@ -1,0 +1,163 @@
+"""What the user says to one persona, every persona knows, unless it is private (E14)."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.errors import BadRequestError, ForbiddenError
+
+
+def say(memory, text, persona, session="talk", **more):
+    memory.call(
+        "observe",
+        {"turns": [{"text": text, "persona": persona, "session": session, **more}]},
+    )
+    memory.call("flush", {})
+
+
+def found(memory, query, persona=None, **more):
+    asked = {"query": query, "k": 5} | ({"persona": persona} if persona else {}) | more
+    return [hit["text"] for hit in memory.call("recall", asked)["hits"]]
+
+
+def notes(memory, folder):
+    paths = memory.settings.vault.glob(f"{folder}/**/*.md")
+    return "\n".join(path.read_text("utf-8") for path in sorted(paths))
+
+
+# row: E14
+def test_what_is_told_to_one_persona_every_persona_knows(memory):
+    say(memory, "I live in Dresden.", "Coach")
+    assert "persona" not in notes(memory, "facts")
+    for persona in ("Coach", "Chef", None):
+        assert "The user lives in Dresden." in found(memory, "where do I live", persona)
+
+
+# row: E14
+def test_what_a_persona_says_stays_with_it(memory):
+    say(memory, "Your knee needs an ice pack.", "Coach", role="assistant")
+    assert found(memory, "ice pack", "Coach")
+    assert not found(memory, "ice pack", "Chef")
+    assert not found(memory, "ice pack")
+
+
+# row: E14
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        ("Just between us: I live in Dresden.", {}),
+        ("I live in Dresden.", {"private": True}),
+        ("Das bleibt unter uns: Ich wohne in Dresden.", {}),
+    ],
+)
+def test_what_is_private_stays_with_its_persona(memory, text, more):
+    """Also after the index was made again from the files."""
+    say(memory, text, "Mona", **more)
+    for _ in range(2):
+        assert found(memory, "Dresden", "Mona")
+        assert not found(memory, "Dresden", "Chef")
+        assert not found(memory, "Dresden")
+        memory.call("reindex", {})
+
+
+# row: E14
+def test_what_is_private_without_a_persona_is_told_to_none(memory):
+    say(memory, "Just between us: I live in Dresden.", None)
+    say(memory, "Dresden is lovely!", None, role="assistant")
+    memory.call("remember", {"text": "The code of the safe is 4711.", "private": True})
+    assert found(memory, "Dresden")
+    assert found(memory, "code of the safe")
+    assert not found(memory, "Dresden", "Chef")
+    assert not found(memory, "code of the safe", "Chef")
+
+
+# row: E14
+def test_a_later_request_makes_known_facts_private(memory):
+    """The action log says why; what the user said openly besides stays everybody's."""
+    say(memory, "I like tea.", "Mona")
+    say(memory, "Nice.", "Mona", role="assistant")
+    say(memory, "I live in Dresden.", "Mona")
+    assert found(memory, "where do I live", "Chef")
+    say(memory, "Please keep that between us, Mona.", "Mona")
+    assert not found(memory, "where do I live Dresden", "Chef")
+    (hit, *_) = memory.call("recall", {"query": "where do I live", "persona": "Mona"})[
+        "hits"
+    ]
+    assert hit["text"] == "The user lives in Dresden."
+    decisions = memory.call("why", {"id": hit["key"]})["decisions"]
+    assert "the user asked to keep it private" in [row["reason"] for row in decisions]
+    assert found(memory, "tea", "Chef")
+
+
+# row: E14
+def test_a_promise_stays_with_the_persona_to_which_it_was_made(memory):
+    say(memory, "I promise to call my mum.", "Coach")
+
+    def open_promises(**more):
+        return [row["text"] for row in memory.call("todos", more)["todos"]]
+
+    assert open_promises(persona="Coach")
+    assert not open_promises(persona="Chef")
+    assert not open_promises()
+    say(memory, "I called my mum.", "Chef", "kitchen")
+    assert found(memory, "mum", "Chef")
+
+
+# row: E14
+def test_the_owner_may_ask_across_all_personas(memory):
+    memory.call(
+        "remember", {"text": "The user calls Mona his moon.", "persona": "Mona"}
+    )
+    asked = {"query": "moon", "all_personas": True}
+    hits = memory.call("recall", asked, standing="owner")["hits"]
+    assert [hit["text"] for hit in hits] == ["The user calls Mona his moon."] * len(
+        hits
+    )
+    assert hits
+    for standing in ("chat", "tool", "import"):
+        with pytest.raises(ForbiddenError):
+            memory.call("recall", asked, standing=standing)
+        with pytest.raises(ForbiddenError):
+            memory.call("todos", {"all_personas": True}, standing=standing)
+
+
+# row: E14
+def test_an_entity_note_tells_nothing_private(memory):
+    say(memory, "Just between us: My wife is called Nadja.", "Mona")
+    assert "wife" not in notes(memory, "entities")
+    say(memory, "My sister Anna lives in Bonn.", "Mona")
+    assert "Bonn" in notes(memory, "entities")
+
+
+# row: E14
+def test_what_a_file_from_before_says_stays_private(memory):
+    """A session file of a persona without the key `private`, and a person's own note."""
+    vault = memory.settings.vault
+    for path, text in {
+        "sessions/2026-11-20/2026-11-20-old.md": (
+            "---\nsession: old\npersona: Mona\nstarted: 2026-11-20T10:00\n---\n"
+            "## Conversation\n\n> [!user] 10:00 %%o1%%\n> I live in Dresden.\n\n^t1\n"
+        ),
+        "facts/nadja.md": "---\npersona: Mona\n---\nNadja likes tulips.\n",
+    }.items():
+        (vault / path).parent.mkdir(parents=True, exist_ok=True)
+        (vault / path).write_text(text, "utf-8")
+    memory.files.rescan(None)
+    for words in ("Dresden", "tulips"):
+        assert found(memory, words, "Mona")
+        assert not found(memory, words, "Chef")
+        assert not found(memory, words)
+
+
+# row: E14
+def test_private_is_a_flag(memory):
+    with pytest.raises(BadRequestError, match="private"):
+        say(memory, "I live in Dresden.", "Mona", private="yes")
+
+
+# row: E14
+def test_a_move_told_to_one_persona_corrects_what_another_was_told(memory):
+    say(memory, "I live in Dresden.", "Coach")
+    say(memory, "Actually, I live in Leipzig, not in Dresden.", "Chef", "kitchen")
+    (first, *_) = found(memory, "where do I live", "Coach")
+    assert "Leipzig" in first
