@@ -210,7 +210,7 @@ class Life:
         turn = {
             "session": f"c-{self.now:%Y%m%d}",
             "role": "user",
-            **self._given("session", "role", "speaker", "persona"),
+            **self._given("session", "role", "speaker", "persona", "private"),
         }
         self._call("observe", turns=[{**turn, "text": text}])
 
@@ -218,7 +218,7 @@ class Life:
         self._call("observe", "import", turns=turns)
 
     def _remember(self, text: str) -> None:
-        self._call("remember", text=text, **self._given("persona", "pinned"))
+        self._call("remember", text=text, **self._given("persona", "private", "pinned"))
 
     def _forget(self, query: str) -> None:
         if hit := self._pick(query, turns=True):

@@ -120,7 +120,7 @@ _ID = Param(
 _ALL_PERSONAS = Param(
     "all_personas",
     "bool",
-    "what is private to any persona too; only on the owner's command line",
+    "private memories of every persona too; only for the owner's command line",
     default=False,
 )
 _ANY_ID = Param(
