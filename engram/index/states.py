@@ -46,13 +46,13 @@ class StateSearch:
 
     def states_of(self, *texts: str) -> tuple[State, ...]:
         """The states that the texts of one statement tell, each once."""
-        names = self._name_words()
+        names = self.name_words()
         found = (
             state for text in dict.fromkeys(texts) for state in states(text, names)
         )
         return tuple(dict.fromkeys(found))
 
-    def _name_words(self) -> frozenset[str]:
+    def name_words(self) -> frozenset[str]:
         """The folded words of the owner's names."""
         return frozenset(
             word for name in self.owner_names() for word in normalise(name).split()
@@ -74,7 +74,7 @@ class StateSearch:
     ) -> dict[str, Unit]:
         """The best `number` units for each of the states, by key."""
         found: dict[str, Unit] = {}
-        own = self._name_words()
+        own = self.name_words()
         asked = (_question(state, own) for state in states)
         questions = {question.text: question for question in asked}
         for question in questions.values():

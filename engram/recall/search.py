@@ -208,7 +208,6 @@ class _Search:
     sources: RecallSources
     embed: Callable[[str], bytes] | None
     limit: _TimeLimit
-    names: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,11 +268,13 @@ def _with_states(
         return candidates, {}
 
     buried = search.index.tombstones.keys
+    owner_names = search.sources.names.owner_names
+    states = StateSearch(search.index, search.settings, owner_names)
     query = StateQuery(
-        StateSearch(search.index, search.settings, search.sources.names.owner_names),
+        states,
         request.query,
         _filter(request),
-        search.names,
+        states.name_words(),
         lambda unit: not _is_hidden(unit, request, buried, Counter()),
         search.settings.policy.recall.answers,
     )
