@@ -58,6 +58,21 @@ def ended_facts(
     return ended
 
 
+def successors(
+    new: Sequence[State], known: Iterable[tuple[Fact, Sequence[State]]]
+) -> list[Fact]:
+    """The known facts that end the states of `new` if they were told later.
+
+    An old turn that is imported now does not bring back a state that is over.
+    """
+    return [
+        fact
+        for fact, states in known
+        if fact.status == "active"
+        and any(replacement(later, state) for later in states for state in new)
+    ]
+
+
 def _is_later(fact: Fact, said_at: datetime) -> bool:
     return fact.created is None or said_at - fact.created > LATER
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 ALREADY = "already filed"
 REMOVED = "a person removed this before"
 _ENDS = frozenset({"invalidate", "supersede"})
+NEWER = "something younger is known"
 OTHER_PERSONAS = "others know the old one too"
 
 
@@ -213,6 +214,12 @@ class Decider:
             for old in related
             if old.id not in over and hidden_reason(old, said_at) is None
         ]
+        for successor in changes.successors(states, known):
+            if self._is_told_after(successor, said_at):
+                decision = Decision("superseded", NEWER, superseded_by=successor.id)
+                neighbours = resolution.neighbours
+                return self._resolve(resolution.fact, statement, decision, neighbours)
+
         ended = changes.ended_facts(states, said_at, known)
         if not ended:
             return resolution
@@ -233,6 +240,11 @@ class Decider:
             effects=(*kept, *effects),
             quotes={**resolution.quotes, **quotes},
         )
+
+    def _is_told_after(self, fact: Fact, said_at: datetime) -> bool:
+        """Whether a known fact rests on words that were said after `said_at`."""
+        turns = self.evidence.turns(fact)
+        return any(turn.occurred_at > said_at for turn in turns)
 
     def _is_guarded(self, old: Fact, said: Turn) -> bool:
         """Whether only a person may end a known fact.

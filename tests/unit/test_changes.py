@@ -1,0 +1,158 @@
+"""Changes of state through the write path (A7, A10; model §0.7)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import frontmatter
+import pytest
+
+from engram.testing import Simulation
+
+START = datetime(2027, 1, 11, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def simulation(tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "engram.toml").write_text("")
+    with Simulation(vault, at=START, home=tmp_path / "home") as sim:
+        yield sim
+
+
+@pytest.fixture
+def notes(tmp_path):
+    """Reads the front matter of each fact, by its text."""
+
+    def read():
+        found = {}
+        for path in (tmp_path / "vault" / "facts").rglob("*.md"):
+            note = frontmatter.load(str(path))
+            found[note.content.splitlines()[0]] = note.metadata
+        return found
+
+    return read
+
+
+def say(sim, text, *, day, role="user", at=None):
+    """A turn of a session of its own, heard on a day; `at` is when it was said."""
+    sim.advance(START + timedelta(days=day))
+    turn = {"text": text, "role": role, "session": f"day-{day}"}
+    if at:
+        turn["occurred_at"] = at.isoformat()
+    sim.call("observe", turns=[turn], standing="chat")
+    sim.advance(START + timedelta(days=day, hours=6))
+
+
+def asked(sim, question, k=3):
+    return sim.call("recall", query=question, k=k)["hits"]
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("before", "after", "old"),
+    [
+        ("I live in Munich.", "I've moved to Augsburg.", "The user lives in Munich."),
+        ("I love jazz.", "I can't stand jazz any more.", "The user loves jazz."),
+        (
+            "Paula is my girlfriend.",
+            "Paula and I broke up.",
+            "Paula is the user's girlfriend.",
+        ),
+        ("I work at Siemens.", "I quit my job.", "The user works at Siemens."),
+        (
+            "My favourite colour is green.",
+            "My favourite colour is blue now.",
+            "The user's favourite colour is green.",
+        ),
+    ],
+)
+def test_a_change_of_state_ends_the_old_one_the_same_day(
+    simulation, notes, before, after, old
+):
+    say(simulation, before, day=0)
+    assert notes()[old].get("status", "active") == "active"
+
+    say(simulation, after, day=60)
+    assert notes()[old].get("status", "active") == "superseded"
+
+
+# row: A10
+def test_a_change_ends_what_was_told_in_many_sessions(simulation, notes):
+    for day in range(5):
+        say(simulation, "I live in Munich.", day=day)
+    say(simulation, "I've moved to Augsburg.", day=60)
+
+    assert notes()["The user lives in Munich."].get("status", "active") == "superseded"
+
+
+def test_a_change_of_another_person_ends_nothing_of_the_user(simulation, notes):
+    say(simulation, "I live in Munich.", day=0)
+    say(simulation, "My sister Eva moved to Lisbon.", day=60)
+
+    assert notes()["The user lives in Munich."].get("status", "active") == "active"
+
+
+def test_an_assistant_ends_nothing(simulation, notes):
+    say(simulation, "I live in Munich.", day=0)
+    say(simulation, "You moved to Augsburg, right.", day=60, role="assistant")
+
+    assert notes()["The user lives in Munich."].get("status", "active") == "active"
+
+
+def test_an_older_turn_does_not_bring_a_state_back(simulation, notes):
+    say(simulation, "I've moved to Augsburg.", day=60)
+    say(simulation, "I live in Munich.", day=61, at=START)
+
+    assert notes()["The user lives in Munich."].get("status", "active") == "superseded"
+
+
+def test_the_old_words_rank_below_the_new_ones_and_are_past(simulation, notes):
+    say(simulation, "I live in Munich.", day=0)
+    say(simulation, "I've moved to Augsburg.", day=60)
+
+    first, *others = asked(simulation, "Where do I live?")
+    assert "Augsburg" in first["text"]
+    assert not first["ended"]
+    assert [one["ended"] for one in others if "Munich" in one["text"]] == ["2027-03-12"]
+    text = simulation.call("recall", query="Where do I live?", k=3)["text"]
+    assert "was, until 2027-03-12: I live in Munich." in text
+
+
+def test_an_earlier_day_finds_the_state_of_then(simulation, notes):
+    say(simulation, "I live in Munich.", day=0)
+    say(simulation, "I've moved to Augsburg.", day=60)
+
+    then = (START + timedelta(days=30)).isoformat()
+    answer = simulation.call("recall", query="Where do I live?", as_of=then)
+    assert "Munich" in answer["hits"][0]["text"]
+
+
+# row: X23
+def test_a_note_written_by_hand_is_probably_over_and_ends_only_with_a_tick(
+    simulation, notes, tmp_path
+):
+    note = tmp_path / "vault" / "facts" / "home.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("I live in Munich.\n")
+    simulation.files_changed()
+    simulation.advance(START + timedelta(days=2))
+    say(simulation, "I've moved to Augsburg.", day=60)
+
+    first, *others = asked(simulation, "Where do I live?")
+    assert "Augsburg" in first["text"]
+    old = next(one for one in others if one["path"] == "facts/home.md")
+    assert (old["ended"], old["certain"]) == ("2027-03-12", False)
+    assert note.read_text() == "I live in Munich.\n"
+    cases = simulation.call("review")["cases"]
+    assert len([one for one in cases if "Munich" in str(one)]) == 1
+
+
+def test_an_undone_change_leaves_the_old_state_active(simulation, notes):
+    say(simulation, "I live in Munich.", day=0)
+    say(simulation, "I've moved to Augsburg.", day=60)
+
+    old = notes()["The user lives in Munich."]
+    simulation.call("update", id=old["id"], status="active")
+    assert notes()["The user lives in Munich."].get("status", "active") == "active"
