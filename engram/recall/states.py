@@ -9,6 +9,7 @@ statement contradicts is shown as probably over.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engram.core.language.states import USER, asked, replacement, states
@@ -17,7 +18,6 @@ from engram.core.records import Fact, FiledTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from engram.core.language.states import State
     from engram.index.database import Unit
@@ -31,6 +31,7 @@ _LEAST = 12
 """Candidates that are looked at, at least."""
 _ANSWERS = 12
 """Units that are searched for by the state that the question asks for."""
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _STEP = 0.001
 """How far a unit ranks above the one that it replaces."""
 
@@ -218,8 +219,9 @@ class StateQuery:
 
 
 def _time(unit: Unit) -> datetime | None:
+    """When a unit was told; a note without a date counts as old."""
     if isinstance(unit, Fact):
-        return unit.valid_from or unit.created
+        return unit.valid_from or unit.created or _LONG_AGO
     return unit.turn.occurred_at if isinstance(unit, FiledTurn) else None
 
 
