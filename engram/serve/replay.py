@@ -136,7 +136,8 @@ def _observe(memory: Memory, turns: Iterable[Turn]) -> None:
     plain = []
     for turn in turns:
         if turn.session == REMEMBERED:
-            memory.call("remember", {"text": turn.text, "persona": turn.persona})
+            private = {"persona": turn.persona, "private": turn.private}
+            memory.call("remember", {"text": turn.text, **private})
         else:
             row: dict[str, Any] = {
                 "id": turn.id,
@@ -149,6 +150,7 @@ def _observe(memory: Memory, turns: Iterable[Turn]) -> None:
                 "persona": turn.persona,
                 "origin": turn.origin,
                 "group": turn.group,
+                "private": turn.private,
             }
             plain.append(row | {"occurred_at": turn.occurred_at.isoformat()})
     if plain:

@@ -56,6 +56,7 @@ ENGLISH = [
     ("next month", "2026-12-01", "2027-01-01", "month"),
     ("last year", "2025-01-01", "2026-01-01", "year"),
     ("last Friday", "2026-11-20", "2026-11-21", "day"),
+    ("I will call her on Saturday", "2026-11-28", "2026-11-29", "day"),
     ("last Saturday", "2026-11-14", "2026-11-15", "day"),
     ("next Friday", "2026-11-27", "2026-11-28", "day"),
     ("this past Monday", "2026-11-16", "2026-11-17", "day"),

@@ -161,3 +161,25 @@ def test_a_move_told_to_one_persona_corrects_what_another_was_told(memory):
     say(memory, "Actually, I live in Leipzig, not in Dresden.", "Chef", "kitchen")
     (first, *_) = found(memory, "where do I live", "Coach")
     assert "Leipzig" in first
+
+
+# row: E14
+def test_open_words_end_what_is_private(memory):
+    """A move told to one persona ends the home that another alone was told."""
+    say(memory, "Just between us: I live in Dresden.", "Coach")
+    say(memory, "I moved to Leipzig.", "Chef", "kitchen")
+    (first, *_) = found(memory, "where do I live", "Coach", kinds=["fact"])
+    assert "Leipzig" in first
+    (old,) = [one for one in memory.index.catalog.facts() if "Dresden" in one.text]
+    assert (old.persona, old.status) == ("Coach", "superseded")
+
+
+# row: E14
+def test_private_words_end_nothing_that_others_know(memory):
+    """Both stand, and the person is asked."""
+    say(memory, "I live in Dresden.", "Chef", "kitchen")
+    say(memory, "Just between us: I moved to Leipzig.", "Mona")
+    assert "The user lives in Dresden." in found(memory, "where do I live", "Chef")
+    assert not found(memory, "Leipzig", "Chef")
+    assert "Leipzig" in "".join(found(memory, "where do I live", "Mona"))
+    assert "Dresden" in notes(memory, "review")

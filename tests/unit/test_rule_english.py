@@ -94,6 +94,11 @@ TO_DO = [
         "2026-11-28",
     ),
     (
+        "I promised Mia a poem for Sunday.",
+        "The user promised Mia a poem for Sunday.",
+        None,
+    ),
+    (
         "I'll send Ben the plan by the end of the month.",
         "The user will send Ben the plan by the end of the month (30 November 2026).",
         "2026-11-30",

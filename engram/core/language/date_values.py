@@ -358,8 +358,13 @@ def _weekday(match: DateMatch) -> DateRange | None:
 
 
 def _weekday_by_lean(match: DateMatch) -> DateRange | None:
-    """`on Friday` in a sentence that looks back or ahead; today only for neither."""
+    """`on Friday` in a sentence that looks back or ahead.
+
+    A plan for the weekday of today is for next week; what is past is not clear.
+    """
     ahead = (match.number("k") - match.today.weekday()) % 7
+    if match.lean > 0:
+        ahead = ahead or 7
     if not match.lean or not ahead:
         return None
     return _day(
