@@ -27,6 +27,7 @@ from engram.pipeline.forgetting import FORGOTTEN, Forgetting
 from engram.pipeline.owner import OwnerNames
 from engram.pipeline.plan import WritePlan
 from engram.pipeline.privacy import keep_private
+from engram.pipeline.retraction import Retraction
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Reconciler:
             lambda: self.vault.logged_pairs(APART),
         )
         self.forgetting = Forgetting(note_writer)
+        self.retraction = Retraction(note_writer, self.forgetting)
 
     # -- batches -----------------------------------------------------------------------
 
@@ -105,6 +107,11 @@ class Reconciler:
         turns = {item.filed.turn.id: item.filed for item in batch.waiting}
         keep_private(self.note_writer, batch, now)
         self.forgetting.lift_restated(turns.values(), now)
+        numbered = list(_numbered(extraction.candidates))
+        withdrawn = self.retraction.apply(turns.values(), now)
+        if withdrawn.sentences:
+            extraction = withdrawn.without(extraction, turns)
+            self.forgetting.lift_restated(turns.values(), now)
 
         plan = WritePlan(self.settings, now, self.note_writer)
         plan.rows += self.owner_names.learn(extraction, batch.turns, now)
@@ -112,7 +119,8 @@ class Reconciler:
             self._plan_candidate(
                 plan, batch, extraction, candidate, turns[candidate.turn_id], ordinal
             )
-            for candidate, ordinal in _numbered(extraction.candidates)
+            for candidate, ordinal in numbered
+            if candidate in extraction.candidates
         ]
         self._write(plan)
         self._write_related(plan, batch, extraction, results)

@@ -134,6 +134,15 @@ CASES = {
         "ja": ("今後は紅茶。", "今日は紅茶。"),
         "zh": ("从现在开始喝茶。", "现在喝茶。"),
     },
+    "retraction": {
+        "en": ("I'm just kidding.", "No kidding, it rained."),
+        "de": ("Das war nur Spaß.", "Das macht Spaß."),
+        "fr": ("Je plaisante.", "Elle plaisante souvent."),
+        "es": ("Era una broma.", "Me gusta la broma."),
+        "it": ("Stavo scherzando.", "Mi piace lo scherzo."),
+        "ja": ("冗談です。", "元気です。"),
+        "zh": ("我开玩笑的。", "我开车去。"),
+    },
     "opinion": {
         "en": ("I think it rains.", "She thinks it rains."),
         "de": ("Ich glaube, es regnet.", "Er glaubt es."),

@@ -71,6 +71,10 @@ _SECTIONS: Mapping[str, str] = {
     "sentences.third_person_verbs": "*",
     "role_play": "role opens closes",
     "privacy": "cues before asks announces filler",
+    "retraction": """
+        cue but before after filler untrue ending unsaid just_said forget polite old
+        object_end generic goes_on
+    """,
     "extraction": """
         speaker_rules continued_rules other_rules rules relations ended_relations
         clause_start subject of_subject of elided_before refused reflexive

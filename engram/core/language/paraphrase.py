@@ -374,6 +374,31 @@ def is_question(sentence: str) -> bool:
 
 
 @lru_cache(8192)
+def content(text: str, code: str = "") -> frozenset[str]:
+    """Return the hashed tokens of the words that say what a text is about.
+
+    `code` is its language, if known.
+    """
+    telling = _meaningful(_pieces(text), text, code)
+    return frozenset(
+        hashed(one.token)
+        for one in telling
+        if one.word not in _WEAK and one.token != _NAME
+    )
+
+
+def is_attribute(words: Collection[str]) -> bool:
+    """Return whether hashed words name nothing but attributes, such as an address."""
+    return bool(words) and _FRAME_HASHES.issuperset(words)
+
+
+def frame_words(text: str) -> str:
+    """Return all words for the attributes that a text names: `address` gives `lives`."""
+    frames = {one.token for one in _pieces(text)} & _FRAMED
+    return " ".join(word for word, frame in _FRAME.items() if frame in frames)
+
+
+@lru_cache(8192)
 def tokens(text: str) -> frozenset[str]:
     """The hashed words and tokens of a text, which a fingerprint may share with it."""
     plain = text.replace("’", "'")

@@ -14,6 +14,7 @@ from engram.core.policy.dedup import (
     DedupPolicy,
     EchoPolicy,
     LinkPolicy,
+    RetractionPolicy,
     ReviewPolicy,
     SimilarityPolicy,
     TrustPolicy,
@@ -60,6 +61,7 @@ __all__ = [
     "PolicyRow",
     "ProfilePolicy",
     "RecallPolicy",
+    "RetractionPolicy",
     "ReviewPolicy",
     "ServePolicy",
     "SessionPolicy",
@@ -83,6 +85,7 @@ class Policy:
     extraction: ExtractionPolicy = field(default_factory=ExtractionPolicy)
     importance: ImportancePolicy = field(default_factory=ImportancePolicy)
     ladder: DedupPolicy = field(default_factory=DedupPolicy)
+    retraction: RetractionPolicy = field(default_factory=RetractionPolicy)
     model: ModelPolicy = field(default_factory=ModelPolicy)
     links: LinkPolicy = field(default_factory=LinkPolicy)
     lexical: LexicalPolicy = field(default_factory=LexicalPolicy)

@@ -123,6 +123,21 @@ class DedupPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class RetractionPolicy:
+    """How far a retraction or a wish to forget reaches (rows A26, X8)."""
+
+    turns: int = number(
+        4, "turns", 1, 50, "X8", "turns of the user that a retraction may reach back"
+    )
+    minutes: float = number(
+        180.0, "minutes", 1, 1440, "X8", "time that a retraction may reach back"
+    )
+    most: int = number(
+        5, "statements", 0, 100, "A26", "statements that a wish may forget unasked"
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class SimilarityPolicy:
     """The seeds' cut points of similarity, on the nominal scale (model §3), and how a
     model is calibrated to it.

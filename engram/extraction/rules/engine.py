@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from engram.core.categories import category_of
 from engram.core.entities import OWNER, name_key, relation_label
 from engram.core.language.dates import day_in_words, spans
+from engram.core.language.retraction import withdrawals
 from engram.core.language.role_play import played
 from engram.core.language.sentences import (
     MASK,
@@ -75,8 +76,9 @@ from engram.extraction.rules.table import (
 from engram.extraction.rules.wording import lowered, reworded, tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from engram.core.language.retraction import Withdrawal
     from engram.core.policy import ExtractionPolicy
     from engram.core.records import Interval, Turn
     from engram.extraction.rules.languages import LanguageRules
@@ -256,7 +258,8 @@ def _from_turn(
     if len(turn.text) > policy.rules_turn:
         _count(dropped, "pasted")
         return
-    if is_game(turn.text):
+    taken_back = {one.start: one for one in withdrawals(turn.text)}
+    if is_game(_in_earnest(turn.text, taken_back.values())):
         _count(dropped, "not in earnest")
         return
     text = plain(turn.text)
@@ -268,12 +271,14 @@ def _from_turn(
     begun, is_mocking = 0, False
     for first, last in sentences(text):
         before, begun = begun, first
-        if pending and is_taken_back(text[first:last]):
+        withdrawal = taken_back.get(first)
+        if pending and (withdrawal or is_taken_back(text[first:last])):
             _count(dropped, "taken back")
             pending = []
         yield from pending
         pending = []
-        start, end = asserted(text, first, last)
+        start = withdrawal.cut if withdrawal else first
+        start, end = asserted(text, start, last)
         reason = (
             "too long"
             if last - first > policy.rules_sentence
@@ -291,6 +296,13 @@ def _from_turn(
             if not (is_mocking and category_of(one.candidate.category).taste)
         ]
     yield from pending
+
+
+def _in_earnest(text: str, taken_back: Iterable[Withdrawal]) -> str:
+    """The text without the sentences that take something back."""
+    for one in taken_back:
+        text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
+    return text
 
 
 def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:

@@ -1,0 +1,208 @@
+"""What a conversation takes back goes from the vault, and comes back when it is
+restored.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engram.pipeline.retraction import ASKED, TAKEN_BACK
+from tests.fakes.batches import by_text, every, held_back, rows, tell, texts
+
+
+@pytest.fixture
+def say(memory, clock):
+    """Say something in one conversation; every turn is a minute after the last one."""
+
+    def said(text, role="user", standing="chat", session="talk", **more):
+        clock.advance(minutes=1)
+        turn = {"text": text, "role": role, "session": session, **more}
+        return memory.call("observe", {"turns": [turn]}, standing)["keys"][0]
+
+    return said
+
+
+def found(memory, query, **wishes):
+    hits = memory.call("recall", {"query": query, "k": 20, **wishes})["hits"]
+    return [hit["text"] for hit in hits]
+
+
+def statuses(memory):
+    return {fact.text: fact.status for fact in every(memory)}
+
+
+# row: A26
+def test_a_joke_that_was_filed_is_taken_back_over_the_reply_of_the_assistant(
+    memory, say
+):
+    say("I live in Leeds.")
+    say("I work as a spy.")
+    say("A spy, really?", "assistant")
+    asked = say("Just kidding!")
+    assert texts(memory) == ["The user lives in Leeds."]
+    assert statuses(memory)["The user works as a spy."] == "forgotten"
+    assert not [text for text in found(memory, "spy") if "spy" in text.lower()]
+
+    fact = by_text(memory, "The user works as a spy.")
+    (row,) = [row for row in rows(memory) if row["action"] == "forget"]
+    assert (row["memory"], row["reason"]) == (fact.id, TAKEN_BACK)
+    assert (row["by"], row["turn"]) == ("rule", asked)
+
+
+# row: A26
+# row: X6
+def test_restoring_the_turn_that_took_it_back_undoes_all_of_it(memory, say):
+    say("I work as a spy.")
+    asked = say("Just kidding!")
+    assert texts(memory) == []
+    memory.call("update", {"id": asked, "status": "active"})
+    assert texts(memory) == ["The user works as a spy."]
+    assert "I work as a spy." in found(memory, "spy", kinds=["turn"])
+
+
+# row: A26
+def test_in_one_batch_it_is_not_even_written(memory, say):
+    held_back(memory)
+    say("I work as a spy.")
+    say("I made that up.")
+    say("I live in Leeds.")
+    memory.executor.attended = False
+    memory.call("flush", {})
+    assert texts(memory) == ["The user lives in Leeds."]
+    assert "The user works as a spy." not in statuses(memory)
+
+
+# row: A26
+@pytest.mark.parametrize("extractor", ["test/1"])
+def test_it_does_not_depend_on_the_extractor(memory, clock, extractor):
+    held_back(memory)
+    tell(memory, "Anna owns a tiger.", session="talk")
+    clock.advance(minutes=2)
+    tell(memory, "The user was joking.", turn="Just kidding!", session="talk")
+    assert texts(memory) == []
+
+
+# row: A26
+def test_what_a_joke_had_replaced_is_true_again(memory, say):
+    say("I live in Leeds.")
+    say("I moved to Paris.")
+    say("lol just messing with you")
+    assert statuses(memory)["The user lives in Leeds."] == "active"
+    assert "The user lives in Leeds." in found(memory, "Where do I live?")
+    assert not [text for text in found(memory, "Where do I live?") if "Paris" in text]
+
+
+# row: A26
+@pytest.mark.parametrize(
+    "between",
+    [
+        ("What is the weather in Porto tomorrow?", "user", 0),
+        ("Sunny.", "assistant", 300),
+    ],
+)
+def test_neither_another_subject_nor_hours_later(memory, say, clock, between):
+    text, role, minutes = between
+    say("I work as a spy.")
+    say(text, role)
+    clock.advance(minutes=minutes)
+    say("Just kidding!")
+    assert texts(memory) == ["The user works as a spy."]
+
+
+# row: A26
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"role": "assistant"},
+        {"role": "tool"},
+        {"standing": "tool"},
+        {"session": "another"},
+        {"speaker": "Tom"},
+    ],
+)
+def test_only_the_speaker_takes_it_back_and_where_it_was_said(memory, say, more):
+    say("I work as a spy.")
+    say("Just kidding!", **more)
+    assert "The user works as a spy." in texts(memory)
+
+
+# row: A26
+def test_what_was_known_before_stays_when_it_is_only_repeated_in_jest(
+    memory, say, clock
+):
+    say("I work as a spy.", session="earlier")
+    clock.advance(days=3)
+    say("I work as a spy.")
+    say("Just kidding!")
+    assert texts(memory) == ["The user works as a spy."]
+
+
+# row: A26
+# row: X23
+def test_a_note_that_a_person_edited_stays(memory, say, clock):
+    say("I work as a spy.")
+    path = memory.settings.vault / by_text(memory, "The user works as a spy.").path
+    path.write_text(path.read_text().replace("as a spy", "as a spy in Leeds"))
+    clock.advance(minutes=5)
+    memory.files.rescan_settled(None)
+    say("Just kidding!")
+    assert texts(memory) == ["The user works as a spy in Leeds."]
+
+
+# row: A26
+def test_a_wish_to_forget_is_carried_out_on_what_it_names(memory, say):
+    say("My therapist is Dr. Vos.")
+    say("I live in Leeds.")
+    asked = say("Please forget what I told you about Dr. Vos.", session="later")
+    assert texts(memory) == ["The user lives in Leeds."]
+    assert not [text for text in found(memory, "therapist Vos") if "Vos" in text]
+    (row,) = [row for row in rows(memory) if row["action"] == "retract"]
+    assert (row["memory"], row["reason"], row["by"]) == (asked, ASKED, "rule")
+    memory.call("update", {"id": asked, "status": "active"})
+    assert "The user's therapist is Dr. Vos." in texts(memory)
+
+
+# row: A26
+def test_an_old_address_may_be_forgotten_without_the_new_one(memory, say, clock):
+    say("I live in Leeds.", session="one")
+    clock.advance(days=9)
+    say("I moved to Porto.", session="two")
+    clock.advance(days=1)
+    say("Please forget my old address.", session="three")
+    assert statuses(memory)["The user lives in Leeds."] == "forgotten"
+    assert any("Porto" in text for text in texts(memory))
+
+
+# row: A26
+# row: X27
+@pytest.mark.parametrize("standing", ["import", "tool"])
+def test_nothing_from_outside_wishes_to_forget(memory, say, standing):
+    say("My therapist is Dr. Vos.")
+    say("Forget what I told you about Dr. Vos.", standing=standing, session="elsewhere")
+    assert texts(memory) == ["The user's therapist is Dr. Vos."]
+
+
+# row: A26
+def test_what_is_said_anew_later_is_learned(memory, say):
+    say("I work as a spy.")
+    say("Just kidding!")
+    say("I work as a spy.")
+    assert "The user works as a spy." in found(memory, "What is my job?")
+
+
+# row: X20
+def test_a_batch_that_is_filed_again_takes_back_the_same(memory, clock):
+    held_back(memory)
+    tell(memory, "Anna owns a tiger.", session="talk")
+    clock.advance(minutes=2)
+    tell(memory, "nothing", turn="Just kidding!", session="talk")
+    turns = [
+        turn
+        for file in memory.index.catalog.sessions("talk", None)
+        for turn in memory.index.catalog.units_at(file.path)
+    ]
+    before = json.dumps(statuses(memory))
+    memory.reconciler.retraction.apply(turns, clock())
+    assert json.dumps(statuses(memory)) == before
