@@ -80,7 +80,8 @@ def through_tree(argv, answers):
 
 
 OPTIONS = (
-    "--budget --session --persona --as-of --now --explain --json --category --pinned -k"
+    "--budget --session --persona --all-personas --as-of --now --explain --json"
+    " --category --private --pinned -k"
 )
 OTHERS = [
     "recall",

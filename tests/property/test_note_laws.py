@@ -313,6 +313,7 @@ spoken = st.builds(
     occurred_at=instants,
     speaker=st.just("") | texts.map(formats.plain_text),
     persona=st.just("work"),
+    private=st.booleans(),
     origin=st.sampled_from(["chat", "import", "tool"]),
 )
 conversations = st.lists(spoken, min_size=1, max_size=5, unique_by=lambda turn: turn.id)

@@ -26,11 +26,13 @@ def held(memory):
     return memory
 
 
-def batch_of(memory, *texts, session="coffee plans", persona=None):
-    """A batch as it is handed out: its turns stand in their session file."""
+def batch_of(memory, *texts, session="coffee plans", **more):
+    """A batch as it is handed out: its turns stand in their session file. `more` goes
+    into each turn.
+    """
     number = memory.index.counts()["turns"]
     raw = [
-        {"id": f"m{number + n}", "session": session, "text": text, "persona": persona}
+        {"id": f"m{number + n}", "session": session, "text": text, **more}
         for n, text in enumerate(texts)
     ]
     memory.call("observe", {"turns": raw})
@@ -118,7 +120,8 @@ def test_a_persona_does_not_confirm_what_only_another_one_knows(held):
         (None, 1),
         ("Smutje", 0),
     ):
-        batch = batch_of(held, WORDS, persona=persona, session=f"{persona}")
+        whose = {"persona": persona, "private": persona is not None}
+        batch = batch_of(held, WORDS, session=f"{persona}", **whose)
         assert (
             len(held.pipeline.file(batch, said(batch, "Anna lives in Porto.")).created)
             == created
