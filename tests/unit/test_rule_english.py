@@ -210,7 +210,7 @@ def test_between_two_people_nobody_is_asked_to_remind():
     [
         ("Hi! I'm Laura.", ["The user's name is Laura."]),
         ("Hi, I'm German.", []),
-        ("I'm Laura.", []),
+        ("I'm Laura.", ["The user's name is Laura."]),
         (
             "I'm 34 and work as a nurse.",
             [

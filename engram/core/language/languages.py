@@ -84,6 +84,9 @@ _SECTIONS: Mapping[str, str] = {
     "extraction.patterns": "*",
     "extraction.third_person": "*",
     "extraction.third_person_verbs": "*",
+    "introductions": """
+        statement wish greeting called named maybe greeted more asks joins not_names
+    """,
     "quotations": "forwarded first_header header subject wrote passes_on speech",
 }
 """The keys that a section may have; `*` stands for any key."""

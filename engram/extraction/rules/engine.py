@@ -22,7 +22,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
-from engram.core.entities import OWNER, name_key, relation_label
+from engram.core.entities import ALIAS, OWNER, name_key, relation_label
+from engram.core.language import languages
 from engram.core.language.dates import day_in_words, spans
 from engram.core.language.retraction import withdrawals
 from engram.core.language.role_play import played
@@ -41,6 +42,7 @@ from engram.core.language.sentences import (
 )
 from engram.core.records import Candidate, Extraction, Relation
 from engram.extraction.rules.clauses import Clause, ClauseSpeaker, clauses_of
+from engram.extraction.rules.introductions import introduction
 from engram.extraction.rules.languages import AHEAD, other_languages
 from engram.extraction.rules.objects import (
     NAME_ONLY,
@@ -108,7 +110,9 @@ def extract(
         turn.role == "assistant" and _has_person_label(turn) for turn in heard
     )
     known = relatives(turn.text for turn in heard if turn.role == "user")
-    for turn, in_play, earlier in tuple(_in_order(heard))[len(before) :]:
+    asked_before = ["", *(_asked(turn) for turn in heard)][len(before) :]
+    read = tuple(_in_order(heard))[len(before) :]
+    for (turn, in_play, earlier), asked in zip(read, asked_before, strict=False):
         if in_play:
             _count(dropped, "played")
             continue
@@ -117,7 +121,7 @@ def extract(
             continue
         if speaker.name:
             types[speaker.name] = "person"
-        for statement in _from_turn(turn, policy, dropped, speaker, earlier):
+        for statement in _from_turn(turn, policy, dropped, speaker, earlier, asked):
             one = statement.candidate
             types = {**statement.types, **types}
             if statement.relation:
@@ -188,6 +192,11 @@ def _in_order(heard: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:
             earlier = earlier and f"{earlier}\n{amid(turn.text)}"
 
 
+def _asked(turn: Turn) -> str:
+    """What an assistant said, which the next turn may answer."""
+    return turn.text if turn.role == "assistant" and len(turn.text) < _LONGEST else ""
+
+
 def _count(dropped: dict[str, int], reason: str) -> None:
     dropped[reason] = dropped.get(reason, 0) + 1
 
@@ -249,8 +258,9 @@ def _from_turn(
     dropped: dict[str, int],
     speaker: ClauseSpeaker,
     earlier: str,
+    asked: str,
 ) -> Iterator[_Statement]:
-    """The statements of a turn.
+    """The statements of a turn; `asked` is what the assistant said just before it.
 
     A statement that the next sentence takes back is left out, and so are preferences
     after mockery.
@@ -285,24 +295,66 @@ def _from_turn(
             else refusal(text[start:end])
         )
         is_mocking = is_mocking or reason == "mockery"
+        sentence = replace(whole, start=start, end=end, before=before)
+        if reason in {"", "question"}:
+            pending = list(
+                _introduced(sentence, asked, policy, is_question=bool(reason))
+            )
         if reason:
             _count(dropped, reason)
             continue
-        sentence = replace(whole, start=start, end=end, before=before)
-        pending = [
+        introduced = {one.candidate.quote for one in pending}
+        pending += [
             one
             for clause in clauses_of(sentence)
             for one in _from_clause(clause, policy)
             if not (is_mocking and category_of(one.candidate.category).taste)
+            and one.candidate.quote not in introduced
         ]
     yield from pending
 
 
+<<<<<<< HEAD
 def _in_earnest(text: str, taken_back: Iterable[Withdrawal]) -> str:
     """The text without the sentences that take something back."""
     for one in taken_back:
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
     return text
+=======
+def _introduced(
+    sentence: Clause, asked: str, policy: ExtractionPolicy, *, is_question: bool
+) -> Iterator[_Statement]:
+    """The name that the speaker gives themselves, with the relation that says so.
+
+    A question may begin with it: `I'm Jonas, can you help me?`
+    """
+    if sentence.is_task:
+        return
+    starts = [clause.start for clause in clauses_of(sentence)]
+    found = introduction(sentence.text, sentence.start, sentence.end, starts, asked)
+    if found is None or (found.is_wish and not sentence.speaker.to_bot):
+        return
+
+    rest = sentence.text[found.end : sentence.end]
+    if is_question and not (rest[:1] in ",;" and len(rest.split()) > _QUESTION_WORDS):
+        return
+    label = sentence.speaker.name
+    if set(found.name.casefold().split()) <= set(label.casefold().split()):
+        return
+    clause = replace(sentence, start=found.start, end=found.end)
+    is_likely = found.is_sure or found.is_backed
+    if MASK in clause.words or not (is_likely or not _of_speaker(clause, policy)):
+        return
+    subject = languages.texts("extraction", "subject").get(found.code, "the user")
+    text = found.template.format(
+        s=label or subject, p=sentence.speaker.possessive, o=found.name
+    )
+    rule = _CALLED if found.is_wish else _NAME
+    if not found.is_sure:
+        rule = replace(rule, strength="probable")
+    hint = RelationHint(label, ALIAS, found.name, ())
+    yield _built(clause, rule, text, policy, hint=hint)
+>>>>>>> b22e778 (Learn the user's name from introductions, and read each fact of a sentence)
 
 
 def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
@@ -429,7 +481,28 @@ def _about_person(
         person.is_known or bool(person.kin) or person.name in clause.speaker.known
     )
     rules = [rule for rule in other_rules() if is_known or rule.strength == "sure"]
-    yield from _by_first_rule(clause, rules, place, policy, person.name)
+    for start, end in _predicates(clause.text, place, clause.end):
+        dates = tuple(
+            date for date in clause.dates if start <= date.start and date.end <= end
+        )
+        part = replace(clause, end=end, dates=dates)
+        if start > place:
+            part = replace(part, start=start)
+        yield from _by_first_rule(part, rules, start, policy, person.name)
+
+
+def _predicates(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The parts of `text[start:end]` that `and` with a verb divides.
+
+    `is a dentist and lives in Porto` has two.
+    """
+    for found in _AND_ALSO.finditer(text, start, end):
+        yield start, found.start()
+        start = found.end()
+    yield start, end
+
+
+_AND_ALSO = compiled("and_also")
 
 
 def _kinship(
@@ -578,12 +651,7 @@ def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
         return bool(raw) and clause.corrects
     if rule.object_kind == "word":
         return len(raw.split()) <= 4 and not is_pointing(clause.words)
-    if rule.object_kind == "greeted" and not _GREETED.search(
-        clause.text, clause.before, clause.start
-    ):
-        return False
-    is_name = rule.object_kind in {"name", "greeted"}
-    is_own_name = is_name and set(raw.casefold().split()) <= set(
+    is_own_name = rule.object_kind == "name" and set(raw.casefold().split()) <= set(
         clause.speaker.name.casefold().split()
     )
     return not is_own_name and fits(
@@ -592,7 +660,6 @@ def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
 
 
 _THEN_I = compiled("then_i")
-_GREETED = compiled("greeting")
 
 
 def _asked_to_keep(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
@@ -625,8 +692,12 @@ def _asked_to_keep(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statem
 _FIRST_PERSON_START = compiled("mine")
 
 
+_QUESTION_WORDS = 2
+"""More words than these after an introduction are a question of their own."""
 _FEWEST_WORDS = 3
 """The fewest words that are kept as they are."""
+_NAME = Rule("name", "fact", "sure", "none", REMEMBER, "")
+_CALLED = Rule("call me", "preference", "sure", "none", REMEMBER, "")
 _KEEP = Rule("remember", "fact", "probable", "open", REMEMBER, "")
 _NAMED = Rule(
     "named", "relationship", "probable", "none", REMEMBER, "", ("relationship",)

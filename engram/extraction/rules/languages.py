@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.extraction.rules.table import read_rules
+from engram.extraction.rules.table import expanded, read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,9 +85,10 @@ def other_languages() -> tuple[LanguageRules, ...]:
 
 def _language_rules(code: str) -> LanguageRules:
     section = languages.section("extraction")[code]
+    start = languages.pattern(section["clause_start"])
     return LanguageRules(
         code=code,
-        clause_start=_pattern(rf"(?:{languages.pattern(section['clause_start'])})"),
+        clause_start=_pattern(expanded(f"(?:{start})", code)),
         subject=section["subject"],
         of_subject=section["of_subject"],
         of=section["of"],

@@ -116,7 +116,6 @@ _PERSON = re.compile(
 _FORMS = {
     "number": compiled("number"),
     "name": NAME_ONLY,
-    "greeted": NAME_ONLY,
     "person": _PERSON,
     "place": _PLACE,
 }

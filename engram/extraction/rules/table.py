@@ -71,6 +71,11 @@ def groups(code: str) -> Mapping[str, str]:
     return found
 
 
+def expanded(pattern: str, code: str) -> str:
+    """A pattern with the groups of a language put in."""
+    return _expanded(pattern, groups(code))
+
+
 def _expanded(pattern: str, known: Mapping[str, str]) -> str:
     return re.sub(r"<([A-Z_]+)>", lambda found: known[found[1]], pattern)
 

@@ -22,6 +22,7 @@ _END_OF = compiled("end_of")
 _BARE_DAY = compiled("weekday")
 _AND_VERB = compiled_with_case("and_verb")
 _VAGUE = compiled("vague_past")
+_UNSPACED_END = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]$")
 
 
 def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> str:
@@ -71,8 +72,6 @@ def lowered(words: str) -> str:
 def tidy(text: str) -> str:
     """`text` as a complete sentence."""
     text = re.sub(r"\s+([,.])", r"\1", re.sub(r"\s+", " ", text)).strip()
-    return (
-        text[:1].upper()
-        + text[1:]
-        + ("" if text.endswith((".", "!", '."', '!"')) else ".")
-    )
+    ended = text.endswith((".", "!", '."', '!"', "。"))
+    stop = "。" if _UNSPACED_END.search(text) else "."
+    return text[:1].upper() + text[1:] + ("" if ended else stop)

@@ -1,0 +1,227 @@
+"""The name that speakers give themselves, and what else they say in the same breath."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engram.core.policy import Policy
+from engram.core.records import Turn
+from engram.extraction.rules import engine
+
+AT = datetime(2027, 1, 11, 9, 0, tzinfo=UTC)
+
+
+def extracted(*said: str, speaker: str = "", group: bool = False):
+    """What the rules find; `A:` marks the words of an assistant."""
+    turns = []
+    for number, text in enumerate(said):
+        role = "assistant" if text.startswith("A: ") else "user"
+        words = text.removeprefix("A: ")
+        label = speaker if role == "user" else ""
+        turns.append(Turn(f"t{number}", "s", role, words, AT, label, group=group))
+    return engine.extract(turns, Policy().extraction)
+
+
+def texts(*said: str, **more) -> list[str]:
+    return [one.text for one in extracted(*said, **more).candidates]
+
+
+def own_names(*said: str, **more) -> list[str]:
+    found = extracted(*said, **more).relations
+    return [one.object for one in found if one.type == "alias"]
+
+
+# row: A20
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("I'm Jonas.", "Jonas"),
+        ("Hi! I'm Jonas.", "Jonas"),
+        ("I'm Jonas, I'm 34, I live in Munich.", "Jonas"),
+        ("Hi, I'm Jonas, can you help me with a cake?", "Jonas"),
+        ("Hello, Jonas here. I need a recipe.", "Jonas"),
+        ("Hi, this is Jonas Keller.", "Jonas Keller"),
+        ("My name's Jonas Keller, but I live abroad.", "Jonas Keller"),
+        ("No, my name is Jonas.", "Jonas"),
+        ("Call me Jo.", "Jo"),
+        ("People call me Kit.", "Kit"),
+        ("I'm Robin. I live in York.", "Robin"),
+        ("Hi, I'm Christian, I'm 34.", "Christian"),
+        ("Hallo, ich heiße Katrin Vogel und ich wohne in Erfurt.", "Katrin Vogel"),
+        ("Ich heiße Peter.", "Peter"),
+        ("Hallo, ich bin Peter.", "Peter"),
+        ("Hi, ich bin die Katrin, 41, aus Erfurt.", "Katrin"),
+        ("Du kannst mich Jo nennen.", "Jo"),
+        ("Bonjour, je m'appelle Camille et j'habite à Nantes.", "Camille"),
+        ("Moi c'est Camille.", "Camille"),
+        ("Me llamo Lucía y vivo en Madrid.", "Lucía"),
+        ("Hola, soy Lucía y vivo en Madrid.", "Lucía"),
+        ("Mi chiamo Giulia e abito a Torino.", "Giulia"),
+        ("Me chamo Rafael e moro em Lisboa.", "Rafael"),
+        ("Ik heet Sanne en ik woon in Utrecht.", "Sanne"),
+        ("Меня зовут Анна.", "Анна"),
+        ("我叫王梅。", "王梅"),
+        ("我的名字是王梅。", "王梅"),
+        ("Hi, I'm Mei. 我住在上海。", "Mei"),
+        ("私の名前は田中です。", "田中"),
+        ("田中と申します。", "田中"),
+        ("はじめまして、田中です。", "田中"),
+        ("제 이름은 민지예요.", "민지"),
+    ],
+)
+def test_an_introduction_gives_a_name(text, name):
+    assert own_names(text) == [name]
+    assert any(name in one for one in texts(text))
+
+
+# row: A20
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm tired.",
+        "I'm German.",
+        "I'm Irish, by the way.",
+        "I'm Catholic.",
+        "I'm Christian.",
+        "I'm Gemini.",
+        "I'm OK.",
+        "I'm Jonas's boss.",
+        "I'm Taylor Swift's biggest fan.",
+        "I'm Berlin-based.",
+        "I'm not Jonas.",
+        "Am I Jonas?",
+        "My name is Anna, right?",
+        "My name isn't Jonas.",
+        "My character's name is Jonas.",
+        "If I'm Jonas, who are you?",
+        "Imagine I'm Jonas.",
+        '"I\'m Jonas," he said.',
+        "He said his name is Jonas.",
+        "My dog's name is Rex.",
+        "Call me tomorrow.",
+        "Call me a taxi.",
+        "Call me Monday.",
+        "Ich bin müde.",
+        "Ich bin Lehrerin.",
+        "Ich bin Deutscher.",
+        "Ich bin der Chef.",
+        "Hallo, ich bin Student aus Köln.",
+        "Je suis fatiguée.",
+        "Je suis infirmière.",
+        "Soy española.",
+        "Soy de Sevilla.",
+        "Sono stanca.",
+        "Ik ben moe.",
+        "我叫他来。",
+        "我叫了外卖。",
+        "我是老师。",
+        "私は教師です。",
+        "田中です。",
+        "名前はモチです。",
+    ],
+)
+def test_what_looks_like_an_introduction_gives_no_name(text):
+    assert own_names(text) == []
+
+
+# row: A20
+def test_the_answer_to_a_question_for_the_name_is_one():
+    assert own_names("A: What's your name?", "Jonas.") == ["Jonas"]
+    assert own_names("A: Wie heißt du?", "Katrin.") == ["Katrin"]
+    assert own_names("A: What is your dog's name?", "Rex.") == []
+
+
+def test_the_name_of_the_label_is_nothing_new():
+    assert own_names("I'm Jonas.", speaker="Jonas Keller") == []
+    assert own_names("I'm Jonas.", speaker="Dave") == ["Jonas"]
+
+
+def test_in_a_group_a_label_that_is_no_persons_name_names_the_speaker():
+    assert texts("I live in Porto.", speaker="ana_99", group=True) == [
+        "Ana_99 lives in Porto."
+    ]
+    assert texts("I live in Porto.", speaker="ana_99") == ["The user lives in Porto."]
+
+
+# row: X2
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        (
+            "I'm Jonas, I'm 34, I live in Munich and I work as a carpenter.",
+            [
+                "The user's name is Jonas.",
+                "The user is 34 years old (as of 11 January 2027).",
+                "The user lives in Munich.",
+                "The user works as a carpenter.",
+            ],
+        ),
+        (
+            "My sister Eva lives in Porto, she is a dentist and she has twins.",
+            [
+                "Eva is the user's sister.",
+                "Eva lives in Porto.",
+                "Eva is a dentist.",
+                "Eva has twins.",
+            ],
+        ),
+        (
+            "My sister Eva is a dentist and lives in Porto.",
+            ["Eva is the user's sister.", "Eva is a dentist.", "Eva lives in Porto."],
+        ),
+        (
+            "My birthday is on 3 May and Eva's birthday is on 9 November.",
+            ["The user's birthday is on 3 May.", "Eva's birthday is on 9 November."],
+        ),
+        ("My mother runs a bakery.", ["The user's mother runs a bakery."]),
+        (
+            "I drive a Skoda, my best friend Felix drives a Tesla.",
+            [
+                "The user drives a Skoda.",
+                "Felix is the user's best friend.",
+                "Felix drives a Tesla.",
+            ],
+        ),
+        (
+            "Hallo, ich bin Katrin Vogel, ich bin 41 und ich komme aus Erfurt.",
+            [
+                "Die Person heißt Katrin Vogel.",
+                "Die Person ist 41 Jahre alt.",
+                "Die Person kommt aus Erfurt.",
+            ],
+        ),
+        (
+            "Je m'appelle Camille, j'ai 29 ans et je travaille comme infirmière.",
+            [
+                "La personne s'appelle Camille.",
+                "La personne a 29 ans.",
+                "La personne travaille comme infirmière.",
+            ],
+        ),
+        (
+            "Mi nombre es Lucía, tengo 33 años y trabajo como enfermera.",
+            [
+                "La persona se llama Lucía.",
+                "La persona tiene 33 años.",
+                "La persona trabaja como enfermera.",
+            ],
+        ),
+        ("Je viens de Lyon.", ["La personne vient de Lyon."]),
+        ("Je viens de manger.", []),
+        ("我今年30岁。", ["用户30岁。"]),
+        ("我在一家银行工作。", ["用户在一家银行工作。"]),
+        ("我妹妹住在北京。", ["用户的妹妹住在北京。"]),
+        ("我以前住在北京。", []),
+        ("如果我住在上海就好了。", []),
+        ("私の夫は健太です。", ["ユーザーの夫の名前は健太です。"]),
+        ("夫の名前は健太です。", ["ユーザーの夫の名前は健太です。"]),
+        ("夫は大阪で働いています。", ["ユーザーの夫は大阪で働いています。"]),
+        ("夫は医者です。", ["ユーザーの夫は医者です。"]),
+        ("妻は元気です。", []),
+        ("東京に住んでいます。", ["ユーザーは東京に住んでいます。"]),
+    ],
+)
+def test_each_thing_of_one_sentence_is_a_fact(text, statements):
+    assert texts(text) == statements
