@@ -314,13 +314,13 @@ def _from_turn(
     yield from pending
 
 
-<<<<<<< HEAD
 def _in_earnest(text: str, taken_back: Iterable[Withdrawal]) -> str:
     """The text without the sentences that take something back."""
     for one in taken_back:
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
     return text
-=======
+
+
 def _introduced(
     sentence: Clause, asked: str, policy: ExtractionPolicy, *, is_question: bool
 ) -> Iterator[_Statement]:
@@ -354,7 +354,6 @@ def _introduced(
         rule = replace(rule, strength="probable")
     hint = RelationHint(label, ALIAS, found.name, ())
     yield _built(clause, rule, text, policy, hint=hint)
->>>>>>> b22e778 (Learn the user's name from introductions, and read each fact of a sentence)
 
 
 def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
