@@ -53,6 +53,8 @@ class ReviewCase:
     problem: str = ""
     text: str = ""
     held_pass: str = ""
+    asked: str = ""
+    forgets: tuple[str, ...] = ()
 
 
 class CaseReader:
@@ -133,6 +135,9 @@ class CaseReader:
         )
         if fact.kind != reviews.KIND:
             return self._doubt(case, fact, note)
+        forgets = note.keys.get("forgets")
+        if isinstance(forgets, list):
+            return _wish_to_forget(case, [str(one) for one in forgets], note)
         if held_pass := str(note.keys.get("holds") or ""):
             case = replace(
                 case, choices=reviews.HOLD, held_pass=held_pass, text=note.body
@@ -231,6 +236,20 @@ def current_fact(
     raw = vault.read(known.path)
     note = frontmatter.read(raw, settings.policy.files)
     return facts.fact_from(note, known.path, disk.sha256(raw), settings.zone)[0]
+
+
+def _wish_to_forget(case: ReviewCase, forgets: list[str], note: Note) -> ReviewCase:
+    """The case of a wish to forget; its answer may be the numbers that are ticked."""
+    case = replace(
+        case,
+        choices=reviews.FORGET,
+        asked=str(note.keys.get("asked") or ""),
+        forgets=tuple(forgets),
+        text=note.body,
+    )
+    if numbers := reviews.ticked_numbers(note.body):
+        return replace(case, decision=",".join(numbers))
+    return _with_decision(case, note)
 
 
 def _with_decision(case: ReviewCase, note: Note) -> ReviewCase:

@@ -15,6 +15,7 @@ from engram.core.records import Edit
 from engram.errors import BadRequestError, ConflictError, EngramError
 from engram.operations.notes import NoteChanges, superseding_keys
 from engram.pipeline.forgetting import DROPPED, USER_DECIDED
+from engram.pipeline.retraction import Retraction
 from engram.pipeline.write import KNOWN, action_row
 from engram.vault import facts, reviews
 
@@ -52,6 +53,7 @@ class ReviewQueue:
         self.vault = note_writer.vault
         self.index = note_writer.index
         self.settings = note_writer.settings
+        self.retraction = Retraction(note_writer, forgetting)
         self._changes = NoteChanges(note_writer)
 
     def obey(self, paths: Collection[Path | str] | None = None) -> dict[str, str]:
@@ -99,7 +101,7 @@ class ReviewQueue:
                 where=case.path,
                 fix="Correct or delete one of the files.",
             )
-        if decision not in case.choices:
+        if decision not in case.choices and not _are_numbers(decision, case):
             raise BadRequestError(
                 f"{decision!r} is no answer to this case",
                 where=case.id,
@@ -110,7 +112,9 @@ class ReviewQueue:
             return
 
         now = self.clock()
-        if current.held_pass:
+        if current.asked:
+            self._decide_forgetting(current, decision, now)
+        elif current.held_pass:
             self._decide_held_run(current, decision, now)
         elif current.choices == reviews.CONFLICT:
             self._decide_conflict(current, decision, now)
@@ -163,6 +167,19 @@ class ReviewQueue:
             [self._changes.trash(case.path, case.sha, now, DROPPED)],
             [action_row(now, "drop", fact.id, DROPPED) | BY_USER],
         )
+
+    def _decide_forgetting(
+        self, case: ReviewCase, decision: str, now: datetime
+    ) -> None:
+        """Forget what is ticked of a wish to forget, and close the case."""
+        chosen = list(case.forgets) if decision == "forget" else []
+        if _are_numbers(decision, case):
+            chosen = [case.forgets[int(one) - 1] for one in decision.split(",")]
+        if chosen:
+            self.retraction.forget(case.asked, chosen, now)
+        row = action_row(now, "decide", case.id, decision)
+        trash = self._changes.trash(case.path, case.sha, now, "decided")
+        self.note_writer.write([trash], [row])
 
     def _decide_held_run(self, case: ReviewCase, decision: str, now: datetime) -> None:
         """Apply or drop a held pass, then trash its note.
@@ -227,3 +244,11 @@ class ReviewQueue:
                 self._changes.supersede(loser, winner, SUPERSEDED, now, ended=ended)
             )
         return winner, changes
+
+
+def _are_numbers(decision: str, case: ReviewCase) -> bool:
+    """Whether an answer is a list of numbers of what the case offers to forget."""
+    numbers = decision.split(",")
+    return all(
+        one.isdecimal() and 1 <= int(one) <= len(case.forgets) for one in numbers
+    )

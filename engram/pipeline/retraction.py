@@ -30,6 +30,7 @@ from engram.core.text import content_hash
 from engram.errors import ConflictError, NotFoundError
 from engram.index.filters import SearchFilter
 from engram.pipeline.write import action_row
+from engram.vault import reviews
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -157,6 +158,7 @@ class Retraction:
             withdrawn.add(request.turn.key, request.sentence)
             statements = len(facts) + len(self._apart(said, facts))
             if statements > self.policy.most or any(map(self._is_persons, facts)):
+                self._ask(request, said, facts, now)
                 return
             said.append((request.turn, request.sentence))
         else:
@@ -171,6 +173,59 @@ class Retraction:
         if not facts:
             facts = self._resting_on(said)
         self._withdraw(request, said, facts, now)
+
+    def _ask(
+        self,
+        request: _Request,
+        said: Sequence[tuple[FiledTurn, str]],
+        facts: Sequence[Fact],
+        now: datetime,
+    ) -> None:
+        """Ask in review, once, which of these statements are to be forgotten."""
+        known = {key for fact in facts for key in (fact.source, *fact.also)}
+        units = {fact.id: fact.text for fact in facts}
+        units |= {
+            turn.key: text
+            for turn, text in said
+            if turn.turn.role == "user" and turn.key not in known
+        }
+        turn = request.turn
+        at, zone = turn.turn.occurred_at, self.settings.zone
+        note = reviews.forget_note(turn.key, request.sentence, units, at, zone)
+        hidden = _tombstone(
+            turn, request.sentence, at, request.why, turn.key, plain=True
+        )
+        self.index.tombstones.add([hidden])
+        decided = self.note_writer.is_logged("decide", str(note.keys["id"]))
+        if not decided and not self.index.scanner.exists(note.path):
+            row = action_row(now, "ask", turn.key, note.why, RULE) | {"turn": turn.key}
+            self.note_writer.write([note], [row])
+
+    def forget(self, asked: str, chosen: Sequence[str], now: datetime) -> None:
+        """Forget what the user chose of these memories and turns.
+
+        `asked` is the key of the turn that wished it.
+        """
+        turn = self.index.unit(asked)
+        if not isinstance(turn, FiledTurn):
+            return
+        for request in self._requests(turn):
+            units = self.index.units(list(chosen)).values()
+            facts = [unit for unit in units if isinstance(unit, Fact)]
+            keys = {key for fact in facts for key in (fact.source, *fact.also)}
+            turns = {
+                key: unit
+                for key, unit in self.index.units([*keys - {""}, *chosen]).items()
+                if isinstance(unit, FiledTurn)
+            }
+            said = [
+                (one, text)
+                for one in turns.values()
+                for *_, text in _sentences(one)
+                if names(request.wish, text)
+            ]
+            said.append((turn, request.sentence))
+            self._withdraw(request, said, facts, now)
 
     # -- what is meant -----------------------------------------------------------------
 

@@ -38,6 +38,7 @@ LABELS: Mapping[str, str] = {
     "older": "The older one is true",
     "apply": "Do it",
     "leave": "Leave all of it as it is",
+    "forget": "Forget all of them",
 }
 """The answers and the labels of their boxes."""
 
@@ -50,6 +51,9 @@ CONFLICT = ("newer", "both", "older")
 HOLD = ("apply", "leave")
 """The answers to a run that is held."""
 
+FORGET = ("forget", "leave")
+"""The answers to a wish to forget, besides the numbers of what is to be forgotten."""
+
 _SLUG_BYTES = 60
 _HEADING = re.compile(r"^## Review[ \t\r]*$", re.MULTILINE)
 _NEXT = re.compile(r"^#{1,2} ", re.MULTILINE)
@@ -60,6 +64,9 @@ _BOX = re.compile(
     + "|".join(LABELS.values())
     + r")\b[. \t]*([^\n]*)\n?",
     re.IGNORECASE | re.MULTILINE,
+)
+_NUMBERED = re.compile(
+    r"^[ \t]*[-*+][ \t]+\[[xX]\][ \t]+Forget (\d{1,3})\b", re.MULTILINE | re.IGNORECASE
 )
 _ANSWERS = {label.casefold(): answer for answer, label in LABELS.items()}
 
@@ -115,6 +122,47 @@ def conflict_note(
         for word, fact in (("Newer", new), ("Older", old))
     ]
     return Create(path, keys, "\n".join([*shown, section(why, answers=CONFLICT)]), why)
+
+
+def forget_note(
+    request: str, wish: str, units: Mapping[str, str], now: datetime, zone: tzinfo
+) -> Create:
+    """Return the note that asks which of these statements are to be forgotten.
+
+    `request` is the key of the turn that wishes it, in the words `wish`; `units` maps
+    ids of memories and keys of turns to what they say. The turn makes name and id, so
+    that nothing is asked twice.
+    """
+    digest = content_hash(f"{request}\n{wish}")
+    why = "the user asked to forget this, but not plainly which"
+    keys: dict[str, object] = {
+        "id": ulid(now, f"forget\n{digest}"),
+        "kind": KIND,
+        "status": "review",
+        "created": time_text(now, zone),
+        "asked": request,
+        "forgets": list(units),
+        "end_reason": why,
+    }
+    boxes = [
+        f"- [ ] Forget {number}: {escape(' '.join(text.split()))}"
+        for number, text in enumerate(units.values(), 1)
+    ]
+    body = [
+        "Which of these is to be forgotten?",
+        "## Review",
+        f"{_ASK}{why}. Tick what is to be forgotten and save; what is not ticked stays.",
+        _quoted(wish),
+        "\n".join([*boxes, *(f"- [ ] {LABELS[answer]}" for answer in FORGET)]),
+    ]
+    path = f"{FOLDER}/forget-{slug(wish, _SLUG_BYTES)}-{digest[:8]}.md"
+    return Create(path, keys, "\n\n".join(body) + "\n", why)
+
+
+def ticked_numbers(body: str) -> list[str]:
+    """Return the numbers of the ticked boxes of a wish to forget."""
+    place = _section(body)
+    return _NUMBERED.findall(body, *place) if place else []
 
 
 def case_id(first: str, second: str) -> str:

@@ -206,3 +206,77 @@ def test_a_batch_that_is_filed_again_takes_back_the_same(memory, clock):
     before = json.dumps(statuses(memory))
     memory.reconciler.retraction.apply(turns, clock())
     assert json.dumps(statuses(memory)) == before
+
+
+# -- asked in review -------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(memory, say):
+    """A wish that means too much to be carried out unasked: its note in review."""
+    for name in ("Ella", "Max", "Paul", "Nina", "Olga", "Ines", "Emil"):
+        say(f"My cousin {name} lives in Rome.", session=name)
+    say("Forget what I told you about Rome.", session="later")
+    (path,) = (memory.settings.vault / "review").glob("forget-*.md")
+    return path
+
+
+def box(path, words):
+    """The line of the box for these words."""
+    lines = path.read_text().splitlines()
+    return next(line for line in lines if words in line and line.startswith("- [ ]"))
+
+
+# row: A26
+# row: X9
+def test_a_wish_that_means_much_is_asked_once_with_a_box_for_each(memory, say, asked):
+    assert "forgotten" not in statuses(memory).values()
+    boxes = [line for line in asked.read_text().splitlines() if "[ ] Forget " in line]
+    assert len(boxes) >= 7
+    assert box(asked, "Ella")
+    assert "Forget what I told you about Rome." not in found(memory, "Rome told")
+
+
+# row: A26
+# row: X9
+def test_what_is_ticked_is_forgotten_and_the_rest_stays(memory, clock, asked):
+    for name in ("Ella", "Max"):
+        line = box(asked, name)
+        text = asked.read_text()
+        asked.write_text(text.replace(line, line.replace("[ ]", "[x]")))
+    clock.advance(minutes=5)
+    memory.files.rescan_settled(None)
+    assert memory.review_queue.obey() == {}
+    assert not asked.exists()
+    shown = " ".join(found(memory, "Which cousin lives in Rome?"))
+    assert "Ella lives" not in shown
+    assert "Max lives" not in shown
+    assert "Paul lives" in shown
+
+
+# row: A26
+# row: X9
+@pytest.mark.parametrize(("answer", "left"), [("approve", False), ("reject", True)])
+def test_a_wish_is_granted_or_refused_as_a_whole(memory, asked, answer, left):
+    (case,) = memory.call("review", {})["cases"]
+    memory.call("decide", {"id": case["id"], "decision": answer})
+    shown = " ".join(found(memory, "Which cousin lives in Rome?"))
+    assert ("Ella lives" in shown, "Emil lives" in shown) == (left, left)
+    assert not asked.exists()
+
+
+# row: A26
+# row: X23
+def test_a_note_of_a_persons_own_is_forgotten_only_when_they_tick_it(
+    memory, say, clock
+):
+    path = memory.settings.vault / "facts" / "vos.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("My therapist is Dr. Vos.\n")
+    clock.advance(minutes=5)
+    memory.files.rescan_settled(None)
+    say("Forget what I told you about Dr. Vos.")
+    assert path.read_text() == "My therapist is Dr. Vos.\n"
+    (case,) = memory.call("review", {})["cases"]
+    memory.call("decide", {"id": case["id"], "decision": "1"})
+    assert not [text for text in found(memory, "therapist Vos") if "Vos" in text]
