@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from engram.core import trust
 from engram.core.buffer import WaitingTurn
 from engram.core.entities import name_key
+from engram.core.language.permanent_attributes import asked_to_keep
 from engram.core.language.privacy import asks_privacy, with_privacy
-from engram.core.language.secrets import redact
+from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.language.signals import scan, table
 from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.text import content_hash, ulid
@@ -82,8 +83,13 @@ def turn_from(
     settings: Settings,
     fresh_id: str = "",
     standing: str = "chat",
+    *,
+    keep: bool = False,
 ) -> Turn:
     """Return one turn of a request, checked and redacted (`X11`).
+
+    The code of a door stays readable in words that the user asks to keep: those of
+    `remember` (`keep`), and those that begin with "Remember that".
 
     `id` absent: `fresh_id`, or one made up. `occurred_at` absent: `now`; without an
     offset it is local to the vault's zone. `standing` is the trust level of the caller;
@@ -96,7 +102,9 @@ def turn_from(
     if raw.get("occurred_at") is not None:
         said_at = moment(raw["occurred_at"], settings.zone, "occurred_at")
 
-    words = redact(plain_text(text), settings.redact).text
+    asked = keep or (role == "user" and asked_to_keep(text, text))
+    allowed = {DOOR_CODE} if asked else ()
+    words = redact(plain_text(text), settings.redact, allowed=allowed).text
     given = {key: raw.get(key) or "" for key in ("id", "session", "speaker", "persona")}
     names = {
         key: name_from(name, settings) if name else "" for key, name in given.items()

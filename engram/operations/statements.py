@@ -13,7 +13,7 @@ from engram.core import classify, trust
 from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.forgetting import Utterance
 from engram.core.language.permanent_attributes import REMEMBER_TAG
-from engram.core.language.secrets import redact
+from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.records import NO_PERSONA, REMEMBERED, Edit, Fact
 from engram.core.text import content_hash, ulid
 from engram.errors import (
@@ -236,7 +236,7 @@ class StatementOperations:
         `source` is the key of the turn in which the user said so. The successor keeps
         category, names, tags, importance, pin and persona.
         """
-        text = redact(text.strip(), self.settings.redact).text
+        text = redact(text.strip(), self.settings.redact, allowed={DOOR_CODE}).text
         digest = content_hash(text)
         if not text or digest == content_hash(fact.text):
             raise BadRequestError(
@@ -321,7 +321,9 @@ class StatementOperations:
         free = next(
             name for name in ids if self.index.catalog.turn(REMEMBERED, name) is None
         )
-        return ingest_intake.turn_from(raw, now, self.settings, free, standing)
+        return ingest_intake.turn_from(
+            raw, now, self.settings, free, standing, keep=True
+        )
 
     def _file(self, turn: Turn) -> FiledTurn:
         """Write the turn into its session file."""

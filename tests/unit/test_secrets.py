@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from engram.core.language.secrets import MODES, redact
+from engram.core.language.secrets import DOOR_CODE, MODES, redact
 from engram.errors import ConfigError
 
 ALNUM = string.ascii_letters + string.digits
@@ -513,3 +513,9 @@ def test_an_unclosed_private_key_is_found():
     body = pem("RSA PRIVATE KEY").partition("-----END")[0]
     assert redact(f"{body}").text.startswith("[redacted: private key]")
     assert redact("-----BEGIN RSA PRIVATE KEY----- is how a key begins").found == {}
+
+
+def test_the_code_of_a_door_may_be_allowed_and_nothing_else():
+    text = "The gate code is 4471#, my PIN is 9912."
+    kept = redact(text, allowed={DOOR_CODE}).text
+    assert kept == "The gate code is 4471#, my PIN is [redacted: pin]."

@@ -20,9 +20,12 @@ import re2
 from engram.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     Check = Callable[[Any], Iterator[tuple[int, int]]]
+
+DOOR_CODE = "door code"
+"""The class of codes of doors and gates, which a person may ask to keep."""
 
 MODES = ("off", "redact", "drop")
 """What to do with a secret.
@@ -39,8 +42,12 @@ class Redaction:
     found: Mapping[str, int] = field(default_factory=dict)
 
 
-def redact(text: str, mode: str = "redact") -> Redaction:
+def redact(
+    text: str, mode: str = "redact", *, allowed: Collection[str] = ()
+) -> Redaction:
     """Replace each secret of `text` by a placeholder, `[redacted: card]` (`X11`).
+
+    Secrets of the classes in `allowed` are kept.
 
     `drop` replaces the whole text if it contains a secret; `off` changes nothing; any
     other mode raises ConfigError. Redacting twice gives the same as redacting once. The
@@ -61,7 +68,7 @@ def redact(text: str, mode: str = "redact") -> Redaction:
     # A placeholder can expose a secret that was adjacent to another, hence the loop. It
     # ends because each round removes text that is not a placeholder; more than one
     # round is rare.
-    while mode != "off" and (spans := _secrets(kept)):
+    while mode != "off" and (spans := _secrets(kept, allowed)):
         found.update(name for _, _, name in spans)
         kept = _replaced(kept, spans)
     if found and mode == "drop":
@@ -81,7 +88,7 @@ def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
     return "".join([*pieces, text[end:]])
 
 
-def _secrets(text: str) -> list[tuple[int, int, str]]:
+def _secrets(text: str, allowed: Collection[str]) -> list[tuple[int, int, str]]:
     """Return the spans of secrets with their class, in order.
 
     Overlapping spans are merged and take the class of the earlier row.
@@ -94,6 +101,7 @@ def _secrets(text: str) -> list[tuple[int, int, str]]:
     spans = sorted(
         (start, stop, row)
         for row in rows
+        if _ROWS[row].name not in allowed
         for found in _PATTERNS[row].finditer(plain)
         for start, stop in _ROWS[row].check(found)
     )
@@ -374,8 +382,13 @@ _KEY_WORDS = (
 )
 _CODE_WORDS = (
     r"pin|otp|tan|geheimzahl|código (?:pin|de seguridad)|code (?:pin|secret)|codice (?:pin|di sicurezza)|"
-    r"(?:pin|security|verification|one-time|access|sms|2fa|mfa|door|alarm|gate|unlock|sicherheits)[ -]?"
+    r"(?:pin|security|verification|one-time|access|sms|2fa|mfa|alarm|unlock|sicherheits)[ -]?"
     r"(?:code|nummer|number)|暗証番号|验证码|驗證碼"
+)
+_DOOR_WORDS = (
+    r"(?:door|gate|building|entry|entrance|garage|locker)[ -]?code|"
+    r"(?:tür|haustür|tor|garagen)-?code|code (?:de la porte|d'entrée|du portail)|"
+    r"código (?:de la puerta|del portal)"
 )
 # What may stand between a word and its value: what it is for, and a verb or a sign.
 _OF = r"(?:\s+(?:for|to|of|on|für|zum|pour|de|del|per|para|voor|van)(?:\s+[^\s:=\[\]]+){1,4}?)?"
@@ -449,6 +462,11 @@ _ROWS = (
     _Row(
         "pin",
         rf"(?i)(?:^|\b|\W)(?:{_CODE_WORDS}){_OF}(?:\s*(?:{_IS}\s|[:=：]|{_BE})\s*)+(?P<value>[0-9]{{4,8}})"
+        r"(?:$|[^0-9A-Za-z./-]|[.,;!?](?:$|\s))",
+    ),
+    _Row(
+        DOOR_CODE,
+        rf"(?i)(?:^|\b|\W)(?:{_DOOR_WORDS}){_OF}(?:\s*(?:{_IS}\s|[:=：]|{_BE})\s*)+(?P<value>[0-9]{{4,8}})"
         r"(?:$|[^0-9A-Za-z./-]|[.,;!?](?:$|\s))",
     ),
     _Row(
