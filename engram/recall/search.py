@@ -14,8 +14,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay, lifecycle, personas, ranking, trust
+from engram.core.categories import category_of
 from engram.core.entities import EntityNames, names_subject
 from engram.core.importance import after_mentions
+from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.language.words import words
 from engram.core.records import (
     ALL_PERSONAS,
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from engram.config import Settings
-    from engram.core.policy import RecallPolicy, SessionPolicy, TrustPolicy
+    from engram.core.policy import Policy, RecallPolicy, SessionPolicy, TrustPolicy
     from engram.core.records import Edge, Hit
     from engram.index.database import OwnNote, Unit
     from engram.index.search import CurrentFile, Index
@@ -579,13 +581,28 @@ def _signals_of(
             unit.created,
             named(unit),
             ties,
-            lifecycle.nudge(stage, unit.verification, settings.policy),
+            _nudge_of(unit, stage, settings.policy),
         )
     if isinstance(unit, FiledTurn):
         return ranking.UnitSignals(
             unit.key, when=unit.turn.occurred_at, nudge=_nudge_of_turns(settings)
         )
     return ranking.UnitSignals(unit.path, when=unit.changed)
+
+
+def _nudge_of(fact: Fact, stage: str, policy: Policy) -> float:
+    """Return the nudge of a fact (`C28`).
+
+    What the user asked to keep, or corrected, ranks above the old words of a turn, and
+    never lower because it is old.
+    """
+    nudge = lifecycle.nudge(stage, fact.verification, policy)
+    kept = (
+        REMEMBER_TAG in fact.tags
+        or fact.origin in {"user", "edited"}
+        or category_of(fact.category).corrects
+    )
+    return max(nudge, 0.0) + policy.recall.kept if kept else nudge
 
 
 def _unread_unit(key: str, settings: Settings) -> ranking.UnitSignals:

@@ -156,3 +156,13 @@ def test_an_undone_change_leaves_the_old_state_active(simulation, notes):
     old = notes()["The user lives in Munich."]
     simulation.call("update", id=old["id"], status="active")
     assert notes()["The user lives in Munich."].get("status", "active") == "active"
+
+
+def test_what_the_user_asked_to_keep_ranks_above_old_words(simulation):
+    say(simulation, "I always put my spare key under the mat.", day=0)
+    say(simulation, "My spare key was with Mrs Bauer for a while.", day=30)
+    simulation.advance(START + timedelta(days=60))
+    simulation.call("remember", text="The spare key is under the blue flower pot.")
+    simulation.advance(START + timedelta(days=900))
+
+    assert "flower pot" in asked(simulation, "Where is my spare key?")[0]["text"]

@@ -214,6 +214,14 @@ class RecallPolicy:
     least_tokens: int = number(
         40, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little"
     )
+    kept: float = number(
+        0.25,
+        "share",
+        0,
+        10,
+        "recall",
+        "gain of what the user asked to keep or corrected",
+    )
     answers: float = number(
         1.0,
         "share",
