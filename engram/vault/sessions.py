@@ -194,7 +194,10 @@ def _conversation(
         message = f"^t{block.number} appears twice"
         problems.append(Problem("duplicate-block", message, path, line))
 
-    said = zip(turns, privacy.with_privacy(list(turns.values())), strict=True)
+    # Where all is private, no request changes that.
+    all_turns = list(turns.values())
+    found = all_turns if private else privacy.with_privacy(all_turns)
+    said = zip(turns, found, strict=True)
     filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in said)
     last = max([started, *(turn.occurred_at for turn in turns.values())])
     conversation = Conversation(
@@ -336,7 +339,9 @@ def _turn(
     *,
     private: bool,
 ) -> Turn:
-    """The turn of a block; with `private` the user's words are private unmarked."""
+    """The turn of a block; with `private` the user's words are private unmarked, and
+    without a persona all words are.
+    """
     name, *fields = block.fields.split("|")
     origin = next((field for field in fields if field not in {GROUP, PRIVATE}), "")
     role = block.head["role"].casefold()
@@ -350,7 +355,7 @@ def _turn(
         persona=persona,
         origin=unescaped_title(origin) or "chat",
         group=GROUP in fields,
-        private=PRIVATE in fields or (private and role == "user"),
+        private=PRIVATE in fields or (private and (role == "user" or not persona)),
     )
 
 

@@ -59,6 +59,43 @@ No le digas a Coach que fumo.
 ここだけの話、転職を考えています。
 内緒だけど、彼女ができた。
 Chefには言わないで。私は貝を食べた。
+This is just for you: I'm going to propose to Lea.
+For your ears only: I hate my job.
+Let's keep it between you and me, but I failed my exam.
+I don't want anyone else to know, but I'm moving to Oslo.
+I don't want Chef to know that I eat sweets at night.
+Don't mention it to Coach, but I skipped training.
+Don't share this with anyone: I have diabetes.
+Nobody knows this yet, but I'm pregnant.
+Nobody else knows, but I'm gay.
+Keep it a secret: I'm writing a novel.
+It's a secret, but I'm getting married in May.
+I trust you with this: I'm bankrupt.
+Please don't pass this on: we're selling the house.
+Pls keep this private, I have an interview at Siemens.
+This is private: I have depression.
+Promise me you won't tell anyone: I'm in debt.
+You must not tell Chef that I'm on a diet.
+My boss mustn't know: I'm applying elsewhere.
+Sag's keinem, aber ich bin verliebt.
+Das ist privat: Ich habe Depressionen.
+Bitte nicht weitersagen: Ich ziehe nach Oslo.
+Das muss ja keiner wissen, aber ich rauche wieder.
+Kein Wort zu Chef: ich habe Kuchen gegessen.
+Psst, nicht verraten: Ich plane eine Party.
+Ich sag dir das im Vertrauen: Ich bin krank.
+Ganz im Vertrauen: Ich bin krank.
+Ne dis rien à Chef : je fume.
+Je te le dis en confidence : je divorce.
+C'est entre toi et moi : je divorce.
+Personne ne le sait, mais je suis malade.
+Nadie lo sabe, pero estoy enfermo.
+Te lo digo en confianza: me divorcio.
+Es un secreto: me caso.
+这是秘密，我要结婚了。
+帮我保密哦，我怀孕了。
+秘密だよ、結婚します。
+Xさんには内緒にして。
 """.strip().splitlines()
 BEFORE = """
 Could you keep that between us?
@@ -84,6 +121,29 @@ Esto es confidencial.
 不要告诉任何人。
 誰にも言わないでください。
 内緒にしてね。
+Don't share that with the others.
+Keep it secret please.
+That's a secret between us.
+That's our little secret.
+Shh, don't tell anybody.
+What I say here stays here.
+Nicht weitersagen!
+Ich möchte nicht, dass Coach das weiß.
+Das soll unter uns bleiben.
+Bleibt das unter uns?
+Behalt es für dich.
+Erzähl es bitte niemandem.
+Das ist unser Geheimnis.
+Verrate es keinem.
+Ne le répète pas.
+Garde-le pour toi.
+Esto queda entre tú y yo.
+No lo cuentes.
+别跟任何人说。
+你知我知。
+这个只能你知道。
+内緒だよ。
+人に言わないでね。
 """.strip().splitlines()
 AFTER = """
 Can I tell you a secret?
@@ -157,6 +217,47 @@ No me digas que lo olvidaste.
 私には言わないで。
 内緒話は嫌いです。
 彼は秘密にしている。
+I told you that my sister is between jobs.
+I keep this quiet corner for reading.
+Keep this recipe for later.
+Keep it short please.
+Keep that in mind.
+I prefer private lessons.
+My flat has a private entrance.
+Let's keep this simple.
+Is our conversation private?
+Don't tell me what to do.
+Don't let me know too early.
+You must tell Chef about my allergy.
+I have no secrets.
+What is the secret of good bread?
+The secret is to use cold butter.
+Don't forget to tell Anna.
+Don't mention it!
+Don't say that!
+I don't tell jokes.
+Das bleibt so.
+Bleib gesund!
+Ich sage dir nicht alles.
+Sag mal, was kochst du?
+Sag Coach, dass ich umgezogen bin.
+Mein Privatleben ist langweilig.
+Das ist kein Problem.
+Behalte die Rezepte für Sonntag.
+Ich weiß das nicht.
+Davon will ich nichts hören.
+Dis à Coach que j'ai déménagé.
+Le secret de la pâte, c'est le beurre.
+Dile a Coach que me mudé.
+Mi secreto es el ajo.
+请告诉Chef我搬家了。
+密码别忘了。
+秘密基地で遊んだ。
+言わないといけない。
+My boss can't know everything.
+Nobody knows the trouble I've seen.
+I don't want to know.
+I don't want you to know less than me.
 """.strip().splitlines()
 
 
