@@ -22,7 +22,13 @@ from engram.core.language.paraphrase import (
     is_question,
     restates,
 )
-from engram.core.language.retraction import Said, names, reach, withdrawals
+from engram.core.language.retraction import (
+    Said,
+    is_past,
+    names,
+    reach,
+    withdrawals,
+)
 from engram.core.language.role_play import played
 from engram.core.language.sentences import sentences
 from engram.core.records import Edit, Fact, FiledTurn
@@ -156,8 +162,14 @@ class Retraction:
             if not facts and not any(one.turn.role == "user" for one, _ in said):
                 return
             withdrawn.add(request.turn.key, request.sentence)
+            is_plain = True
+            if request.wish.old:
+                told, over = self._old(request.wish, said, facts)
+                is_plain = bool(told or over)
+                said, facts = (told, over) if is_plain else (said, facts)
             statements = len(facts) + len(self._apart(said, facts))
-            if statements > self.policy.most or any(map(self._is_persons, facts)):
+            is_plain = is_plain and statements <= self.policy.most
+            if not is_plain or any(map(self._is_persons, facts)):
                 self._ask(request, said, facts, now)
                 return
             said.append((request.turn, request.sentence))
@@ -311,15 +323,25 @@ class Retraction:
         facts = [
             unit for unit in units if isinstance(unit, Fact) and names(wish, unit.text)
         ]
-        if wish.old:
-            over = [fact for fact in facts if fact.status in ENDED]
-            said = [
-                (turn, text)
-                for turn, text in said
-                if any(restates(one, text) for old in over for one in _prints(old))
-            ]
-            return said, over
         return said, facts
+
+    def _old(
+        self,
+        wish: Withdrawal,
+        said: Sequence[tuple[FiledTurn, str]],
+        facts: Sequence[Fact],
+    ) -> tuple[list[tuple[FiledTurn, str]], list[Fact]]:
+        """Return those that are over, by their status or by their own words."""
+        over = [
+            fact for fact in facts if fact.status in ENDED or is_past(wish, fact.text)
+        ]
+        prints = [one for fact in over for one in _prints(fact)]
+        told = [
+            (turn, text)
+            for turn, text in said
+            if is_past(wish, text) or any(restates(one, text) for one in prints)
+        ]
+        return told, over
 
     def _apart(
         self, said: Sequence[tuple[FiledTurn, str]], facts: Sequence[Fact]
@@ -389,9 +411,18 @@ class Retraction:
         """Hide the sentences, forget the facts, and let what they replaced be true."""
         key, at, why = request.turn.key, request.turn.turn.occurred_at, request.why
         covered = {name for fact in facts for name in (fact.source, *fact.also)}
+        # a jest hides no earlier words, which may be in earnest
+        jest = not request.wish.named
         self.index.tombstones.add(
             [
-                _tombstone(turn, text, at, why, key, plain=turn.key in covered)
+                _tombstone(
+                    turn,
+                    text,
+                    at,
+                    why,
+                    key,
+                    plain=jest or turn.key in covered or text == request.sentence,
+                )
                 for turn, text in said
             ]
         )

@@ -45,6 +45,18 @@ I have a tiger (just kidding).
 I'm an astronaut lol, jk
 Just kidding, I'm actually a teacher.
 When I said that, I was joking.
+I don't actually own a castle, I was just joking.
+Ok I'll be honest, I made that up.
+Nah I'm kidding, I don't have a tiger.
+I’m just messing with you 😜
+Hahaha no, I'm kidding!!!
+that was a lie, sorry about that
+It was all made up.
+Stimmt gar nicht, war nur ein Scherz!
+Das habe ich alles nur erfunden, sorry.
+Ce n'est pas vrai, je plaisante.
+No es verdad, era broma.
+さっきの話は冗談です
 War nur Spaß!
 Das war gelogen.
 Nur Spaß.
@@ -103,6 +115,16 @@ My brother is always joking.
 He was just kidding.
 My sister said she was just kidding.
 I was joking with Tom at work.
+My boss yelled at me, I was joking around.
+The film about the castle was a joke.
+I'm not kidding, I own a castle.
+My dad loves to joke about the castle.
+We were just joking around all evening.
+He fooled me.
+You got me!
+I told a lie when I was ten.
+I made it up the hill.
+I made it home.
 I was lying on the beach all day.
 I lied to my boss about it.
 I made that cake for Ella.
@@ -184,6 +206,14 @@ WISHES = [
     ("I don't want you to remember my weight.", "my weight"),
     ("I was joking about the tiger.", "tiger"),
     ("I lied about my age.", "my age"),
+    ("I was just kidding about the castle in Wales!", "castle in wales"),
+    ("That thing about the castle was a joke.", "castle"),
+    ("What I told you about my sister isn't true.", "my sister"),
+    ("The part about Paris was made up, sorry.", "paris"),
+    ("Das mit dem Hund war nur Spaß.", "hund"),
+    ("Vergiss das mit dem Hund.", "hund"),
+    ("Lo del perro era broma.", "perro"),
+    ("Can you please delete everything about Ralph?", "ralph"),
     ("I'd like you to forget my job at Siemens.", "my job at siemens"),
     ("Vergiss, was ich über Ralf gesagt habe.", "ralf"),
     (

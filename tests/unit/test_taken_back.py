@@ -137,6 +137,7 @@ def test_what_was_known_before_stays_when_it_is_only_repeated_in_jest(
     say("I work as a spy.")
     say("Just kidding!")
     assert texts(memory) == ["The user works as a spy."]
+    assert "The user works as a spy." in found(memory, "What is my job?")
 
 
 # row: A26
@@ -173,6 +174,25 @@ def test_an_old_address_may_be_forgotten_without_the_new_one(memory, say, clock)
     say("Please forget my old address.", session="three")
     assert statuses(memory)["The user lives in Leeds."] == "forgotten"
     assert any("Porto" in text for text in texts(memory))
+
+
+# row: A26
+def test_what_says_itself_that_it_is_old_goes_alone(memory, say):
+    say("My old address was 5 Elm Street in Leeds.", session="one")
+    say("I live at 12 Oak Street in York.", session="two")
+    say("Please forget my old address.", session="three")
+    shown = " ".join(found(memory, "Where do I live, my old address?"))
+    assert "Elm" not in shown
+    assert "Oak" in shown
+
+
+# row: A26
+# row: X9
+def test_an_old_address_of_which_nothing_is_known_is_asked_about(memory, say):
+    say("I live in Leeds.", session="one")
+    say("Please forget my old address.", session="two")
+    assert texts(memory) == ["The user lives in Leeds."]
+    assert len(memory.call("review", {})["cases"]) == 1
 
 
 # row: A26

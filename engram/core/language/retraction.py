@@ -18,6 +18,7 @@ from engram.core.language.paraphrase import (
     content,
     fingerprint,
     is_attribute,
+    is_denied,
     is_question,
     tokens,
 )
@@ -133,7 +134,9 @@ class _Table:
             if not self.filler.fullmatch(words) and not self.before.fullmatch(words)
         ]
         for place, words in parts:
-            alone = others[:1] == [words]
+            alone = others[:1] == [words] or all(
+                one == words or is_denied(one) for one in others
+            )
             if kind := self._kind(words, alone=alone):
                 return kind, place, others == [words]
         return None
@@ -323,3 +326,9 @@ def names(wish: Withdrawal, text: str) -> bool:
         known = fingerprint(text)
         return known is not None and known.own and shared == wanted
     return bool(wanted) and shared == wanted
+
+
+def is_past(wish: Withdrawal, text: str) -> bool:
+    """Return whether a statement says itself that it is over: "my old address was …"."""
+    table = next(table for _, table in _tables() if table.code == wish.language)
+    return table.old.search(text) is not None
