@@ -1,24 +1,28 @@
-"""Facts that a later request for privacy reaches: "keep that between us" (row E14)."""
+"""Facts that are private because of other turns than their own (row E14)."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engram.core.entities import is_owner
 from engram.core.language.privacy import reference
 from engram.core.records import Edit, FiledTurn
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
+    from engram.core.buffer import WaitingTurn
+    from engram.core.records import Extraction
     from engram.ingest.queue import Batch
     from engram.pipeline.write import NoteWriter
 
 ASKED = "the user asked to keep it private"
 TURNS_BEFORE = 6
-"""Turns before a request among which it is looked for what it refers to."""
+"""Turns before a turn that are looked at for what it refers to."""
 
 
 def keep_private(note_writer: NoteWriter, batch: Batch, now: datetime) -> None:
@@ -42,20 +46,73 @@ def keep_private(note_writer: NoteWriter, batch: Batch, now: datetime) -> None:
         note_writer.write(changes, rows)
 
 
+def with_borrowed_privacy(
+    note_writer: NoteWriter, batch: Batch, extraction: Extraction
+) -> Batch:
+    """Return the batch with turns marked private whose facts need private words.
+
+    "He proposed to me" is everybody's, but the fact that Tom proposed is not, if only
+    private words before it name Tom.
+    """
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for candidate in extraction.candidates:
+        names[candidate.turn_id].update(candidate.about)
+    for relation in extraction.relations:
+        names[relation.turn_id].update((relation.subject, relation.object))
+
+    waiting = tuple(
+        _marked(item)
+        if _borrows(note_writer, item.filed, names[item.filed.turn.id])
+        else item
+        for item in batch.waiting
+    )
+    return replace(batch, waiting=waiting)
+
+
+def _marked(item: WaitingTurn) -> WaitingTurn:
+    turn = replace(item.filed.turn, private=True)
+    return replace(item, filed=replace(item.filed, turn=turn))
+
+
+def _borrows(note_writer: NoteWriter, filed: FiledTurn, names: Iterable[str]) -> bool:
+    """Whether one of the names is only in private turns before this one."""
+    if filed.turn.role != "user" or filed.turn.private:
+        return False
+    absent = [
+        name
+        for name in names
+        if not is_owner(name) and not _has_name(filed.turn.text, name)
+    ]
+    return bool(absent) and any(
+        one.turn.private and _has_name(one.turn.text, name)
+        for one in _turns_before(note_writer, filed)
+        for name in absent
+    )
+
+
+def _has_name(text: str, name: str) -> bool:
+    return any(word in text.casefold() for word in name.casefold().split())
+
+
 def _reached(note_writer: NoteWriter, batch: Batch) -> Iterator[FiledTurn]:
     """The private turns of the user just before a bare request in the batch."""
     own = {item.filed.key for item in batch.waiting}
     for item in batch.waiting:
-        filed, turn = item.filed, item.filed.turn
+        turn = item.filed.turn
         bare = turn.private and turn.role == "user"
         if not bare or reference(turn.text, turn.persona or "") != "before":
             continue
-        number = int(filed.block[1:])
-        keys = [
-            replace(filed, block=f"t{earlier}").key
-            for earlier in range(max(1, number - TURNS_BEFORE), number)
-        ]
-        units = note_writer.index.units([key for key in keys if key not in own])
-        for unit in units.values():
-            if isinstance(unit, FiledTurn) and unit.turn.private:
-                yield unit
+        for one in _turns_before(note_writer, item.filed):
+            if one.turn.private and one.key not in own:
+                yield one
+
+
+def _turns_before(note_writer: NoteWriter, filed: FiledTurn) -> list[FiledTurn]:
+    """The last turns before this one in its session file."""
+    number = int(filed.block[1:])
+    keys = [
+        replace(filed, block=f"t{earlier}").key
+        for earlier in range(max(1, number - TURNS_BEFORE), number)
+    ]
+    units = note_writer.index.units(keys) if keys else {}
+    return [unit for unit in units.values() if isinstance(unit, FiledTurn)]

@@ -26,7 +26,7 @@ from engram.pipeline.evidence import EvidenceReader
 from engram.pipeline.forgetting import FORGOTTEN, Forgetting
 from engram.pipeline.owner import OwnerNames
 from engram.pipeline.plan import WritePlan
-from engram.pipeline.privacy import keep_private
+from engram.pipeline.privacy import keep_private, with_borrowed_privacy
 from engram.pipeline.retraction import Retraction
 from engram.pipeline.write import action_row
 
@@ -104,8 +104,9 @@ class Reconciler:
         The turns of the batch are in their session file already. Raises EngramError;
         then the batch can be filed again.
         """
-        turns = {item.filed.turn.id: item.filed for item in batch.waiting}
         keep_private(self.note_writer, batch, now)
+        batch = with_borrowed_privacy(self.note_writer, batch, extraction)
+        turns = {item.filed.turn.id: item.filed for item in batch.waiting}
         self.forgetting.lift_restated(turns.values(), now)
         numbered = list(_numbered(extraction.candidates))
         withdrawn = self.retraction.apply(turns.values(), now)
@@ -114,7 +115,8 @@ class Reconciler:
             self.forgetting.lift_restated(turns.values(), now)
 
         plan = WritePlan(self.settings, now, self.note_writer)
-        plan.rows += self.owner_names.learn(extraction, batch.turns, now)
+        public = [turn for turn in batch.turns if not turn.private]
+        plan.rows += self.owner_names.learn(extraction, public, now)
         results = [
             self._plan_candidate(
                 plan, batch, extraction, candidate, turns[candidate.turn_id], ordinal

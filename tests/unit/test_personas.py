@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engram.errors import BadRequestError, ForbiddenError
+from tests.fakes.batches import batch_of, held_back, said
 
 
 def say(memory, text, persona, session="talk", **more):
@@ -183,3 +184,26 @@ def test_private_words_end_nothing_that_others_know(memory):
     assert not found(memory, "Leipzig", "Chef")
     assert "Leipzig" in "".join(found(memory, "where do I live", "Mona"))
     assert "Dresden" in notes(memory, "review")
+
+
+# row: E14
+def test_a_fact_that_needs_private_words_is_private(memory):
+    """Its turn is everybody's, for it does not say who is meant."""
+    say(memory, "Just between us: Tom is my boyfriend.", "Mona")
+    batch = batch_of(
+        held_back(memory), "He proposed to me.", persona="Mona", session="talk"
+    )
+    statements = ("Tom proposed to the user.",)
+    memory.pipeline.file(batch, said(batch, *statements, about=("Tom",)))
+    assert "Tom proposed to the user." in found(memory, "who proposed", "Mona")
+    assert found(memory, "who proposed", "Chef") == ["He proposed to me."]
+
+
+# row: E14
+def test_a_name_that_the_turn_itself_tells_is_everybodys(memory):
+    say(memory, "Just between us: Tom is my boyfriend.", "Mona")
+    batch = batch_of(
+        held_back(memory), "Tom plays chess.", persona="Mona", session="talk"
+    )
+    memory.pipeline.file(batch, said(batch, "Tom plays chess.", about=("Tom",)))
+    assert "Tom plays chess." in found(memory, "who plays chess", "Chef")
