@@ -381,7 +381,8 @@ def _indexed_text(unit: Unit) -> IndexedText:
             thread="" if turn.session == REMEMBERED else unit.note,
             position=int(unit.block[1:]),
             speaker=turn.speaker,
-            role=turn.role,
+            # in a group `I` is not the owner of the memory
+            role="" if turn.group and turn.speaker else turn.role,
             when=turn.occurred_at.timestamp(),
             persona=turn.private_to or "",
         )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.language.states import State
+    from engram.core.records import Turn
     from engram.index.database import Unit
     from engram.index.search import Index
 
@@ -57,6 +58,14 @@ class StateSearch:
         return frozenset(
             word for name in self.owner_names() for word in normalise(name).split()
         )
+
+    def is_of_owner(self, turn: Turn) -> bool:
+        """Whether `I` in a turn is the owner: in a group only under their name."""
+        if turn.role != "user":
+            return False
+        is_labelled = turn.group and turn.speaker.strip()
+        label = normalise(turn.speaker).split() if is_labelled else ()
+        return self.name_words().issuperset(label)
 
     def near(
         self, states: Iterable[State], statuses: Collection[str], persona: str | None

@@ -178,7 +178,7 @@ class Decider:
 
     def _states(self, fact: Fact, statement: Statement) -> tuple[State, ...]:
         """The states that a statement tells, in its own words and in those of the user."""
-        if statement.attributed.role != "user":
+        if not self.comparison.states.is_of_owner(statement.attributed):
             return self.comparison.states.states_of(fact.text)
         return self.comparison.states.states_of(fact.text, statement.quote)
 

@@ -136,7 +136,7 @@ class StateQuery:
         """The states of a unit; of a turn those that the user tells."""
         if isinstance(unit, Fact):
             return states(unit.text, self.names)
-        if isinstance(unit, FiledTurn) and unit.turn.role == "user":
+        if isinstance(unit, FiledTurn) and self.search.is_of_owner(unit.turn):
             return states(unit.turn.text, self.names)
         return ()
 

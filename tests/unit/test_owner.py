@@ -189,3 +189,43 @@ def test_in_a_group_each_speaker_is_a_person(life):
     about = facts(life)
     assert about == {"Jonas lives in Munich.": [], "Ana lives in Porto.": ["[[Ana]]"]}
     assert owner_notes(life) == []
+
+
+def test_what_another_in_a_group_says_ends_nothing_of_the_owner(life):
+    say(life, "I live in Munich.")
+    say(life, "I've moved to Porto.", speaker="Ana", participants=["Jonas", "Ana"])
+    hits = life.call("recall", query="where do I live?")["hits"]
+    assert "Munich" in hits[0]["text"]
+    assert not hits[0].get("ended")
+
+
+def test_an_introduction_makes_the_owners_note_and_is_logged(life):
+    say(life, "Hi, I'm Jo, I live in Munich.")
+    say(life, "My sister Eva lives in Porto.")
+    (note,) = owner_notes(life)
+    text = (life.vault / "entities" / "people" / f"{note}.md").read_text()
+    assert note == "Jo"
+    assert "sister: [[Eva]]" in text
+    log = (life.vault / "state" / "memory-actions.jsonl").read_text()
+    assert '"action": "owner-name"' in log or '"action":"owner-name"' in log
+
+
+def test_a_name_that_a_user_took_out_is_not_learned_again(life):
+    say(life, "Hi, I'm Jo, I live in Munich.")
+    path = life.vault / "entities" / "people" / "Jo.md"
+    path.unlink()
+    life.simulation.files_changed()
+    say(life, "Hi, I'm Jo, I work as a carpenter.")
+    assert owner_notes(life) == []
+
+
+def test_the_name_of_a_brother_is_not_the_owners(life):
+    say(life, "My brother Ben lives in Porto.")
+    say(life, "Hi, I'm Ben, I live in Munich.")
+    assert owner_notes(life) == []
+
+
+def test_a_person_of_whom_the_user_told_stays_another(life):
+    say(life, "I met my friend Kim. Kim likes tea.")
+    say(life, "Hi, I'm Kim, I live in Munich.")
+    assert owner_notes(life) == []

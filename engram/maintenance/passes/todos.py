@@ -130,12 +130,17 @@ def _was_open(fact: Fact, filed: FiledTurn) -> bool:
 
 
 def _user_turns(view: PassView) -> list[FiledTurn]:
-    """Return the turns of users in the conversations of the view, oldest first."""
+    """Return the turns of the user in the conversations of the view, oldest first.
+
+    What is said in a group keeps no promise of the owner.
+    """
     turns = [
         filed
         for talk in view.talks
         for filed in talk.turns[: talk.filed]
-        if filed.turn.role == "user" and filed.turn.origin == "chat"
+        if filed.turn.role == "user"
+        and filed.turn.origin == "chat"
+        and not (filed.turn.group and filed.turn.speaker)
     ]
     return sorted(turns, key=lambda one: (one.turn.occurred_at, one.key))
 
