@@ -18,7 +18,7 @@ from engram.core.language.words import content, fold, language, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from engram.core.records import Candidate, Fact
 
@@ -102,12 +102,26 @@ def is_open(fact: Fact) -> bool:
     return counts and fact.status == "active" and _SETTLED.isdisjoint(fact.tags)
 
 
+def due_at(fact: Fact) -> datetime | None:
+    """Return when a promise is due: the last moment of the time that its words give."""
+    if fact.event_end and fact.event_end != fact.valid_from:
+        return fact.event_end - timedelta(microseconds=1)
+    return fact.valid_from
+
+
+def is_overdue(fact: Fact, now: datetime, zone: tzinfo) -> bool:
+    """Return whether the local day of a promise is over (`E16`)."""
+    due = due_at(fact)
+    return due is not None and due.astimezone(zone).date() < now.astimezone(zone).date()
+
+
 def is_past(fact: Fact, now: datetime, days: float) -> bool:
     """Return whether the day of a promise is more than `days` days ago (`E16`).
 
     Such a promise stays open but is no longer shown as news.
     """
-    return fact.valid_from is not None and now - fact.valid_from > timedelta(days=days)
+    due = due_at(fact)
+    return due is not None and now - due > timedelta(days=days)
 
 
 def todo_stage(fact: Fact) -> str:

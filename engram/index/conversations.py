@@ -23,7 +23,7 @@ from engram.vault import frontmatter, sessions
 from engram.vault.disk import sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import datetime
     from typing import Any
 
@@ -109,29 +109,58 @@ class SessionReader:
         found = [frontmatter.read(self.read(file.path)).keys for file in files]
         return [keys for keys in found if keys.get("one_liner")]
 
-    def rolling(self, persona: str | None, session: str | None) -> str:
-        """Return the rolling text of a session, or of the persona's latest one.
+    def last_over(
+        self, persona: str | None, without: Collection[str]
+    ) -> tuple[Mapping[str, object], datetime] | None:
+        """Return the front matter and the end of a persona's last session, or None.
 
-        Before the session has a file, the text comes from the state (rows E9, E14).
+        It has a summary, and its file is none of `without`, which are stems.
         """
-        files = (
-            self.index.catalog.sessions(session, persona)[-1:]
-            if session
-            else self.index.catalog.latest_sessions(persona, 1)
-        )
-        text = next(
-            (
-                read_block(frontmatter.read(self.read(file.path)).body, "rolling")
-                for file in files
-            ),
-            None,
-        )
-        return text or str(
-            read_state(self.read(STATE_FILE), "personas")
-            .get(persona or "", {})
-            .get("rollingSummary")
-            or ""
-        )
+        for file in self.index.catalog.latest_sessions(
+            persona, self.policy.spine_talks
+        ):
+            keys = frontmatter.read(self.read(file.path)).keys
+            if _stem(file.path) not in without and keys.get("one_liner"):
+                return keys, file.progress.ended
+        return None
+
+    def running(
+        self, session: str | None, persona: str | None, now: datetime
+    ) -> set[str]:
+        """Return the stems of the files of a session that is not over, else nothing."""
+        if not session:
+            return set()
+        ended = {
+            _stem(file.path): file.progress.ended
+            for file in self.index.catalog.sessions(session, persona)[-1:]
+        }
+        for path, some in self._waiting().items():
+            times = [
+                filed.turn.occurred_at
+                for filed in some
+                if (filed.turn.session, filed.turn.persona) == (session, persona)
+            ]
+            if times:
+                ended[_stem(path)] = max([*times, ended.get(_stem(path), times[0])])
+        gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
+        return {stem for stem, last in ended.items() if now - last <= gap}
+
+    def rolling(self, persona: str | None, running: Collection[str]) -> str:
+        """Return the rolling text of the session whose stems are `running`, or ''.
+
+        Before the session has a file, the text comes from the state (rows E9, E14). The
+        text of another session is never returned.
+        """
+        for file in self.index.catalog.latest_sessions(
+            persona, self.policy.spine_talks
+        ):
+            if _stem(file.path) in running:
+                body = frontmatter.read(self.read(file.path)).body
+                if text := read_block(body, "rolling"):
+                    return text
+        row = read_state(self.read(STATE_FILE), "personas").get(persona or "", {})
+        known = row.get("rollingFile") in running
+        return str(row.get("rollingSummary") or "") if known else ""
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file of the vault, b'' if it cannot be read."""
@@ -225,6 +254,11 @@ class SessionReader:
             path: sorted(some, key=lambda filed: int(filed.block[1:]))
             for path, some in found.items()
         }
+
+
+def _stem(path: str) -> str:
+    """The name by which citations name a session file."""
+    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def _unfiled(

@@ -142,20 +142,21 @@ def fenced(hits: Sequence[Hit], mark: str, session: str | None = None) -> str:
     ]
     for hit in hits:
         first, *rest = hit.text.splitlines() or [""]
-        lines.append(f"- [{_head(hit, session)}] {past_words(hit)}{first}")
+        lines.append(
+            f"- [{_head(hit, session)}] {past_words(hit.ended, certain=hit.certain)}{first}"
+        )
         lines += [f"  {'> ' if _HEAD.match(line) else ''}{line}" for line in rest]
     return "\n".join([*lines, f"</memory-notes {mark}>"])
 
 
-def past_words(hit: Hit) -> str:
-    """Return the words before the text of a hit whose state is over, or '' (§0.7)."""
-    if not hit.ended:
+def past_words(ended: str, *, certain: bool = True) -> str:
+    """Return the words before the text of a state that is over, or '' (§0.7).
+
+    `ended` is its last day, '' for none; it is not `certain` of a person's own note.
+    """
+    if not ended:
         return ""
-    return (
-        f"was, until {hit.ended}: "
-        if hit.certain
-        else f"probably over since {hit.ended}: "
-    )
+    return f"was, until {ended}: " if certain else f"probably over since {ended}: "
 
 
 def _head(hit: Hit, session: str | None) -> str:

@@ -110,6 +110,13 @@ class StateQuery:
         rest = [slot for slot in slots[len(first) :] if slot.key not in listed]
         return Arrangement([*_above_past(rows, past), *rest], added, past)
 
+    def past(self, units: Mapping[str, Unit]) -> dict[str, PastState]:
+        """Return those of the units whose state a later statement replaces, by key."""
+        told = [state for unit in units.values() for state in self._states(unit)]
+        found = self._recallable(self.search.units(told, self.where, _ANSWERS))
+        past = self._replaced(self._stated({**found, **units}), None)
+        return {key: one for key, one in past.items() if key in units}
+
     # -- reading -----------------------------------------------------------------------
 
     def _read(

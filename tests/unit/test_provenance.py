@@ -227,7 +227,7 @@ def test_words_are_shown_as_their_tokens_before_and_after_they_are_distilled_and
         one["provenance"] for one in memory.call("why", {"id": fact.id})["turns"]
     ] == [word]
     (line,) = memory.call("context", {"query": "Where does Otto live?"})["parts"][
-        "relevant"
+        "named"
     ][-1:]
     assert line.startswith(f"- [{word}, ")
 

@@ -304,7 +304,7 @@ def test_a_promise_is_due_on_the_day_of_the_vaults_zone(memory):
     assert row["due"] == "2026-11-25T00:00:00+01:00"
     assert row["due_until"] == "2026-11-26T00:00:00+01:00"
     assert " · due 2026-11-25 · " in shown("todos", {"todos": [row]})
-    assert "- [user, 2026-11-25, " in memory.call("context", {})["text"]
+    assert "- [user, due 2026-11-25] " in memory.call("context", {})["text"]
 
 
 # row: E16
@@ -317,7 +317,7 @@ def test_the_command_line_lists_settles_and_tells(memory):
     told = shown("context", memory.call("context", {}))
     assert told.startswith("<memory-notes ")
     assert (
-        "Open promises:\n- [user (remembered), 2026-11-20, confidence 1.00] I will call the agency about the flat.\n"
+        "Open promises:\n- [user (remembered), 2026-11-20] I will call the agency about the flat.\n"
         in told
     )
     memory.call("settle", {"id": name})

@@ -131,6 +131,26 @@ _BY_SINGLE_VALUED = {
 """The permanent attribute to which a single-valued one belongs, if to any."""
 
 
+def names_pet(text: str) -> bool:
+    """Whether a statement names a kind of animal that people keep."""
+    signs, words = _pets()
+    plain = normalise(text)
+    return any(sign in plain for sign in signs) or not words.isdisjoint(
+        plain.replace("'s ", " ").split()
+    )
+
+
+@cache
+def _pets() -> tuple[frozenset[str], frozenset[str]]:
+    """The kinds of pets: in scripts without blanks, and as words."""
+    signs: set[str] = set()
+    words: set[str] = set()
+    for code, groups in languages.section("permanent_attributes.groups").items():
+        listed = map(normalise, languages.phrases(groups.get("pet", "")))
+        (signs if code in languages.unspaced() else words).update(filter(None, listed))
+    return frozenset(signs), frozenset(words)
+
+
 # -- requests to remember --------------------------------------------------------------
 
 REMEMBER_TAG = "remember"

@@ -211,6 +211,21 @@ class RecallPolicy:
     chars_per_token: float = number(
         4.0, "characters", 1, 10, "X24", "estimate of a token's length"
     )
+    user_tokens: int = number(
+        200, "tokens", 0, 10000, "E18", "most that a context tells about the user"
+    )
+    user_read: int = number(
+        3000, "facts", 10, 1000000, "E18", "facts that this is chosen from, best first"
+    )
+    user_each: int = number(
+        8, "facts", 1, 1000, "E18", "facts on one attribute that it is chosen from"
+    )
+    cards: int = number(
+        3, "entities", 0, 100, "E18", "named people and things that a context tells of"
+    )
+    card_lines: int = number(
+        4, "lines", 1, 100, "E18", "lines on each of them in a context"
+    )
     least_tokens: int = number(
         40, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little"
     )

@@ -117,7 +117,8 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
         else:
             best = key_sentences(turns, policy, policy.rolling_chars, mark)
             text = _transcript(best)
-        state.persona_row(talk)["rollingSummary"] = text
+        row = state.persona_row(talk)
+        row |= {"rollingSummary": text, "rollingFile": talk.stem}
         if talk.sha:
             keys, body = _block_edit(state, talk, "rolling", text, {})
             keys = {**keys, "rolled": mark}

@@ -1,0 +1,169 @@
+"""Facts that a chatbot is told unasked: about the user, and about who is named.
+
+Both show current states only (law §0.7): a fact whose state a later statement replaced
+is left out, though no run has ended it yet. Rows C14, E18.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from engram.core import lifecycle, personas, user_facts
+from engram.core.categories import category_of
+from engram.core.entities import name_key
+from engram.core.language.permanent_attributes import permanent_attribute
+from engram.core.language.words import words
+from engram.core.records import Fact
+from engram.core.text import normalise
+from engram.index.filters import SearchFilter
+from engram.index.states import StateSearch
+from engram.recall import formatting
+from engram.recall.states import StateQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from engram.config import Settings
+    from engram.core.entities import EntityNames
+    from engram.core.records import Entity
+    from engram.core.trust import Provenance
+    from engram.index.database import Unit
+    from engram.index.search import Index
+    from engram.recall.states import PastState
+
+_NAME_WORDS = 4
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_UNSPACED_SIGNS = 6
+
+
+def may_show(fact: Fact, persona: str | None, now: datetime) -> bool:
+    """Return whether a persona is told a fact: it sees it, and the fact is active."""
+    return (
+        personas.sees(persona, fact.persona)
+        and lifecycle.hidden_reason(fact, now) is None
+    )
+
+
+class CurrentFacts:
+    """Chooses facts that hold now, for one context; `facts` are those of the vault."""
+
+    def __init__(
+        self,
+        index: Index,
+        settings: Settings,
+        names: EntityNames,
+        persona: str | None,
+        now: datetime,
+    ) -> None:
+        self.index = index
+        self.settings = settings
+        self.names = names
+        self.persona = persona
+        self.now = now
+
+    def past(self, facts: Iterable[Fact]) -> dict[str, PastState]:
+        """Return which of the facts a later statement replaces, by id (§0.7)."""
+        search = StateSearch(self.index, self.settings, self.names.owner_names)
+        query = StateQuery(
+            search,
+            "",
+            SearchFilter(("fact", "turn"), ("active",), self.persona or ""),
+            search.name_words(),
+            self._may,
+            0.0,
+        )
+        return query.past({fact.id: fact for fact in facts})
+
+    def about_user(
+        self, facts: Iterable[Fact], cost: Callable[[Fact], int]
+    ) -> list[Fact]:
+        """Return what to know of the user, within the budget of the policy (`E18`)."""
+        policy = self.settings.policy.recall
+        owner = user_facts.Owner(self.names.is_owner, self._name_words())
+        mine = [fact for fact in facts if may_show(fact, self.persona, self.now)]
+        found = user_facts.candidates(mine, owner, policy.user_read, policy.user_each)
+        past = self.past(fact for some in found.values() for fact in some)
+        sources = self._sources(fact for some in found.values() for fact in some)
+        current = {
+            name: [
+                shown
+                for fact in some
+                if fact.id not in past and sources[fact.id].said_by != "tool"
+                if isinstance(shown := self.index.visible(fact), Fact)
+            ]
+            for name, some in found.items()
+        }
+        return user_facts.choose(current, cost, policy.user_tokens)
+
+    def cards(self, query: str, facts: Sequence[Fact]) -> dict[str, list[Fact]]:
+        """Return what to know of each entity that a question names, by its name.
+
+        Kinship and standing attributes come first.
+        """
+        policy = self.settings.policy.recall
+        cards: dict[str, list[Fact]] = {}
+        for entity in self._named(query)[: policy.cards]:
+            keys = {name_key(name) for name in (entity.name, *entity.aliases)}
+            about = [
+                fact
+                for fact in facts
+                if not keys.isdisjoint(map(name_key, fact.about))
+                and may_show(fact, self.persona, self.now)
+                and fact.kind != "episode"
+                and not user_facts.is_doubted(fact)
+            ]
+            best = sorted(about, key=_card_order)[: 3 * policy.card_lines]
+            past = self.past(best)
+            shown = (self.index.visible(one) for one in best if one.id not in past)
+            lines = [one for one in shown if isinstance(one, Fact)]
+            if lines:
+                cards[entity.name] = lines[: policy.card_lines]
+        return cards
+
+    def _name_words(self) -> Collection[str]:
+        names = self.names.owner_names()
+        return {word for name in names for word in normalise(name).split()}
+
+    def _may(self, unit: Unit) -> bool:
+        if isinstance(unit, Fact) and not may_show(unit, self.persona, self.now):
+            return False
+        return self.index.visible(unit) is not None
+
+    def _sources(self, facts: Iterable[Fact]) -> Mapping[str, Provenance]:
+        return formatting.provenance(self.index, facts, self.settings.policy.trust)
+
+    def _named(self, query: str) -> list[Entity]:
+        """Return the entities that a question names, in its order, without the owner."""
+        found: dict[str, Entity] = {}
+        for name in _possible_names(query):
+            if self.names.is_owner(name):
+                continue
+            one = self.names.one(name)
+            for entity in self.names.called(name) or ([one] if one else []):
+                found.setdefault(entity.path, entity)
+        return [one for one in found.values() if not self.names.is_owner(one.name)]
+
+
+def _card_order(fact: Fact) -> tuple[object, ...]:
+    name = permanent_attribute(fact.text)
+    close = category_of(fact.category).relates_people or name == "family"
+    return (not close, name is None, *user_facts.by_worth(fact))
+
+
+def _possible_names(query: str) -> list[str]:
+    """Return the parts of a question that may be names, longer ones first."""
+    spoken = words(query)
+    found = [
+        " ".join(spoken[start : start + length])
+        for length in range(_NAME_WORDS, 0, -1)
+        for start in range(len(spoken) - length + 1)
+    ]
+    for run in _UNSPACED.findall(query):
+        found += [
+            run[start : start + length]
+            for length in range(min(_UNSPACED_SIGNS, len(run)), 1, -1)
+            for start in range(len(run) - length + 1)
+        ]
+    return list(dict.fromkeys(found))

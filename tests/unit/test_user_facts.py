@@ -1,0 +1,300 @@
+"""What a chatbot is told of the user before any answer, and standing wishes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.core.entities import is_owner
+from engram.core.language.wishes import asks_for_behaviour, is_standing_wish
+from engram.core.records import Fact
+from engram.core.user_facts import (
+    SHARES,
+    WISH,
+    Owner,
+    attribute_of,
+    candidates,
+    choose,
+)
+from engram.vault import frontmatter
+
+OWNER = Owner(is_owner, frozenset({"jonas"}))
+
+WISHES = """
+The user prefers short answers.
+The user wants the assistant always to answer in German.
+The user wants to be called Jo.
+The user wants the assistant to stop using bullet points.
+The user does not want emojis.
+Answer in short sentences.
+Please answer in short sentences.
+Always answer in German, please.
+Please don't use emojis.
+Call me Jo.
+Keep your answers short.
+From now on, reply in French.
+Never mention my ex-husband again.
+Die Person möchte kurze Antworten.
+Bitte antworte immer auf Deutsch und kurz.
+Fass dich bitte kurz.
+Duz mich bitte.
+Bitte keine Emojis mehr.
+Réponds-moi toujours en français.
+Tutoie-moi, s'il te plaît.
+La personne préfère des réponses courtes.
+N'utilise pas d'émojis.
+Responde siempre en español.
+La persona prefiere respuestas cortas.
+请用中文回答。
+以后请用简短的句子回答。
+用户喜欢简短的回答。
+日本語で答えてください。
+絵文字は使わないでください。
+"""
+
+NO_WISHES = """
+The user prefers tea.
+The user wants an answer from the bank.
+The user wants to answer the letter.
+The user hates answers from her boss.
+The user does not like small talk.
+The user speaks German.
+The user's boss wants the team to answer emails.
+It's Tuesday, not Wednesday.
+Answer this letter in German.
+Please translate this text.
+Call me back later.
+Speak to Anna.
+Always use a helmet.
+Keep it in the fridge.
+Be direct at the meeting.
+Never give up.
+Remind me to call Eva.
+Mein Chef antwortet immer kurz.
+Die Person will Antworten von der Bank.
+Antworte diesmal kurz.
+Mon chef répond toujours en anglais.
+El usuario habla español.
+我用中文写日记。
+老师用中文回答。
+父は日本語で話している。
+"""
+
+
+def told(text, **changes):
+    """A fact of the user with this text."""
+    return replace(
+        Fact(text, text, created=datetime(2027, 1, 1, tzinfo=UTC)), **changes
+    )
+
+
+# row: C19
+@pytest.mark.parametrize("text", WISHES.strip().splitlines())
+def test_a_standing_wish_to_the_assistant_is_recognised(text):
+    assert is_standing_wish(text)
+
+
+# row: C19
+@pytest.mark.parametrize("text", NO_WISHES.strip().splitlines())
+def test_what_is_no_wish_to_the_assistant_is_none(text):
+    assert not is_standing_wish(text)
+    assert not asks_for_behaviour(text)
+
+
+# row: E18
+@pytest.mark.parametrize(
+    ("text", "about", "attribute"),
+    [
+        ("The user's name is Jonas.", (), "name"),
+        ("The user lives in Munich.", (), "home"),
+        ("Jonas lives in Munich.", ("owner",), "home"),
+        ("Eva lives in Bremen.", ("Eva",), ""),
+        ("Eva is the user's sister.", ("Eva",), "family"),
+        ("Eva is Mira's sister.", ("Eva", "Mira"), ""),
+        ("The user works as a carpenter.", (), "work"),
+        ("The user's dog is called Bella.", (), "pet"),
+        ("The user is allergic to penicillin.", (), "health"),
+        ("Eva is allergic to nuts.", ("Eva",), ""),
+        ("The user's son Tom is allergic to nuts.", ("Tom",), "health"),
+        ("The user is vegetarian.", (), "diet"),
+        ("The user has a laptop.", (), ""),
+        ("The user wants short answers.", (), WISH),
+        ("Die Person wohnt in Köln.", (), "home"),
+        ("Die Person ist allergisch gegen Nüsse.", (), "health"),
+        ("我对花生过敏。", (), "health"),
+        ("我住在上海。", (), "home"),
+        ("The user likes jazz.", (), ""),
+    ],
+)
+def test_a_fact_belongs_to_an_attribute_of_the_user_or_to_none(text, about, attribute):
+    relation = "sister" in text
+    category = "relationship" if relation and attribute else "fact"
+    assert attribute_of(told(text, about=about, category=category), OWNER) == attribute
+
+
+# row: E18
+def test_promises_moments_and_ends_are_no_attribute():
+    assert not attribute_of(
+        told("The user will move to Rome.", category="commitment"), OWNER
+    )
+    assert not attribute_of(told("The user saw a doctor.", kind="episode"), OWNER)
+    assert not attribute_of(told("The user no longer works at Acme."), OWNER)
+
+
+# row: E18
+def test_ten_facts_on_health_do_not_crowd_out_the_name():
+    facts = [told(f"The user is allergic to nut {n}.", importance=0.9) for n in "abcd"]
+    facts += [told("The user's name is Jonas."), told("The user lives in Munich.")]
+    found = candidates(facts, OWNER, most=100, each=8)
+    chosen = choose(found, lambda _: 10, budget=45)
+    assert chosen[0].text == "The user's name is Jonas."
+    assert sum("nut" in one.text for one in chosen) == 3
+    everything = choose(found, lambda _: 1, budget=100)
+    assert list(dict.fromkeys(attribute_of(one, OWNER) for one in everything)) == [
+        name for name in SHARES if name in {"name", "home", "health"}
+    ]
+
+
+# -- the context -----------------------------------------------------------------------
+
+
+def remember(memory, *texts, **more):
+    return [memory.call("remember", {"text": text} | more)["id"] for text in texts]
+
+
+def user_lines(memory, **more):
+    return memory.call("context", more)["parts"].get("user", [])
+
+
+# row: E18
+def test_every_context_begins_with_who_the_user_is(memory):
+    remember(
+        memory,
+        "The user's name is Jonas.",
+        "The user is allergic to penicillin.",
+        "The user prefers short answers.",
+        "The user likes jazz.",
+    )
+    text = memory.call("context", {"query": "hello", "session": "new"})["text"]
+    assert text.splitlines()[2:6] == [
+        "About the user:",
+        "- The user's name is Jonas.",
+        "- The user is allergic to penicillin.",
+        "- The user prefers short answers.",
+    ]
+    assert text.startswith("<memory-notes ")
+    assert "not instructions" in text.splitlines()[1]
+
+
+# row: E18
+def test_nothing_is_told_of_a_user_of_whom_nothing_is_known(memory):
+    assert memory.call("context", {"query": "hello", "session": "new"})["text"] == ""
+
+
+# row: E18
+def test_what_is_over_is_not_told_as_current(memory, clock):
+    """The home of a hand-written note too, although the note stays as it is."""
+    note = memory.settings.vault / "facts" / "home.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text(
+        "---\ncategory: fact\ncreated: 2025-01-01T00:00:00\n---\nI live in Bremen.\n"
+    )
+    memory.files.rescan(None)
+    assert any("Bremen" in line for line in user_lines(memory))
+    clock.advance(days=1)
+    remember(memory, "I live in Augsburg now.")
+    lines = user_lines(memory)
+    assert any("Augsburg" in line for line in lines)
+    assert not any("Bremen" in line for line in lines)
+    assert "I live in Bremen." in note.read_text()
+
+
+# row: E18
+# row: X8
+def test_what_was_forgotten_is_not_told_of_the_user(memory):
+    name, _ = remember(
+        memory, "The user is allergic to penicillin.", "The user lives in Munich."
+    )
+    memory.call("forget", {"id": name})
+    assert user_lines(memory) == ["- The user lives in Munich."]
+
+
+# row: E18
+def test_the_lines_about_the_user_keep_their_budget_with_hundreds_of_facts(memory):
+    vault = memory.settings.vault / "facts"
+    vault.mkdir(exist_ok=True)
+    for number in range(300):
+        (vault / f"n{number}.md").write_text(
+            f"---\ncategory: fact\n---\nThe user is allergic to the plant {number}.\n"
+        )
+    (vault / "name.md").write_text("---\ncategory: fact\n---\nIch heiße Jonas.\n")
+    memory.files.rescan(None)
+    found = memory.call("context", {"query": "hello", "session": "new"})
+    assert "- Ich heiße Jonas." in found["parts"]["user"]
+    assert sum(len(line) for line in found["parts"]["user"]) <= 200 * 4
+    assert memory.call("context", {"budget": 60})["tokens"] <= 60
+
+
+# row: E18
+def test_who_is_named_has_a_card_of_what_holds(memory, clock):
+    remember(memory, "Eva lives in Bremen.", "Eva is the user's sister.", about=["Eva"])
+    clock.advance(days=1)
+    remember(memory, "Eva lives in Rome now.", about=["Eva"])
+    parts = memory.call("context", {"query": "what does eva like?"})["parts"]
+    assert parts["named"][0] == "Eva:"
+    assert "sister" in parts["named"][1]
+    assert any("Rome" in line for line in parts["named"])
+    assert not any("Bremen" in line for line in parts["named"])
+    assert "named" not in memory.call("context", {"query": "hello"})["parts"]
+
+
+# row: E16
+def test_overdue_promises_come_first_and_say_so(memory, clock):
+    """For 30 days; those due next are not crowded out by old ones."""
+    clock.advance(hours=1)
+    today = clock()
+    for days in (-40, -9, -8, -7, -6, -5, 0, 2):
+        name = memory.call(
+            "remember",
+            {"text": f"I will paint fence {days + 50}.", "category": "commitment"},
+        )["id"]
+        path = memory.settings.vault / memory.index.catalog.find_fact(name).path
+        day = f"{today + timedelta(days=days):%Y-%m-%d}T00:00:00"
+        path.write_bytes(frontmatter.edit(path.read_bytes(), {"valid_from": day}))
+    memory.files.rescan(None)
+    lines = memory.call("context", {})["parts"]["promises"]
+    assert [line.partition("fence ")[2] for line in lines] == [
+        "43.",
+        "44.",
+        "45.",
+        "50.",
+        "52.",
+    ]
+    assert [("overdue" in line, "due today" in line) for line in lines] == [
+        (True, False),
+        (True, False),
+        (True, False),
+        (False, True),
+        (False, False),
+    ]
+
+
+# row: E9
+def test_a_new_session_does_not_get_the_rolling_text_of_another(memory, clock):
+    for number in range(4):
+        memory.call(
+            "observe",
+            {"turns": [{"session": "a", "text": f"Porto has {number} trams."}]},
+        )
+    memory.call("consolidate", {"cadence": "talk"})
+    known = memory.call("context", {"session": "a"})
+    assert "this conversation so far" in known["text"]
+    assert known["state"]["rollingSummary"]
+    for session in ("b", None):
+        other = memory.call("context", {"session": session} if session else {})
+        assert "so far" not in other["text"]
+        assert "rollingSummary" not in other["state"]
+    clock.advance(hours=2)
+    assert "so far" not in memory.call("context", {"session": "a"})["text"]
