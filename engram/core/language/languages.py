@@ -41,9 +41,10 @@ _SECTIONS: Mapping[str, str] = {
         indefinite articles countable countable_signs
     """,
     "states": """
-        written leads adverbs news first_person possessive user no_subject
-        no_subject_signs articles indefinite after_value capitalises_nouns cues ends
-        changes holds questions
+        written leads adverbs news first_person possessive user own no_subject
+        no_subject_signs no_value_signs articles indefinite after_value
+        capitalises_nouns cues ends changes holds questions told told_subject
+        told_possessive
     """,
     "states.groups": "*",
     "signals.high": "*",
@@ -63,7 +64,7 @@ _SECTIONS: Mapping[str, str] = {
     """,
     "sentences": """
         abbreviations numbered_abbreviations short_months clause_subject conjunction
-        comma_splice clause_boundary double_subject plain_statement not_asserted doubt
+        comma_splice clause_boundary joining double_subject plain_statement not_asserted doubt
         mockery unfinished before_wish wish question_at_end question_start takes_back
         interjection no not_after_no afterthought not_in_earnest task first_person
     """,
@@ -193,6 +194,12 @@ def phrases(text: str) -> list[str]:
 def entries(text: str) -> list[str]:
     """The entries of a value, one a line."""
     return text.strip().splitlines()
+
+
+def replacements(text: str) -> list[tuple[str, str]]:
+    """The entries `pattern = replacement` of a value, one a line."""
+    pairs = ((entry + " ").partition(" = ") for entry in entries(text))
+    return [(before, after[:-1]) for before, _, after in pairs]
 
 
 def pattern(text: str) -> str:

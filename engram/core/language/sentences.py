@@ -123,6 +123,7 @@ _PARTS = {
     "<SPLICE>": "comma_splice",  # a new main clause after a mere comma
 }
 _CUT = _boundary()
+_JOINING = languages.all_words(_KEY, "joining")
 _DOUBLE_SUBJECT = _compiled("double_subject")
 """The first half of `my sister and I`, which is one subject."""
 _PLAIN_STATEMENT = _compiled("plain_statement")
@@ -139,7 +140,7 @@ def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             text, start, found.start()
         ):
             continue
-        if found.group().strip().casefold() == "and" and _DOUBLE_SUBJECT.fullmatch(
+        if found.group().strip().casefold() in _JOINING and _DOUBLE_SUBJECT.fullmatch(
             text, start, found.start()
         ):
             continue

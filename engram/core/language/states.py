@@ -26,7 +26,7 @@ from engram.core.language.sentences import (
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
 USER = "user"
 """The first word of a subject that is the user, or something of theirs."""
@@ -58,25 +58,30 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class _StateRow:
-    """One row of the table: a pattern of a whole clause."""
+    """One row of the table: a pattern of a whole clause.
+
+    `needs_digit` says that its value is a number.
+    """
 
     language: str
     attributes: tuple[str, ...]
     pattern: re.Pattern[str]
-    cues: tuple[str, ...]
     over: bool
     change: bool
+    needs_digit: bool
 
 
 # -- the table -------------------------------------------------------------------------
 
+_WORDS = r"\S+(?: \S+)*?"
+_FEW_WORDS = r"\S+(?: \S+){0,6}?"
 _HOLES = {
-    "{s}": r"(?P<s>.+?)",
-    "{v}": r"(?P<v>.+?)",
-    "{o}": r"(?P<o>.+?)",
-    "{f}": r"(?P<v>[$€£]?\d.*)",
-    "{n}": r"(?P<v>\d{1,2}|1[01]\d)",
-    "{k}": r"(?P<k>\w.{0,29}?)",
+    "s": ("s", _FEW_WORDS),
+    "v": ("v", _WORDS),
+    "o": ("o", _WORDS),
+    "f": ("v", r"[$€£]?\d.*?"),
+    "n": ("v", r"\d{1,2}|1[01]\d"),
+    "k": ("k", r"\w.{0,29}?"),
 }
 """Holes of a pattern: `{s}` the subject, `{v}` the value, `{o}` an owner that follows,
 `{f}` a value that begins with a number, `{n}` an age in years, `{k}` the kind.
@@ -88,7 +93,6 @@ def _rows() -> Mapping[str, tuple[_StateRow, ...]]:
     """The rows by language; those that end a state come first."""
     rows: dict[str, list[_StateRow]] = defaultdict(list)
     for code, section in languages.section(_KEY).items():
-        cues = _cues_of(section)
         for key in ("ends", "changes", "holds"):
             for entry in languages.entries(section.get(key, "")):
                 names, pattern = entry.split(None, 1)
@@ -97,9 +101,9 @@ def _rows() -> Mapping[str, tuple[_StateRow, ...]]:
                     code,
                     attributes,
                     _compiled(pattern, code),
-                    tuple(cue for name in attributes for cue in cues.get(name, ())),
                     over=key == "ends",
                     change=key != "holds",
+                    needs_digit="{n}" in pattern or "{f}" in pattern,
                 )
                 rows[code].append(row)
     return {code: tuple(listed) for code, listed in rows.items()}
@@ -110,9 +114,29 @@ def _compiled(pattern: str, code: str) -> re.Pattern[str]:
     for section in (f"{_KEY}.groups", "extraction.groups"):
         for name, words in languages.section(section).get(code, {}).items():
             pattern = pattern.replace(f"<{name}>", f"(?:{languages.pattern(words)})")
-    for hole, group in _HOLES.items():
-        pattern = pattern.replace(hole, group)
-    return re.compile(pattern.replace("ß", "ss"))  # as `normalise` writes it
+    pattern = pattern.replace("ß", "ss")  # as `normalise` writes it
+    pattern = _HOLE.sub(_filled, _numbered(pattern))
+    if code in languages.unspaced():
+        pattern = pattern.replace(_FEW_WORDS, ".+?").replace(_WORDS, ".+?")
+    return re.compile(pattern)
+
+
+_HOLE = re.compile(r"\{([svofnk])(\d?)\}")
+
+
+def _numbered(pattern: str) -> str:
+    """The pattern with a number in each hole that it has again."""
+    for hole in _HOLES:
+        first, *rest = pattern.split(f"{{{hole}}}")
+        for number, part in enumerate(rest, 1):
+            first += f"{{{hole}{number if number > 1 else ''}}}{part}"
+        pattern = first
+    return pattern
+
+
+def _filled(hole: re.Match[str]) -> str:
+    group, words = _HOLES[hole[1]]
+    return f"(?P<{group}{hole[2]}>{words})"
 
 
 def _cues_of(section: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
@@ -165,80 +189,180 @@ def _own(subject: tuple[str, ...], names: Collection[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 13)
 def _states(text: str) -> tuple[State, ...]:
-    if len(text) > _MOST_CHARS or not _may_tell(text):
+    if len(text) > _MOST_CHARS:
+        return ()
+    if not _attributes_named(text):
         return ()
     words = plain(text)
     found: list[State] = []
     for first, last in sentences(words):
-        if refusal(words[first:last]):
+        named = _attributes_named(words[first:last])
+        if not named or refusal(words[first:last]):
             continue
         for start, end in clauses(words, first, last):
-            clause = words[start:end]
-            if not is_doubtful(clause):
-                found += [
-                    replace(one, start=start, end=end) for one in _of_clause(clause)
-                ]
+            if is_doubtful(words[start:end]):
+                continue
+            found += [
+                replace(one, start=start, end=end)
+                for one in _of_clause(words[start:end], named, is_first=not start)
+            ]
     return tuple(found)
 
 
-def _may_tell(text: str) -> bool:
+_WORD = re.compile(r"\w+")
+_HEAD = 3
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+
+
+def _attributes_named(text: str) -> dict[str, set[str]]:
+    """The attributes by language of which a cue begins a word of the text."""
+    found: dict[str, set[str]] = defaultdict(set)
     folded = text.casefold()
-    return any(cue in folded for cue in _all_cues())
+    has_digit = any(sign.isdigit() for sign in folded)
+    heads = _cue_heads()
+    for word in set(_WORD.findall(folded)):
+        for cue in heads.get(word[:_HEAD], ()):
+            if (
+                word.startswith(cue.word)
+                and (len(cue.word) >= _HEAD or word == cue.word)
+                and (has_digit or not cue.needs_digit)
+                and (not cue.phrase or cue.phrase in folded)
+            ):
+                found[cue.language].add(cue.attribute)
+    if not text.isascii() and _UNSPACED.search(text):
+        for phrase, code, name in _cues_unspaced():
+            if phrase in folded:
+                found[code].add(name)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    """A cue of an attribute in a language: its first word, and the phrase if longer."""
+
+    word: str
+    phrase: str
+    language: str
+    attribute: str
+    needs_digit: bool
 
 
 @cache
-def _all_cues() -> tuple[str, ...]:
-    """The shortest cues: one that contains another one is not needed."""
-    found = {
-        cue
-        for section in languages.section(_KEY).values()
-        for listed in _cues_of(section).values()
-        for cue in listed
-    }
+def _cue_heads() -> Mapping[str, Sequence[_Cue]]:
+    """The cues of the languages with blanks, by the first letters of their words."""
+    found: dict[str, dict[_Cue, None]] = defaultdict(dict)
+    for code, section in languages.section(_KEY).items():
+        if code in languages.unspaced():
+            continue
+        for name, listed in _cues_of(section).items():
+            rows = [row for row in _rows()[code] if name in row.attributes]
+            needs_digit = all(row.needs_digit for row in rows)
+            for phrase in listed:
+                word = _WORD.findall(phrase)[0]
+                longer = phrase if phrase != word else ""
+                cue = _Cue(word, longer, code, name, needs_digit)
+                found[word[:_HEAD]][cue] = None
+    return {head: tuple(listed) for head, listed in found.items()}
+
+
+@cache
+def _cues_unspaced() -> Sequence[tuple[str, str, str]]:
+    """The cues of the languages without blanks, each with language and attribute."""
     return tuple(
-        cue for cue in found if not any(one in cue for one in found if one != cue)
+        (cue, code, name)
+        for code, section in languages.section(_KEY).items()
+        if code in languages.unspaced()
+        for name, listed in _cues_of(section).items()
+        for cue in listed
     )
 
 
-def _of_clause(clause: str) -> list[State]:
-    """The states of the first row that reads the clause; one for each attribute."""
-    for code, rows in _rows().items():
-        reading = _reading(code)
-        words, is_new = reading.words(clause)
-        for row in rows:
-            if row.cues and not any(cue in words for cue in row.cues):
-                continue
-            found = row.pattern.fullmatch(words)
-            states = (
-                _read(row, found.groupdict(), clause, is_new=is_new) if found else []
-            )
-            if states:
-                return states
+def _of_clause(
+    clause: str, named: Mapping[str, Set[str]], *, is_first: bool
+) -> list[State]:
+    """The states of the first row that reads the clause; one for each attribute.
+
+    `named` are the attributes by language that the text may tell. `is_first` says that
+    the text begins with the clause, so that one without a subject is about the user.
+    """
+    for code in _rows():
+        if code in named:
+            spaced = code not in languages.unspaced()
+            elided = (USER,) if spaced or is_first else ()
+            if found := _in_language(clause, code, named[code], elided):
+                return found
     return []
 
 
+def _in_language(
+    clause: str, code: str, named: Set[str], elided: tuple[str, ...]
+) -> list[State]:
+    """The states of the first row of a language that reads the clause.
+
+    `elided` is the subject of words without one; later that of the part before.
+    """
+    reading = _reading(code)
+    found: list[State] = []
+    if not reading.unspaced and code not in _attributes_named(clause):
+        return found
+    for part in reading.parts(clause):
+        words, is_new = reading.words(part)
+        if not words:
+            continue
+        has_digit = any(sign.isdigit() for sign in words)
+        for row in _rows()[code]:
+            if (row.needs_digit and not has_digit) or named.isdisjoint(row.attributes):
+                continue
+            read = row.pattern.fullmatch(words)
+            if read is None:
+                continue
+            states = _read(row, read.groupdict(), part, elided, is_new=is_new)
+            if states:
+                found += states
+                elided = states[0].subject
+                break
+        else:
+            elided = () if reading.unspaced else elided
+    return found
+
+
 def _read(
-    row: _StateRow, parts: Mapping[str, str | None], clause: str, *, is_new: bool
+    row: _StateRow,
+    parts: Mapping[str, str | None],
+    clause: str,
+    elided: tuple[str, ...],
+    *,
+    is_new: bool,
 ) -> list[State]:
     """The states of a row that matched, none where a part of it is not definite."""
     reading = _reading(row.language)
-    subject = reading.subject(parts.get("s"), parts.get("o"))
-    value = reading.value(parts.get("v"))
-    if not subject or (parts.get("v") and not value):
-        return []
-    kind = parts.get("k") or ""
-    found = []
+    said, owner = _one(parts, _SUBJECTS), parts.get("o")
+    subject = reading.subject(said, owner) if said or owner else elided
+    found: list[State] = []
     for name in row.attributes:
+        said = parts[name] if name in parts else _one(parts, _VALUES)
+        value = reading.value(said)
+        if not subject or (said and not value):
+            return []
         named = name in _NAMED and not row.over
-        if named and value and not reading.is_named(value, clause):
+        if named and value and not reading.is_named(said or "", value, clause, name):
             continue
-        attribute = f"{name} {kind}".rstrip()
+        attribute = f"{name} {parts.get('k') or ''}".rstrip()
         change = row.change or is_new
         found.append(State(row.language, subject, attribute, value, row.over, change))
     return found
 
 
-_NAMED = {"home", "employer", "partner", "name", "nickname", "role"}
+_VALUES = ("v", "w", "x", "v2", "v3")
+_SUBJECTS = ("s", "s2", "s3")
+"""Groups of a value and a subject; a row with alternatives has more than one."""
+
+
+def _one(parts: Mapping[str, str | None], names: Collection[str]) -> str | None:
+    return next((parts[name] for name in names if parts.get(name)), None)
+
+
+_NAMED = {"home", "employer", "partner", "name", "nickname", "role", "kin"}
 """Attributes whose value is a proper name."""
 
 
@@ -250,6 +374,8 @@ class _Reading:
         self.unspaced = code in languages.unspaced()
         self.capitalises_nouns = bool(section.get("capitalises_nouns"))
         self._first = frozenset(section.get("first_person", "").split())
+        self._own = frozenset(section.get("own", "").split())
+        self._no_value_signs = section.get("no_value_signs", "")
         self._possessive = frozenset(section.get("possessive", "").split())
         self._user = frozenset(section.get("user", "").split())
         self._no_subject = frozenset(section.get("no_subject", "").split())
@@ -261,24 +387,34 @@ class _Reading:
         self._adverbs = _phrase(section.get("adverbs", ""), unspaced=self.unspaced)
         self._news = _phrase(section.get("news", ""), unspaced=self.unspaced)
         self._written = [
-            (re.compile(before), after)
-            for before, _, after in (
-                entry.partition(" = ")
-                for entry in languages.entries(section.get("written", ""))
-            )
+            (re.compile(before.replace("ß", "ss")), after.replace("ß", "ss"))
+            for before, after in languages.replacements(section.get("written", ""))
         ]
+        own = "|".join(sorted(self._first | self._user, key=len, reverse=True))
+        possessive = "".join(self._possessive)
+        self._unspaced_user = re.compile(f"(?:{own})[{possessive}]?") if own else None
+
+    def parts(self, clause: str) -> list[str]:
+        """The clause, in a script without blanks its parts between commas."""
+        return _COMMA.split(clause) if self.unspaced else [clause]
 
     def words(self, clause: str) -> tuple[str, bool]:
         """The clause in its normal form without fillers, and whether it tells news."""
-        plain = normalise(clause)
-        for pattern, written in self._written:
-            plain = pattern.sub(written, plain)
+        plain = self._normal(normalise(clause))
         if self._lead:
             plain = plain[self._lead.match(plain).end() :]  # type: ignore[union-attr]
         is_new = bool(self._news and self._news.search(plain))
         for phrase in filter(None, (self._news, self._adverbs)):
             plain = phrase.sub("" if self.unspaced else " ", plain)
-        return " ".join(plain.split()), is_new
+        return self._normal(" ".join(plain.split())), is_new
+
+    def _normal(self, plain: str) -> str:
+        """The words with contractions written out and in the usual order."""
+        if self.unspaced:
+            plain = "".join(plain.split())
+        for pattern, written in self._written:
+            plain = pattern.sub(written, plain)
+        return plain
 
     def subject(self, said: str | None, owner: str | None) -> tuple[str, ...]:
         """The subject; the user where a row has none, () where it is not definite."""
@@ -286,6 +422,8 @@ class _Reading:
             return (USER,)
         if self._no_subject_signs and re.search(self._no_subject_signs, said or ""):
             return ()
+        if self.unspaced:
+            return self._unspaced_subject(said or owner or "")
         words = [
             word.removesuffix("'s").removesuffix("'")
             for word in f"{owner or ''} {said or ''}".split()
@@ -303,28 +441,57 @@ class _Reading:
             return (USER,)
         return () if self._first.intersection(words) else tuple(words)
 
+    def _unspaced_subject(self, said: str) -> tuple[str, ...]:
+        """The subject in a script without blanks: `我妹妹` is ("user", "妹妹")."""
+        found = self._unspaced_user and self._unspaced_user.match(said)
+        if found:
+            rest = said[found.end() :]
+            return (USER, rest) if rest else (USER,)
+        if len(said) > _MOST_SIGNS:
+            return ()
+        return (USER, said) if said in self._own else (said,)
+
     def value(self, said: str | None) -> tuple[str, ...]:
         """The head of a value, up to a word that begins something else."""
+        if self.unspaced:
+            refused = self._no_value_signs and re.search(
+                self._no_value_signs, said or ""
+            )
+            long = len(said or "") > _MOST_SIGNS
+            return () if refused or long or not said else (said,)
         head: list[str] = []
         for word in (said or "").split():
             if word in self._after_value and head:
                 break
             if word not in self._articles:
                 head.append(word)
+        if not self._first.isdisjoint(head):
+            return ()
         return tuple(word for word in head if word not in self._indefinite)
 
-    def is_named(self, value: tuple[str, ...], clause: str) -> bool:
+    def is_named(
+        self, said: str, value: tuple[str, ...], clause: str, name: str
+    ) -> bool:
         """Whether a value is a proper name, as far as the script tells."""
         if self.unspaced or value[0][0].isdigit():
             return self.unspaced
+        if self.capitalises_nouns:
+            first = said.split(maxsplit=1)[0]
+            if first in self._indefinite or (
+                name == "home" and first in self._articles
+            ):
+                return False
         if clause == clause.casefold():
             return len(value) <= _FEW_NAMES  # a text without capitals
+        heads = value[:1] if name == "home" else value
         return any(
-            word[:1].isupper() and normalise(word).startswith(value[0])
+            word[:1].isupper() and normalise(word).startswith(heads)
             for word in re.findall(r"[^\W\d_][\w'-]*", clause)
         )
 
 
+_COMMA = re.compile("(?<![はもが])[，,、；;]")
+_MOST_SIGNS = 16
 _FEW_NAMES = 2
 
 
@@ -384,8 +551,11 @@ def replacement(new: State, old: State) -> str:
         return f"no longer holds: {name}" if new.over else f"holds again: {name}"
     if new.over or name.partition(" ")[0] not in SINGLE:
         return ""
-    differ = not _contains(new.value, old.value)
-    return f"another {name}" if differ and new.language == old.language else ""
+    if _contains(new.value, old.value):
+        return ""
+    # One place has two names in two languages: only words of change tell another.
+    certain = new.language == old.language or new.change or new.value[0].isdigit()
+    return f"another {name}" if certain else ""
 
 
 def _same_subject(one: State, other: State) -> bool:
@@ -445,12 +615,12 @@ def _asked(question: str) -> State | None:
         return None
     for code, section in languages.section(_KEY).items():
         reading = _reading(code)
-        words, _ = reading.words(question.rstrip(" ?？.!。"))
+        words, _ = reading.words(question.replace("’", "'").strip(" ?？.!。¿¡"))
         for name, pattern in _questions(code, section.get("questions", "")):
             found = pattern.fullmatch(words)
             if found:
                 parts = found.groupdict()
-                subject = reading.subject(parts.get("s"), parts.get("o"))
+                subject = reading.subject(_one(parts, _SUBJECTS), parts.get("o"))
                 attribute = f"{name} {parts.get('k') or ''}".rstrip()
                 if subject:
                     return State(code, subject, attribute, ())
