@@ -26,7 +26,8 @@ from engram.core.language.sentences import (
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 USER = "user"
 """The first word of a subject that is the user, or something of theirs."""
@@ -278,7 +279,7 @@ def _cues_unspaced() -> Sequence[tuple[str, str, str]]:
 
 
 def _of_clause(
-    clause: str, named: Mapping[str, Set[str]], *, is_first: bool
+    clause: str, named: Mapping[str, AbstractSet[str]], *, is_first: bool
 ) -> list[State]:
     """The states of the first row that reads the clause; one for each attribute.
 
@@ -295,7 +296,7 @@ def _of_clause(
 
 
 def _in_language(
-    clause: str, code: str, named: Set[str], elided: tuple[str, ...]
+    clause: str, code: str, named: AbstractSet[str], elided: tuple[str, ...]
 ) -> list[State]:
     """The states of the first row of a language that reads the clause.
 
