@@ -184,7 +184,9 @@ class Memory:
         self.usage_tracker = UsageTracker(usage_log, self.index, settings.policy)
         self.reconciler = Reconciler(self.note_writer, self.usage_tracker)
         entity_writer = self.reconciler.entity_writer
-        self.extractor = Extractor(settings, self.clock, self.handed_out)
+        self.extractor = Extractor(
+            settings, self.clock, self.handed_out, entity_writer.names
+        )
         model = settings.embeddings
         self.embedding = (
             EmbeddingWorker(settings, model, self.extractor.spend, self.clock)

@@ -126,6 +126,7 @@ class EntityNames:
         self._given = tuple(given)
         self._owners: set[str] = set()
         self._owner_keys: frozenset[str] | None = None
+        self._people: frozenset[str] | None = None
 
     def put(self, place: str, entity: Entity) -> None:
         """Add the entity at `place`, replacing the one that was there."""
@@ -141,7 +142,7 @@ class EntityNames:
         """Remove the entity at `place`, if there is one."""
         entity = self._entities.pop(place, None)
         self._owners.discard(place)
-        self._owner_keys = None
+        self._owner_keys = self._people = None
         if entity is not None:
             self._names[name_key(entity.name)].discard(place)
             for alias in entity.aliases:
@@ -196,6 +197,19 @@ class EntityNames:
         if keys is None:
             keys = self._owner_keys = frozenset(map(name_key, self.owner_names()))
         return is_owner(name) or name_key(name) in keys
+
+    def people(self) -> frozenset[str]:
+        """The names of all persons but the owner. Safe from any thread."""
+        found = self._people
+        if found is None:
+            found = self._people = frozenset(
+                name
+                for entity in list(self._entities.values())
+                if entity.type == "person"
+                for name in (entity.name, *entity.aliases)
+                if not self.is_owner(name)
+            )
+        return found
 
     def all(self) -> tuple[Entity, ...]:
         """Return all entities in the order of their places."""

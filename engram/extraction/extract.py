@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from engram.core.entities import EntityNames
 from engram.core.language.echo import masked, unfenced
 from engram.core.language.role_play import played
 from engram.errors import BudgetSpentError, ModelError
@@ -31,15 +32,21 @@ LEDGER = "spend.json"
 
 
 class Extractor:
-    """Extracts from batches, in any thread; models are loaded when first needed."""
+    """Extracts from batches, in any thread; models are loaded when first needed.
+
+    `names` are the known entities: a label that is the name of somebody else is not
+    the user's.
+    """
 
     def __init__(
         self,
         settings: Settings,
         clock: Callable[[], datetime],
         handed_out: HandedOut,
+        names: EntityNames | None = None,
     ) -> None:
         self.settings = settings
+        self.names = names or EntityNames(settings.owner)
         self.clock = clock
         self.handed_out = handed_out
         self.failures = 0  # of the model, since the start
@@ -108,7 +115,10 @@ class Extractor:
         extractions = []
         for stretch in batch.stretches(policy.buffer.batch_turns):
             turns = self._own_words(stretch)
-            extractions.append(engine.extract(turns, policy.extraction, context))
+            people = self.names.people()
+            extractions.append(
+                engine.extract(turns, policy.extraction, context, people)
+            )
             read = [*context, *turns]
             context = read[max(0, len(read) - policy.extraction.rules_before) :]
         return engine.united(extractions)
@@ -139,8 +149,14 @@ class Extractor:
                 own=turn.role == "user",
             )
             if text.strip():
-                own.append(turn if text == turn.text else replace(turn, text=text))
+                own.append(replace(turn, text=text, speaker=self._label(turn)))
         return own
+
+    def _label(self, turn: Turn) -> str:
+        """The label of a turn, '' if the owner said it and it names somebody else."""
+        if turn.role != "user" or turn.group or self.names.is_owner(turn.speaker):
+            return turn.speaker
+        return "" if self.names.called(turn.speaker) else turn.speaker
 
     # -- models ------------------------------------------------------------------------
 

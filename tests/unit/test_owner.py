@@ -229,3 +229,30 @@ def test_a_person_of_whom_the_user_told_stays_another(life):
     say(life, "I met my friend Kim. Kim likes tea.")
     say(life, "Hi, I'm Kim, I live in Munich.")
     assert owner_notes(life) == []
+
+
+def test_a_label_with_the_name_of_a_friend_is_not_the_friend(life):
+    say(life, "My friend Dave lives in Porto.")
+    say(life, "I live in Munich.", speaker="Dave")
+    assert "The user lives in Munich." in facts(life)
+    assert owner_notes(life) == []
+
+
+# row: X2
+def test_a_known_person_is_read_about_without_the_word_for_the_relation(life):
+    say(life, "My sister Eva called.")
+    say(life, "Eva is a dentist and lives in Porto.", session="later")
+    assert {"Eva is a dentist.", "Eva lives in Porto."} <= facts(life).keys()
+
+
+def test_the_facts_of_an_earlier_vault_under_the_name_are_the_owners(life):
+    note = life.vault / "facts" / "jonas.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text(
+        "---\ncategory: fact\nabout:\n  - '[[Jonas]]'\n---\nJonas lives in Munich.\n"
+    )
+    life.simulation.files_changed()
+    say(life, "I live in Munich.")
+    assert list(facts(life)) == ["Jonas lives in Munich."]
+    (hit, *_) = life.call("recall", query="where do I live?")["hits"]
+    assert "Munich" in hit["text"]

@@ -78,7 +78,7 @@ from engram.extraction.rules.table import (
 from engram.extraction.rules.wording import lowered, reworded, tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from engram.core.language.retraction import Withdrawal
     from engram.core.policy import ExtractionPolicy
@@ -89,12 +89,16 @@ EXTRACTOR = "rules/1"
 
 
 def extract(
-    turns: Sequence[Turn], policy: ExtractionPolicy, before: Sequence[Turn] = ()
+    turns: Sequence[Turn],
+    policy: ExtractionPolicy,
+    before: Sequence[Turn] = (),
+    people: Collection[str] = (),
 ) -> Extraction:
     """Return the candidates that the rules find in `turns`, in their order (`X2`, `C3`).
 
     `before` are the turns just before them. They show whether a role is played and whom
-    a name or pronoun means, and give no candidates. The result has at most
+    a name or pronoun means, and give no candidates. `people` are the names of persons
+    that are known, of whom a plain name is enough. The result has at most
     `policy.max_facts` candidates, those of the highest confidence (at most
     `policy.rules_confidence`), each statement once; at most `policy.max_relations`
     relations; the types of the named entities (`B1`); and the count of each reason of
@@ -109,7 +113,7 @@ def extract(
     to_bot = not any(
         turn.role == "assistant" and _has_person_label(turn) for turn in heard
     )
-    known = relatives(turn.text for turn in heard if turn.role == "user")
+    known = relatives(turn.text for turn in heard if turn.role == "user").union(people)
     asked_before = ["", *(_asked(turn) for turn in heard)][len(before) :]
     read = tuple(_in_order(heard))[len(before) :]
     for (turn, in_play, earlier), asked in zip(read, asked_before, strict=False):
@@ -392,7 +396,8 @@ def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[_Statement]:
         clause
     )
     has_speaker = _SPEAKS_OF_SELF.search(clause.text + clause.earlier)
-    if person and has_speaker and not clause.is_task:
+    is_known = person is not None and person.name in clause.speaker.known
+    if person and (has_speaker or is_known) and not clause.is_task:
         found = list(_about_person(clause, person, policy))
     if found:
         return found
