@@ -169,7 +169,7 @@ def nights(root: Path, home: Path, size: int) -> Iterator[Row]:
             memory.note_writer,
             memory.usage_tracker,
             memory.reconciler.entity_writer,
-            memory.reconciler.comparison.neighbours,
+            memory.reconciler.comparison,
             lambda: now,
             memory.maintenance_loop.maintenance.freeze,
         )

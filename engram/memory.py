@@ -218,7 +218,7 @@ class Memory:
             self.note_writer,
             self.usage_tracker,
             entity_writer,
-            self.reconciler.comparison.neighbours,
+            self.reconciler.comparison,
             self.clock,
             FreezeGuard(self.clock_guard, self.commits, self.health),
             self.commits.git,

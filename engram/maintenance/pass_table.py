@@ -16,6 +16,7 @@ from engram.maintenance.passes import (
     merge,
     profiles,
     sessions,
+    states,
     stories,
     todos,
     vectors,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from engram.maintenance.schedule import Cadence
 
 LIGHT: tuple[Pass, ...] = (
+    states.end_states,
     merge.merge,
     merge.compare,
     entities.unite,
@@ -48,6 +50,7 @@ NIGHTLY: tuple[Pass, ...] = (
     lifecycle.revive,
     vectors.tier,
     vectors.precision,
+    states.end_states,
     merge.merge,
     merge.contradict,
     insight.cluster,

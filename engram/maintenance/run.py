@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from engram.maintenance.clock import FreezeGuard
     from engram.maintenance.passes import ModelQuestion, Pass
     from engram.maintenance.schedule import Cadence
+    from engram.pipeline.compare import Comparison
     from engram.pipeline.entities import EntityWriter
-    from engram.pipeline.neighbours import NeighbourSearch
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
     from engram.vault.git import Git
@@ -76,7 +76,7 @@ class Maintenance:
         note_writer: NoteWriter,
         usage_tracker: UsageTracker,
         entity_writer: EntityWriter,
-        neighbours: NeighbourSearch,
+        comparison: Comparison,
         clock: Callable[[], datetime],
         freeze: FreezeGuard,
         git: Git | None = None,
@@ -89,7 +89,7 @@ class Maintenance:
         self.edges = entity_writer.edges
         self.clock = clock
         self.freeze = freeze
-        self.snapshot = Snapshot(note_writer, usage_tracker, entity_writer, neighbours)
+        self.snapshot = Snapshot(note_writer, usage_tracker, entity_writer, comparison)
         self.drafts = NoteDrafts(note_writer)
         self.holds = Holds(self.vault, settings.zone, ask=settings.holds == "ask")
         self.history_bytes = settings.policy.consolidation.history_bytes

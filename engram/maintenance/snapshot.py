@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from engram.core.dedup import Neighbour
     from engram.core.records import Entity, Fact, Page
     from engram.maintenance.schedule import Cadence
+    from engram.pipeline.compare import Comparison
     from engram.pipeline.entities import EntityWriter
-    from engram.pipeline.neighbours import NeighbourSearch
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
 
@@ -48,11 +48,12 @@ class Snapshot(VaultReader):
         note_writer: NoteWriter,
         usage_tracker: UsageTracker,
         entity_writer: EntityWriter,
-        neighbours: NeighbourSearch,
+        comparison: Comparison,
     ) -> None:
         super().__init__()
         self.note_writer = note_writer
-        self.neighbour_cache = NeighbourCache(neighbours)
+        self.neighbour_cache = NeighbourCache(comparison.neighbours)
+        self.state_search = comparison.states
         self.vault, self.index, self.settings = (
             note_writer.vault,
             note_writer.index,
@@ -134,6 +135,12 @@ class Snapshot(VaultReader):
     def near(self, fact: Fact) -> Sequence[Neighbour]:
         """Return the neighbours of a memory, from the cache."""
         return self.neighbour_cache.near(fact)
+
+    def same_state(self, fact: Fact) -> Sequence[Fact]:
+        """Return active memories that may tell the same state, as a person's home."""
+        search = self.state_search
+        told = search.states_of(fact.text)
+        return search.near(told, ("active",), fact.persona) if told else ()
 
     def statements(self) -> Mapping[str, str]:
         """Return the content hashes of all active memories, by id."""

@@ -60,7 +60,7 @@ class Keeping:
             memory.note_writer,
             self.usage_tracker,
             memory.reconciler.entity_writer,
-            memory.reconciler.comparison.neighbours,
+            memory.reconciler.comparison,
             self.clock,
             SimpleNamespace(reason=lambda: self.frozen),
             memory.commits.git if git else None,

@@ -48,9 +48,10 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
     """The curve of forgetting first, the old logs last."""
     names = [one.__name__ for one in NIGHTLY]
     assert names[:4] == ["promote", "expire", "archive", "revive"]
-    assert names[4:12] == [
+    assert names[4:13] == [
         "tier",
         "precision",
+        "end_states",
         "merge",
         "contradict",
         "cluster",
@@ -58,7 +59,7 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
         "principles",
         "integrate",
     ]
-    assert names[12:19] == [
+    assert names[13:20] == [
         "unite",
         "retire",
         "subjects",
@@ -67,7 +68,7 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
         "cards",
         "bridges",
     ]
-    assert names[19:25] == [
+    assert names[20:26] == [
         "probe",
         "drift",
         "storylines",
@@ -75,8 +76,9 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
         "identity",
         "cleanup",
     ]
-    assert names[25:] == ["topics", "logs"]
+    assert names[26:] == ["topics", "logs"]
     light = [
+        "end_states",
         "merge",
         "compare",
         "unite",

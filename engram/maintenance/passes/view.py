@@ -91,6 +91,10 @@ class VaultReader:
         """Return the active neighbours of a memory, nearest first, on the nominal scale."""
         return ()
 
+    def same_state(self, fact: Fact) -> Sequence[Fact]:  # noqa: ARG002
+        """Return active memories that may tell the same state, as a person's home."""
+        return ()
+
     def statements(self) -> Mapping[str, str]:
         """Return the stored content hashes of memories, by id."""
         return {}

@@ -1,0 +1,99 @@
+"""The ends of states that a later memory of the user replaced (A7; model §0.7).
+
+Filing a statement ends the older ones at once. This pass finds what filing could not:
+a note that a person wrote by hand ("I've moved to Augsburg"), and an older one that
+was imported or came to the vault later.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from engram.core import changes
+from engram.core.language.states import states
+from engram.core.records import Edit
+from engram.core.text import normalise
+from engram.maintenance.passes import ChangeGroup, NewCase
+from engram.maintenance.passes.groups import seeds
+
+if TYPE_CHECKING:
+    from engram.maintenance.passes import MemoryState, PassView, Step
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def end_states(view: PassView, now: datetime) -> list[Step]:
+    """End memories whose state a later memory of the user replaced.
+
+    Of a note that only a person may change, they are asked. A note without a date may
+    be old, so it ends others only with words of change ("I've moved").
+    """
+    names = {word for name in view.owner for word in normalise(name).split()}
+    left = view.policy.insight.contradictions
+    steps: list[Step] = []
+    ended: set[str] = set()
+    for newer in _newest(view):
+        told = states(newer.fact.text, names)
+        if newer.foreign and not newer.fact.created:
+            told = tuple(one for one in told if one.change)
+        if not told:
+            continue
+        older = _older(view, newer)
+        known = [(one.fact, states(one.fact.text, names)) for one in older.values()]
+        said_at = _told_at(newer)
+        for end in changes.ended_facts(told, said_at, known):
+            if end.fact.id in ended or len(ended) >= left:
+                continue
+            ended.add(end.fact.id)
+            steps.append(_ended(view, newer, older[end.fact.id], end.why, now))
+    return steps
+
+
+def _older(view: PassView, newer: MemoryState) -> dict[str, MemoryState]:
+    """The memories that may tell the same state and were told before, by id."""
+    found = (view.memories.get(fact.id) for fact in view.reader.same_state(newer.fact))
+    return {
+        one.fact.id: one
+        for one in found
+        if one
+        and one.fact.status == "active"
+        and one.fact.id != newer.fact.id
+        and one.fact.persona == newer.fact.persona
+        and newer.fact.id not in one.fact.superseded_by
+        and _told_at(one) < _told_at(newer)
+    }
+
+
+def _newest(view: PassView) -> list[MemoryState]:
+    """The memories that the user told last, the latest first."""
+    own = [one for one in seeds(view) if one.said_by == "user"]
+    own.sort(key=lambda one: (_told_at(one), one.fact.id), reverse=True)
+    return own[: view.policy.insight.newest]
+
+
+def _told_at(one: MemoryState) -> datetime:
+    """When a memory was told: its date, else when engram first met it."""
+    return one.fact.valid_from or one.fact.created or one.usage.met or _LONG_AGO
+
+
+def _ended(
+    view: PassView, newer: MemoryState, older: MemoryState, why: str, now: datetime
+) -> Step:
+    """The change that ends a memory, or the question where a person must agree."""
+    new, old = newer.fact, older.fact
+    if older.kept or old.pinned:
+        return NewCase(new, old, why)
+
+    until = (new.valid_from or new.created or now).astimezone(view.zone)
+    keys = {
+        "status": "superseded",
+        "superseded_by": [*old.superseded_by, new.id],
+        "end_reason": why,
+        "valid_until": f"{until:%Y-%m-%dT%H:%M:%S}",
+    }
+    edits = [Edit(old.path, old.sha, keys, f"{why}: {new.path}")]
+    if not newer.kept:
+        links = {"supersedes": [*new.supersedes, old.id]}
+        edits.insert(0, Edit(new.path, new.sha, links, f"it replaces {old.path}"))
+    return ChangeGroup(tuple(edits))
