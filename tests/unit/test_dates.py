@@ -69,6 +69,13 @@ ENGLISH = [
     ("next winter", "2026-12-01", "2027-03-01", "season"),
     ("the summer of 2021", "2021-06-01", "2021-09-01", "season"),
     ("last May", "2026-05-01", "2026-06-01", "month"),
+    ("the Friday before last", "2026-11-13", "2026-11-14", "day"),
+    ("on the Tuesday after next", "2026-12-01", "2026-12-02", "day"),
+    ("the weekend after next", "2026-12-05", "2026-12-07", "day"),
+    ("the May after next", "2028-05-01", "2028-06-01", "month"),
+    ("the May before last", "2025-05-01", "2025-06-01", "month"),
+    ("the summer after next", "2028-06-01", "2028-09-01", "season"),
+    ("the winter before last", "2024-12-01", "2025-03-01", "season"),
     ("I saw her on Friday", "2026-11-20", "2026-11-21", "day"),
     ("I will see her on Friday", "2026-11-27", "2026-11-28", "day"),
     ("by Friday", "2026-11-27", "2026-11-28", "day"),
@@ -121,6 +128,15 @@ OTHERS = [
     ("letzte Woche", "2026-11-09"),
     ("letzten Freitag", "2026-11-20"),
     ("nächsten Monat", "2026-12-01"),
+    ("übernächsten Dienstag", "2026-12-01"),
+    ("vorletzten Freitag", "2026-11-13"),
+    ("übernächste Woche", "2026-11-30"),
+    ("übernächsten Monat", "2027-01-01"),
+    ("übernächsten Mai", "2028-05-01"),
+    ("vorletzten Mai", "2025-05-01"),
+    ("übernächsten Sommer", "2028-06-01"),
+    ("übernächstes Wochenende", "2026-12-05"),
+    ("bis Ende übernächsten Mai", "2028-05-31"),
     ("am 20. November 2026", "2026-11-20"),
     ("im Mai 2024", "2024-05-01"),
     ("seit dem 1. März 2022", "2022-03-01"),
@@ -141,6 +157,8 @@ OTHERS = [
     ("hace dos años", "2024-01-01"),
     ("el mes pasado", "2026-10-01"),
     ("el lunes pasado", "2026-11-16"),
+    ("el lunes antepasado", "2026-11-09"),
+    ("el mayo antepasado", "2025-05-01"),
     ("el 5 de mayo de 2024", "2024-05-05"),
     ("l'altro ieri", "2026-11-19"),
     ("tre giorni fa", "2026-11-18"),
@@ -151,6 +169,8 @@ OTHERS = [
     ("no mês passado", "2026-10-01"),
     ("5 de maio de 2024", "2024-05-05"),
     ("eergisteren", "2026-11-19"),
+    ("eervorige dinsdag", "2026-11-10"),
+    ("eervorige maand", "2026-09-01"),
     ("twee weken geleden", "2026-11-02"),
     ("volgende maand", "2026-12-01"),
     ("5 mei 2024", "2024-05-05"),
@@ -286,6 +306,13 @@ def test_next_weekday_elsewhere_only_when_clear():
     """German `nächsten Freitag` on a Monday may be either; on a Saturday both are one."""
     assert resolve("nächsten Freitag", WEEK[0]) == ()
     assert day("nächsten Freitag")[0] == "2026-11-27"
+
+
+def test_the_weekday_after_next_is_open_where_the_next_one_is():
+    monday = SATURDAY - timedelta(days=5)
+    assert not resolve("nächsten Freitag", monday)
+    assert not resolve("übernächsten Freitag", monday)
+    assert day("the Friday after next", monday)[0] == "2026-12-04"
 
 
 def test_this_friday_is_of_this_week_unless_the_sentence_looks_the_other_way():

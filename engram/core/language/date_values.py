@@ -339,19 +339,24 @@ _NAMED_ORDERS = (["year", "month"], ["year", "month", "day"], ["month", "day"])
 
 
 def _weekday(match: DateMatch) -> DateRange | None:
-    """`last Friday`, `this Friday`, `next Friday`; see the conventions above."""
+    """`last Friday`, `this Friday`, `next Friday`, `übernächsten Freitag`.
+
+    `next Friday` is in the next week, where all readings agree on it; `before last` and
+    `after next` lie a week further.
+    """
     weekday, today = match.number("k"), match.today
     in_week = _monday(today) + timedelta(days=weekday)
     before = today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
     coming = today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
-    if match.offset() < 0:
-        return _day(before, match.when)
+    offset = match.offset()
+    if offset < 0:
+        return _day(before + 7 * (offset + 1) * DAY, match.when)
     if match.all("z"):
         return _day(coming, match.when)
-    if match.offset() > 0:
+    if offset > 0:
         is_next_week = coming == in_week + 7 * DAY
         agreed = match.lexicon.next_weekday_is_next_week or is_next_week
-        return _day(in_week + 7 * DAY, match.when) if agreed else None
+        return _day(in_week + 7 * offset * DAY, match.when) if agreed else None
     if in_week < today and match.lean >= 0:
         return _day(coming, match.when) if match.lean else None
     return None if in_week > today and match.lean < 0 else _day(in_week, match.when)
@@ -375,41 +380,38 @@ def _weekday_by_lean(match: DateMatch) -> DateRange | None:
 
 def _month_named(match: DateMatch) -> DateRange | None:
     """`last May` is the latest that has ended, `next May` the first to begin, `this
-    May` the one of this year.
+    May` the one of this year; `before last` and `after next` lie a year further.
     """
-    month, today, offset = match.number("b"), match.today, match.offset()
-    past_or_now = month >= today.month if offset < 0 else month > today.month
-    if not offset:
-        return _month(today.year, month, match.when)
-    return _month(
-        today.year - past_or_now if offset < 0 else today.year + (not past_or_now),
-        month,
-        match.when,
-    )
+    month, today, years = match.number("b"), match.today, match.offset()
+    if years < 0 and month < today.month:
+        years += 1
+    elif years > 0 and month > today.month:
+        years -= 1
+    return _month(today.year + years, month, match.when)
 
 
 def _season_named(match: DateMatch) -> DateRange | None:
     """`last summer` has ended, `next summer` has not begun; `this summer` is clear
-    inside it or by lean.
+    inside it or by lean. `before last` and `after next` lie a year further.
     """
     seasons = [
         season
-        for step in (-2, -1, 0, 1, 2)
+        for step in range(-3, 4)
         if (season := _season_of(match, match.today.year + step))
     ]
     ended = [one for one in seasons if one.end <= match.when]
     current = [one for one in seasons if one.start <= match.when < one.end]
     ahead = [one for one in seasons if one.start > match.when]
 
-    direction = match.offset()
-    if not direction:
+    offset = match.offset()
+    if not offset:
         if current:
             return current[0]
-        direction = match.lean
-    if direction < 0:
-        return ended[-1] if ended else None
-    if direction > 0:
-        return ahead[0] if ahead else None
+        offset = match.lean
+    if offset < 0:
+        return ended[offset] if len(ended) >= -offset else None
+    if offset > 0:
+        return ahead[offset - 1] if len(ahead) >= offset else None
     return None
 
 

@@ -188,6 +188,7 @@ def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
 # The rules, in order of preference at one place. A rule without a maker swallows what
 # must not be read.
 _WEEKDAY_BEFORE = r"(?:[mjz]?k,?g?)?"
+_BEFORE_LAST = "B(?![kbsuednw])"  # not the beginning of `after next week`
 _COMMON = (
     (
         "skip",
@@ -209,9 +210,9 @@ _COMMON = (
 _PREFIX = (
     ("skip", r"gmu"),
     ("unit", r"[mjz]u|g?uB"),
-    ("weekday", r"[cr]?[mjz]k"),
-    ("month", r"i?[mjz]b"),
-    ("season", r"i?[mjz]s"),
+    ("weekday", rf"[cr]?[mjz]k|[cr]?g?k{_BEFORE_LAST}"),
+    ("month", rf"i?[mjz]b|i?g?b{_BEFORE_LAST}"),
+    ("season", rf"i?[mjz]s|i?g?s{_BEFORE_LAST}"),
     ("weekend", r"c?[mjz]e|c?g?eB"),
 )
 _EITHER = (
