@@ -9,10 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
+from engram.core.markdown import plain_text
 from engram.core.records import ALL_PERSONAS, NO_PERSONA, UNKNOWN_PERSONA
 
 if TYPE_CHECKING:
     from engram.core.records import Turn
+
+
+def is_reserved(name: str) -> bool:
+    """Whether no persona may have this name: in a note it means no persona."""
+    return plain_text(name).strip() == NO_PERSONA
 
 
 def own_name(asking: str | None) -> str:

@@ -54,13 +54,15 @@ line sees the note.
 """
 
 NO_PERSONA = "-"
-"""The persona of what is private and was told without a persona: only questions without
-a persona see it.
+"""The persona of what is private and was said without a persona.
+
+Only questions without a persona see it; `personas.is_reserved` refuses it as a name.
 """
 
 ALL_PERSONAS = "\0*"
-"""The persona of a question that sees what is private to any persona; like
-`UNKNOWN_PERSONA` a name that no caller can have.
+"""The persona of a question that sees what is private to any persona.
+
+Like `UNKNOWN_PERSONA` it is a name that no caller can have.
 """
 
 UnitKind = Literal["fact", "turn", "note"]

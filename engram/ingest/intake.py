@@ -21,6 +21,7 @@ from engram.core.language.permanent_attributes import asked_to_keep
 from engram.core.language.privacy import asks_privacy, with_privacy
 from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.language.signals import scan, table
+from engram.core.personas import is_reserved
 from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.text import content_hash, ulid
 from engram.errors import (
@@ -163,7 +164,8 @@ def _checked_text(raw: Mapping[str, Any], settings: Settings) -> str:
 def _checked_role(raw: Mapping[str, Any]) -> str:
     """Return the role of a turn.
 
-    BadRequestError for an unknown role, a bad name or a `private` that is no flag.
+    BadRequestError for an unknown role, a bad or reserved name, or a `private` that is
+    no flag.
     """
     role: str = raw.get("role") or "user"
     if role not in ROLES:
@@ -174,6 +176,8 @@ def _checked_role(raw: Mapping[str, Any]) -> str:
         value = raw.get(name) or ""
         if not isinstance(value, str) or len(value) > 500:
             raise BadRequestError(f"{name} must be a text of at most 500 characters")
+    if is_reserved(raw.get("persona") or ""):
+        raise BadRequestError(f"no persona can have the name {raw['persona']!r}")
     if not isinstance(raw.get("private") or False, bool):
         raise BadRequestError("private must be true or false")
     return role

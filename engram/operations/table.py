@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from engram.core.personas import is_reserved
 from engram.errors import BadRequestError, ForbiddenError
 
 if TYPE_CHECKING:
@@ -673,6 +674,8 @@ def checked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             faults.append(_misfit(param))
         else:
             result[param.name] = _clean(value)
+    if is_reserved(result.get("persona") or ""):
+        faults.append(f"no persona can have the name {result['persona']!r}")
     if faults:
         raise BadRequestError(
             "; ".join(faults),

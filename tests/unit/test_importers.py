@@ -513,6 +513,21 @@ def test_a_wrong_request_is_refused_at_once(tmp_path):
 
 
 # row: X28
+@pytest.mark.parametrize("kind", ["chatgpt", "claude", "locomo"])
+def test_an_export_without_conversations_is_a_problem(tmp_path, kind):
+    """In a folder and in a zip, where the format is named."""
+    folder = tmp_path / "export"
+    folder.mkdir()
+    (folder / "chats.json").write_text(json.dumps([claude()]))
+    packed = tmp_path / "export.zip"
+    with ZipFile(packed, "w") as archive:
+        archive.write(folder / "chats.json", "chats.json")
+    for path in (folder, packed):
+        (problem,) = read(path, kind)
+        assert (problem.code, problem.path) == ("no-conversations", str(path))
+
+
+# row: X28
 def test_an_export_that_breaks_off_gives_what_is_whole(tmp_path):
     """And a problem that says where."""
     path = tmp_path / "c.json"

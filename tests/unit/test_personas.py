@@ -157,6 +157,21 @@ def test_private_is_a_flag(memory):
 
 
 # row: E14
+@pytest.mark.parametrize("name", ["-", " - "])
+def test_the_sign_for_no_persona_is_refused_as_a_name(memory, name):
+    memory.call("remember", {"text": "The code is 4711.", "private": True})
+    with pytest.raises(BadRequestError, match="no persona can have the name"):
+        say(memory, "I live in Dresden.", name)
+    for command, text in (
+        ("recall", "query"),
+        ("context", "query"),
+        ("remember", "text"),
+    ):
+        with pytest.raises(BadRequestError, match="no persona can have the name"):
+            memory.call(command, {text: "code", "persona": name})
+
+
+# row: E14
 def test_a_move_told_to_one_persona_corrects_what_another_was_told(memory):
     say(memory, "I live in Dresden.", "Coach")
     say(memory, "Actually, I live in Leipzig, not in Dresden.", "Chef", "kitchen")

@@ -93,9 +93,14 @@ def conversations(
     zone: tzinfo,
     read: Callable[[dict[str, Any], tzinfo, str], Iterator[Turn | Problem]],
 ) -> Iterator[Turn | Problem]:
-    """Yield the turns of each conversation of each file, as `read` converts them."""
+    """Yield the turns of each conversation of each file, as `read` converts them.
+
+    Yields a Problem where a folder or zip holds no `conversations*.json`.
+    """
+    opened = False
     try:
         for name, text in texts(path):
+            opened = True
             for item in elements(text, name):
                 if isinstance(item, Problem):
                     yield item
@@ -109,3 +114,6 @@ def conversations(
                     )
     except UNREADABLE as error:
         yield Problem("unreadable", f"cannot read on: {reason(error)}", str(path))
+        return
+    if not opened:
+        yield Problem("no-conversations", "no conversations*.json in it", str(path))
