@@ -147,7 +147,8 @@ class Candidate:
     `about` holds display names of entities, subject first; `quote` is a span of the
     text of the turn `turn_id`; `confidence` and `importance` are 0–1; `importance` None
     leaves it to the local rule; `lifetime` is week, month, year, forever or '' (row
-    B19).
+    B19). `links` are its relations to known facts that a model was shown, None where
+    the model did not answer about them.
     """
 
     text: str
@@ -160,6 +161,34 @@ class Candidate:
     tags: tuple[str, ...] = ()
     when: Interval | None = None
     lifetime: str = ""
+    links: FactLinks | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FactLinks:
+    """What a new statement does to known facts, by their ids, as a model reads it.
+
+    It takes the place of those in `replaces`; those in `ends` are over though it says
+    something else; `same` says all of it already, or is ''; it makes those in
+    `supports` more likely (rows A7-A11).
+    """
+
+    replaces: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+    same: str = ""
+    supports: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FactEnd:
+    """A known fact that is over by a user's words, without a new fact (row A10).
+
+    `quote` is a span of the text of the turn `turn_id`.
+    """
+
+    fact_id: str
+    turn_id: str
+    quote: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +219,8 @@ class Extraction:
     `dropped` counts the refused candidates by reason. `types` maps display names of
     entities to types (`ENTITY_TYPES`). `opinions` maps the text of a statement to a
     model's judgement: (same or contradicts, the fact's id); `apart` maps it to the ids
-    of the facts that the model found to be distinct.
+    of the facts that the model found to be distinct. `ended` are known facts that are
+    over without a new one.
     """
 
     candidates: tuple[Candidate, ...]
@@ -200,6 +230,7 @@ class Extraction:
     types: Mapping[str, str] = field(default_factory=dict)
     opinions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ended: tuple[FactEnd, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

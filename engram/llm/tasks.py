@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
@@ -28,14 +29,23 @@ from engram.core.records import (
 )
 from engram.core.text import content_hash
 from engram.errors import ModelError
+from engram.llm.links import (
+    END_FIELDS,
+    LINK_FIELDS,
+    NOTHING_KNOWN,
+    known_text,
+    read_ends,
+    read_links,
+)
 from engram.llm.prompt_files import sections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.core.policy import ExtractionPolicy, ModelPolicy
-    from engram.core.records import Interval, Turn
+    from engram.core.records import Fact, Interval, Turn
     from engram.llm.client import Model
+    from engram.llm.links import KnownContext
 
 EXTRACTOR = "model/1"
 
@@ -53,6 +63,7 @@ _FACT = {
     "tags": _TEXTS,
     "when_words": _TEXT,
     "lifetime": {"type": "string", "enum": list(LIFETIMES)},
+    **LINK_FIELDS,
 }
 _ENTITY = {"name": _TEXT, "type": {"type": "string", "enum": list(ENTITY_TYPES)}}
 _RELATION = {
@@ -84,6 +95,7 @@ SCHEMA = _closed(
             ("facts", _FACT),
             ("entities", _ENTITY),
             ("relations", _RELATION),
+            ("ended", END_FIELDS),
         )
     }
 )
@@ -100,9 +112,11 @@ def extract(
     policy: ExtractionPolicy,
     model_policy: ModelPolicy,
     importance: ImportancePolicy = _IMPORTANCE,
+    known: KnownContext = NOTHING_KNOWN,
 ) -> Extraction:
     """Return the facts that a model finds in turns of one conversation (`C3`, `X17`).
 
+    The model is shown what is `known`, to say which of it is over (`A9`).
     The model is not asked if the user turns have fewer than `policy.min_chars`
     characters; a CJK character counts as `importance.sign_width` (`X13`). After an
     unreadable answer the model is asked again, `model_policy.re_asks` times, with the
@@ -114,14 +128,16 @@ def extract(
     )
     if width < max(policy.min_chars, 1):
         return Extraction((), EXTRACTOR, {"too short": len(turns)})
-    system, user, again = _extraction_prompt(shown, policy, model_policy)
+    system, user, again = _extraction_prompt(shown, policy, model_policy, known)
     question, re_asks = user, model_policy.re_asks
     while True:
         reply = model.complete(
             "extract", system, question, SCHEMA, model_policy.temperature
         )
         try:
-            return read_facts(reply, shown, policy, model_policy)
+            return read_facts(
+                reply, shown, policy, model_policy, known.facts[: policy.known]
+            )
         except ModelError as error:
             if re_asks == 0:
                 error.where = f"{model.host}, extract"
@@ -141,8 +157,11 @@ def read_facts(
     turns: Sequence[Turn],
     policy: ExtractionPolicy,
     model_policy: ModelPolicy,
+    known: Sequence[Fact] = (),
 ) -> Extraction:
     """Return the candidates and entities in a reply about `turns`, named t1, t2, ….
+
+    `known` are the facts that the model was shown, numbered from 1.
 
     These facts are dropped and counted: of a wrong form, about a turn that does not
     exist, empty or too long, a repetition of another fact or of the prompt's example,
@@ -166,14 +185,19 @@ def read_facts(
             dropped["said twice"] += 1
         else:
             seen.add(content_hash(found.text))
-            kept.append(found)
+            grounded = bool(found.quote)
+            links = read_links(item, known, dropped, grounded=grounded)
+            kept.append(replace(found, links=links))
     if items and dropped["malformed"] == len(items):
         raise ModelError(
             "No fact of the answer has the form that was asked for", fix=_FIX
         )
     relations = _relations(body.get("relations"), turns, dropped, policy, model_policy)
     types = _types(body.get("entities"), dropped, model_policy)
-    return Extraction(tuple(kept), EXTRACTOR, dict(dropped), relations, types)
+    ended = read_ends(body.get("ended"), turns, known, dropped, policy, span)
+    return Extraction(
+        tuple(kept), EXTRACTOR, dict(+dropped), relations, types, ended=ended
+    )
 
 
 def span(text: str, quote: str) -> str:
@@ -442,11 +466,15 @@ def _examples() -> frozenset[str]:
 
 
 def _extraction_prompt(
-    turns: Sequence[Turn], policy: ExtractionPolicy, model_policy: ModelPolicy
+    turns: Sequence[Turn],
+    policy: ExtractionPolicy,
+    model_policy: ModelPolicy,
+    known: KnownContext = NOTHING_KNOWN,
 ) -> tuple[str, str, str]:
     """Return the system text, the question, and the text for asking again.
 
-    The conversation is inserted last, so that no text of it is replaced.
+    The conversation is inserted last, so that no text of it is replaced. What is known
+    stands before it.
     """
     prompt = sections("extract")
     system = prompt["system"]
@@ -463,7 +491,8 @@ def _extraction_prompt(
     )
     mark = hashlib.sha256(talk.encode("utf-8", "replace")).hexdigest()[:12]
     user = prompt["user"].replace("{{mark}}", mark).replace("{{conversation}}", talk)
-    return system, user, prompt["again"]
+    before = known_text(known, policy)
+    return system, f"{before}\n\n{user}" if before else user, prompt["again"]
 
 
 def _shown(

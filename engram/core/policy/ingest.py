@@ -118,6 +118,21 @@ class ExtractionPolicy:
     turn_chars: int = number(
         4000, "characters", 200, 100000, "C3", "part of a turn a model is shown"
     )
+    known: int = number(
+        20, "facts", 0, 100, "A9", "known facts shown to a model that extracts"
+    )
+    known_chars: int = number(
+        240, "characters", 50, 2000, "A9", "part of a known fact a model is shown"
+    )
+    known_names: int = number(
+        30, "names", 0, 200, "A9", "known names shown to a model that extracts"
+    )
+    before: int = number(
+        6, "turns", 0, 50, "A9", "earlier turns shown to a model that extracts"
+    )
+    before_chars: int = number(
+        400, "characters", 50, 4000, "A9", "part of an earlier turn a model is shown"
+    )
     min_chars: int = number(
         40, "characters", 0, 1000, "C3", "user text below which a model is not asked"
     )

@@ -1,0 +1,199 @@
+"""What a model is shown beside the turns to extract, and what it says about that.
+
+The known facts are numbered, so a reply names one by its number. A number that was not
+shown, and an end without the user's words, are refused and counted (rows A9, A10, C12).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engram.core.language.sentences import is_doubtful, plain, refusal, sentences
+from engram.core.records import FactEnd, FactLinks
+from engram.llm.prompt_files import quoted, sections
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Sequence
+
+    from engram.core.policy import ExtractionPolicy
+    from engram.core.records import Fact, Turn
+
+_NUMBER = {"type": "integer"}
+_NUMBERS = {"type": "array", "items": _NUMBER}
+LINK_FIELDS: dict[str, Any] = {
+    "replaces": _NUMBERS,
+    "ends": _NUMBERS,
+    "same": {"type": ["integer", "null"]},
+    "supports": _NUMBERS,
+}
+"""The fields of a new fact that name known facts."""
+
+END_FIELDS: dict[str, Any] = {"n": _NUMBER, "quote": {"type": "string"}}
+
+_LEAST_SIGNS = 4
+"""Letters and digits of a quote that ends a fact: "no" is in every conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownContext:
+    """What is known before a batch is extracted.
+
+    `facts` are active facts that the batch may change, in the order of their numbers;
+    `names` are known names; `before` are the turns just before the batch.
+    """
+
+    facts: Sequence[Fact] = field(default=())
+    names: Sequence[str] = field(default=())
+    before: Sequence[Turn] = field(default=())
+
+
+NOTHING_KNOWN = KnownContext()
+
+
+def known_text(context: KnownContext, policy: ExtractionPolicy) -> str:
+    """Return the part of the question that shows what is known, '' for nothing.
+
+    Each statement, name and turn is a JSON string on one line, so that no text can look
+    like another part of the question.
+    """
+    parts = {
+        "facts": "\n".join(
+            f"{number}. {_since(fact)}{quoted(fact.text[: policy.known_chars])}"
+            for number, fact in enumerate(context.facts[: policy.known], 1)
+        ),
+        "names": ", ".join(map(quoted, context.names[: policy.known_names])),
+        "before": "\n".join(
+            _earlier(turn, policy)
+            for turn in context.before[max(0, len(context.before) - policy.before) :]
+        ),
+    }
+    prompt = sections("extract")
+    shown = [
+        f"{prompt[f'known_{name}']}\n{text}" for name, text in parts.items() if text
+    ]
+    return "\n".join(shown)
+
+
+def _since(fact: Fact) -> str:
+    """Return the day from which a fact is known, as `2026-10-17 `."""
+    return f"{fact.created:%Y-%m-%d} " if fact.created else ""
+
+
+def _earlier(turn: Turn, policy: ExtractionPolicy) -> str:
+    when = turn.occurred_at.isoformat(sep=" ", timespec="minutes")
+    text = turn.text[: policy.before_chars].strip()
+    return f"- {when} {turn.role}: {quoted(text)}"
+
+
+# -- the reply -------------------------------------------------------------------------
+
+
+def read_links(
+    item: dict[str, Any],
+    facts: Sequence[Fact],
+    dropped: Counter[str],
+    *,
+    grounded: bool,
+) -> FactLinks | None:
+    """Return the known facts that one new fact names; None if it has no such field.
+
+    Without a quote in the turn (`grounded`) it changes nothing. A fact that is named as
+    replaced is neither ended besides, nor the same, nor supported.
+    """
+    if LINK_FIELDS.keys().isdisjoint(item):
+        return None
+
+    taken: set[str] = set()
+    links: dict[str, tuple[str, ...]] = {}
+    for name in LINK_FIELDS:
+        ids = _named(item.get(name), facts, dropped)
+        if ids and not grounded:
+            dropped["known: no evidence in the turn"] += len(ids)
+            ids = ()
+        links[name] = tuple(one for one in ids if one not in taken)
+        taken.update(ids)
+    return FactLinks(
+        links["replaces"], links["ends"], next(iter(links["same"]), ""), links["supports"]
+    )
+
+
+def read_ends(
+    items: object,
+    turns: Sequence[Turn],
+    facts: Sequence[Fact],
+    dropped: Counter[str],
+    policy: ExtractionPolicy,
+    span: Callable[[str, str], str],
+) -> tuple[FactEnd, ...]:
+    """Return the known facts that are over by the user's words, each once.
+
+    `span` finds a quote in a text. A quote that is not in a turn of the user, that is a
+    question or in doubt, or that has fewer than `_LEAST_SIGNS` letters ends nothing.
+    """
+    kept: dict[str, FactEnd] = {}
+    for item in items if isinstance(items, list) else ():
+        numbered = item.get("n") if isinstance(item, dict) else None
+        ids = _named(numbered, facts, dropped)
+        if not ids:
+            continue
+        end = _end(ids[0], item.get("quote"), turns, policy, span)
+        if end is None:
+            dropped["ended: no evidence in a turn of the user"] += 1
+        elif len(kept) == policy.max_facts:
+            dropped["ended: over the limit"] += 1
+        else:
+            kept.setdefault(end.fact_id, end)
+    return tuple(kept.values())
+
+
+def _end(
+    fact_id: str,
+    quote: object,
+    turns: Sequence[Turn],
+    policy: ExtractionPolicy,
+    span: Callable[[str, str], str],
+) -> FactEnd | None:
+    """Return the end of a fact with the first turn of the user that says the quote."""
+    if not isinstance(quote, str):
+        return None
+    for turn in turns:
+        if turn.role != "user" or turn.origin == "tool":
+            continue
+        shown = turn.text[: policy.turn_chars]
+        found = span(shown, quote)
+        if sum(map(str.isalnum, found)) >= _LEAST_SIGNS and _is_said(shown, found):
+            return FactEnd(fact_id, turn.id, found)
+    return None
+
+
+def _is_said(text: str, quote: str) -> bool:
+    """Return whether the sentence around a quote states it: no question, no doubt."""
+    at, words = text.find(quote), plain(text)
+    for start, end in sentences(words):
+        if start < at + len(quote) and at < end:
+            sentence = words[start:end]
+            if refusal(sentence) or is_doubtful(sentence):
+                return False
+    return True
+
+
+def _named(
+    value: object, facts: Sequence[Fact], dropped: Counter[str]
+) -> tuple[str, ...]:
+    """Return the ids of the facts with these numbers, each once; count others."""
+    if value is None:
+        return ()
+    found: dict[str, None] = {}
+    for number in value if isinstance(value, list) else [value]:
+        if isinstance(number, str) and number.strip("[]. ").isdecimal():
+            number = int(number.strip("[]. ")[:6])  # noqa: PLW2901
+        if isinstance(number, bool) or not isinstance(number, int):
+            dropped["known: malformed"] += 1
+        elif not 1 <= number <= len(facts):
+            # 0 is how models write "none" where a number is wanted
+            dropped["known: no such statement"] += number != 0
+        else:
+            found[facts[number - 1].id] = None
+    return tuple(found)
