@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.core.dedup import Effect, is_event
+from engram.core.categories import category_of
+from engram.core.dedup import Effect, is_event, session_count, weakened_confidence
 from engram.core.language.states import is_fixed, replacement
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from engram.core.dedup import Evidence
     from engram.core.language.states import State
+    from engram.core.policy import DedupPolicy
     from engram.core.records import Fact
 
 RULE = "rule of states"
@@ -110,3 +112,82 @@ def effects(
             found.append(Effect("ask", one.fact, one.why))
             asked = True
     return tuple(found)
+
+
+# -- by a model ------------------------------------------------------------------------
+
+REPLACED = "something else holds now (read by a model)"
+OVER = "it is over (read by a model)"
+SUPPORTED = "more likely by what else was said (read by a model)"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedChanges:
+    """What happens to the facts that a model reads as over, and what was refused."""
+
+    effects: tuple[Effect, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+def linked_changes(
+    linked: Sequence[EndedFact],
+    new: Fact,
+    claim: Evidence,
+    guarded: Collection[str],
+    policy: DedupPolicy,
+    *,
+    tells_change: bool,
+    doubtful: bool,
+) -> LinkedChanges:
+    """What happens to the facts that a model reads as over by the statement `new`.
+
+    The first rule that applies counts. What happened stays; what is planned ends only
+    another plan; a fact with younger evidence stays; words in doubt end nothing. Who is
+    not the user ends only what was said with no more trust, and no note that only a
+    person may change (`guarded`); of such a note, and after too many changes, the user
+    is asked, once. A fact from three sessions is weakened where no words tell a change
+    (`A10`); any other ends.
+    """
+    effects: list[Effect] = []
+    refused: list[str] = []
+    remaining, asked = claim.remaining, False
+    for one in linked:
+        fact = one.fact
+        closed = fact.id in guarded
+        if why := _refusal(fact, new, claim, closed=closed, doubtful=doubtful):
+            refused.append(f"known: {why}")
+        elif closed or remaining <= 0:
+            if not asked:
+                effects.append(Effect("ask", fact, one.why))
+            asked = True
+        elif not tells_change and session_count(fact) >= policy.episodes:
+            weakened = weakened_confidence(fact.confidence, policy)
+            effects.append(Effect("weaken", fact, one.why, weakened))
+        else:
+            effects.append(Effect("supersede", fact, one.why))
+            remaining -= 1
+    return LinkedChanges(tuple(effects), tuple(refused))
+
+
+def _refusal(
+    old: Fact, new: Fact, claim: Evidence, *, closed: bool, doubtful: bool
+) -> str:
+    """Why a statement may not end a known fact, or ''."""
+    is_plan = category_of(old.category).promise
+    if is_event(old) and not is_plan and not claim.correction:
+        return "what happened stays"
+    if _is_ahead(new) and not is_plan:
+        return "what is planned ends nothing yet"
+    if old.id in claim.newer:
+        return "something younger is known"
+    if doubtful:
+        return "in doubt"
+    if old.id in (claim.barred or {}) or (closed and not claim.from_user):
+        return "not for this source to end"
+    return ""
+
+
+def _is_ahead(fact: Fact) -> bool:
+    """Whether a statement tells what is to come: a promise, or with a later date."""
+    later = bool(fact.valid_from and fact.created and fact.valid_from > fact.created)
+    return later or category_of(fact.category).promise

@@ -281,7 +281,9 @@ def _confirm(
     return Effect("reinforce", fact, why, raised)
 
 
-def repeated(fact: Fact, source: str, policy: DedupPolicy) -> Effect:
+def repeated(
+    fact: Fact, source: str, policy: DedupPolicy, why: str = SAME_WORDS
+) -> Effect:
     """Decide what the same words again, in the turn `source`, do to a fact (`A8`).
 
     They are one more source, unless a person stands by the fact, this turn counts
@@ -289,9 +291,9 @@ def repeated(fact: Fact, source: str, policy: DedupPolicy) -> Effect:
     """
     known = tuple(key for key in (fact.source, *fact.also) if key)
     if is_user_backed(fact) or source in known or len(known) >= policy.sources:
-        return Effect("confirm", fact, SAME_WORDS)
+        return Effect("confirm", fact, why)
     raised = reinforced_confidence(fact.confidence, policy)
-    return Effect("reinforce", fact, SAME_WORDS, raised)
+    return Effect("reinforce", fact, why, raised)
 
 
 def _contradict(known: Neighbour, evidence: Evidence, policy: DedupPolicy) -> Decision:

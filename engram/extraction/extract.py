@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.language.echo import HandedOut
-    from engram.core.records import Extraction, Turn
+    from engram.core.records import Extraction, Fact, Turn
     from engram.ingest.queue import Batch
     from engram.llm.budget import Budget
     from engram.llm.client import Model
@@ -76,10 +76,16 @@ class Extractor:
 
     # -- extraction --------------------------------------------------------------------
 
-    def extract(self, batch: Batch, before: Sequence[Turn]) -> Extraction:
+    def extract(
+        self,
+        batch: Batch,
+        before: Sequence[Turn],
+        facts: Sequence[Fact] = (),
+        names: Sequence[str] = (),
+    ) -> Extraction:
         """Return the extraction of a batch; `before` are the turns just before it.
 
-        Raises ModelError; also for a batch whose tries all ended with the process, about
+        A model is shown `facts` and `names` that are known (`A9`). Raises ModelError; also for a batch whose tries all ended with the process, about
         which the model is not asked again.
         """
         if self.settings.model is None:
@@ -93,13 +99,16 @@ class Extractor:
             )
 
         from engram.llm import tasks
+        from engram.llm.links import KnownContext
 
+        turns, context = self._for_model(batch, before)
         extraction = tasks.extract(
-            self._for_model(batch, before),
+            turns,
             self.model(),
             policy.extraction,
             policy.model,
             policy.importance,
+            KnownContext(facts, names, context),
         )
         if "too short" in extraction.dropped:
             return self.extract_by_rules(batch, before)
@@ -123,17 +132,31 @@ class Extractor:
             context = read[max(0, len(read) - policy.extraction.rules_before) :]
         return engine.united(extractions)
 
-    def _for_model(self, batch: Batch, before: Sequence[Turn]) -> list[Turn]:
-        """Return the turns for a model, without role play that began before them."""
+    def _for_model(
+        self, batch: Batch, before: Sequence[Turn]
+    ) -> tuple[list[Turn], list[Turn]]:
+        """Return the turns for a model, and those before them, without role play.
+
+        Role play that began before the batch is left out of it.
+        """
         turns = self._own_words(batch.turns)
         context = self._own_words(before)
-        in_play = played([*context, *turns])[len(context) :]
+        in_play = played([*context, *turns])
         in_play_alone = played(turns)
-        return [
+        place = len(context)
+        own = [
             turn
-            for turn, playing, alone in zip(turns, in_play, in_play_alone, strict=True)
+            for turn, playing, alone in zip(
+                turns, in_play[place:], in_play_alone, strict=True
+            )
             if alone or not playing
         ]
+        earlier = [
+            turn
+            for turn, playing in zip(context, in_play[:place], strict=True)
+            if not playing and turn.role != "system"
+        ]
+        return own, earlier
 
     def _own_words(self, turns: Sequence[Turn]) -> list[Turn]:
         """Return the turns without text that recall returned, and without empty turns.

@@ -115,7 +115,10 @@ def read_links(
         links[name] = tuple(one for one in ids if one not in taken)
         taken.update(ids)
     return FactLinks(
-        links["replaces"], links["ends"], next(iter(links["same"]), ""), links["supports"]
+        links["replaces"],
+        links["ends"],
+        next(iter(links["same"]), ""),
+        links["supports"],
     )
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.core.dedup import Verdict
     from engram.core.policy import Policy
-    from engram.core.records import Candidate, FiledTurn, Turn
+    from engram.core.records import Candidate, FactLinks, FiledTurn, Turn
 
 LOGGED_ACTIONS = {
     "create": "store",
@@ -43,13 +43,15 @@ class Statement:
 
     `attributed` is the turn with the origin that the quote has (`trust.turn_as_evidence`):
     a text that the user only passes on does not count as the user's. `opinion` is the
-    relation to a known fact that a model reported, and the id of that fact.
+    relation to a known fact that a model reported, and the id of that fact; `links` are
+    the known facts that the model named as it extracted the statement.
     """
 
     turn: Turn
     quote: str
     attributed: Turn
     opinion: tuple[str, str] | None = None
+    links: FactLinks | None = None
 
 
 def candidate_fact(

@@ -18,6 +18,7 @@ from engram.core.dedup import Decision, Evidence, Judgement, Verdict
 from engram.core.lifecycle import hidden_reason
 from engram.core.text import content_hash
 from engram.pipeline.compare import STATUSES
+from engram.pipeline.linked import LinkDecider
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Decider:
             held = replace(held, verification="user_confirmed")
         effect = dedup.repeated(held, fact.source, self.settings.policy.ladder)
         effect = replace(effect, fact=known)
-        return self._capped(effect, statement.attributed)
+        return self.capped(effect, statement.attributed)
 
     # -- the comparison ----------------------------------------------------------------
 
@@ -159,11 +160,13 @@ class Decider:
         if predecessors:
             return self._complete(fact, statement, predecessors, neighbours)
 
-        verdict, judgement = self._verdict(statement, compared.verdict)
+        by_links = LinkDecider(self)
+        verdict = by_links.verdict(compared.verdict, neighbours, statement)
+        verdict, judgement = self._verdict(statement, verdict)
         known = [near.fact for near in verdict.neighbours]
         decision = dedup.decide(
             verdict,
-            self._evidence(fact, statement.attributed, known),
+            self.evidence_for(fact, statement.attributed, known),
             self.settings.policy.ladder,
             judgement,
         )
@@ -172,7 +175,10 @@ class Decider:
         resolution = self._resolve(fact, statement, decision, neighbours)
         if resolution.place != "active":
             return resolution
-        return self._with_changes(resolution, statement, states, related.values())
+        resolution = self._with_changes(resolution, statement, states, related.values())
+        if resolution.place != "active":
+            return resolution
+        return self._with_links(resolution, statement, states)
 
     # -- changes of state --------------------------------------------------------------
 
@@ -225,12 +231,30 @@ class Decider:
             return resolution
 
         olds = [one.fact for one in ended]
-        claim = self._evidence(resolution.fact, statement.attributed, olds)
-        guarded = {old.id for old in olds if self._is_guarded(old, statement.turn)}
-        effects = changes.effects(ended, claim, guarded)
+        claim = self.evidence_for(resolution.fact, statement.attributed, olds)
+        guarded = {old.id for old in olds if self.is_guarded(old, statement.turn)}
+        return self._with_effects(resolution, changes.effects(ended, claim, guarded))
+
+    def _with_links(
+        self, resolution: Resolution, statement: Statement, states: Sequence[State]
+    ) -> Resolution:
+        """The resolution with what the links of a model do to known facts (`A9`)."""
+        fact, ends = resolution.fact, _ENDS | {"weaken"}
+        tells_change = category_of(fact.category).corrects or any(
+            state.over or state.change for state in states
+        )
+        over = {one.fact.id for one in resolution.effects if one.action in ends}
+        decided = LinkDecider(self).changes(
+            fact, statement, over, tells_change=tells_change
+        )
+        return self._with_effects(resolution, decided.effects)
+
+    def _with_effects(
+        self, resolution: Resolution, effects: Sequence[Effect]
+    ) -> Resolution:
+        """The resolution with further effects, which replace others on their facts."""
         if not effects:
             return resolution
-
         decided = {effect.fact.id for effect in effects}
         kept = [one for one in resolution.effects if one.fact.id not in decided]
         quotes = {one.fact.id: self.evidence.quote(one.fact) for one in effects}
@@ -246,7 +270,7 @@ class Decider:
         turns = self.evidence.turns(fact)
         return any(turn.occurred_at > said_at for turn in turns)
 
-    def _is_guarded(self, old: Fact, said: Turn) -> bool:
+    def is_guarded(self, old: Fact, said: Turn) -> bool:
         """Whether only a person may end a known fact.
 
         That is a pinned or an edited note, one that engram did not write, and one that
@@ -305,7 +329,7 @@ class Decider:
                 return by_words, None
         return replace(verdict, neighbours=tuple(grey)), judgement
 
-    def _evidence(self, fact: Fact, turn: Turn, known: Sequence[Fact]) -> Evidence:
+    def evidence_for(self, fact: Fact, turn: Turn, known: Sequence[Fact]) -> Evidence:
         """Compare the evidence of a new fact with that of known facts (X8, X23, X27).
 
         `turn` is the attributed turn of the new fact.
@@ -341,7 +365,7 @@ class Decider:
     ) -> Resolution:
         """Return the decision with its quotes, and with confidences that sources allow."""
         effects = [
-            self._capped(effect, statement.attributed) for effect in decision.effects
+            self.capped(effect, statement.attributed) for effect in decision.effects
         ]
         quotes = {fact.id: statement.quote}
         for effect in effects:
@@ -375,7 +399,7 @@ class Decider:
         until = min(later, default=None)
         return replace(fact, superseded_by=(successor.id,), valid_until=until)
 
-    def _capped(self, effect: Effect, turn: Turn) -> Effect:
+    def capped(self, effect: Effect, turn: Turn) -> Effect:
         """Limit the confidence of a reinforcement to what its sources allow (D6, X27).
 
         A source that the fact has already only confirms it.

@@ -9,13 +9,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engram.core.categories import category_of
+from engram.core.lifecycle import hidden_reason
 from engram.core.personas import fact_persona
 from engram.core.records import Fact, FiledTurn
 from engram.core.todos import with_loop_tag
 from engram.errors import ModelError
 from engram.extraction.rules import engine
+from engram.pipeline.known import KnownFacts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engram.core.dedup import Neighbour
     from engram.core.records import Candidate, Extraction, Turn
     from engram.extraction.extract import Extractor
     from engram.ingest.queue import Batch
@@ -35,10 +42,14 @@ class Distiller:
         self.extractor = extractor
         self.comparison = comparison
         self.embedding = embedding
+        self.known_facts = KnownFacts(comparison)
 
     def distil(self, batch: Batch) -> Extraction:
         """Return the extraction of a batch. Raises ModelError."""
-        extraction = self.extractor.extract(batch, self._before(batch))
+        known = self._known(batch)
+        names = self.known_facts.names(known)
+        before = self._before(batch)
+        extraction = self.extractor.extract(batch, before, known, names)
         candidates = tuple(
             with_loop_tag(candidate) for candidate in extraction.candidates
         )
@@ -50,11 +61,18 @@ class Distiller:
 
         if extraction.extractor == engine.EXTRACTOR:
             return extraction
-        return self._with_verdicts(batch, extraction)
+        return self._with_verdicts(batch, extraction, known)
 
     def distil_by_rules(self, batch: Batch) -> Extraction:
         """Return the extraction of a batch by the offline rules."""
         return self.extractor.extract_by_rules(batch, self._before(batch))
+
+    def _known(self, batch: Batch) -> tuple[Fact, ...]:
+        """Return the known facts that a model is shown with the batch (`A9`)."""
+        if self.extractor.settings.model is None:
+            return ()
+        embed = self.embedding.vectors if self.embedding else None
+        return self.known_facts.near(batch.turns, embed)
 
     def _before(self, batch: Batch) -> list[Turn]:
         """Return the last turns in the session file above those of the batch."""
@@ -72,11 +90,14 @@ class Distiller:
         before = (units.get(key) for key in keys)
         return [unit.turn for unit in before if isinstance(unit, FiledTurn)]
 
-    def _with_verdicts(self, batch: Batch, extraction: Extraction) -> Extraction:
+    def _with_verdicts(
+        self, batch: Batch, extraction: Extraction, shown: Sequence[Fact]
+    ) -> Extraction:
         """Add the model's verdicts on candidates near known facts (`A9`).
 
-        The model is not asked again about a pair that it judged to differ. If it fails,
-        the remaining candidates have no verdict.
+        The model is not asked about a fact that was `shown` to it as it extracted the
+        candidate and said what changes, and not again about a pair that it judged to
+        differ. If it fails, the remaining candidates have no verdict.
         """
         from engram.llm.judge import judge
 
@@ -85,8 +106,13 @@ class Distiller:
         opinions: dict[str, tuple[str, str]] = {}
         apart: dict[str, tuple[str, ...]] = {}
 
+        answered = {fact.id for fact in shown}
         for candidate in extraction.candidates:
-            near = self._doubtful(candidate, turns[candidate.turn_id])
+            near = [
+                fact
+                for fact in self._doubtful(candidate, turns[candidate.turn_id])
+                if candidate.links is None or fact.id not in answered
+            ]
             texts = [fact.text for fact in near]
             try:
                 verdict = judge(self.extractor.model(), candidate.text, texts, policy)
@@ -110,8 +136,23 @@ class Distiller:
             tags=candidate.tags,
             persona=fact_persona(candidate.category, turn),
         )
-        verdict = self.comparison.compare(fact, turn.occurred_at, model=True).verdict
-        if verdict.action != "judge":
+        compared = self.comparison.compare(fact, turn.occurred_at, model=True)
+        near = compared.verdict.neighbours
+        if compared.verdict.action == "create" and category_of(fact.category).corrects:
+            near = self._nearest(compared.neighbours, turn.occurred_at)
+        elif compared.verdict.action != "judge":
             return []
-        near = self.comparison.unjudged(fact.text, verdict.neighbours)
-        return [neighbour.fact for neighbour in near]
+        return [one.fact for one in self.comparison.unjudged(fact.text, near)]
+
+    def _nearest(
+        self, neighbours: Sequence[Neighbour], when: datetime
+    ) -> tuple[Neighbour, ...]:
+        """Return what a correction may be about, however unlike its words are."""
+        policy = self.extractor.settings.policy
+        visible = tuple(
+            near
+            for near in neighbours
+            if near.similarity >= policy.similarity.floor
+            and hidden_reason(near.fact, when) is None
+        )
+        return visible[: policy.ladder.neighbours]

@@ -6,6 +6,7 @@ later statement of the batch is compared with the result of an earlier one.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,8 @@ class WritePlan:
     """The planned changes of a batch; the `Reconciler` writes them in its order.
 
     `rows` are rows of the action log, `tombstones` rows of the tombstone file, `ended`
-    is the number of facts that the plan ends. `neighbours` are those of the new
+    is the number of facts that the plan ends, `refused` counts the changes that were
+    refused, by reason. `neighbours` are those of the new
     statements, by the id of the new fact, so that one search serves every rule.
     """
 
@@ -50,6 +52,7 @@ class WritePlan:
         self.rows: list[dict[str, object]] = []
         self.tombstones: list[dict[str, object]] = []
         self.ended = 0
+        self.refused: Counter[str] = Counter()
         self.neighbours: dict[str, Sequence[Neighbour]] = {}
         self._new: dict[str, tuple[Fact, str, str]] = {}
         self._changed: dict[str, Fact] = {}
@@ -261,6 +264,18 @@ class WritePlan:
             self.tombstones.append(tombstone(old, self.now, effect.why))
         self._patch(changed, keys, effect.why)
         return replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, old.id))))
+
+    def end(self, fact: Fact, why: str, until: datetime) -> None:
+        """End a known fact that nothing takes the place of (`A10`)."""
+        old = self.latest(fact)
+        keys = {
+            "status": "invalidated",
+            "end_reason": why,
+            "valid_until": time_text(until, self.settings.zone),
+        }
+        changed = replace(old, status="invalidated", end_reason=why, valid_until=until)
+        self.ended += 1
+        self._patch(changed, keys, why)
 
     def _ask(self, old: Fact, new: Fact, why: str, quotes: Mapping[str, str]) -> None:
         """Create a note that asks the user about two facts, once for each pair (`X9`)."""

@@ -14,8 +14,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core import trust
+from engram.core.changes import OVER, EndedFact
 from engram.core.dedup import Verdict
-from engram.core.records import Extraction
+from engram.core.records import Extraction, Fact, FactEnd
 from engram.core.text import ulid
 from engram.pipeline.boxes import BoxWriter
 from engram.pipeline.candidates import Statement, candidate_fact, log_row
@@ -24,6 +25,7 @@ from engram.pipeline.decide import ALREADY, Decider
 from engram.pipeline.entities import EntityWriter
 from engram.pipeline.evidence import EvidenceReader
 from engram.pipeline.forgetting import FORGOTTEN, Forgetting
+from engram.pipeline.linked import LinkDecider
 from engram.pipeline.owner import OwnerNames
 from engram.pipeline.plan import WritePlan
 from engram.pipeline.privacy import keep_private, with_borrowed_privacy
@@ -33,7 +35,7 @@ from engram.pipeline.write import action_row
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engram.core.records import Candidate, Change, Edge, Fact, FiledTurn, Turn
+    from engram.core.records import Candidate, Change, Edge, FiledTurn, Turn
     from engram.ingest.queue import Batch
     from engram.pipeline.boxes import Stretch
     from engram.pipeline.decide import Resolution
@@ -124,6 +126,8 @@ class Reconciler:
             for candidate, ordinal in numbered
             if candidate in extraction.candidates
         ]
+        for end in [*_ends_of_known(extraction, results), *extraction.ended]:
+            self._plan_end(plan, extraction.extractor, end, turns[end.turn_id])
         self._write(plan)
         self._write_related(plan, batch, extraction, results)
 
@@ -133,6 +137,7 @@ class Reconciler:
             by_action.setdefault(result.verdict.action, []).append(result.memory)
             if result.verdict.action == "skip":
                 skipped[result.verdict.why] += 1
+        skipped.update(plan.refused)
         created = tuple(by_action.get("create", ()))
         self._start_decay(created, now)
         return BatchResult(
@@ -171,7 +176,9 @@ class Reconciler:
             self.settings.policy,
         )
         opinion = extraction.opinions.get(fact.text)
-        statement = Statement(filed.turn, candidate.quote, attributed, opinion)
+        statement = Statement(
+            filed.turn, candidate.quote, attributed, opinion, candidate.links
+        )
         earlier = self.vault.actions_of(fact.id) if batch.attempts else []
 
         decider = self._decider(plan)
@@ -196,6 +203,46 @@ class Reconciler:
             row = action_row(plan.now, "create", fact.id, ALREADY, extraction.extractor)
             plan.rows.append(row)
         return CandidateResult(candidate.turn_id, verdict, verdict.match or fact.id)
+
+    def _plan_end(
+        self, plan: WritePlan, extractor: str, end: FactEnd, filed: FiledTurn
+    ) -> None:
+        """End a known fact by words of the user that give no new fact (`A10`).
+
+        Of a fact that only a person may end a note in `review/` asks, with the words in
+        the place of a newer statement.
+        """
+        attributed = trust.turn_as_evidence(filed.turn, end.quote)
+        statement = Statement(filed.turn, end.quote, attributed)
+        by_links = LinkDecider(self._decider(plan))
+        old = by_links.active(end.fact_id, filed.turn.occurred_at)
+        if old is None:
+            return
+        seed = f"{extractor}\n{filed.key}\nended\n{end.fact_id}"
+        words = Fact(
+            ulid(attributed.occurred_at, seed),
+            end.quote,
+            created=attributed.occurred_at,
+            source=filed.key,
+            origin=extractor.partition("/")[0],
+            persona=filed.turn.private_to,
+        )
+        if self.index.unit(words.id) is not None:
+            return
+
+        linked = [EndedFact(old, OVER)]
+        decided = by_links.decide(linked, words, statement, tells_change=True)
+        for effect in decided.effects:
+            if effect.action == "ask":
+                words = plan.with_path(replace(words, status="review"))
+                quotes = {words.id: end.quote}
+                plan.apply(effect, words, quotes)
+                plan.add(words, effect.why, end.quote, asking=False)
+            else:
+                plan.end(old, effect.why, attributed.occurred_at)
+            action = "review" if effect.action == "ask" else "invalidate"
+            row = action_row(plan.now, action, old.id, effect.why, extractor)
+            plan.rows.append(row | {"turn": filed.key, "quote": end.quote})
 
     def _decider(self, plan: WritePlan) -> Decider:
         evidence = EvidenceReader(self.note_writer, plan)
@@ -426,6 +473,17 @@ def _confirmed(results: Sequence[CandidateResult]) -> tuple[str, ...]:
         (one.turn_id, one.memory) for one in results if one.verdict.action == "confirm"
     )
     return tuple(memory for turn, memory in confirmed if (turn, memory) not in created)
+
+
+def _ends_of_known(
+    extraction: Extraction, results: Sequence[CandidateResult]
+) -> Iterator[FactEnd]:
+    """Yield the ends that statements tell which say again what is known."""
+    for candidate, result in zip(extraction.candidates, results, strict=True):
+        if candidate.links and result.verdict.action == "confirm":
+            for fact_id in (*candidate.links.replaces, *candidate.links.ends):
+                if fact_id != result.memory:
+                    yield FactEnd(fact_id, candidate.turn_id, candidate.quote)
 
 
 def _numbered(candidates: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:
