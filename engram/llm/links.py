@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from engram.core.language.sentences import is_doubtful, plain, refusal, sentences
+from engram.core.language.sentences import MASK, is_doubtful, plain, refusal, sentences
 from engram.core.records import FactEnd, FactLinks
 from engram.llm.prompt_files import quoted, sections
 
@@ -174,12 +174,14 @@ def _end(
 def _is_said(text: str, quote: str) -> bool:
     """Return whether the sentence around a quote states it: no question, no doubt."""
     at, words = text.find(quote), plain(text)
-    for start, end in sentences(words):
-        if start < at + len(quote) and at < end:
-            sentence = words[start:end]
-            if refusal(sentence) or is_doubtful(sentence):
-                return False
-    return True
+    if MASK in words[at : at + len(quote)]:
+        return False  # the words of another
+    around = (
+        words[start:end]
+        for start, end in sentences(words)
+        if start < at + len(quote) and at < end
+    )
+    return not any(refusal(one) or is_doubtful(one) for one in around)
 
 
 def _named(

@@ -96,6 +96,7 @@ def test_a_change_replaces_the_old_state(new: str, old: str, why: str) -> None:
         ("Our cat died.", "The user has a dog."),
         ("I live in Munich.", "I live in Munich Schwabing."),
         ("I like tea.", "I like coffee."),
+        ("Daniel Okafor is not Jonas's boss.", "Jonas's boss is Daniel Brandt."),
     ],
 )
 def test_another_state_replaces_nothing(new: str, old: str) -> None:

@@ -547,7 +547,7 @@ def replacement(new: State, old: State) -> str:
     name = new.attribute.replace("_", " ")
     if new.over != old.over:
         named = bool(new.value) and bool(old.value)
-        if named and not _overlap(new.value, old.value):
+        if named and not _is_same_value(new, old):
             return ""
         return f"no longer holds: {name}" if new.over else f"holds again: {name}"
     if new.over or name.partition(" ")[0] not in SINGLE:
@@ -582,6 +582,16 @@ def _ended_by_death(new: State, old: State) -> str:
     if name in {"pet", "partner"} and who <= set(old.value):
         return "the death of its subject"
     return ""
+
+
+def _is_same_value(one: State, other: State) -> bool:
+    """Whether two values are one: of a proper name all words of the shorter one.
+
+    Daniel Okafor is not Daniel Brandt, but "four cups of coffee" is coffee.
+    """
+    if one.attribute.partition(" ")[0] in _NAMED:
+        return _contains(one.value, other.value)
+    return _overlap(one.value, other.value)
 
 
 def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

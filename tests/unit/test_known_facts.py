@@ -1,0 +1,504 @@
+"""Known facts in the extraction call: what a model is shown, what it may end with that,
+and what is refused. The model is a server on a real socket.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from engram.config import EmbeddingSettings, ModelSettings
+from engram.core.policy import ExtractionPolicy, ModelPolicy
+from engram.core.records import Fact, FactEnd, FactLinks, Turn
+from engram.llm.links import KnownContext, known_text
+from engram.llm.tasks import read_facts
+from tests.fakes.batches import batch_of, by_text, cases, held_back, rows, tell, texts
+from tests.fakes.openai_server import fact
+from tests.fakes.scribe import task_of
+
+POLICY, MODEL = ExtractionPolicy(), ModelPolicy()
+LEIPZIG, OSKAR = "Jonas lives in Leipzig.", "Jonas has a cat named Oskar."
+HAMBURG = "Jonas and his family moved to Hamburg."
+MOVED = (
+    "Guess where I'm writing from: Hamburg! We got the keys early and moved at last."
+)
+
+
+@pytest.fixture
+def talking(opened, running):
+    """A memory whose model gives scripted answers; `running` is its server."""
+    running.script()
+    running.script_embeddings()
+    running.requests.clear()
+
+    def start(**changes):
+        return held_back(opened(model=ModelSettings("m", running.url), **changes))
+
+    return start
+
+
+def numbers(body):
+    """The numbers of the known statements in a question."""
+    asked = body["messages"][-1]["content"]
+    listed = re.findall(r'^(\d+)\. (?:\d{4}-\d\d-\d\d )?(".*")$', asked, re.MULTILINE)
+    return {json.loads(text): int(number) for number, text in listed}
+
+
+def said(memory, server, words, *facts, ended=(), **more):
+    """A model reads these words as `facts`, each (text, links, changes): the links name
+    known statements by their texts, as the model sees them.
+    """
+
+    def answer(body):
+        if task_of(body) != "extract":
+            return {"relation": "independent", "index": 0}
+        known = numbers(body)
+        told = []
+        for text, links, changes in facts:
+            named = {
+                field: [known.get(one, 99) for one in old]
+                if field != "same"
+                else known[old]
+                for field, old in links.items()
+            }
+            empty = {"replaces": [], "ends": [], "same": None, "supports": []}
+            quote = {"quote": words[:60]} | changes
+            told.append(fact("t1", quote.pop("quote"), text) | empty | named | quote)
+        over = [{"n": known.get(old, 99), "quote": quote} for old, quote in ended]
+        return {"facts": told, "entities": [], "relations": [], "ended": over}
+
+    batch = batch_of(memory, words, **more)
+    server.script(answer)
+    return memory.pipeline.file(batch, memory.pipeline.distil(batch))
+
+
+# -- what a model is shown -------------------------------------------------------------
+
+
+# row: A9
+def test_each_part_of_what_is_known_is_on_lines_of_its_own(clock):
+    """Statements with number and day, names, earlier turns; texts cannot break out."""
+    known = Fact("1", "Jonas lives\nin Leipzig.", created=clock())
+    undated = Fact("2", "x" * 999)
+    earlier = Turn("a", "s", "user", 'I said "so".\n2. fake', clock())
+    shown = known_text(KnownContext((known, undated), ("Mia",), (earlier,)), POLICY)
+    lines = [line for line in shown.splitlines() if not line.endswith(":")]
+    assert lines == [
+        '1. 2026-11-20 "Jonas lives\\nin Leipzig."',
+        f'2. "{"x" * POLICY.known_chars}"',
+        '"Mia"',
+        '- 2026-11-20 20:00+00:00 user: "I said \\"so\\".\\n2. fake"',
+    ]
+    assert known_text(KnownContext(), POLICY) == ""
+
+
+# row: A9
+def test_what_is_shown_is_bounded(clock):
+    """Twenty statements, thirty names and six turns of 400 signs at most: the question
+    grows by 2,500 tokens in the worst case.
+    """
+    many = [Fact(str(n), "word " * 200, created=clock()) for n in range(99)]
+    turns = [Turn(str(n), "s", "user", f"{n} " * 999, clock()) for n in range(99)]
+    names = [f"Name{n}" for n in range(99)]
+    shown = known_text(KnownContext(many, names, turns), POLICY)
+    assert len(shown) / 4 < 2500
+    assert '20. 2026-11-20 "word' in shown
+    assert "21. " not in shown
+    assert shown.count("- 2026-11-20 20:00+00:00 user") == 6
+    assert "Name29" in shown
+    assert "Name30" not in shown
+
+
+# row: A7
+# row: A9
+def test_the_home_is_shown_for_a_move_that_shares_no_word_with_it(talking, running):
+    """So are the cat and names; another person's home and old news are not first."""
+    memory = talking()
+    tell(memory, LEIPZIG, "Mia has a red bicycle.", "The assistant likes chess.")
+    said(memory, running, MOVED)
+    (body,) = running.asked
+    assert LEIPZIG in numbers(body)
+    assert "The assistant likes chess." not in numbers(body)
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (OSKAR, "Oskar died yesterday. We all miss him so much already."),
+        (
+            "Jonas drinks four cups of coffee a day.",
+            "I quit coffee two weeks ago, and I feel fine.",
+        ),
+        (
+            "The user lives in Bonn.",
+            "Rate mal, wo ich gerade sitze: in Köln, endlich!",
+        ),
+        (
+            "The user works at Frachtwerk.",
+            "Monday was my first day at Hafenblick, so nice.",
+        ),
+        ("The user's wife is Elif.", "The papers are signed, Elif and I are through."),
+        (
+            "Jonas has an interview on Friday.",
+            "They called off the interview, what a pity.",
+        ),
+        (
+            "The user lives in Lyon.",
+            "Voilà, les cartons sont enfin tous arrivés à Nantes !",
+        ),
+    ],
+)
+def test_what_a_turn_may_change_is_shown(talking, running, known, words):
+    """By subject or words, in the languages of the state table."""
+    memory = talking()
+    tell(memory, known, "Mia has a red bicycle.")
+    said(memory, running, words)
+    assert known in numbers(running.asked[0])
+
+
+# row: E14
+def test_what_is_private_to_another_persona_is_not_shown(talking, running):
+    """Nor what is over."""
+    memory = talking()
+    tell(memory, "Jonas lives in Rome.", persona="coach", private=True)
+    memory.call("forget", {"id": tell(memory, "Jonas lives in Bern.").created[0]})
+    tell(memory, LEIPZIG)
+    said(memory, running, MOVED, persona="other")
+    assert set(numbers(running.asked[0])) == {LEIPZIG}
+
+
+# row: A9
+def test_earlier_turns_are_shown_and_not_extracted_again(talking, running):
+    """The turns of the same conversation, the last ones, as data."""
+    memory = talking()
+    tell(
+        memory,
+        "Nothing.",
+        turn="I have an old dog called Bruno, he is great.",
+        session="s",
+    )
+    said(memory, running, "He died last night, we are all very sad here.", session="s")
+    asked = running.asked[0]["messages"][-1]["content"]
+    before, _, conversation = asked.partition("\nThe conversation, between")
+    assert "called Bruno" in before
+    assert "called Bruno" not in conversation
+
+
+# -- what a model may end --------------------------------------------------------------
+
+
+# row: A10
+# row: C12
+def test_a_change_that_words_alone_do_not_show_ends_the_old_state(talking, running):
+    """However unlike the words are; the log names the rule, a restore takes it back."""
+    memory = talking()
+    (old,) = tell(memory, LEIPZIG).created
+    said(memory, running, MOVED, (HAMBURG, {"replaces": [LEIPZIG]}, {}))
+    assert (texts(memory), texts(memory, "superseded")) == ([HAMBURG], [LEIPZIG])
+    new = by_text(memory, HAMBURG)
+    assert by_text(memory, LEIPZIG).superseded_by == (new.id,)
+    (row,) = [row for row in rows(memory) if row["action"] == "supersede"]
+    assert (row["memory"], row["met"]) == (old, new.id)
+    assert "model" in row["reason"]
+    assert len([body for body in running.asked if task_of(body) == "judge"]) == 0
+    memory.call("update", {"id": old, "status": "active"})
+    assert texts(memory) == [HAMBURG, LEIPZIG]
+
+
+# row: A10
+def test_a_change_ends_what_was_told_in_many_conversations(talking, running, clock):
+    """Law 7: a first-person change; where nothing tells a change the old is weakened."""
+    memory = talking()
+    for day in range(4):
+        clock.advance(days=1)
+        tell(memory, LEIPZIG, "Jonas loves chess.", session=f"s{day}")
+    said(memory, running, MOVED, (HAMBURG, {"replaces": [LEIPZIG]}, {}))
+    said(
+        memory,
+        running,
+        "Well, chess is boring me to death, as far as I am concerned.",
+        ("Chess bores Jonas.", {"replaces": ["Jonas loves chess."]}, {}),
+    )
+    assert texts(memory, "superseded") == [LEIPZIG]
+    weakened = by_text(memory, "Jonas loves chess.")
+    assert weakened.status == "active"
+    assert weakened.superseded_by == (by_text(memory, "Chess bores Jonas.").id,)
+
+
+# row: A10
+def test_a_fact_ends_without_a_new_one(talking, running):
+    """The words of the user are in the log; a restore takes it back."""
+    memory = talking()
+    (old,) = tell(memory, OSKAR).created
+    words = "Nothing new from me today. We gave Oskar away to my aunt."
+    quote = "We gave Oskar away"
+    said(memory, running, words, ended=[(OSKAR, quote)])
+    assert (texts(memory), texts(memory, "invalidated")) == ([], [OSKAR])
+    (row,) = [row for row in rows(memory) if row["action"] == "invalidate"]
+    assert (row["memory"], row["quote"], row["by"]) == (old, quote, "model/1")
+    assert row["turn"]
+    memory.call("update", {"id": old, "status": "active"})
+    assert texts(memory) == [OSKAR]
+
+
+# row: X23
+@pytest.mark.parametrize("way", ["replaces", "ended"])
+def test_of_a_pinned_note_the_user_is_asked(talking, running, way):
+    """Once; a tick ends it."""
+    memory = talking()
+    (old,) = tell(memory, LEIPZIG).created
+    memory.call("update", {"id": old, "pinned": True})
+    facts = [(HAMBURG, {"replaces": [LEIPZIG]}, {})] if way == "replaces" else []
+    ended = [] if facts else [(LEIPZIG, "We got the keys early and moved")]
+    said(memory, running, MOVED, *facts, ended=ended)
+    assert LEIPZIG in texts(memory)
+    (case,) = cases(memory)
+    case.write_text(case.read_text().replace("[ ] The newer", "[x] The newer"))
+    memory.files.rescan(None)
+    assert texts(memory, "superseded") == [LEIPZIG]
+
+
+# row: X27
+@pytest.mark.parametrize("way", ["replaces", "ended"])
+def test_an_assistant_ends_nothing_that_the_user_said(talking, running, way):
+    """It is refused and counted."""
+    memory = talking()
+    tell(memory, LEIPZIG)
+    words = "As you told me, you have moved to Hamburg by now."
+    batch = batch_of(
+        memory, "I would like to talk to you about my new flat.", session="s"
+    )
+    memory.pipeline.file(batch, memory.pipeline.distil(batch))
+    memory.call(
+        "observe",
+        {
+            "turns": [
+                {"id": "a", "session": "s", "role": "assistant", "text": words},
+                {
+                    "id": "b",
+                    "session": "s",
+                    "text": "Let us see about that, it is rather late today.",
+                },
+            ]
+        },
+    )
+    memory.queue.hurry()
+    (batch,) = memory.pipeline.due(memory.clock())
+
+    def answer(body):
+        number = numbers(body)[LEIPZIG]
+        links = {"replaces": [number], "ends": [], "same": None, "supports": []}
+        told = [fact("t1", words, HAMBURG) | links] if way == "replaces" else []
+        over = [] if told else [{"n": number, "quote": words}]
+        return {"facts": told, "entities": [], "relations": [], "ended": over}
+
+    running.script(answer)
+    result = memory.pipeline.file(batch, memory.pipeline.distil(batch))
+    assert LEIPZIG in texts(memory)
+    assert cases(memory) == []
+    refused = {
+        "replaces": "known: not for this source to end",
+        "ended": "ended: no evidence in a turn of the user",
+    }
+    assert result.skipped[refused[way]] == 1
+
+
+# row: C33
+@pytest.mark.parametrize(
+    ("known", "changes", "new", "refused"),
+    [
+        (LEIPZIG, {"category": "commitment"}, "Jonas will move to Rome.", "planned"),
+        (LEIPZIG, {"confidence": 0.5}, "Jonas might have moved.", "doubt"),
+    ],
+)
+def test_a_plan_and_a_doubt_end_nothing(talking, running, known, changes, new, refused):
+    """Whatever the model says."""
+    memory = talking()
+    tell(memory, known)
+    result = said(memory, running, MOVED, (new, {"replaces": [known]}, changes))
+    assert sorted(texts(memory)) == sorted([known, new])
+    assert [why for why in result.skipped if refused in why]
+
+
+# row: C33
+def test_what_happened_is_not_over(talking, running):
+    """A broken wrist was broken."""
+    memory = talking()
+    wrist = "Jonas broke his wrist."
+    tell(memory, wrist, category="moment", turn="I broke my wrist yesterday.")
+    result = said(
+        memory,
+        running,
+        "My wrist is as good as new again, by the way.",
+        ("Jonas's wrist is fine.", {"replaces": [wrist]}, {}),
+    )
+    assert wrist in texts(memory)
+    assert result.skipped["known: what happened stays"] == 1
+
+
+# row: C12
+def test_a_plan_ends_when_it_is_carried_out(talking, running):
+    """A move that was planned is done."""
+    memory = talking()
+    plan = "Jonas and his family will move to Hamburg."
+    tell(memory, plan, category="commitment")
+    said(memory, running, MOVED, (HAMBURG, {"replaces": [plan]}, {}))
+    assert (texts(memory), texts(memory, "superseded")) == ([HAMBURG], [plan])
+
+
+# row: A8
+def test_what_the_model_calls_the_same_is_one_note_in_its_old_words(
+    talking, running, clock
+):
+    """With one more source; numbers that differ are two facts, whatever the model says."""
+    memory = talking()
+    tell(memory, "Jonas is allergic to penicillin.", "The rent is 1250 euros.")
+    clock.advance(days=1)
+    before = by_text(memory, "Jonas is allergic to penicillin.")
+    said(
+        memory,
+        running,
+        "Do not forget: no penicillin for me, and the rent is 1310 euros.",
+        ("Penicillin is what Jonas is allergic to.", {"same": before.text}, {}),
+        ("The rent is 1310 euros.", {"same": "The rent is 1250 euros."}, {}),
+    )
+    assert before.text in texts(memory)
+    assert "Penicillin is what Jonas is allergic to." not in texts(memory)
+    assert "The rent is 1310 euros." in texts(memory)
+    assert by_text(memory, before.text).confidence == pytest.approx(0.6)
+
+
+# row: A8
+def test_what_makes_a_fact_more_likely_reinforces_it(talking, running, clock):
+    """Both stand."""
+    memory = talking()
+    tell(memory, "Jonas loves running.")
+    clock.advance(days=1)
+    said(
+        memory,
+        running,
+        "I ran ten kilometres in the rain this morning, wonderful.",
+        ("Jonas ran in the rain.", {"supports": ["Jonas loves running."]}, {}),
+    )
+    assert by_text(memory, "Jonas loves running.").confidence == pytest.approx(0.6)
+    assert "Jonas ran in the rain." in texts(memory)
+
+
+# row: A9
+def test_a_model_without_these_fields_is_asked_to_judge(talking, running):
+    """As before; one with them is asked only about what it was not shown."""
+    memory = talking()
+    tell(memory, "Anna lives in Berlin.")
+    batch = batch_of(memory, "Anna lives in Munich. I thought I had better say so.")
+    munich = fact("t1", "Anna lives in Munich.", "Anna lives in Munich.")
+    running.script({"facts": [munich]}, {"relation": "contradicts", "index": 1})
+    memory.pipeline.file(batch, memory.pipeline.distil(batch))
+    assert [task_of(body) for body in running.asked] == ["extract", "judge"]
+    assert texts(memory) == ["Anna lives in Munich."]
+
+
+def test_with_embeddings_the_sentences_of_the_user_are_searched_by_meaning(
+    talking, running, settings
+):
+    """On a calibrated scale."""
+    scale = {"model": "m", "dimension": 64, "points": [(-1, -1), (1, 1)]}
+    memory = talking(embeddings=EmbeddingSettings("m", running.url))
+    (memory.settings.state / "calibration.json").write_text(json.dumps(scale))
+    memory = talking(embeddings=EmbeddingSettings("m", running.url))
+    tell(memory, "The surfing was good.", *(f"Box {n} is full." for n in range(30)))
+    while memory.embed():
+        pass
+    said(memory, running, "That ocean there, what a day we had at it, honestly.")
+    body = next(body for body in running.asked if task_of(body) == "extract")
+    assert "The surfing was good." in numbers(body)
+
+
+# -- the reply -------------------------------------------------------------------------
+
+KNOWN = (Fact("A", LEIPZIG), Fact("B", OSKAR))
+
+
+def read(clock, known=KNOWN, text=MOVED, **reply):
+    turns = (
+        Turn("u", "s", "user", text, clock()),
+        Turn("a", "s", "assistant", "Oskar is dead, then.", clock()),
+    )
+    body = {"facts": [], **reply}
+    return read_facts(json.dumps(body), turns, POLICY, MODEL, known)
+
+
+def links_of(clock, **links):
+    found = read(clock, facts=[fact("t1", "moved at last", HAMBURG) | links])
+    return found.candidates[0].links, Counter(found.dropped)
+
+
+# row: A9
+@pytest.mark.parametrize(
+    ("links", "expected", "dropped"),
+    [
+        ({}, None, {}),
+        ({"replaces": []}, FactLinks(), {}),
+        ({"replaces": [1], "ends": [2]}, FactLinks(("A",), ("B",)), {}),
+        ({"replaces": [1, 1], "ends": [1], "same": 1}, FactLinks(("A",)), {}),
+        ({"replaces": 1, "same": "2"}, FactLinks(("A",), same="B"), {}),
+        ({"replaces": ["[1]"], "same": 0}, FactLinks(("A",)), {}),
+        ({"replaces": [7, -1]}, FactLinks(), {"known: no such statement": 2}),
+        ({"ends": ["x", None, True, 1.5]}, FactLinks(), {"known: malformed": 4}),
+        ({"supports": {"n": 1}}, FactLinks(), {"known: malformed": 1}),
+        ({"same": 10**400}, FactLinks(), {"known: no such statement": 1}),
+    ],
+)
+def test_links_name_only_what_was_shown(clock, links, expected, dropped):
+    """What is refused is counted; a reply without the fields says nothing."""
+    assert links_of(clock, **links) == (expected, dropped)
+
+
+# row: X17
+def test_a_fact_without_evidence_changes_nothing(clock):
+    """It goes to review alone."""
+    found = read(clock, facts=[fact("t1", "we left", HAMBURG) | {"replaces": [1]}])
+    assert found.candidates[0].links == FactLinks()
+    assert found.dropped == {"known: no evidence in the turn": 1}
+
+
+# row: X17
+@pytest.mark.parametrize(
+    ("text", "quote", "ends"),
+    [
+        (MOVED, "moved at last", True),
+        ("Oskar is gone. We moved.", "Oskar is gone", True),
+        ("Wir sind umgezogen.", "umgezogen", True),
+        ("我们已经搬家了。", "已经搬家了", True),
+        (MOVED, "Oskar is dead, then.", False),  # the assistant's words
+        (MOVED, "we have left", False),
+        (MOVED, "at", False),
+        (MOVED, "", False),
+        (MOVED, None, False),
+        ("Have we moved at last?", "moved at last", False),
+        ("Maybe we moved at last.", "moved at last", False),
+        (
+            'Paul wrote: "We have finally moved at last, hooray!"',
+            "moved at last",
+            False,
+        ),
+    ],
+)
+def test_an_end_needs_words_that_the_user_says(clock, text, quote, ends):
+    """A question, a doubt, a quotation or the words of another are none."""
+    found = read(clock, text=text, ended=[{"n": 1, "quote": quote}])
+    assert found.ended == ((FactEnd("A", "u", quote),) if ends else ())
+    expected = {} if ends else {"ended: no evidence in a turn of the user": 1}
+    assert found.dropped == expected
+
+
+def test_an_end_is_read_once_and_garbage_is_counted(clock):
+    """Nothing raises."""
+    end = {"n": 1, "quote": "moved at last"}
+    over = [end, end, {"n": 9, "quote": "moved"}, 5, {}, {"n": [2], "quote": {}}]
+    assert [one.fact_id for one in read(clock, ended=over).ended] == ["A"]
+    assert read(clock, ended={"n": 1}).ended == ()
+    assert read(clock).ended == ()
