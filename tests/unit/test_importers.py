@@ -110,7 +110,9 @@ def claude():
 
 # row: X28
 def test_json_lines_take_many_names_for_the_same_things(tmp_path):
-    """Text, role, session, id, speaker, persona and time under their usual names."""
+    """Text, role, session, id, speaker, persona and time under their usual names; and
+    whether it is private.
+    """
     path = lines(
         tmp_path / "talk.jsonl",
         {
@@ -120,6 +122,7 @@ def test_json_lines_take_many_names_for_the_same_things(tmp_path):
             "content": "hello",
             "name": "Anna",
             "persona": "kim",
+            "private": True,
             "timestamp": 1700000000,
         },
         "",
@@ -142,6 +145,7 @@ def test_json_lines_take_many_names_for_the_same_things(tmp_path):
         "Anna",
         "kim",
         "import",
+        private=True,
     )
     assert (second.session, second.role, second.occurred_at) == (
         "talk",

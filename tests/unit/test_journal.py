@@ -91,16 +91,21 @@ def test_what_was_stored_is_there_after_a_restart(opened):
     text=st.text(),
     speaker=st.text(),
     persona=st.none() | st.text(),
+    marks=st.tuples(st.booleans(), st.booleans()),
     at=st.datetimes(
         timezones=st.sampled_from([UTC, timezone(timedelta(hours=-9, minutes=-30))])
     ),
 )
 @examples(60)
-def test_any_turn_comes_back_as_it_was(tmp_path_factory, text, speaker, persona, at):
+def test_any_turn_comes_back_as_it_was(
+    tmp_path_factory, text, speaker, persona, marks, at
+):
     """Any script, line ends, control characters and lone surrogates."""
     folder = tmp_path_factory.mktemp("journal")
     said = FiledTurn(
-        Turn("1", "talk", "tool", text + "\udc80", at, speaker, persona, "import"),
+        Turn(
+            "1", "talk", "tool", text + "\udc80", at, speaker, persona, "import", *marks
+        ),
         "note",
         "t1",
     )
