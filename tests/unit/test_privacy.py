@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -404,3 +405,26 @@ def test_a_promise_stays_with_its_persona_and_a_fact_does_not():
 )
 def test_who_sees_what(asking, private_to, seen):
     assert sees(asking, private_to) is seen
+
+
+# row: X13
+@pytest.mark.parametrize(
+    "words",
+    [
+        "please",
+        "and please",
+        "und bitte",
+        "kannst du bitte",
+        "s'il te plaît et",
+        "y por favor",
+        "could you please and",
+        "别把这",
+        "keep what i said",
+    ],
+)
+def test_words_over_and_over_take_no_time(words):
+    """A pattern that tries all their groupings would not end."""
+    began = time.process_time()
+    reference(f"tell sag dis digas secret. {words} " * 400)
+    reference("tell sag dis digas secret. " + f"{words} " * 400)
+    assert time.process_time() - began < 2

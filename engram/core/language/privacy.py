@@ -31,7 +31,9 @@ _LEAST_SIGNS = 2
 """From this number of signs besides the request on a turn in a script without blanks
 says something itself.
 """
-_SCANNED = 4000
+_LEADING = 4
+"""Words and phrases, such as `please`, that may stand before a request."""
+_SCANNED = 2000
 """Characters that are searched at the beginning and at the end of a turn."""
 _FIRST_SIGN = "\u3000"
 _APOSTROPHES = str.maketrans("’ʼ", "''")
@@ -158,7 +160,7 @@ def _pattern(key: str, code: str) -> re.Pattern[str]:
     if code not in languages.unspaced():
         clause = _CLAUSE.format(words=_CONJUNCTIONS)
         before = languages.pattern(values["before"])
-        row = rf"{clause}(?:(?:{before}),?\s+)*(?:{row})(?!\w)"
+        row = rf"{clause}(?:(?:{before}),?\s+){{0,{_LEADING}}}(?:{row})(?!\w)"
     return re.compile(row)
 
 
