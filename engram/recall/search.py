@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import decay, lifecycle, personas, ranking, trust
 from engram.core.categories import category_of
-from engram.core.entities import EntityNames, names_subject
+from engram.core.entities import OWNER, EntityNames, entity_ref, names_subject
 from engram.core.importance import after_mentions
 from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.language.words import words
@@ -144,6 +144,7 @@ def recall(
     question = ranking.parse_question(
         request.query, request.now.astimezone(settings.zone), sources.names.one
     )
+    question = _with_relatives(question, sources)
     limit = _TimeLimit(sources.seconds_left)
     embed_once = (
         cache(lambda text: embed(text, sources.seconds_left())) if embed else None
@@ -176,6 +177,28 @@ def recall(
         note="; ".join(filter(None, [why, candidates.unused_reason, limit.note()])),
         complete=complete,
     )
+
+
+def _with_relatives(
+    question: ranking.Question, sources: RecallSources
+) -> ranking.Question:
+    """Let a word for a relation find who that is: `my boss` finds Karin (`B1`)."""
+    owner = entity_ref("person", OWNER)
+    people: dict[str, tuple[str, ...]] = {}
+    for edge in sources.edges({owner}):
+        is_current = edge.type == "relation" and edge.valid_until is None
+        if not is_current or edge.source != owner:
+            continue
+        name = words(edge.target.partition(":")[2].replace("_", " "))
+        for word in set(edge.label.split("_")).intersection(question.words):
+            people[word] = (*people.get(word, ()), *name)
+    if not people:
+        return question
+    akin = {
+        word: (*question.akin.get(word, ()), *some) for word, some in people.items()
+    }
+    names = frozenset(question.names).union(*people.values())
+    return replace(question, akin={**question.akin, **akin}, names=names)
 
 
 class _TimeLimit:

@@ -256,3 +256,13 @@ def test_the_facts_of_an_earlier_vault_under_the_name_are_the_owners(life):
     assert list(facts(life)) == ["Jonas lives in Munich."]
     (hit, *_) = life.call("recall", query="where do I live?")["hits"]
     assert "Munich" in hit["text"]
+
+
+# row: B1
+def test_a_word_for_a_relation_finds_the_person(life):
+    say(life, "My boss Karin is from Sweden, and I am from Bremen originally.")
+    say(life, "My friend Tom is from Norway.")
+    hits = life.call("recall", query="where is my boss from?")["hits"]
+    found = [hit["text"] for hit in hits]
+    assert "Karin is from Sweden." in found
+    assert "Tom is from Norway." not in found[: found.index("Karin is from Sweden.")]
