@@ -38,6 +38,7 @@ ALREADY = "already filed"
 REMOVED = "a person removed this before"
 _ENDS = frozenset({"invalidate", "supersede"})
 NEWER = "something younger is known"
+OUTDATED = "the user told that it is over"
 OTHER_PERSONAS = "others know the old one too"
 
 
@@ -106,7 +107,26 @@ class Decider:
         )
         if verdict.action != "create":
             return verdict
+        if self._is_outdated(fact, statement):
+            return Verdict("skip", OUTDATED)
         return self.contain(fact, statement)
+
+    def _is_outdated(self, fact: Fact, statement: Statement) -> bool:
+        """Whether another source repeats a state that the user has ended.
+
+        An assistant that reads an old note aloud brings nothing back (`X7`).
+        """
+        if trust.source_class(statement.attributed) == "user":
+            return False
+        told = self.comparison.states.states_of(fact.text)
+        active = [
+            (known, self.comparison.states.states_of(known.text))
+            for known in self._related(fact, told, statement.turn).values()
+        ]
+        return any(
+            trust.fact_class(known, self.evidence.turns(known)) == "user"
+            for known in changes.successors(told, active)
+        )
 
     def contain(self, fact: Fact, statement: Statement) -> Verdict:
         """Return `review` for a statement that its source may not make, else `create`.
