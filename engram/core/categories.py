@@ -1,4 +1,4 @@
-"""The ten categories of facts, one row each (row C3).
+"""The categories of facts, one row each (row C3).
 
 Everything that depends on the category of a fact is a field of its row; no other module
 lists names of categories. Only how much a category adds to importance is a number of

@@ -303,7 +303,7 @@ OPERATIONS: tuple[Operation, ...] = (
             Param(
                 "category",
                 "text",
-                "one of the ten categories; guessed from the text if absent",
+                "one of the categories; guessed from the text if absent",
             ),
             Param(
                 "about",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 import string
+from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -146,6 +148,46 @@ def test_the_words_for_faults_are_those_of_the_program():
         and kind.code != "internal"
     }
     assert told == known
+
+
+def test_each_function_and_method_on_the_design_pages_exists():
+    """`lifecycle.protection` in a module of that name, `Decider.screen` in a class."""
+    known = _definitions()
+    named = {
+        (page, *match.groups())
+        for page in ("contributing.md", "design.md")
+        for match in re.finditer(
+            r"`(\w+)\.(\w+)(?:\([^`]*)?`", (ROOT / "docs" / page).read_text()
+        )
+        if match[2] not in {"md", "py", "toml"} | {"method"}
+    }
+    assert not sorted(
+        name for name in named if name[2] not in known.get(name[1], set())
+    )
+    assert len(named) > 20
+
+
+def _definitions() -> dict[str, set[str]]:
+    """The names in each module and in each class of the program."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in (ROOT / "engram").rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        found[path.stem] |= _names_in(tree)
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name] |= _names_in(node)
+    return found
+
+
+def _names_in(scope: ast.Module | ast.ClassDef) -> set[str]:
+    names = {node.name for node in scope.body if hasattr(node, "name")}
+    return names | {
+        target.id
+        for node in scope.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in getattr(node, "targets", [getattr(node, "target", None)])
+        if isinstance(target, ast.Name)
+    }
 
 
 def test_each_change_of_the_contributors_page_needs_three_files_that_exist():

@@ -1,7 +1,7 @@
 """Signals: phrases after which a conversation is distilled at once (row C1).
 
-A signal decides only *when* a conversation is distilled, never *what* is true (row
-E19). The phrases are in sections `[signals.high]` and `[signals.medium]` of the
+A signal decides only *when* a conversation is distilled, never *what* is
+true. The phrases are in sections `[signals.high]` and `[signals.medium]` of the
 language files, one pattern a class, and are matched in one linear pass (row X13).
 """
 
