@@ -1,4 +1,4 @@
-"""Map the cosines of a model to the nominal scale of the cut points (model §3).
+"""Map the cosines of a model to the nominal scale of the cut points.
 
 Cosines of two models cannot be compared: one gives unrelated sentences .05, another
 .75. A scale maps a model's raw cosines to the nominal similarities in which the cut

@@ -19,14 +19,14 @@ class Category:
     further ones that also become a tag. `kind` is note or episode, or '' where the
     words of the fact decide (row C6).
 
-    A `protected` fact never leaves by itself (model §0.1). `artifact` is the type under
+    A `protected` fact never leaves by itself (law 1). `artifact` is the type under
     which its exact words are kept, or '' if they are not (row C9). `slot` is the fact
     type in its slot (row E5). `layer` is procedural, or '' where `kind` decides the
     layer (row D1); with `needs_steps` only if the text has several steps.
 
     The rest are flags: it is a promise, with a to-do (row E16); it corrects an earlier
-    statement (row A10); it is a taste, which passes if its words name a day (§0.2); it
-    is momentary and fades out (§0.2); the time in its words is when it happens, not
+    statement (row A10); it is a taste, which passes if its words name a day (law 2); it
+    is momentary and fades out (law 2); the time in its words is when it happens, not
     when it begins (row X14); it may report a recurring trouble (row E15); its names are
     people whom it relates to each other; only the user can say it of themselves, or
     nothing from outside may become one (row X27); it turns into a correction when the

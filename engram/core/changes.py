@@ -1,4 +1,4 @@
-"""Changes of state: which known facts a new statement ends (A7, A10; model §0.7).
+"""Changes of state: which known facts a new statement ends (A7, A10; law 7).
 
 "I've moved to Augsburg" ends "The user lives in Munich" whatever the likeness of the
 words. The closed table of `language.states` reads both; the rules here say which facts

@@ -84,7 +84,7 @@ def kind_of(
 
     Order: a standing attribute → note, also with a date; a temporal marker → episode;
     the category; the tags, note before episode; a past event, or a date or time word
-    that is not the beginning of a state → episode; else note (reversed by model §0.3).
+    that is not the beginning of a state → episode; else note (reversed by law 3).
     `when` is the time that the statement is about. `Anna deployed it yesterday` →
     episode, `Her birthday is on 14 March` → note, `The sky is blue` → note.
     """

@@ -1,4 +1,4 @@
-"""Decide whether the machine's clock can be trusted (design of the vault).
+"""Decide whether the machine's clock can be trusted.
 
 Fading and expiry do not follow a clock that jumped.
 """

@@ -190,7 +190,7 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
 def effective_confidence(
     fact: Fact, usage: Usage, now: datetime, policy: Policy
 ) -> float:
-    """Return `confidence · ½^(days / (30·stability))`, 0–1 (`A25`, model §0.4).
+    """Return `confidence · ½^(days / (30·stability))`, 0–1 (`A25`, law 4).
 
     The days count from the last evidence or use. .6, never touched again, is below .10
     after 77.5 days and below .05 after 107.5.

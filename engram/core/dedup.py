@@ -1,4 +1,4 @@
-"""Decide what a new statement does to the known facts, with the reason (model §3).
+"""Decide what a new statement does to the known facts, with the reason.
 
 `check` decides what needs no comparison. A candidate that it lets pass is compared with
 its neighbours by `compare`, and `decide` returns the changes. All three are pure
@@ -430,7 +430,7 @@ def _added(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...] | Non
 
 
 def merge(old: Fact, new: Fact) -> Fact:
-    """Return `old` in the words of `new` (model §3).
+    """Return `old` in the words of `new`.
 
     The result has the evidence, names and tags of both and the higher importance.
     """

@@ -1,4 +1,4 @@
-"""Hide forgotten statements in texts that are handed out (rows A26, X8; model §0.11).
+"""Hide forgotten statements in texts that are handed out (rows A26, X8; law 11).
 
 `TombstoneSet` is made from the rows of `state/tombstones.jsonl`. It removes sentences
 from texts when they are handed out, and tells the writer which statements to leave out.

@@ -1,4 +1,4 @@
-"""Limits on one run of consolidation without asking the user (law 6 of the model)."""
+"""Limits on one run of consolidation without asking the user (law 6)."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def _recalls(usage: Usage) -> str:
 
 
 def protection(fact: Fact, kept: str | None = None) -> str | None:
-    """Return why a memory never leaves by itself, or None (model §0.1).
+    """Return why a memory never leaves by itself, or None (law 1).
 
     Every pass that archives or removes memories calls this. Protected are memories that
     the user asked to keep, confirmed, edited or wrote by hand, the lasting categories,
@@ -222,7 +222,7 @@ def protection(fact: Fact, kept: str | None = None) -> str | None:
 def fading_reason(
     fact: Fact, now: datetime, policy: Policy, said_by: str = "user"
 ) -> str | None:
-    """Return the kind of fading memory that `fact` is, or None (model §0.2).
+    """Return the kind of fading memory that `fact` is, or None (law 2).
 
     The list is complete: moments and small events, unless promoted; plans whose day has
     passed; speculation (confidence < .40); preferences of the day; statements of
@@ -356,7 +356,7 @@ def archive_reason(
 
     It has expired; or `fading_reason` applies, `protection` does not, and either its
     age is > 90 days, its importance < .3, its recalls ≤ 2 and its retention < .15 (a
-    limit of 1 leaves retention out), or its salience is < .01 (model §0.1–2).
+    limit of 1 leaves retention out), or its salience is < .01 (laws 1 and 2).
     """
     if why := expiry_reason(fact, now):
         return why

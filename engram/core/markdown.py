@@ -56,7 +56,7 @@ def plain_text(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return `text` as Markdown without any active syntax (quality §4).
+    """Return `text` as Markdown without any active syntax.
 
     No plugin, template or browser acts on it. Dangerous signs become character
     references: HTML, `<%`, embeds, links and images, inline queries, fences of unknown

@@ -23,7 +23,7 @@ STATUSES = (
     "forgotten",
     "review",
 )
-"""The statuses of a fact (rows A30, C23); see the design of the lifecycle."""
+"""The statuses of a fact (rows A30, C23)."""
 
 ROLES = ("user", "assistant", "system", "tool")
 """The roles of a turn."""
@@ -316,7 +316,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The use of a memory; stored in `state/usage/`, never in its note (model §2).
+    """The use of a memory; stored in `state/usage/`, never in its note.
 
     `access` counts recalls, `confirmations` exact repetitions; `salience` (0–1) is that
     of `salience_at`, `stability` is 1–5; `gap_days` is the last interval between two
@@ -347,7 +347,7 @@ class VectorStorage:
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """The worth of a memory at one moment, each 0–1 (model §2)."""
+    """The worth of a memory at one moment, each 0–1."""
 
     confidence: float
     salience: float

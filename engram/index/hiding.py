@@ -1,4 +1,4 @@
-"""Facts, turns and notes without forgotten sentences (rows A26, X8; model §0.11)."""
+"""Facts, turns and notes without forgotten sentences (rows A26, X8; law 11)."""
 
 from __future__ import annotations
 

@@ -319,7 +319,7 @@ class SemanticIndex:
         )
 
     def calibrate(self, lexical: Bm25Index) -> dict[str, Any]:
-        """Compare the user's active facts and store the resulting scale (model §3).
+        """Compare the user's active facts and store the resulting scale.
 
         Returns the report: `facts` compared, `pairs`, whether `calibrated`, and
         `points`.

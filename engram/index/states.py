@@ -1,7 +1,7 @@
 """Units that tell one state, as a person's home: found by attribute, not by likeness.
 
 "I've moved to Augsburg" and "The user lives in Munich" share no word, so a search by
-words or vectors does not bring them together (A7; model §3).
+words or vectors does not bring them together (A7).
 """
 
 from __future__ import annotations

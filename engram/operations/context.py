@@ -260,7 +260,7 @@ class ContextBuilder:
     def _last_session(
         self, current: CurrentFacts, keys: Mapping[str, Any], ended: datetime
     ) -> list[str]:
-        """Return the summary of the last session; what is over is marked (§0.7)."""
+        """Return the summary of the last session; what is over is marked (law 7)."""
         texts = self._visible_texts(keys.get("one_liner"))
         texts += self._visible_texts(keys.get("what_mattered"))
         statements = [

@@ -150,7 +150,7 @@ class WritePlan:
         """Remove the speculative expiry of a fact that was stated again (`C17`).
 
         If the user asked to keep it this time, in the words of `new`, it gets the tag
-        for that (model §0.1). Otherwise the file does not change.
+        for that (law 1). Otherwise the file does not change.
         """
         before = self.latest(fact)
         keys = self.note_writer.confirmation_keys(before)

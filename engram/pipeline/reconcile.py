@@ -1,4 +1,4 @@
-"""Candidates become notes: a decision on each, and one plan of writes for all (model §3).
+"""Candidates become notes: a decision on each, and one plan of writes for all.
 
 `Reconciler.file` takes the extraction of a batch of turns. It asks the `Decider` about
 each candidate and enters the decision into a `WritePlan`. Then it writes the plan, the

@@ -170,7 +170,7 @@ class UsageTracker:
         *,
         filed: bool = False,
     ) -> None:
-        """Record when the notes of facts were first read or created (model, law 5).
+        """Record when the notes of facts were first read or created (law 5).
 
         `creation_times` are the times in the action log, by id. A fact that was created
         within `decay.late_days` of its own date keeps that date. One that was created

@@ -1,6 +1,6 @@
 """Facts that a chatbot is told unasked: about the user, and about who is named.
 
-Both show current states only (law §0.7): a fact whose state a later statement replaced
+Both show current states only (law 7): a fact whose state a later statement replaced
 is left out, though no run has ended it yet. Rows C14, E18.
 """
 
@@ -64,7 +64,7 @@ class CurrentFacts:
         self.now = now
 
     def past(self, facts: Iterable[Fact]) -> dict[str, PastState]:
-        """Return which of the facts a later statement replaces, by id (§0.7)."""
+        """Return which of the facts a later statement replaces, by id (law 7)."""
         search = StateSearch(self.index, self.settings, self.names.owner_names)
         query = StateQuery(
             search,

@@ -150,7 +150,7 @@ def fenced(hits: Sequence[Hit], mark: str, session: str | None = None) -> str:
 
 
 def past_words(ended: str, *, certain: bool = True) -> str:
-    """Return the words before the text of a state that is over, or '' (§0.7).
+    """Return the words before the text of a state that is over, or '' (law 7).
 
     `ended` is its last day, '' for none; it is not `certain` of a person's own note.
     """

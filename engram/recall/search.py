@@ -284,7 +284,7 @@ def _candidates(search: _Search) -> _Candidates:
 def _with_states(
     search: _Search, candidates: _Candidates
 ) -> tuple[_Candidates, Mapping[str, PastState]]:
-    """Arrange the candidates by the states that they tell; return what is past (§0.7).
+    """Arrange the candidates by the states that they tell; return what is past (law 7).
 
     Nothing is arranged for an earlier day: what was over later was current then.
     """
@@ -309,7 +309,7 @@ def _with_states(
 
 
 def _with_end(hit: Hit, past: PastState | None, zone: tzinfo) -> Hit:
-    """The hit with the day on which its state ended (§0.7)."""
+    """The hit with the day on which its state ended (law 7)."""
     if past is None or not past.until:
         return hit
     day = f"{past.until.astimezone(zone):%Y-%m-%d}"

@@ -1,4 +1,4 @@
-"""States among the candidates: what answers the question, and what is over (law §0.7).
+"""States among the candidates: what answers the question, and what is over (law 7).
 
 "Where do I live?" asks for a state: units that tell it lead, and those that tell the
 same of another person come last. A unit whose state a later one replaces ranks below

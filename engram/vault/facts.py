@@ -64,8 +64,7 @@ _STATUSES = {
     "rejected": "forgotten",
 }
 _FOLDERS = {"archive": "archived", "review": "review"}
-# A level as a word stands for a number inside its cuts 0.2, 0.4, 0.7, 0.95 (design of
-# the model §1).
+# A level as a word stands for a number inside its cuts 0.2, 0.4, 0.7, 0.95.
 _IMPORTANCE = {
     "trivial": 0.1,
     "low": 0.2,

@@ -1,4 +1,4 @@
-"""Changes of state through the write path (A7, A10; model §0.7)."""
+"""Changes of state through the write path (A7, A10; law 7)."""
 
 from __future__ import annotations
 

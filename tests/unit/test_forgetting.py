@@ -1,5 +1,5 @@
 """Forgotten is forgotten: what a wish to forget hides, what stays, what brings it back
-(model §0.11).
+(law 11).
 """
 
 from __future__ import annotations

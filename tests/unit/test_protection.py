@@ -1,4 +1,4 @@
-"""What a person asked to keep or told of themselves stays (model §0.1–4): three
+"""What a person asked to keep or told of themselves stays (laws 1 to 4): three
 simulated years on shipped settings.
 """
 
@@ -70,7 +70,7 @@ def say(memory, *texts, **more):
 
 def nights(memory, clock, days, step=1):
     """So many days go by, with one nightly run each `step` days: as 30 nights would do
-    (model §2).
+    .
     """
     for _ in range(0, days, step):
         clock.advance(days=step)

@@ -1,4 +1,4 @@
-"""Permanent attributes of people, and requests to remember, by words (model §0.1).
+"""Permanent attributes of people, and requests to remember, by words (law 1).
 
 A permanent attribute is something about the user, or about a person or an animal close
 to them, that holds until something replaces it. Section `[permanent_attributes]` of
@@ -96,7 +96,7 @@ _GROUP = re.compile(r"<(\w+)>")
 
 @lru_cache(maxsize=1 << 14)
 def permanent_attribute(text: str) -> str | None:
-    """The permanent attribute that a statement gives, or None (model §0.1).
+    """The permanent attribute that a statement gives, or None (law 1).
 
     One of `PERMANENT_ATTRIBUTES`, whoever it belongs to and in whatever tense: "The
     user was diagnosed with asthma in 2025" gives health, "Die Person wohnt in Berlin"
@@ -179,7 +179,7 @@ def asked_to_keep(text: str, quote: str) -> bool:
     """Whether the sentence of `text` that holds `quote` asks to remember it.
 
     "Please remember that the key is under the pot" does; "Do you remember the film?"
-    and "Remember to call" do not (model §0.1).
+    and "Remember to call" do not (law 1).
     """
     place = text.find(quote) if quote else -1
     if place < 0:

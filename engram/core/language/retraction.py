@@ -1,4 +1,4 @@
-"""What a turn takes back, or wishes to be forgotten (rows A26, X8; model §0.11).
+"""What a turn takes back, or wishes to be forgotten (rows A26, X8; law 11).
 
 A closed table by language, in section `[retraction]` of the language files. A part of a
 sentence has to consist of nothing but such words, so "I'm joking with Tom", "don't

@@ -139,7 +139,7 @@ class RetractionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityPolicy:
-    """The seeds' cut points of similarity, on the nominal scale (model §3), and how a
+    """The seeds' cut points of similarity, on the nominal scale, and how a
     model is calibrated to it.
     """
 

@@ -9,7 +9,7 @@ from engram.core.policy.number import number
 
 @dataclass(frozen=True, slots=True)
 class FilePolicy:
-    """Manners towards files and editors (design of the vault)."""
+    """Behaviour towards files and editors."""
 
     front_matter_bytes: int = number(
         65536, "bytes", 1024, 1048576, "vault", "longest front matter that is parsed"

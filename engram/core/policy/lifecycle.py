@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UsagePolicy:
-    """The log of how memories were used (rows A19, B4; design of the vault)."""
+    """The log of how memories were used (rows A19, B4)."""
 
     most_stability: float = number(
         5.0, "times", 1, 100, "A19", "stability above which recalls add nothing"
@@ -68,9 +68,7 @@ default.
 
 @dataclass(frozen=True, slots=True)
 class DecayPolicy:
-    """What a memory is worth with time and use (rows A25, B6, C25, D4; design of the
-    model §2).
-    """
+    """What a memory is worth with time and use (rows A25, B6, C25, D4)."""
 
     confidence_days: float = number(
         30.0, "days", 1, 3650, "A25", "half-life of confidence, times stability"
@@ -201,7 +199,7 @@ class DecayPolicy:
 
 @dataclass(frozen=True, slots=True)
 class LifecyclePolicy:
-    """When a memory is trusted, put away, let go or moved (design of the model §4)."""
+    """When a memory is trusted, put away, let go or moved."""
 
     stale_decay: float = number(
         0.65, "share", 0, 1, "C27", "decay from which a memory is stale"
@@ -369,9 +367,7 @@ class LifecyclePolicy:
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationPolicy:
-    """When the vault is put in order, and what is kept of what was done to it (design
-    of the model §5).
-    """
+    """When the vault is put in order, and what is kept of what was done to it."""
 
     light_extractions: int = number(
         3, "batches", 1, 1000, "C12", "batches filed that make a light run"

@@ -335,7 +335,7 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
 def _may_go(one: MemoryState) -> bool:
     """Return whether a memory may be archived in favour of a conclusion.
 
-    Protected memories, promises and habits may not (rows X23, C27, E16; model §0.12).
+    Protected memories, promises and habits may not (rows X23, C27, E16; law 12).
     """
     fact = one.fact
     protected = (

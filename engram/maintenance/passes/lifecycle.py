@@ -107,7 +107,7 @@ def _is_generated(path: str) -> bool:
 
 
 def archive(view: PassView, now: datetime) -> list[Step]:
-    """Archive old, unimportant, unused and faded memories (rows B8, C18, D11; model §0.2)."""
+    """Archive old, unimportant, unused and faded memories (rows B8, C18, D11; law 2)."""
     return [
         archived(one.fact, why, now, view.zone)
         for one in view.active()

@@ -83,7 +83,7 @@ class ModelReply:
 
 
 def summarise(view: PassView, schema: str, material: str, why: str) -> ModelReply:
-    """Return the reply of a model about `material` in this schema (design §6)."""
+    """Return the reply of a model about `material` in this schema."""
     ask = ModelQuestion(schema, material, why)
     if ask.key in view.answers:
         return ModelReply(view.answers[ask.key])

@@ -1,4 +1,4 @@
-"""The ends of states that a later memory of the user replaced (A7; model §0.7).
+"""The ends of states that a later memory of the user replaced (A7; law 7).
 
 Filing a statement ends the older ones at once. This pass finds what filing could not:
 a note that a person wrote by hand ("I've moved to Augsburg"), and an older one that
