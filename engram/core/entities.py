@@ -225,6 +225,17 @@ def is_of_owner(turn: Turn, names: EntityNames) -> bool:
     return not turn.group or not turn.speaker or names.is_owner(turn.speaker)
 
 
+def subjects(about: Iterable[str], turn: Turn, names: EntityNames) -> list[str]:
+    """The names that a statement of a turn is about, without the owner's label (`A20`).
+
+    What another speaker of a group says without a name is about that speaker.
+    """
+    if turn.speaker and is_of_owner(turn, names):
+        label = name_key(turn.speaker)
+        return [name for name in about if name_key(name) != label]
+    return list(about) or ([turn.speaker] if turn.group and turn.speaker else [])
+
+
 def find_entity(name: str, entities: Iterable[Entity]) -> Entity | None:
     """Return the entity with this name or alias, or None; see `EntityNames`."""
     names = EntityNames()

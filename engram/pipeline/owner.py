@@ -78,13 +78,6 @@ class OwnerNames:
             for name in new
         ]
 
-    def without_label(self, about: Sequence[str], turn: Turn) -> list[str]:
-        """Return the names without the label of a turn that the owner said (`A20`)."""
-        if not turn.speaker or not is_of_owner(turn, self.names):
-            return list(about)
-        label = name_key(turn.speaker)
-        return [name for name in about if name_key(name) != label]
-
     def _introduced(
         self, relations: Iterable[Relation], own: dict[str, Turn]
     ) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from engram.core import trust
 from engram.core.changes import OVER, EndedFact
 from engram.core.dedup import Verdict
+from engram.core.entities import subjects
 from engram.core.records import Extraction, Fact, FactEnd
 from engram.core.text import ulid
 from engram.pipeline.boxes import BoxWriter
@@ -171,7 +172,7 @@ class Reconciler:
             ulid(attributed.occurred_at, seed),
             extraction.extractor,
             self.entity_writer.link_names(
-                self.owner_names.without_label(candidate.about, filed.turn)
+                subjects(candidate.about, filed.turn, self.entity_writer.names)
             ),
             self.settings.policy,
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from engram.core.entities import EntityNames, is_of_owner
+from engram.core.entities import EntityNames, is_of_owner, subjects
 from engram.core.language.similarity import compared, statement
 from engram.core.records import Entity, Turn
 from engram.testing import Simulation
@@ -266,3 +266,20 @@ def test_a_word_for_a_relation_finds_the_person(life):
     found = [hit["text"] for hit in hits]
     assert "Karin is from Sweden." in found
     assert "Tom is from Norway." not in found[: found.index("Karin is from Sweden.")]
+
+
+@pytest.mark.parametrize(
+    ("speaker", "group", "about", "found"),
+    [
+        ("Ana", True, [], ["Ana"]),
+        ("Ana", True, ["Eva"], ["Eva"]),
+        ("Jonas", True, [], []),
+        ("Jonas", True, ["Jonas", "Eva"], ["Eva"]),
+        ("Ana", False, ["Ana"], []),
+        ("", True, [], []),
+    ],
+)
+def test_whom_a_statement_of_a_turn_is_about(speaker, group, about, found):
+    turn = Turn("t1", "s", "user", "Hello.", AT, speaker, group=group)
+    known = names(person("Jonas", "the user"))
+    assert subjects(about, turn, known) == found
