@@ -32,8 +32,7 @@ class Category:
     nothing from outside may become one (row X27); it turns into a correction when the
     turn corrects an earlier one (row C3).
 
-    `page` is the generated note that lists it: the user's profile (row C15) or the
-    standing instructions (row C19). `spine` is its section in the persona summary, ''
+    `profile` says whether the user's profile lists it (row C15). `spine` is its section in the persona summary, ''
     for the profile section if it is about the user (row E12).
     """
 
@@ -56,7 +55,7 @@ class Category:
     only_user: bool = False
     not_from_outside: bool = False
     correctable: bool = False
-    page: Literal["profile", "identity", ""] = ""
+    profile: bool = False
     spine: Literal["profile", "projects", "people", "open_loops", ""] = ""
 
 
@@ -68,7 +67,7 @@ _ROWS = (
         slot="fact",
         troubles=True,
         correctable=True,
-        page="profile",
+        profile=True,
     ),
     Category(
         "preference",
@@ -78,7 +77,7 @@ _ROWS = (
         taste=True,
         only_user=True,
         correctable=True,
-        page="profile",
+        profile=True,
         spine="profile",
     ),
     Category(
@@ -88,10 +87,10 @@ _ROWS = (
         artifact="correction",
         slot="fact",
         corrects=True,
-        page="identity",
+        profile=True,
         spine="profile",
     ),
-    Category("entity", kind="note", slot="entity", page="profile"),
+    Category("entity", kind="note", slot="entity", profile=True),
     Category(
         "decision",
         aliases=("architectural",),
@@ -109,7 +108,7 @@ _ROWS = (
         slot="relationship",
         relates_people=True,
         correctable=True,
-        page="profile",
+        profile=True,
         spine="people",
     ),
     Category(
@@ -123,7 +122,7 @@ _ROWS = (
         needs_steps=True,
         only_user=True,
         not_from_outside=True,
-        page="identity",
+        profile=True,
         spine="profile",
     ),
     Category(
@@ -153,7 +152,7 @@ _ROWS = (
         slot="skill",
         layer="procedural",
         correctable=True,
-        page="profile",
+        profile=True,
         spine="profile",
     ),
 )

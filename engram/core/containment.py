@@ -13,6 +13,7 @@ from engram.core import trust
 from engram.core.categories import category_of
 from engram.core.language.injection import instruction
 from engram.core.language.quotations import is_title, quoted
+from engram.core.language.wishes import is_standing_wish
 
 if TYPE_CHECKING:
     from engram.core.policy import TrustPolicy
@@ -33,7 +34,8 @@ def containment_reason(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) 
     around = part or (
         _near(turn.text, quote, policy.around) if turn.role == "tool" else quote
     )
-    if shape := instruction(fact.text) or instruction(around):
+    shape = instruction(fact.text) or instruction(around)
+    if shape and not (turn.role == "user" and _only_style(fact, around)):
         return f"reads like an instruction: {shape}"
     if (
         said_by == "user"
@@ -42,6 +44,20 @@ def containment_reason(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) 
     ):
         return "words of another author about what the user wants"
     return ""
+
+
+def _only_style(fact: Fact, around: str) -> bool:
+    """Whether a statement only says in what style the assistant is to answer.
+
+    "Answer in short sentences", imported from an earlier conversation, is a wish of the
+    user, although it gives the assistant an order (`C19`).
+    """
+    shapes = {instruction(fact.text), instruction(around)} - {"", None}
+    harmless = shapes <= _STYLE_SHAPES and "://" not in around
+    return harmless and is_standing_wish(fact.text)
+
+
+_STYLE_SHAPES = frozenset({"gives the assistant an order", "speaks to the reader"})
 
 
 def _near(text: str, quote: str, reach: int) -> str:

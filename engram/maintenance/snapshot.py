@@ -269,6 +269,14 @@ class Snapshot(VaultReader):
         """Return whether all sources of a memory are external (`X27`)."""
         return self.said_by(fact) in trust.EXTERNAL
 
+    def user_import(self, fact: Fact) -> bool:
+        """Return whether a memory rests on the user's own words in an import."""
+        if self.said_by(fact) != "import":
+            return False
+        keys = (fact.source, *fact.also)
+        voices = (self._voices[key] for key in keys if key in self._voices)
+        return any(one.origin == "import" and one.role == "user" for one in voices)
+
     def said_by(self, fact: Fact, *, ask: bool = True) -> str:
         """Return the source class of a memory.
 

@@ -240,7 +240,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "context.context",
         "POST",
         "/v1/context",
-        "Show what a chatbot should know before its next answer. Prints pinned memories, open promises, the last conversation, and the memories that match QUERY, in one text of limited length.",
+        "Show what a chatbot should know before its next answer. Prints who the user is, pinned memories, what is known of those whom QUERY names, the last conversation, open promises (overdue ones first), and the memories that match QUERY, in one text of limited length.",
         (
             Param("query", "text", "the user's latest message", positional=True),
             Param("session", "text", "the conversation in which the question is asked"),

@@ -150,7 +150,7 @@ class Memory:
     """A vault: through its daemon, else opened in this process until `close`.
 
     >>> with Memory("~/Engram") as mem:
-    ...     context = mem.recall("what should I bring Anna?", session="s1")
+    ...     context = mem.context("what should I bring Anna?", session="s1")
     ...     mem.observe(user="what should I bring Anna?", assistant="Oat milk.", session="s1")
     """
 
@@ -226,6 +226,15 @@ class Memory:
             turns=[{k: v for k, v in row.items() if v is not None} for row in rows],
             **several,
         )
+
+    def context(self, query: str | None = None, **options: Any) -> str:
+        """Return what a chatbot should know before it answers `query`, as fenced text.
+
+        It begins with who the user is, and is '' where nothing is known. The options
+        are those of the table: session, persona, budget.
+        """
+        text: str = self.call("context", query=query, **options)["text"]
+        return text
 
     def recall(self, query: str, **options: Any) -> Recall:
         """Return the memories that match `query` best.

@@ -197,6 +197,39 @@ def test_a_long_profile_is_put_into_fewer_words_and_grows_again_from_there(
     assert len(asks(fake, "profile")) == 1
 
 
+# row: C15
+def test_the_profile_is_short_and_begins_with_what_matters_most(keeping):
+    """At most 60 lines; what a person wrote and what does not fit stays."""
+    of_the_user(keeping, *(f"The user likes tea number {n}." for n in range(80)))
+    of_the_user(keeping, "The user's name is Jonas.", category="fact", importance=0.3)
+    of_the_user(keeping, "The user is allergic to nuts.", category="fact")
+    consolidate(keeping)
+    path = keeping.root / "profile.md"
+    path.write_text(path.read_text() + "\nMy own words.\n")
+    of_the_user(keeping, "The user likes rum.")
+    facts = len(keeping.memory.index.catalog.facts())
+    consolidate(keeping)
+    page = text(keeping, "profile.md")
+    lines = [line for line in page.splitlines() if line.startswith("- ")]
+    assert [line.partition(" [[")[0] for line in lines[:2]] == [
+        "- The user's name is Jonas.",
+        "- The user is allergic to nuts.",
+    ]
+    assert 40 < len(lines) <= 60
+    assert "My own words." in page
+    assert len(keeping.memory.index.catalog.facts()) == facts
+    whole(keeping)
+
+
+# row: C15
+def test_the_profile_does_not_tell_what_a_later_statement_replaced(keeping):
+    of_the_user(keeping, "The user lives in Bremen.", category="fact", days=30)
+    of_the_user(keeping, "The user lives in Munich.", category="fact", days=1)
+    consolidate(keeping)
+    assert "Munich" in text(keeping, "profile.md")
+    assert "Bremen" not in text(keeping, "profile.md")
+
+
 # row: X27
 def test_what_somebody_else_handed_in_is_no_part_of_the_profile(keeping):
     """An import's words about the user stay a memory."""
@@ -234,12 +267,52 @@ def test_how_the_assistant_is_to_be_grows_below_what_a_person_wrote(keeping):
 
 
 # row: C19
+def test_only_standing_wishes_are_instructions(keeping):
+    """Of whatever category; a correction of a day and a rule for life are none."""
+    of_the_user(keeping, "The user prefers short answers.")
+    of_the_user(keeping, "The user never lends money.", category="principle")
+    of_the_user(
+        keeping, "The meeting is on Tuesday, not Wednesday.", category="correction"
+    )
+    consolidate(keeping)
+    instructions, page = text(keeping, "IDENTITY.md"), text(keeping, "profile.md")
+    assert "short answers" in instructions
+    assert "lends" not in instructions
+    assert "Tuesday" not in instructions
+    assert "lends" in page
+    assert "short answers" not in page
+    assert "Tuesday" not in page
+    whole(keeping)
+
+
+# row: C19
+# row: X27
+def test_a_wish_in_the_users_own_words_is_taken_from_an_import(keeping):
+    """Those of an assistant in the same import are none."""
+    turns = [
+        {"session": "old", "id": f"m{n}", "role": role, "text": words}
+        for n, (role, words) in enumerate(
+            [
+                ("user", "Answer in short sentences."),
+                ("assistant", "Always answer in German."),
+            ]
+        )
+    ]
+    keeping.memory.call("observe", {"turns": turns}, "import")
+    keeping.memory.call("flush", {})
+    consolidate(keeping)
+    page = text(keeping, "IDENTITY.md")
+    assert "short sentences" in page
+    assert "German" not in page
+
+
+# row: C19
 def test_from_eight_thousand_characters_patterns_are_made_of_it(told, fake):
     """A dated list under the untouched header; then it grows again."""
     (told.root / "IDENTITY.md").write_text("You are a robot.\n")
     of_the_user(
         told,
-        *(f"The user wants answer number {n} short." for n in range(90)),
+        *(f"The user wants short answers in case {n}." for n in range(90)),
         category="principle",
     )
     consolidate(told)
@@ -249,9 +322,16 @@ def test_from_eight_thousand_characters_patterns_are_made_of_it(told, fake):
     )
     assert len(held) < 8000
     whole(told)
-    of_the_user(told, "The user wants jokes.", category="principle")
+    of_the_user(
+        told, "The user wants the assistant to tell jokes.", category="principle"
+    )
     consolidate(told)
-    assert text(told, "IDENTITY.md").count("- 2026-11-20: The user wants jokes.") == 1
+    assert (
+        text(told, "IDENTITY.md").count(
+            "- 2026-11-20: The user wants the assistant to tell jokes."
+        )
+        == 1
+    )
     assert len(asks(fake, "patterns")) == 1
 
 
@@ -262,13 +342,13 @@ def test_at_fifteen_thousand_bytes_nothing_is_added(told, fake):
     fake.script(garbage())
     of_the_user(
         told,
-        *(f"The user wants answer number {n} short." for n in range(200)),
+        *(f"The user wants short answers in case {n}." for n in range(200)),
         category="principle",
     )
     consolidate(told)
     held = (told.root / "IDENTITY.md").read_bytes()
     assert 14_800 < len(held) < 15_200
-    assert b"answer number 0 short" in held
+    assert b"short answers in case " in held
 
 
 # -- storylines and macros -------------------------------------------------------------

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.core.entities import is_owner
-from engram.core.language.wishes import asks_for_behaviour, is_standing_wish
+from engram.core.language.wishes import is_standing_wish, wish_statement
 from engram.core.records import Fact
 from engram.core.user_facts import (
     SHARES,
@@ -100,7 +100,23 @@ def test_a_standing_wish_to_the_assistant_is_recognised(text):
 @pytest.mark.parametrize("text", NO_WISHES.strip().splitlines())
 def test_what_is_no_wish_to_the_assistant_is_none(text):
     assert not is_standing_wish(text)
-    assert not asks_for_behaviour(text)
+    assert not wish_statement(text)
+
+
+# row: C19
+@pytest.mark.parametrize("text", WISHES.strip().splitlines())
+def test_a_request_becomes_a_statement_that_is_a_wish(text):
+    statement = wish_statement(text)
+    assert not statement or (text in statement and is_standing_wish(statement))
+
+
+# row: C19
+def test_a_question_and_a_task_for_now_are_no_request():
+    assert not wish_statement("Can you answer in German?")
+    assert not wish_statement("Answer this letter in German.")
+    assert wish_statement("Bitte antworte kurz.") == (
+        "Die Person bittet den Assistenten: Bitte antworte kurz."
+    )
 
 
 # row: E18

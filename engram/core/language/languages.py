@@ -71,7 +71,7 @@ _SECTIONS: Mapping[str, str] = {
     "sentences.third_person": "*",
     "sentences.third_person_verbs": "*",
     "role_play": "role opens closes",
-    "wishes": "stated asked passing",
+    "wishes": "prefix stated asked passing",
     "privacy": "cues before asks announces filler",
     "retraction": """
         cue but before after filler untrue ending unsaid just_said forget polite old

@@ -188,7 +188,7 @@ def _own(subject: tuple[str, ...], names: Collection[str]) -> tuple[str, ...]:
     return subject if rest == subject else (USER, *rest)
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 15)
 def _states(text: str) -> tuple[State, ...]:
     if len(text) > _MOST_CHARS:
         return ()

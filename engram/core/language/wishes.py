@@ -10,24 +10,33 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.text import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _KEY = "wishes"
 _MOST_CHARS = 300
 
 
 @cache
-def _patterns(key: str) -> re.Pattern[str]:
-    """The pattern of a key in all languages, in the form that `normalise` gives."""
+def _patterns(key: str) -> Mapping[str, re.Pattern[str]]:
+    """The patterns of a key by language, for text in the form of `normalise`."""
     unspaced = languages.unspaced()
-    found = [
-        listed if code in unspaced else rf"\b(?:{listed})"
-        for code, text in languages.texts(_KEY, key).items()
-        for listed in [languages.pattern(text).replace("ß", "ss")]
-    ]
-    return re.compile("|".join(found), re.IGNORECASE)
+    found = {}
+    for code, text in languages.texts(_KEY, key).items():
+        listed = languages.pattern(text).replace("ß", "ss")
+        edge = "" if code in unspaced else r"\b"
+        found[code] = re.compile(rf"{edge}(?:{listed})")
+    return found
+
+
+@cache
+def _prefixes() -> tuple[str, ...]:
+    return tuple(map(normalise, languages.texts(_KEY, "prefix").values()))
 
 
 @lru_cache(maxsize=1 << 13)
@@ -40,21 +49,31 @@ def is_standing_wish(statement: str) -> bool:
     if len(statement) > _MOST_CHARS:
         return False
     words = normalise(statement)
-    return bool(_patterns("stated").search(words)) or _is_request(words)
+    if any(pattern.search(words) for pattern in _patterns("stated").values()):
+        return True
+    prefix = next((one for one in _prefixes() if words.startswith(one)), "")
+    return bool(_language(words.removeprefix(prefix).strip()))
 
 
-def asks_for_behaviour(sentence: str) -> bool:
-    """Whether a sentence to the assistant asks how it is to behave from now on (`C19`).
+def wish_statement(sentence: str) -> str:
+    """Return a request for a lasting behaviour as a statement, or '' (`C19`).
 
-    "Bitte antworte kurz" does; "Answer this letter in German", a task for now, and
-    questions do not.
+    "Bitte antworte kurz." gives "Die Person bittet den Assistenten: Bitte antworte
+    kurz."; "Answer this letter in German", a task for now, and questions give ''.
     """
-    if len(sentence) > _MOST_CHARS or sentence.rstrip().endswith(("?", "？")):
-        return False
-    return _is_request(normalise(sentence))
+    text = sentence.strip()
+    if len(text) > _MOST_CHARS or text.endswith(("?", "？")):
+        return ""
+    code = _language(normalise(text))
+    if not code:
+        return ""
+    space = "" if code in languages.unspaced() else " "
+    return f"{languages.texts(_KEY, 'prefix')[code]}{space}{text}"
 
 
-def _is_request(words: str) -> bool:
-    return bool(_patterns("asked").match(words)) and not _patterns("passing").search(
-        words
-    )
+def _language(words: str) -> str:
+    """Return the language in which folded words ask for a lasting behaviour, or ''."""
+    if any(pattern.search(words) for pattern in _patterns("passing").values()):
+        return ""
+    asked = _patterns("asked").items()
+    return next((code for code, pattern in asked if pattern.match(words)), "")

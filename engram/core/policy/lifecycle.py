@@ -527,7 +527,7 @@ class ProfilePolicy:
         "memories about an entity from which it has a card",
     )
     card_words: int = number(400, "words", 10, 10000, "D9", "longest card")
-    profile_lines: int = number(300, "lines", 10, 100000, "C15", "longest `profile.md`")
+    profile_lines: int = number(60, "lines", 10, 100000, "C15", "longest `profile.md`")
     covered_chars: int = number(
         20,
         "characters",

@@ -40,6 +40,7 @@ from engram.core.language.sentences import (
     sentences,
     third_person,
 )
+from engram.core.language.wishes import wish_statement
 from engram.core.records import Candidate, Extraction, Relation
 from engram.extraction.rules.clauses import Clause, ClauseSpeaker, clauses_of
 from engram.extraction.rules.introductions import introduction
@@ -373,12 +374,21 @@ def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statemen
     found = _of_speaker(clause, policy) or _of_named(clause, policy)
     if not found:
         rest = _asked_to_keep if request else _in_other_language
-        found = list(rest(clause, policy))
+        found = list(rest(clause, policy)) or _wish(clause, policy)
     yield from found
 
     if not clause.is_task:
         for person in people_mentioned(clause.text, clause.start, clause.end):
             yield _kinship(clause, person, policy)
+
+
+def _wish(clause: Clause, policy: ExtractionPolicy) -> list[_Statement]:
+    """Return the request for a lasting behaviour of the assistant in a clause (`C19`)."""
+    rest = len(clause.text.strip()) - len(clause.words)
+    if not clause.speaker.to_bot or (clause.is_task and rest > _FEW_CHARS):
+        return []
+    text = wish_statement(clause.words)
+    return [_built(clause, _WISH, text, policy)] if text else []
 
 
 def _of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[_Statement]:
@@ -706,6 +716,9 @@ _KEEP = Rule("remember", "fact", "probable", "open", REMEMBER, "")
 _NAMED = Rule(
     "named", "relationship", "probable", "none", REMEMBER, "", ("relationship",)
 )
+_FEW_CHARS = 3
+"""What a task has beside a wish, at most, so that it is no task but the wish."""
+_WISH = Rule("wish", "preference", "probable", "none", REMEMBER, "", ("instruction",))
 _KINSHIP = Rule(
     "kinship",
     "relationship",

@@ -19,6 +19,7 @@ from engram.maintenance.passes import TRASH, Finding, NewEdge
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
     by_weight,
+    current,
     entity_names,
     line_of,
     link_name,
@@ -371,7 +372,11 @@ def _cards(
     """Return the cards of the entities that have one, by path."""
     policy = view.policy.portraits
     return {
-        path: _lines_within(view, sorted(memories, key=by_weight), policy.card_words)
+        path: _lines_within(
+            view,
+            current(view, sorted(memories, key=by_weight), policy.card_memories),
+            policy.card_words,
+        )
         for path, memories in known.items()
         if len(memories) >= policy.card_memories
     }

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from engram.core import lifecycle, trust
 from engram.core.entities import EntityNames
 from engram.core.records import BlockEdit, Line
+from engram.core.replaced import replaced
+from engram.core.text import normalise
 from engram.maintenance.passes import FileWrite, ModelQuestion
 
 if TYPE_CHECKING:
@@ -73,6 +75,27 @@ def entity_names(view: PassView) -> EntityNames:
         return names
 
     return view.once(entity_names, table, view.entities)
+
+
+def name_words(view: PassView) -> frozenset[str]:
+    """Return the folded words of the owner's names."""
+    names = entity_names(view).owner_names()
+    return frozenset(word for name in names for word in normalise(name).split())
+
+
+def current(
+    view: PassView, memories: Sequence[MemoryState], most: int
+) -> list[MemoryState]:
+    """Return the memories without those that a later one replaces (model §0.7).
+
+    At most `_COMPARED` times `most` are compared, the first ones; the rest follow.
+    """
+    first = memories[: _COMPARED * most]
+    past = replaced([one.fact for one in first], name_words(view))
+    return [one for one in memories if one.fact.id not in past]
+
+
+_COMPARED = 4
 
 
 def is_about_owner(view: PassView, fact: Fact) -> bool:

@@ -12,15 +12,20 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from engram.core.categories import category_of
+from engram.core.language.wishes import is_standing_wish
 from engram.core.records import BlockEdit, Line
 from engram.core.text import normalise
+from engram.core.user_facts import SHARES, WISH, Owner, attribute_of
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
     by_weight,
+    current,
+    entity_names,
     is_about_owner,
     line_of,
     link_name,
     local_date,
+    name_words,
     public_memories,
     question_of,
     sentences,
@@ -37,13 +42,15 @@ if TYPE_CHECKING:
 PROFILE, IDENTITY = "profile.md", "IDENTITY.md"
 
 _LINK_CHARS = 8
+_READ = 5
+"""How many times the lines of the profile a model is shown, to shorten them."""
 
 
 def profile(view: PassView, now: datetime) -> list[Step]:
     """Write `profile.md`: lasting memories about the user, one a line (`C15`).
 
-    At most 300 lines; beyond that a model shortens them to about 50. Repeated lines and
-    memories from external sources (`X27`) are left out.
+    Best first, at most 60 lines; beyond that a model shortens them. Repeated lines and
+    memories from external sources (`X27`) are left out; they stay memories.
     """
     page, texts = view.page(PROFILE), GeneratedText(view, now)
     if page is not None and page.keys.get("kind") != "profile":
@@ -51,7 +58,7 @@ def profile(view: PassView, now: datetime) -> list[Step]:
     limit = view.policy.portraits.profile_lines - len(
         page.own.split("\n") if page else ()
     )
-    memories = _about_user(view, now, "profile")
+    memories = _of_profile(view, now)
     short, fresh = _covered(texts, page, PROFILE, "portrait", memories)
     lines = _without_repeats(
         [line_of(view, one.fact) for one in fresh], view.policy.portraits
@@ -62,16 +69,13 @@ def profile(view: PassView, now: datetime) -> list[Step]:
             PROFILE,
             "portrait",
             "profile",
-            [*_statements(view, short, memories, lines)],
+            _statements(view, short, memories, lines[: _READ * limit]),
             memories,
         )
         if rewritten:
             short, lines = rewritten, []
         else:
-            kept = {
-                link_name(one.fact)
-                for one in sorted(fresh, key=by_weight)[: max(0, limit - len(short))]
-            }
+            kept = {link_name(one.fact) for one in fresh[: max(0, limit - len(short))]}
             lines = [one for one in lines if kept.issuperset(one.sources)]
     change = BlockEdit(
         PROFILE,
@@ -92,7 +96,7 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     """
     policy = view.policy.portraits
     page, texts = view.page(IDENTITY), GeneratedText(view, now)
-    memories = _about_user(view, now, "identity")
+    memories = _wishes(view, now)
     short, fresh = _covered(texts, page, IDENTITY, "patterns", memories)
     lines = [_dated_line(view, one) for one in fresh]
     own = page.own if page else ""
@@ -131,18 +135,49 @@ def _lines_within(lines: Sequence[Line], room: int) -> tuple[Line, ...]:
     return tuple(kept)
 
 
-def _about_user(view: PassView, now: datetime, page: str) -> list[MemoryState]:
-    """Return the lasting memories about the user, oldest first.
+def _of_profile(view: PassView, now: datetime) -> list[MemoryState]:
+    """Return the lasting memories about the user that hold now, best first (`C15`).
 
-    They are of the categories that `page` lists, and from no external source.
+    A standing wish to the assistant is none of them, nor what an external source says.
     """
+    names = entity_names(view)
+    owner = Owner(names.is_owner, name_words(view))
+    ranks = {name: rank for rank, name in enumerate(SHARES)}
+    ordered = []
+    for one in _about_user(view, now):
+        category = category_of(one.fact.category)
+        if not category.profile or view.reader.outside(one.fact):
+            continue
+        attribute = attribute_of(one.fact, owner)
+        if attribute == WISH or (category.corrects and not attribute):
+            continue
+        rank = ranks.get(attribute, len(ranks))
+        ordered.append(((not one.fact.pinned, rank, *by_weight(one)), one))
+    best = [one for _, one in sorted(ordered, key=lambda pair: pair[0])]
+    return current(view, best, view.policy.portraits.profile_lines)
+
+
+def _wishes(view: PassView, now: datetime) -> list[MemoryState]:
+    """Return the standing wishes to the assistant that hold now, oldest first (`C19`).
+
+    Of external sources only the user's own words in an import count.
+    """
+    return [
+        one
+        for one in _about_user(view, now)
+        if is_standing_wish(one.fact.text)
+        and (not view.reader.outside(one.fact) or view.reader.user_import(one.fact))
+    ]
+
+
+def _about_user(view: PassView, now: datetime) -> list[MemoryState]:
+    """Return the lasting memories about the user, oldest first."""
     return [
         one
         for one in public_memories(view, now)
         if one.fact.kind == "note"
-        and category_of(one.fact.category).page == page
+        and not category_of(one.fact.category).promise
         and is_about_owner(view, one.fact)
-        and not view.reader.outside(one.fact)
     ]
 
 

@@ -42,7 +42,7 @@ from engram.core.text import ulid
 from engram.core.todos import is_open, is_past
 from engram.core.trust import DERIVED_ORIGINS
 from engram.maintenance.passes import FileWrite, ModelQuestion, Step
-from engram.maintenance.passes.generated_text import entity_names
+from engram.maintenance.passes.generated_text import current, entity_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -65,6 +65,7 @@ SECTIONS = {
 _CONVERSATION = re.compile(r"^## Conversation[ \t]*$", re.MULTILINE)
 _ROLLING = re.compile(r"^## Rolling[ \t]*$", re.MULTILINE)
 _LAST_MESSAGE = 100
+_COMPARED = 4
 
 
 # -- the question ----------------------------------------------------------------------
@@ -491,13 +492,18 @@ def _spine_facts(
         for one in view.active()
         if one.fact.persona is None and one.fact.origin not in DERIVED_ORIGINS
     ]
-    sections: dict[str, list[Fact]] = {name: [] for name in SECTIONS}
+    past_days, names = view.policy.todos.past_days, entity_names(view)
+    sections: dict[str, list[MemoryState]] = {name: [] for name in SECTIONS}
     for one in sorted(first_hand, key=rank):
-        past_days, names = view.policy.todos.past_days, entity_names(view)
         name = _section_of(one.fact, now, past_days, names)
-        if name and len(sections[name]) < policy.spine_items:
-            sections[name].append(one.fact)
-    return sections
+        if name and len(sections[name]) < _COMPARED * policy.spine_items:
+            sections[name].append(one)
+    listed = [one for some in sections.values() for one in some]
+    holding = {one.fact.id for one in current(view, listed, len(listed))}
+    return {
+        name: [one.fact for one in some if one.fact.id in holding][: policy.spine_items]
+        for name, some in sections.items()
+    }
 
 
 def _section_of(fact: Fact, now: datetime, past_days: float, names: EntityNames) -> str:

@@ -111,6 +111,10 @@ class VaultReader:
         """Return whether all sources of a memory are external (`X27`)."""
         return False
 
+    def user_import(self, fact: Fact) -> bool:  # noqa: ARG002
+        """Return whether a memory rests on the user's own words in an import."""
+        return False
+
     def disk(self, path: str) -> bytes | None:  # noqa: ARG002
         """Return the content of a file below a configured root; None if missing (`D10`)."""
         return b""

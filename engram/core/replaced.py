@@ -1,0 +1,51 @@
+"""Statements whose state a later statement replaces (model §0.7)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from engram.core.language.states import replacement, states
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from datetime import datetime
+
+    from engram.core.language.states import State
+    from engram.core.records import Fact
+
+_DEATH = "alive"
+
+
+def replaced(facts: Iterable[Fact], names: Collection[str] = ()) -> dict[str, str]:
+    """Return why a later one of the facts replaces another, by the id of that one.
+
+    A fact that tells several states is replaced only where all of them are. `names` are
+    the folded words of the owner's names.
+    """
+    told: dict[str, list[State]] = {}
+    groups: defaultdict[str, list[tuple[State, datetime]]] = defaultdict(list)
+    times: dict[str, datetime] = {}
+    for fact in facts:
+        at = fact.valid_from or fact.created
+        found = states(fact.text, names) if at else ()
+        if at and found:
+            told[fact.id], times[fact.id] = list(found), at
+            for state in found:
+                groups[state.attribute].append((state, at))
+
+    reasons = {}
+    for name, known in told.items():
+        why = [
+            _reason(state, times[name], [*groups[state.attribute], *groups[_DEATH]])
+            for state in known
+        ]
+        if all(why):
+            reasons[name] = why[0]
+    return reasons
+
+
+def _reason(old: State, at: datetime, others: Iterable[tuple[State, datetime]]) -> str:
+    """Return why a later state replaces `old`, or ''."""
+    found = (replacement(new, old) for new, when in others if when > at)
+    return next(filter(None, found), "")
