@@ -366,7 +366,7 @@ def _policy(values: Mapping[str, Any]) -> Policy:
     }
     policy = with_settings(Policy(), numbers)
     curve = CURVES[values["retention"]]
-    decay = replace(policy.decay, bend=curve.bend, straight=curve.straight)
+    decay = replace(policy.decay, bend=curve.bend, linear_share=curve.linear_share)
     return replace(policy, decay=decay)
 
 

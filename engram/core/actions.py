@@ -179,13 +179,14 @@ _POOR = frozenset({"drop", "forget", "correct", "dispute", "invalidate"})
 
 def feedback(
     rows: Sequence[Row],
-    category_of: Callable[[str], str | None],
+    category_by_memory: Callable[[str], str | None],
     now: datetime,
     policy: ActionPolicy,
 ) -> dict[str, float]:
     """Return how the latest memories of each category fared, −1…1 (`C30`).
 
-    It is the mean of the values of the events, weighted by `1 − age/14 d` and divided
+    `category_by_memory` takes the id of a memory. It is the mean of the values of the
+    events, weighted by `1 − age/14 d` and divided
     by the largest possible value: only failures give −1, only stores .27.
     """
     priors = {
@@ -211,7 +212,7 @@ def feedback(
     for row in rows[-policy.prior_events :]:
         prior = priors.get(row["action"])
         at = _time(row)
-        category = category_of(str(row.get("memory")))
+        category = category_by_memory(str(row.get("memory")))
         if prior is None or at is None or category is None:
             continue
         weight = 1 - (now - at) / span

@@ -13,50 +13,55 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """One category, and what follows from it.
-
-    `aliases` are names of the category in the formats of other systems; `tagged` are
-    further ones that also become a tag. `kind` is note or episode, or '' where the
-    words of the fact decide (row C6).
-
-    A `protected` fact never leaves by itself (law 1). `artifact` is the type under
-    which its exact words are kept, or '' if they are not (row C9). `slot` is the fact
-    type in its slot (row E5). `layer` is procedural, or '' where `kind` decides the
-    layer (row D1); with `needs_steps` only if the text has several steps.
-
-    The rest are flags: it is a promise, with a to-do (row E16); it corrects an earlier
-    statement (row A10); it is a taste, which passes if its words name a day (law 2); it
-    is momentary and fades out (law 2); the time in its words is when it happens, not
-    when it begins (row X14); it may report a recurring trouble (row E15); its names are
-    people whom it relates to each other; only the user can say it of themselves, or
-    nothing from outside may become one (row X27); it turns into a correction when the
-    turn corrects an earlier one (row C3).
-
-    `profile` says whether the user's profile lists it (row C15). `spine` is its section in the persona summary, ''
-    for the profile section if it is about the user (row E12).
-    """
+    """One category, and what follows from it."""
 
     name: str
     aliases: tuple[str, ...] = ()
+    """Its names in the formats of other systems."""
     tagged: tuple[str, ...] = ()
+    """Further such names, which also become a tag."""
     kind: Literal["note", "episode", ""] = ""
+    """The kind of its facts; '' where their words decide (row C6)."""
     protected: bool = False
+    """A fact never leaves by itself (law 1)."""
     artifact: str = ""
+    """The type under which the exact words are kept, '' for not at all (row C9)."""
     slot: str = ""
+    """The name of the category in a slot, which is this name and an entity (row E5).
+
+    Facts of two categories with one `slot` share their slots.
+    """
     layer: Literal["procedural", ""] = ""
+    """The layer of its facts; '' where their kind decides (row D1)."""
     needs_steps: bool = False
+    """Only a text of several steps has that `layer`."""
     promise: bool = False
+    """A fact is a promise, with a to-do (row E16)."""
     corrects: bool = False
+    """A fact corrects an earlier statement (row A10)."""
     taste: bool = False
+    """A fact is a taste; it fades if its words name a day (law 2)."""
     momentary: bool = False
+    """A fact fades and goes to the archive (law 2)."""
     dated: bool = False
+    """The time in the words is when it happens, not when it begins (row X14)."""
     troubles: bool = False
+    """A fact may report a recurring trouble (row E15)."""
     relates_people: bool = False
+    """The names in a fact are people whom it relates to each other."""
     only_user: bool = False
+    """Only the user can say such a fact of themselves (row X27)."""
     not_from_outside: bool = False
+    """A statement from outside never becomes such a fact (row X27)."""
     correctable: bool = False
+    """A fact becomes a correction if its turn corrects an earlier one (row C3)."""
     profile: bool = False
+    """The profile of the user lists such facts (row C15)."""
     spine: Literal["profile", "projects", "people", "open_loops", ""] = ""
+    """Its section in the persona summary (row E12).
+
+    With '' a fact about the user is in the section of the profile.
+    """
 
 
 _ROWS = (

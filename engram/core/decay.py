@@ -35,37 +35,42 @@ _PASSING = frozenset({"working", "episodic"})
 
 @dataclass(frozen=True, slots=True)
 class FadingLaw:
-    """When fading begins, its half-life in the policy, and what slows or speeds it.
-
-    `clock` is "access", the last access or, before the first, the last evidence;
-    "anchor", that of salience; or "touch", the later of access and evidence, because a
-    use is evidence too. Only memories of `layers` fade, or all if it is empty. A
-    `chosen` curve is the policy's, else the value halves.
-    """
+    """When fading begins, its half-life in the policy, and what slows or speeds it."""
 
     clock: Literal["access", "anchor", "touch"]
-    base: str
+    """Begin of fading: the last access or, before the first, the last evidence; the
+    anchor of salience; or the later of access and evidence.
+    """
+    half_life_field: str
+    """The field of `DecayPolicy` that holds the half-life."""
     strength: Literal["", "stability", "spacing"] = ""
-    doubt: Literal["", "confidence", "trust"] = ""
+    """What lengthens the half-life: stability, or the spacing of recalls."""
+    speeded_by: Literal["", "confidence", "trust"] = ""
+    """What shortens the half-life where it is low."""
     layers: frozenset[str] = frozenset()
-    chosen: bool = False
+    """The layers that fade; all if empty."""
+    uses_policy_curve: bool = False
+    """Whether the curve is that of the policy; otherwise the value halves."""
 
 
 LAWS: Mapping[str, FadingLaw] = MappingProxyType(
     {
         "confidence": FadingLaw("touch", "confidence_days", strength="stability"),
         "salience": FadingLaw(
-            "anchor", "salience_days", strength="spacing", doubt="confidence"
+            "anchor", "salience_days", strength="spacing", speeded_by="confidence"
         ),
         "retention": FadingLaw(
-            "access", "retention_days", doubt="trust", layers=_PASSING, chosen=True
+            "access",
+            "retention_days",
+            speeded_by="trust",
+            layers=_PASSING,
+            uses_policy_curve=True,
         ),
-        "rest": FadingLaw("touch", "confidence_days", strength="stability"),
+        "staleness": FadingLaw("touch", "confidence_days", strength="stability"),
     }
 )
-"""All that fades: confidence (seed A), salience (seed B), retention (seed D), and rest.
-
-rest ranks memories that last.
+"""All that fades: confidence (seed A), salience (seed B), retention (seed D), and
+staleness, by which lasting memories rank lower.
 """
 
 
@@ -80,16 +85,16 @@ def curve(kind: str, tau: float) -> float:
     − τ/2) + .7·2^−τ`. A tangent lies below its curve: huber forgets old values *faster*
     than l2, completely after 1.94 half-lives.
     """
-    return _remaining(tau, CURVES[kind].bend, CURVES[kind].straight)
+    return _remaining(tau, CURVES[kind].bend, CURVES[kind].linear_share)
 
 
 def half_life(
     law: str, fact: Fact, usage: Usage, trust: float, policy: Policy
 ) -> float:
-    """Return `H = base · strength / doubt` in days, ∞ for a memory that does not fade.
+    """Return the days after which half of a value is left, ∞ if it does not fade.
 
-    (Rows A25, B6, D1, D6, D8.) Strength: stability 1–5, or spacing `1 +
-    access^gradient`, or 1. Doubt: `1 + 2·(1 − x)` of trust, or of confidence before the
+    `H = base · strength / doubt` (rows A25, B6, D1, D6, D8). Strength: stability 1–5,
+    or spacing `1 + access^gradient`, or 1. Doubt: `1 + 2·(1 − x)` of trust, or of confidence before the
     first recall; from a confidence of .8 salience does not fade before it. A pinned
     memory does not fade. Confidence at stability 1, 3, 5: 30, 90, 150 days. Raises
     KeyError for another law.
@@ -98,41 +103,41 @@ def half_life(
     doubt = _doubt(row, fact, usage, trust, limits)
     if fact.pinned or not doubt or (row.layers and layer_of(fact) not in row.layers):
         return math.inf
-    base: float = getattr(limits, row.base)
+    base: float = getattr(limits, row.half_life_field)
     return base * _strength(row, usage, limits) / doubt
 
 
 def remaining_share(
     law: str, fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 ) -> float:
-    """Return `R(t) = curve(t / H)`, 0–1, never rising with `now`.
+    """Return the share of a value that is left at `now`, 0–1.
 
-    It is 1 before the anchor, or if no time is known.
+    `R(t) = curve(t / H)`, which never rises with `now`. It is 1 before the anchor, or if no time is known.
     """
     row, halved = LAWS[law], half_life(law, fact, usage, trust, policy)
     if halved == math.inf:
         return 1.0
     tau = _days(_since(row, fact, usage), now) / halved
-    form = policy.decay.curve if row.chosen else CURVES["l2"]
-    return _remaining(tau, form.bend, form.straight)
+    form = policy.decay.curve if row.uses_policy_curve else CURVES["l2"]
+    return _remaining(tau, form.bend, form.linear_share)
 
 
 def recency(when: datetime, now: datetime, half_life: float) -> float:
-    """Return `2^(−days/half-life)`, 0–1, for a last touch at `when` (rows A15, E7).
+    """Return how recent the last touch at `when` is, 0–1 (rows A15, E7).
 
-    With a half-life of ln2/.023 = 30.14 days it is seed A's `exp(−.023·days)`: .5016
+    It is `2^(−days/half-life)`. With a half-life of ln2/.023 = 30.14 days it is seed A's `exp(−.023·days)`: .5016
     after 30 days.
     """
     return math.exp2(-_days(when, now) / half_life)
 
 
-def _remaining(tau: float, bend: float, straight: float) -> float:
+def _remaining(tau: float, bend: float, linear_share: float) -> float:
     halved = (
         math.exp2(-tau)
         if tau <= bend
         else max(0.0, math.exp2(-bend) * (1 - math.log(2) * (tau - bend)))
     )
-    return straight * max(0.0, 1 - tau / 2) + (1 - straight) * halved
+    return linear_share * max(0.0, 1 - tau / 2) + (1 - linear_share) * halved
 
 
 def _strength(row: FadingLaw, usage: Usage, limits: DecayPolicy) -> float:
@@ -147,12 +152,12 @@ def _doubt(
     row: FadingLaw, fact: Fact, usage: Usage, trust: float, limits: DecayPolicy
 ) -> float:
     """Return how many times faster it fades, 0 for not at all."""
-    if row.doubt == "trust":
+    if row.speeded_by == "trust":
         return 1 + limits.doubt * (1 - trust)
-    if row.doubt == "confidence" and not usage.access:
+    if row.speeded_by == "confidence" and not usage.access:
         return (
             1 + limits.doubt * (1 - fact.confidence)
-            if fact.confidence < limits.sure
+            if fact.confidence < limits.no_fading_confidence
             else 0.0
         )
     return 1.0
@@ -190,9 +195,9 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
 def effective_confidence(
     fact: Fact, usage: Usage, now: datetime, policy: Policy
 ) -> float:
-    """Return `confidence · ½^(days / (30·stability))`, 0–1 (`A25`, law 4).
+    """Return the confidence that is left at `now`, 0–1 (`A25`, law 4).
 
-    The days count from the last evidence or use. .6, never touched again, is below .10
+    It is `confidence · ½^(days / (30·stability))`. The days count from the last evidence or use. .6, never touched again, is below .10
     after 77.5 days and below .05 after 107.5.
     """
     return fact.confidence * remaining_share(
@@ -201,10 +206,10 @@ def effective_confidence(
 
 
 def salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
-    """Return `salience · e^(−rate·days)`, 0–1, since its anchor (`B6`).
+    """Return the salience that is left at `now`, 0–1 (`B6`).
 
-    `rate = .02·doubt / (1 + access^gradient)`; 1 for a pinned memory (`B16`). .5 and
-    never recalled: below .01 on day 89 at a confidence of .4, on day 131 at .75, never
+    It is `salience · e^(−rate·days)` since its anchor, with `rate = .02·doubt / (1 +
+    access^gradient)`; 1 for a pinned memory (`B16`). .5 and never recalled: below .01 on day 89 at a confidence of .4, on day 131 at .75, never
     at .8. After 5 recalls at gradient 1.5: ×.944 in 35 days, ×.891 in 70.
     """
     return (
@@ -217,13 +222,13 @@ def salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
 def retention(
     fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 ) -> float:
-    """Return `min(1, R + min(.3, .05·ln(1 + access)))`, 0–1 (rows D4–D6).
+    """Return how well a memory is retained at `now`, 0–1 (rows D4–D6).
 
-    R counts from the last access; `trust` is 0–1. The half-life is 30 days for working
+    It is `min(1, R + min(.3, .05·ln(1 + access)))`; R counts from the last access; `trust` is 0–1. The half-life is 30 days for working
     and episodic memories, a third of that at trust 0; others are retained (`D1`).
     """
     limits = policy.decay
-    use = min(limits.most_use, limits.use * math.log1p(usage.access))
+    use = min(limits.most_use, limits.gain_per_recall * math.log1p(usage.access))
     return min(1.0, remaining_share("retention", fact, usage, now, trust, policy) + use)
 
 
@@ -243,7 +248,9 @@ def heat_inputs(
         1.0
         if fact.pinned
         else max(
-            0.0, 1 - _days(_since(LAWS["rest"], fact, usage), now) / limits.recency_days
+            0.0,
+            1
+            - _days(_since(LAWS["staleness"], fact, usage), now) / limits.recency_days,
         ),
         1.0 if fact.pinned else fact.importance,
         (min(1.0, max(-1.0, feedback)) + 1) / 2,
@@ -277,9 +284,9 @@ def heat_score(
 def decay_score(
     fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 ) -> float:
-    """Return `1 − retention`, 0–1 (`C26`).
+    """Return how much of a memory has faded at `now`, 0–1 (`C26`).
 
-    For a lasting memory it is `1 − ½^(days / (30·stability))` since the last touch,
+    It is `1 − retention`. For a lasting memory it is `1 − ½^(days / (30·stability))` since the last touch,
     which only says how stale it is.
     """
     return _decay(
@@ -298,7 +305,7 @@ def _decay(
     return 1 - (
         retained
         if layer_of(fact) in _PASSING
-        else remaining_share("rest", fact, usage, now, trust, policy)
+        else remaining_share("staleness", fact, usage, now, trust, policy)
     )
 
 
@@ -396,9 +403,9 @@ def _spaced(usage: Usage, now: datetime, limits: DecayPolicy) -> tuple[float, fl
         return usage.gap_days, usage.gradient
     gap = _days(usage.last_access, now)
     step = (
-        limits.wider
+        limits.gradient_gain
         if gap > usage.gap_days
-        else -limits.narrower
+        else -limits.gradient_loss
         if gap < usage.gap_days
         else 0.0
     )

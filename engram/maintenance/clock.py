@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engram.pipeline.commits import CommitLog
 
 READINGS = "clock.jsonl"
-UNBELIEVED = "nothing is believed to have aged until it has kept step for {:g} minutes"
+UNBELIEVED = "memories do not fade until the clock has run steadily for {:g} minutes"
 
 
 def boottime() -> float:

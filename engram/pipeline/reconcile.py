@@ -273,7 +273,7 @@ class Reconciler:
         A fact that was said long ago, as in an import, decays from now on: it could not
         be recalled before.
         """
-        late = timedelta(days=self.settings.policy.decay.late_days)
+        late = timedelta(days=self.settings.policy.decay.late_filing_days)
         facts = self._facts(created)
         for fact in facts:
             if fact.created and now - fact.created > late:

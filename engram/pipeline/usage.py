@@ -173,12 +173,12 @@ class UsageTracker:
         """Record when the notes of facts were first read or created (law 5).
 
         `creation_times` are the times in the action log, by id. A fact that was created
-        within `decay.late_days` of its own date keeps that date. One that was created
+        within `decay.late_filing_days` of its own date keeps that date. One that was created
         later, as in an import, was met at its creation; a note that is not in the log is
         met now. A note without an id is identified by its text. A time that the log
         contains is not written to the usage log, unless the facts were `filed` just now.
         """
-        late = timedelta(days=self.policy.decay.late_days)
+        late = timedelta(days=self.policy.decay.late_filing_days)
         met_now: dict[str, datetime] = {}
         met_at_creation: dict[str, datetime] = {}
         for fact in facts:

@@ -224,7 +224,9 @@ def test_retention_is_the_formula_of_seed_d():
         assert abs(curve(mode, tau) - theirs) < 1e-12
         policy = replace(
             POLICY,
-            decay=DecayPolicy(bend=CURVES[mode].bend, straight=CURVES[mode].straight),
+            decay=DecayPolicy(
+                bend=CURVES[mode].bend, linear_share=CURVES[mode].linear_share
+            ),
         )
         found = retention(
             FACT, Usage(access=access, last_access=THEN), now, trust, policy
@@ -266,7 +268,9 @@ usages = st.builds(
 )
 policies = st.sampled_from(
     [
-        replace(POLICY, decay=DecayPolicy(bend=form.bend, straight=form.straight))
+        replace(
+            POLICY, decay=DecayPolicy(bend=form.bend, linear_share=form.linear_share)
+        )
         for form in CURVES.values()
     ]
 )
@@ -367,11 +371,11 @@ def test_inputs_are_shares(fact, usage, now, feedback):
 def test_a_half_is_left_after_a_half_life(law):
     """By every law that halves."""
     fact, usage = (
-        replace(FACT, confidence=0.6, kind="note" if law == "rest" else "episode"),
+        replace(FACT, confidence=0.6, kind="note" if law == "staleness" else "episode"),
         Usage(stability=2.0),
     )
     halved = half_life(law, fact, usage, 0.7, POLICY)
     left = remaining_share(law, fact, usage, THEN + halved * DAY, 0.7, POLICY)
     assert left == pytest.approx(
-        curve("huber" if LAWS[law].chosen else "l2", 1), abs=1e-9
+        curve("huber" if LAWS[law].uses_policy_curve else "l2", 1), abs=1e-9
     )

@@ -51,7 +51,7 @@ def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
     report = keeping.run()
     assert report.actions == ()
     assert report.frozen.startswith(
-        "the clock jumped by +9600.0 hours; nothing is believed to have aged"
+        "the clock jumped by +9600.0 hours; memories do not fade"
     )
     assert keeping.everything() == before
     assert memory.call("status", {})["faults"]["clock"] == report.frozen

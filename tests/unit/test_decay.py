@@ -59,7 +59,9 @@ SKILL, CODE = replace(NOTE, category="skill"), replace(NOTE, layer="codebase")
 
 def in_mode(mode):
     form = CURVES[mode]
-    return replace(POLICY, decay=DecayPolicy(bend=form.bend, straight=form.straight))
+    return replace(
+        POLICY, decay=DecayPolicy(bend=form.bend, linear_share=form.linear_share)
+    )
 
 
 def used(access, gradient=1.0, salience=0.5, **more):

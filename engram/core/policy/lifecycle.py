@@ -48,18 +48,18 @@ class UsagePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How something fades: the share `straight` in a line, the rest by halving, after
+    """How something fades: `linear_share` of it in a line, the rest by halving, after
     `bend` half-lives on its tangent.
 
     After 10,000 half-lives nothing is left to lose, so a `bend` there is none.
     """
 
     bend: float = 10_000.0
-    straight: float = 0.0
+    linear_share: float = 0.0
 
 
 CURVES: Mapping[str, Curve] = MappingProxyType(
-    {"l2": Curve(), "huber": Curve(bend=0.5), "elastic": Curve(straight=0.3)}
+    {"l2": Curve(), "huber": Curve(bend=0.5), "elastic": Curve(linear_share=0.3)}
 )
 """The modes of retention by name (row D4), as a user chooses them; huber is the
 default.
@@ -92,8 +92,8 @@ class DecayPolicy:
         "D4",
         "age from which retention falls in a straight line",
     )
-    straight: float = number(
-        CURVES["huber"].straight,
+    linear_share: float = number(
+        CURVES["huber"].linear_share,
         "share",
         0,
         1,
@@ -108,7 +108,7 @@ class DecayPolicy:
         "D6",
         "how many times faster, besides once, an untrusted memory fades",
     )
-    sure: float = number(
+    no_fading_confidence: float = number(
         0.8,
         "share",
         0,
@@ -116,7 +116,7 @@ class DecayPolicy:
         "B6",
         "confidence from which salience waits for the first recall",
     )
-    late_days: float = number(
+    late_filing_days: float = number(
         1.0,
         "days",
         0,
@@ -124,7 +124,7 @@ class DecayPolicy:
         "model",
         "how late a memory is filed that fades from then on",
     )
-    use: float = number(
+    gain_per_recall: float = number(
         0.05, "share", 0, 1, "D5", "retention for each e-fold of recalls"
     )
     most_use: float = number(
@@ -148,10 +148,12 @@ class DecayPolicy:
         "salience that a recall from the archive starts from, at least",
     )
     stability: float = number(0.1, "1", 0, 10, "A19", "stability that a recall adds")
-    wider: float = number(
+    gradient_gain: float = number(
         0.1, "1", 0, 1, "B7", "gain of the gradient where recalls move apart"
     )
-    narrower: float = number(0.05, "1", 0, 1, "B7", "its loss where they move together")
+    gradient_loss: float = number(
+        0.05, "1", 0, 1, "B7", "its loss where they move together"
+    )
     least_gradient: float = number(
         0.1, "1", 0.01, 1, "B7", "gradient below which it does not go"
     )
@@ -194,7 +196,7 @@ class DecayPolicy:
     @property
     def curve(self) -> Curve:
         """The curve of retention."""
-        return Curve(self.bend, self.straight)
+        return Curve(self.bend, self.linear_share)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from engram.maintenance.passes.groups import (
     numbered,
     seeds,
 )
-from engram.maintenance.passes.lifecycle import archived
+from engram.maintenance.passes.lifecycle import archive_move
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -268,7 +268,7 @@ def _conclude(
     fact = replace(_concluded(now, by, text, facts, gone), **shape)  # type: ignore[arg-type]
     reason = f"concluded from {len(facts)} memories"
     ends = [
-        archived(
+        archive_move(
             one.fact,
             f"absorbed: {by}",
             now,

@@ -78,16 +78,16 @@ def expire(view: PassView, now: datetime) -> list[Step]:
         if why := lifecycle.trash_reason(
             fact, one.usage, now, view.policy, kept=one.kept
         ):
-            steps += _trashed(view, fact, why, now)
+            steps += _trash_steps(view, fact, why, now)
         elif one.kept and lifecycle.is_guessed_expiry(fact):
             why = f"{one.kept}: its guessed end counts no more"
             steps.append(Edit(fact.path, fact.sha, {"expires": None}, why))
         elif why := lifecycle.expiry_reason(fact, now):
-            steps.append(archived(fact, why, now, view.zone))
+            steps.append(archive_move(fact, why, now, view.zone))
     return steps
 
 
-def _trashed(view: PassView, fact: Fact, why: str, now: datetime) -> list[Step]:
+def _trash_steps(view: PassView, fact: Fact, why: str, now: datetime) -> list[Step]:
     """Return the move of a note to the trash, and the removal of links to it.
 
     It is archived instead where a note of a person links to it.
@@ -95,10 +95,10 @@ def _trashed(view: PassView, fact: Fact, why: str, now: datetime) -> list[Step]:
     name = PurePosixPath(fact.path).stem
     linking = view.reader.linking(name)
     if not all(map(_is_generated, linking)):
-        return [archived(fact, why, now, view.zone)]
+        return [archive_move(fact, why, now, view.zone)]
     reason = f"{name} goes to the trash"
     unlinked = [BlockEdit(path, reason, unlink=name) for path in linking]
-    return [put_away(fact, TRASH, {}, why, now, view.zone), *unlinked]
+    return [move_to_dated_folder(fact, TRASH, {}, why, now, view.zone), *unlinked]
 
 
 def _is_generated(path: str) -> bool:
@@ -109,13 +109,13 @@ def _is_generated(path: str) -> bool:
 def archive(view: PassView, now: datetime) -> list[Step]:
     """Archive old, unimportant, unused and faded memories (rows B8, C18, D11; law 2)."""
     return [
-        archived(one.fact, why, now, view.zone)
+        archive_move(one.fact, why, now, view.zone)
         for one in view.active()
-        if (why := _archived(view, one, now))
+        if (why := _archive_reason(view, one, now))
     ]
 
 
-def _archived(view: PassView, one: MemoryState, now: datetime) -> str | None:
+def _archive_reason(view: PassView, one: MemoryState, now: datetime) -> str | None:
     vitals, policy = view.vitals(one, now), view.policy
     return lifecycle.archive_reason(
         one.fact, one.usage, vitals, now, policy, said_by=one.said_by, kept=one.kept
@@ -137,7 +137,9 @@ def pruning(threshold: float) -> Pass:
                 one.fact, vitals, threshold, kept=one.kept
             ):
                 keys = {"status": "pruned", "end_reason": why}
-                steps.append(put_away(one.fact, "archive", keys, why, now, view.zone))
+                steps.append(
+                    move_to_dated_folder(one.fact, "archive", keys, why, now, view.zone)
+                )
         return steps
 
     return prune
@@ -160,7 +162,7 @@ def revive(view: PassView, now: datetime) -> list[Step]:
     return found
 
 
-def archived(
+def archive_move(
     fact: Fact,
     why: str,
     now: datetime,
@@ -169,10 +171,10 @@ def archived(
 ) -> Move:
     """Return the move of a note to the archive, with further `keys`."""
     changed = {"status": "archived", "end_reason": why, **(keys or {})}
-    return put_away(fact, "archive", changed, why, now, zone)
+    return move_to_dated_folder(fact, "archive", changed, why, now, zone)
 
 
-def put_away(
+def move_to_dated_folder(
     fact: Fact,
     folder: str,
     keys: Mapping[str, object],
