@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engram.core.language import single_valued
+from engram.core.language.states import states
 from engram.core.policy import Policy
 from engram.core.records import Turn
 from engram.extraction.rules import engine
@@ -225,3 +227,9 @@ def test_in_a_group_a_label_that_is_no_persons_name_names_the_speaker():
 )
 def test_each_thing_of_one_sentence_is_a_fact(text, statements):
     assert texts(text) == statements
+
+
+@pytest.mark.parametrize("text", ["我叫了外卖。", "我叫车去机场。", "我叫不出名字。"])
+def test_what_somebody_orders_is_no_name(text):
+    assert not [one for one in states(text) if one.attribute == "name"]
+    assert single_valued.attribute(text) is None
