@@ -62,7 +62,7 @@ class KnownFacts:
         where = SearchFilter(("fact",), ("active",), last.persona or "")
         said = list(dict.fromkeys(_sentences(own)))[:most]
         others = [turn for turn in turns if turn.role == "assistant"]
-        replies = list(dict.fromkeys(_sentences(others)))[:most]
+        replies = list(dict.fromkeys(_sentences(others)))[: most // 2]
         by_words = [self._by_words(text, last.occurred_at, where) for text in said]
         promises = [self._by_words(text, last.occurred_at, where) for text in replies]
         searches = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -502,3 +503,58 @@ def test_an_end_is_read_once_and_garbage_is_counted(clock):
     assert [one.fact_id for one in read(clock, ended=over).ended] == ["A"]
     assert read(clock, ended={"n": 1}).ended == ()
     assert read(clock).ended == ()
+
+
+# -- again after a crash, and corrections ----------------------------------------------
+
+
+# row: X2
+@pytest.mark.parametrize("pinned", [False, True])
+def test_a_batch_that_is_filed_again_changes_nothing_more(talking, running, pinned):
+    """Neither ends nor questions nor rows of the log come twice."""
+    memory = talking()
+    for text in (LEIPZIG, OSKAR):
+        (old,) = tell(memory, text).created
+        memory.call("update", {"id": old, "pinned": pinned})
+    words = f"{MOVED} We gave Oskar away."
+    batch = batch_of(memory, words)
+
+    def answer(body):
+        known = numbers(body)
+        links = {"replaces": [known[LEIPZIG]], "ends": [], "same": None, "supports": []}
+        over = {"n": known[OSKAR], "quote": "We gave Oskar away"}
+        told = fact("t1", "We got the keys early and moved", HAMBURG) | links
+        return {"facts": [told], "entities": [], "relations": [], "ended": [over]}
+
+    running.script(answer)
+    extraction = memory.pipeline.distil(batch)
+    memory.reconciler.file(batch, extraction, memory.clock())
+    before, log = texts(memory), rows(memory)
+    asked = len(cases(memory))
+    assert (asked, len(texts(memory, "superseded"))) == ((2, 0) if pinned else (0, 1))
+    memory.reconciler.file(batch.as_tried(), extraction, memory.clock())
+    assert (texts(memory), rows(memory), len(cases(memory))) == (before, log, asked)
+
+
+# row: C12
+def test_a_correction_that_names_nothing_is_compared_with_what_was_not_shown(
+    talking, running, settings
+):
+    """However unlike the words are; another statement is not."""
+    extraction = replace(settings.policy.extraction, known=0)
+    memory = talking(policy=replace(settings.policy, extraction=extraction))
+    tell(memory, "Jonas keeps his bees behind the barn.")
+
+    def read(text, words, category):
+        links = {"replaces": [], "ends": [], "same": None, "supports": []}
+        told = fact("t1", words, text, category=category) | links
+        batch = batch_of(memory, words)
+        running.script({"facts": [told]}, {"relation": "contradicts", "index": 1})
+        memory.pipeline.file(batch, memory.pipeline.distil(batch))
+        return [task_of(body) for body in running.asked]
+
+    words = "The bees, by the way, are with my uncle Karl since Sunday."
+    assert read("Karl has Jonas's bees.", words, "fact") == ["extract"]
+    words = "No, I told you wrong, the bees are at the school in the village."
+    read("The bees of Jonas are at the school.", words, "correction")
+    assert task_of(running.asked[-1]) == "judge"
