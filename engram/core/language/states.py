@@ -112,14 +112,20 @@ def _rows() -> Mapping[str, tuple[_StateRow, ...]]:
 
 def _compiled(pattern: str, code: str) -> re.Pattern[str]:
     """A pattern with its groups (`<PET>`) and holes put in."""
-    for section in (f"{_KEY}.groups", "extraction.groups"):
-        for name, words in languages.section(section).get(code, {}).items():
-            pattern = pattern.replace(f"<{name}>", f"(?:{languages.pattern(words)})")
+    pattern = _grouped(pattern, code)
     pattern = pattern.replace("ß", "ss")  # as `normalise` writes it
     pattern = _HOLE.sub(_filled, _numbered(pattern))
     if code in languages.unspaced():
         pattern = pattern.replace(_FEW_WORDS, ".+?").replace(_WORDS, ".+?")
     return re.compile(pattern)
+
+
+def _grouped(pattern: str, code: str) -> str:
+    """The pattern with its groups put in."""
+    for section in (f"{_KEY}.groups", "extraction.groups"):
+        for name, words in languages.section(section).get(code, {}).items():
+            pattern = pattern.replace(f"<{name}>", f"(?:{languages.pattern(words)})")
+    return pattern
 
 
 _HOLE = re.compile(r"\{([svofnk])(\d?)\}")
@@ -323,7 +329,7 @@ def _in_language(
                 elided = states[0].subject
                 break
         else:
-            elided = () if reading.unspaced else elided
+            elided = reading.topic(words) if reading.unspaced else elided
     return found
 
 
@@ -417,6 +423,17 @@ class _Reading:
             plain = pattern.sub(written, plain)
         return plain
 
+    def speaks_of_self(self, text: str) -> bool:
+        """Whether a text has a word of the first person."""
+        if self.unspaced:
+            return any(word in text for word in self._first)
+        found = _WORD.findall(text.casefold())
+        return not (self._first | self._possessive).isdisjoint(found)
+
+    def names_user(self, text: str) -> bool:
+        """Whether a text names the user, or its script shows a subject by a word."""
+        return not self.unspaced or any(word in text for word in self._user)
+
     def subject(self, said: str | None, owner: str | None) -> tuple[str, ...]:
         """The subject; the user where a row has none, () where it is not definite."""
         if said is None and owner is None:
@@ -451,6 +468,11 @@ class _Reading:
         if len(said) > _MOST_SIGNS:
             return ()
         return (USER, said) if said in self._own else (said,)
+
+    def topic(self, words: str) -> tuple[str, ...]:
+        """The subject that a part of a sentence without blanks only names, or ()."""
+        found = _TOPIC.fullmatch(words)
+        return self._unspaced_subject(found[1]) if found else ()
 
     def value(self, said: str | None) -> tuple[str, ...]:
         """The head of a value, up to a word that begins something else."""
@@ -492,6 +514,7 @@ class _Reading:
 
 
 _COMMA = re.compile("(?<![はもが])[，,、；;]")
+_TOPIC = re.compile("(.+?)[はがも]")
 _MOST_SIGNS = 16
 _FEW_NAMES = 2
 
@@ -579,7 +602,8 @@ def _ended_by_death(new: State, old: State) -> str:
     name = old.attribute.partition(" ")[0]
     if name in ENDS_WITH_LIFE and own == who:
         return "the death of its subject"
-    if name in {"pet", "partner"} and who <= set(old.value):
+    is_named = _contains(tuple(who), old.value)
+    if name in {"pet", "partner"} and old.value and is_named:
         return "the death of its subject"
     return ""
 
@@ -647,3 +671,44 @@ def _question_rows(code: str, listed: str) -> Iterator[tuple[str, re.Pattern[str
     for entry in languages.entries(listed):
         name, pattern = entry.split(None, 1)
         yield name, _compiled(pattern, code)
+
+
+# -- the third person ------------------------------------------------------------------
+
+
+def told(clause: str, state: State, subject: str, possessive: str) -> str:
+    """A clause that tells a state, in the third person, or ''.
+
+    `subject` and `possessive` are those of the speaker: "our dog died" becomes "the
+    user's dog died". '' where it still has a word of the first person.
+    """
+    section = languages.section(_KEY)[state.language]
+    reading = _reading(state.language)
+    text = clause
+    for pattern, words in _told(state.language):
+        text = pattern.sub(words, text)
+    text = text.replace("{s}", subject).replace("{p}", possessive)
+    if reading.speaks_of_self(text):
+        return ""
+    before = ["told_subject", "told_possessive"] if state.subject[0] == USER else []
+    if not before or reading.names_user(text):
+        before = ["", *before]
+    for key in before:
+        whole = f"{section.get(key, '')}{text}"
+        if any(_is_same(one, state) for one in states(whole)):
+            return whole
+    return ""
+
+
+def _is_same(one: State, other: State) -> bool:
+    same = _bare(one.subject) == _bare(other.subject)
+    return same and (one.attribute, one.over) == (other.attribute, other.over)
+
+
+@cache
+def _told(code: str) -> Sequence[tuple[re.Pattern[str], str]]:
+    listed = languages.section(_KEY)[code].get("told", "")
+    return tuple(
+        (re.compile(_grouped(pattern, code), re.IGNORECASE), words)
+        for pattern, words in languages.replacements(listed)
+    )

@@ -40,6 +40,7 @@ from engram.core.language.sentences import (
     sentences,
     third_person,
 )
+from engram.core.language.states import states, told
 from engram.core.language.wishes import wish_statement
 from engram.core.records import Candidate, Extraction, Relation
 from engram.extraction.rules.clauses import Clause, ClauseSpeaker, clauses_of
@@ -76,7 +77,7 @@ from engram.extraction.rules.table import (
     other_rules,
     speaker_rules,
 )
-from engram.extraction.rules.wording import lowered, reworded, tidy
+from engram.extraction.rules.wording import lowered, reworded, tidy, with_dates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -375,7 +376,7 @@ def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statemen
     if not found:
         rest = _asked_to_keep if request else _in_other_language
         found = list(rest(clause, policy)) or _wish(clause, policy)
-    yield from found
+    yield from found or _change_of_state(clause, policy)
 
     if not clause.is_task:
         for person in people_mentioned(clause.text, clause.start, clause.end):
@@ -728,6 +729,59 @@ _KINSHIP = Rule(
     "{s} is {p} {o}",
     ("relationship",),
 )
+
+
+def _change_of_state(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
+    """The clause in the third person where it tells that a state changed or is over.
+
+    In a language without extraction rules also where it tells a state that holds.
+    """
+    if clause.is_task or len(clause.words) >= _LONGEST or len(clause.dates) > 1:
+        return
+    person = _pronoun_subject(clause)
+    start = person.end if person else clause.start
+    raw = bare(clause.text, start, clause.end).rstrip("。！")
+    words = f"{person.name}{raw if raw[:1] == ' ' else f' {raw}'}" if person else raw
+    for state in states(words):
+        if not (state.change or state.over or state.language in _WITHOUT_RULES):
+            continue
+        subject, possessive = _speaker_in(state.language, clause.speaker)
+        if state.language == "en" and not person:
+            words = with_dates(raw, start, clause.dates)
+        text = told(words, state, subject, possessive)
+        if text:
+            when = clause.when() if state.language != "en" else None
+            dated = f"{text} ({_in_figures(when)})" if when else text
+            rule = _STATES[_CATEGORIES.get(state.attribute.split()[0], "fact")]
+            name = person.name if person else ""
+            yield _built(clause, rule, dated, policy, name)
+            return
+
+
+def _speaker_in(code: str, speaker: ClauseSpeaker) -> tuple[str, str]:
+    """The words of a language for the speaker, and for what is theirs."""
+    for language in other_languages():
+        if language.code == code:
+            return speaker.name or language.subject, language.possessive(speaker.name)
+    if code in _WITHOUT_RULES:
+        return speaker.name, speaker.name
+    return speaker.name or "the user", speaker.possessive
+
+
+_WITHOUT_RULES = languages.unspaced()
+_CATEGORIES = {
+    "like": "preference",
+    "eats": "preference",
+    "favourite": "preference",
+    "partner": "relationship",
+    "pet": "relationship",
+    "kin": "relationship",
+    "role": "relationship",
+}
+_STATES = {
+    category: Rule("state", category, "probable", "open", REMEMBER, "")
+    for category in ("fact", "preference", "relationship")
+}
 
 
 def _in_other_language(

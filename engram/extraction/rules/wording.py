@@ -49,6 +49,19 @@ def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> s
     return _VAGUE.sub(lambda found: f"{found[1]} before {day_in_words(spoken)}", said)
 
 
+def with_dates(raw: str, start: int, dates: Sequence[Span]) -> str:
+    """`raw`, at `start`, with its relative dates resolved and nothing else changed."""
+    out, place = [], 0
+    for date in dates:
+        first, last = date.start - start, min(date.end - start, len(raw))
+        if place <= first < last:
+            before, after = raw[place:first], raw[last : last + 2]
+            dated = _dated(before, raw[first:last], after, date.interval)
+            out += [before, dated]
+            place = last
+    return "".join([*out, raw[place:]])
+
+
 def _dated(before: str, words: str, after: str, interval: Interval) -> str:
     """A date in a sentence: after its preposition, or in brackets after an adjective."""
     preposition, date = in_words(interval)
