@@ -35,18 +35,18 @@ _CLASSES = {
     "last_or_next": "m",  # last = -1, next = 1
     "nearest": "z",  # past = -1, coming = 1
     "before_last_or_after_next": "B",  # before last = -2
-    "this": "j",
-    "weekend": "e",
+    "this": "j",  # diese
+    "weekend": "e",  # wochenende
     "ago_before": "h",  # before the number: `vor`
     "ago_after": "a",  # after it: `ago`
-    "from_now": "f",
+    "from_now": "f",  # from today
     "from_another_time": "F",  # counted from a time the text does not give
     "within": "i",  # before a number or a year: `in`
-    "since": "q",
+    "since": "q",  # seit
     "until": "r",  # never looks back
-    "by_the_end_of": "R",
-    "on": "c",
-    "at": "@",
+    "by_the_end_of": "R",  # bis ende
+    "on": "c",  # am
+    "at": "@",  # um
     "every": "v",  # what follows is a habit
     "glue": "g",  # `the`, `of`
     "not_dates": "-",  # phrases that only look like a time

@@ -186,57 +186,65 @@ def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
 
 
 # The rules, in order of preference at one place. A rule without a maker swallows what
-# must not be read.
-_WEEKDAY_BEFORE = r"(?:[mjz]?k,?g?)?"
+# must not be read. The letters are those of `date_words._CLASSES`.
+_WEEKDAY_BEFORE = r"(?:[mjz]?k,?g?)?"  # last Friday, the
 _BEFORE_LAST = "B(?![kbsuednw])"  # not the beginning of `after next week`
+_HABIT = r"v[gmjnwz]{0,3}[kubsepWdP]"  # every other Friday
+_FROM_ANOTHER_TIME = r"[nw]u[rF]g?[mjz]?[kdbpD]"  # a week from Friday
+_AGO_ON_A_DAY = r"[nw]ua(?:[mz]?k|d)"  # a week ago yesterday
+_COUNT_BEFORE_LAST = r"[nw]uB"  # two weeks before last
 _COMMON = (
-    (
-        "skip",
-        r"v[gmjnwz]{0,3}[kubsepWdP]|[nw]u[rF]g?[mjz]?[kdbpD]|[nw]ua(?:[mz]?k|d)|[nw]uB",
-    ),
+    ("skip", f"{_HABIT}|{_FROM_ANOTHER_TIME}|{_AGO_ON_A_DAY}|{_COUNT_BEFORE_LAST}"),
+    # by the end of next month, by the end of May 2027
     ("end", r"Rg?[jmz]?(?:[use][jmzB]?|b[jmz]?(?:,?g?y)?|y)"),
+    # since Friday, 20 November 2026; on November 20, 2026
     ("date", rf"[iqr]?g?{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b,?g?y|bg?n,?y)"),
-    ("month_of_year", r"[iqr]?g?b,?g?y"),
-    ("season_of_year", r"[iq]?g?sg?y"),
+    ("month_of_year", r"[iqr]?g?b,?g?y"),  # in May 2024
+    ("season_of_year", r"[iq]?g?sg?y"),  # the summer of 2021
+    # the 20th of November; Friday, November 20
     ("yearless", rf"[rq]?g?{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b|bg?n)(?!u)"),
-    ("ago", r"[nw]ua|h[nw]u"),
-    ("ahead", r"i[nw]u|[nw]uf"),
-    ("weekday_of_week", r"c?g?k,?g?[mj]u|[mj]uc?g?k"),
-    ("day", r"g?d"),
-    ("part", r"P"),
-    ("numeric", r"[cr]?D"),
-    ("year", r"[iqr]g?y"),
+    ("ago", r"[nw]ua|h[nw]u"),  # three weeks ago, vor drei Wochen
+    ("ahead", r"i[nw]u|[nw]uf"),  # in three weeks, three weeks from now
+    ("weekday_of_week", r"c?g?k,?g?[mj]u|[mj]uc?g?k"),  # on Friday of next week
+    ("day", r"g?d"),  # yesterday
+    ("part", r"P"),  # tonight
+    ("numeric", r"[cr]?D"),  # on 2026-11-20
+    ("year", r"[iqr]g?y"),  # since 2019
 )
 _PREFIX = (
-    ("skip", r"gmu"),
-    ("unit", r"[mjz]u|g?uB"),
+    ("skip", r"gmu"),  # the last week
+    ("unit", r"[mjz]u|g?uB"),  # last week, the week before last
+    # on next Friday, the Friday before last
     ("weekday", rf"[cr]?[mjz]k|[cr]?g?k{_BEFORE_LAST}"),
-    ("month", rf"i?[mjz]b|i?g?b{_BEFORE_LAST}"),
-    ("season", rf"i?[mjz]s|i?g?s{_BEFORE_LAST}"),
-    ("weekend", r"c?[mjz]e|c?g?eB"),
+    ("month", rf"i?[mjz]b|i?g?b{_BEFORE_LAST}"),  # in this May, the May after next
+    ("season", rf"i?[mjz]s|i?g?s{_BEFORE_LAST}"),  # last summer, the summer before last
+    ("weekend", r"c?[mjz]e|c?g?eB"),  # on this weekend, the weekend after next
 )
 _EITHER = (
-    ("unit", r"[jm]u|um"),
-    ("weekday", r"c?g?(?:[jm]k|km)"),
-    ("month", r"[ig]?(?:[jm]b|bm)"),
-    ("season", r"g?(?:[jm]s|sm)"),
-    ("weekend", r"c?g?(?:[jm]e|em)"),
+    ("unit", r"[jm]u|um"),  # cette semaine, semaine dernière
+    ("weekday", r"c?g?(?:[jm]k|km)"),  # ce vendredi, vendredi dernier
+    ("month", r"[ig]?(?:[jm]b|bm)"),  # este mayo, mayo pasado
+    ("season", r"g?(?:[jm]s|sm)"),  # cet été, l'été dernier
+    ("weekend", r"c?g?(?:[jm]e|em)"),  # ce week-end, le week-end prochain
 )
-_OPEN = (("month_by_lean", r"[iqr]g?b"), ("weekday_by_lean", r"[crqR]?g?k"))
+_OPEN = (
+    ("month_by_lean", r"[iqr]g?b"),  # in May
+    ("weekday_by_lean", r"[crqR]?g?k"),  # on Friday
+)
 _SIGNS = (
-    ("skip", r"v[nw]?u"),
-    ("date", r"yununu"),
-    ("month_of_year", r"yunu(?!a|f)"),
-    ("year", r"yu(?![af])"),
-    ("yearless", r"nunu(?![af])"),
-    ("ago", r"[nw]ua"),
-    ("ahead", r"[nw]uf"),
-    ("weekday_of_week", r"Wg?[kw](?!u)|Wu"),
-    ("of_named", r"W[nw]u(?:[nw]u)?"),
-    ("unit", r"W"),
-    ("day", r"d"),
-    ("part", r"P"),
-    ("numeric", r"D"),
+    ("skip", r"v[nw]?u"),  # 毎週
+    ("date", r"yununu"),  # 2024年5月5日
+    ("month_of_year", r"yunu(?!a|f)"),  # 2024年5月
+    ("year", r"yu(?![af])"),  # 2024年
+    ("yearless", r"nunu(?![af])"),  # 5月5日
+    ("ago", r"[nw]ua"),  # 三日前
+    ("ahead", r"[nw]uf"),  # 三年后
+    ("weekday_of_week", r"Wg?[kw](?!u)|Wu"),  # 先週の金曜日, 上周五
+    ("of_named", r"W[nw]u(?:[nw]u)?"),  # 去年3月5日
+    ("unit", r"W"),  # 来月
+    ("day", r"d"),  # 昨日
+    ("part", r"P"),  # 今晩
+    ("numeric", r"D"),  # 2026-11-20
 )
 
 
