@@ -1,7 +1,17 @@
 """Answer a question from memory: candidates, ranking, verified hits, token budget.
 
-Rows X1, X4, X5, X19, X24. `recall` is the entry; `_candidates` names the steps of a
-search, and `_verified` reads the files again before anything is returned.
+Rows X1, X4, X5, X19, X24. `recall` is the entry::
+
+    query ─ parse_question ─ _with_relatives ─▶ Question
+        index.lexical.search      candidates by words
+        _with_vectors             and by vectors, mixed
+        _read_units               records; what is hidden or too far is left out
+        _with_related             and what the best facts lead to
+        _signals, ranking.rank    ranked slots
+        _with_states              what is over goes below what replaced it
+        _with_external_limits     fewer hits from outside sources
+        _verified                 hits, read again from their files
+        ranking.fill_budget ─▶ RecallResult
 """
 
 from __future__ import annotations
@@ -153,14 +163,16 @@ def recall(
 
     candidates = _candidates(search)
     too_few = len(candidates.slots) < request.k and candidates.filtered["status"]
-    if too_few and not request.archive and not limit.skips("the archive"):
+    if too_few and not request.archive and not limit.out_of_time_for("the archive"):
         with_archive = replace(request, archive=True)
         candidates = _candidates(replace(search, request=with_archive))
 
     candidates, past = _with_states(search, candidates)
     filtered = candidates.filtered
     slots = _with_external_limits(index, candidates, settings)
-    label_of = cache(lambda name: _standing_of(sources.usage(name).stability, policy))
+    label_of = cache(
+        lambda name: _establishment_label(sources.usage(name).stability, policy)
+    )
     hits = _verified(index, candidates, slots, label_of, limit, settings)
     hits = [_with_end(hit, past.get(hit.key), settings.zone) for hit in hits]
     chosen = ranking.fill_budget(hits, question, policy, request.k, request.budget)
@@ -208,7 +220,7 @@ class _TimeLimit:
         self._seconds_left = seconds_left
         self._skipped: list[str] = []
 
-    def skips(self, step: str) -> bool:
+    def out_of_time_for(self, step: str) -> bool:
         """Return whether time is up; if so, record that `step` is left out."""
         late = self._seconds_left() <= 0
         if late and step not in self._skipped:
@@ -273,7 +285,7 @@ def _candidates(search: _Search) -> _Candidates:
 
     scored, units, activations = _with_related(search, where, scored, units)
     signals = _signals(search, units, activations)
-    signals |= {key: _unread_unit(key, settings) for key in unread}
+    signals |= {key: _signals_of_unread(key, settings) for key in unread}
     if preset.from_use or preset.frequency:
         signals = _with_usage(signals, units, search.sources)
 
@@ -289,7 +301,7 @@ def _with_states(
     Nothing is arranged for an earlier day: what was over later was current then.
     """
     request = candidates.request
-    if request.as_of or search.limit.skips("states"):
+    if request.as_of or search.limit.out_of_time_for("states"):
         return candidates, {}
 
     buried = search.index.tombstones.keys
@@ -342,7 +354,7 @@ def _read_units(
     """
     request = search.request
     needs_times = ranking.PRESETS[request.preset].recency or request.as_of
-    unread = set() if needs_times else _unread(search.index, keys)
+    unread = set() if needs_times else _keys_ranked_unread(search.index, keys)
 
     read = [key for key in keys if key not in unread]
     units = _recallable(search.index, read, request, filtered)
@@ -362,7 +374,7 @@ def _with_related(
     units: dict[str, Unit],
 ) -> tuple[list[ranking.Scored], dict[str, Unit], dict[str, float]]:
     """Add the units that the best facts lead to; return the activations too (`C34`)."""
-    if search.request.as_of or search.limit.skips("ties"):
+    if search.request.as_of or search.limit.out_of_time_for("related memories"):
         return scored, units, {}
 
     activations = _activations(search, where, scored, units)
@@ -425,7 +437,7 @@ def _with_usage(
     return result
 
 
-def _unread(index: Index, keys: Sequence[str]) -> set[str]:
+def _keys_ranked_unread(index: Index, keys: Sequence[str]) -> set[str]:
     """Return the keys that are ranked without their records.
 
     These are turns that no user removed and notes that are not episodes.
@@ -478,7 +490,7 @@ def _with_vectors(
     Also returns the reason if vectors were not used, or '', and the keys of the units
     near enough for an episode (`A29`), None where words alone decide.
     """
-    if not search.embed or search.limit.skips("meaning"):
+    if not search.embed or search.limit.out_of_time_for("vectors"):
         return by_words, "", None
 
     index, policy = search.index, search.settings.policy
@@ -628,7 +640,7 @@ def _nudge_of(fact: Fact, stage: str, policy: Policy) -> float:
     return max(nudge, 0.0) + policy.recall.kept if kept else nudge
 
 
-def _unread_unit(key: str, settings: Settings) -> ranking.UnitSignals:
+def _signals_of_unread(key: str, settings: Settings) -> ranking.UnitSignals:
     """Return the signals of a turn or a note whose record was not read."""
     return ranking.UnitSignals(
         key, nudge=_nudge_of_turns(settings) if "#^" in key else 0.0
@@ -735,7 +747,7 @@ def _verified(
     )
     for one in islice(readable, candidates.request.k):
         current.append(one)
-        if limit.skips("further hits"):
+        if limit.out_of_time_for("further hits"):
             break
 
     sources = sorted({unit.source for _, unit, _ in current if isinstance(unit, Fact)})
@@ -757,7 +769,7 @@ def _verified(
     ]
 
 
-def _standing_of(stability: float, policy: RecallPolicy) -> str:
+def _establishment_label(stability: float, policy: RecallPolicy) -> str:
     """Return the label of a memory of this stability, or '' (`A29`)."""
     if stability >= policy.well_established:
         return "well-established"

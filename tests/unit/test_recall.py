@@ -236,7 +236,9 @@ def test_an_answer_takes_no_longer_than_its_time(memory, keep):
         embed=refused,
         sources=late,
     )
-    assert answer.note == "time was up, left out: meaning, ties, states, further hits"
+    assert answer.note == (
+        "time was up, left out: vectors, related memories, states, further hits"
+    )
     assert len(answer.hits) == 1
     whole = search.recall(memory.index, memory.settings, ask, mark="m", complete=True)
     assert (len(whole.hits), whole.note) == (5, "")
