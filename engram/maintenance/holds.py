@@ -47,8 +47,8 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedPlan:
-    """A plan within its bounds; `held` has by pass why the rest waits for approval."""
+class PlanWithHolds:
+    """A plan, and what waits for approval: by pass the reason, and the actions."""
 
     plan: RunPlan
     held: Mapping[str, str] = field(default_factory=dict)
@@ -103,17 +103,20 @@ class Holds:
             for name in names
         }
 
-    def bounded(
-        self, plan: Callable[[RunPlan], None], draft: RunPlan, passes: Sequence[Pass]
-    ) -> BoundedPlan:
-        """Return the plan within its bounds, with the notes that ask for the rest.
+    def apply_limits(
+        self,
+        make_plan: Callable[[RunPlan], None],
+        empty: RunPlan,
+        passes: Sequence[Pass],
+    ) -> PlanWithHolds:
+        """Return the plan within the limits of a run, with notes that ask for the rest.
 
-        `plan` fills `draft`, which is empty, and any that replaces it.
+        `make_plan` fills `empty`, and again any plan that replaces it.
         """
-        plan(draft)
+        make_plan(empty)
         if not self.ask:
-            return BoundedPlan(draft)
-        draft, requests = self._within_bounds(plan, draft, passes)
+            return PlanWithHolds(empty)
+        draft, requests = self._within_limits(make_plan, empty, passes)
         names = {one.__name__ for one in passes}
         waiting, _ = self._unanswered()
         held = {
@@ -123,12 +126,15 @@ class Holds:
         held |= {name: request.why for name, request in requests.items()}
         actions = [action for one in requests.values() for action in one.actions]
         self._ask(draft, requests, names)
-        return BoundedPlan(draft, held, tuple(actions))
+        return PlanWithHolds(draft, held, tuple(actions))
 
-    def _within_bounds(
-        self, plan: Callable[[RunPlan], None], draft: RunPlan, passes: Sequence[Pass]
+    def _within_limits(
+        self,
+        make_plan: Callable[[RunPlan], None],
+        draft: RunPlan,
+        passes: Sequence[Pass],
     ) -> tuple[RunPlan, dict[str, Request]]:
-        """Plan again without the passes that are held, until the rest is in bounds."""
+        """Plan again without the held passes, until the rest is within the limits."""
         requests: dict[str, Request] = {}
         proposed: dict[str, dict[str, Action]] = {}
         policy = draft.view.policy.consolidation
@@ -149,7 +155,7 @@ class Holds:
             if not reasons and portion in {None, draft.portion}:
                 break
             draft = draft.restarted(frozenset(requests), portion)
-            plan(draft)
+            make_plan(draft)
         waiting, _ = self._unanswered()
         for name, actions_by_memory in proposed.items():
             if actions_by_memory and name not in waiting:

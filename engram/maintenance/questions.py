@@ -148,7 +148,7 @@ class MaintenanceLoop:
         """Report what failed in a run until a run succeeds."""
         problems = [f"{name}: {why}" for name, why in report.failures.items()]
         problems += [fault] if fault else []
-        part = "talks" if report.cadence == "talk" else "consolidation"
+        part = "talks" if report.name == "talk" else "consolidation"
         self.maintenance.note_writer.health.report(part, "; ".join(problems))
 
     def retell(self) -> None:

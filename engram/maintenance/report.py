@@ -34,7 +34,8 @@ class Action:
 class Report:
     """The result of a run, or with `dry_run` of its plan.
 
-    `run` is the id of the run, '' where it wrote nothing. `deferred` has the reason by
+    `run` is the id of the run, '' where it wrote nothing; `name` is its cadence, or
+    "prune" or "undo". `deferred` has the reason by
     path for what another run has to do; `left_alone` counts the memories that belong to
     a person, by reason; `failures` has the error by pass or path; `unanswered` counts
     by task the questions without an answer; `findings` change nothing. `held` says by
@@ -43,7 +44,7 @@ class Report:
     """
 
     run: str
-    cadence: str
+    name: str
     started: datetime
     ended: datetime
     actions: tuple[Action, ...] = ()
@@ -61,7 +62,7 @@ class Report:
         """Return the report under the keys of its public format."""
         return {
             "run": self.run,
-            "cadence": self.cadence,
+            "cadence": self.name,
             "started": self.started.isoformat(),
             "ended": self.ended.isoformat(),
             "deeds": tuple(map(asdict, self.actions)),

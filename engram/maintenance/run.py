@@ -19,7 +19,7 @@ from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.maintenance.apply import RunWriter
 from engram.maintenance.drafts import NoteDrafts
 from engram.maintenance.forecast import forecast
-from engram.maintenance.holds import BoundedPlan, Holds, path_of
+from engram.maintenance.holds import Holds, PlanWithHolds, path_of
 from engram.maintenance.overlay import PlannedWrite
 from engram.maintenance.pass_table import cadence_of, passes_of
 from engram.maintenance.passes import lifecycle
@@ -67,8 +67,8 @@ def _without_cycle_collection() -> Iterator[None]:
 class Maintenance:
     """The runs of one vault. Belongs to the one writer.
 
-    `freeze` says whether files may be believed gone, and memories old. `git` is the
-    repository of the vault, None where commits are switched off.
+    `freeze` gives the reason to postpone runs: the clock is in doubt, or many files are
+    missing. `git` is the repository of the vault, None where commits are switched off.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Maintenance:
         The command is a request of the user, so nothing of it is held.
         """
         passes = (lifecycle.pruning(threshold),)
-        return self._run("nightly", "prune", passes, dry_run=dry_run, bounded=False)
+        return self._run("nightly", "prune", passes, dry_run=dry_run, may_hold=False)
 
     @_without_cycle_collection()
     def questions(
@@ -135,31 +135,32 @@ class Maintenance:
         """
         if self._not_now():
             return []
-        plan = self._bounded(cadence, passes_of(cadence, only), self.clock()).plan
+        passes = passes_of(cadence, only)
+        plan = self._plan_with_holds(cadence, passes, self.clock()).plan
         return list(plan.questions.values())
 
     @_without_cycle_collection()
-    def settle(self, held: str, *, apply: bool) -> None:
+    def answer_hold(self, pass_name: str, *, apply: bool) -> None:
         """Apply the actions of a held pass, planned anew, or reject them (law 6).
 
         It is a run with its own id, which can be undone. Raises ConflictError where it
-        cannot be made now; the note that asked stays then.
+        cannot be made now; the review note is kept.
         """
-        cadence = cadence_of(held)
-        waiting = self.holds.waiting().get(held)
+        cadence = cadence_of(pass_name)
+        waiting = self.holds.waiting().get(pass_name)
         if apply and cadence and waiting:
             now = self.clock()
             if why := self._not_now():
                 message = f"nothing is done to memories now: {why}"
-                raise ConflictError(message, where=path_of(held))
+                raise ConflictError(message, where=path_of(pass_name))
             plan = self._empty_plan(cadence, now, frozenset(waiting))
-            plan.plan(passes_of(cadence, held))
+            plan.plan(passes_of(cadence, pass_name))
             failures = self._flush_usage(now, compact=False)
-            report = self._finish(BoundedPlan(plan), cadence, now, failures)
+            report = self._finish(PlanWithHolds(plan), cadence, now, failures)
             if report.failures:
                 message = "; ".join(report.failures.values())
-                raise ConflictError(message, where=path_of(held))
-        self.holds.answered(held, rejected=not apply)
+                raise ConflictError(message, where=path_of(pass_name))
+        self.holds.answered(pass_name, rejected=not apply)
 
     def recover(self) -> None:
         """Finish a run that was cut short; call it before the first scan."""
@@ -175,9 +176,12 @@ class Maintenance:
         passes: Sequence[Pass],
         *,
         dry_run: bool,
-        bounded: bool = True,
+        may_hold: bool = True,
     ) -> Report:
-        """Make a run under `name` on the view of this cadence."""
+        """Make a run under `name` on the view of this cadence.
+
+        `may_hold` says whether changes beyond the limits of a run are held.
+        """
         now = self.clock()
         if why := self._not_now():
             return Report("", name, now, now, frozen=why, dry_run=dry_run)
@@ -185,10 +189,10 @@ class Maintenance:
         if not dry_run:
             compact = cadence in {"nightly", "weekly"}
             failures = self._flush_usage(now, compact=compact)
-        if bounded:
-            result = self._bounded(cadence, passes, now)
+        if may_hold:
+            result = self._plan_with_holds(cadence, passes, now)
         else:
-            result = BoundedPlan(self._empty_plan(cadence, now))
+            result = PlanWithHolds(self._empty_plan(cadence, now))
             result.plan.plan(passes)
         return self._finish(result, name, now, failures, dry_run=dry_run)
 
@@ -198,11 +202,11 @@ class Maintenance:
             return why
         return "" if self.index.scanner.generation else "the vault is still being read"
 
-    def _bounded(
+    def _plan_with_holds(
         self, cadence: Cadence, passes: Sequence[Pass], now: datetime
-    ) -> BoundedPlan:
-        plan = self._empty_plan(cadence, now)
-        return self.holds.bounded(lambda draft: draft.plan(passes), plan, passes)
+    ) -> PlanWithHolds:
+        empty = self._empty_plan(cadence, now)
+        return self.holds.apply_limits(lambda plan: plan.plan(passes), empty, passes)
 
     def _empty_plan(
         self, cadence: Cadence, now: datetime, approved: Collection[str] | None = None
@@ -218,7 +222,7 @@ class Maintenance:
 
     def _finish(
         self,
-        bounded: BoundedPlan,
+        planned: PlanWithHolds,
         name: str,
         now: datetime,
         failures: dict[str, str],
@@ -226,7 +230,7 @@ class Maintenance:
         dry_run: bool = False,
     ) -> Report:
         """Apply a plan under `name`, unless it is a `dry_run`, and report."""
-        plan = bounded.plan
+        plan = planned.plan
         writes = plan.writes(self.edges, self.history_bytes)
         failures |= plan.failures
         run = self._new_id(now, name)
@@ -239,7 +243,7 @@ class Maintenance:
             self._log_rejections(run, now, plan.rejections)
         return Report(
             run=run if writes else "",
-            cadence=name,
+            name=name,
             started=now,
             ended=self.clock(),
             actions=tuple(plan.actions),
@@ -248,8 +252,8 @@ class Maintenance:
             failures=failures,
             unanswered=dict(Counter(one.task for one in plan.questions.values())),
             findings=tuple(plan.findings.values()),
-            held=bounded.held,
-            held_actions=bounded.held_actions,
+            held=planned.held,
+            held_actions=planned.held_actions,
             dry_run=dry_run,
         )
 
@@ -313,14 +317,14 @@ class Maintenance:
 
     # -- undo --------------------------------------------------------------------------
 
-    def undo(self, name: str, *, dry_run: bool = False) -> Report:
+    def undo(self, run_id: str, *, dry_run: bool = False) -> Report:
         """Undo a run byte for byte, except what a person changed since (`X6`).
 
-        `name` is the id of the run or an unambiguous beginning of it. The undo is a run
-        itself, and can be undone. Memories that the run had put away belong to the
-        person from now on. Raises NotFoundError, ConflictError.
+        `run_id` may be an unambiguous beginning of the id. The undo is a run itself,
+        and can be undone. A memory that it restores counts as edited by the user, so
+        no run archives it again. Raises NotFoundError, ConflictError.
         """
-        now, recorded = self.clock(), self._recorded_run(name)
+        now, recorded = self.clock(), self._recorded_run(run_id)
         plan = vault_undo.plan_undo(self.vault, recorded)
         run = self._new_id(now, "undo")
         writes = [
@@ -343,7 +347,7 @@ class Maintenance:
             failures |= self.run_writer.commit(run, f"undo {recorded.run}", writes)
         return Report(
             run=run if writes else "",
-            cadence="undo",
+            name="undo",
             started=now,
             ended=self.clock(),
             actions=tuple(actions),
@@ -369,14 +373,14 @@ class Maintenance:
                 rows.append(action_row(now, verb, one.memory, one.why) | {"run": run})
         self.note_writer.log_actions(rows)
 
-    def _recorded_run(self, name: str) -> vault_undo.RecordedRun:
+    def _recorded_run(self, run_id: str) -> vault_undo.RecordedRun:
         """Return a run from the history, or from git where it is no longer kept."""
         try:
-            return self.history.load(self.history.find(name))
+            return self.history.load(self.history.find(run_id))
         except NotFoundError:
             if self.run_writer.git is None:
                 raise
-            return self.run_writer.git.run_from_commit(name.upper())
+            return self.run_writer.git.run_from_commit(run_id.upper())
 
     # -- forecast ----------------------------------------------------------------------
 

@@ -186,7 +186,7 @@ class ReviewQueue:
 
         In this order: an interrupted run is applied again, because its note still asks.
         """
-        self.maintenance.settle(case.held_pass, apply=decision == "apply")
+        self.maintenance.answer_hold(case.held_pass, apply=decision == "apply")
         row = action_row(now, "decide", case.id, f"{case.held_pass}: {decision}")
         self.note_writer.write(
             [self._changes.trash(case.path, case.sha, now, "decided")],

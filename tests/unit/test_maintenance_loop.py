@@ -74,7 +74,7 @@ def test_what_is_due_is_done_and_not_done_again(keeping, clock):
     is made up for by one run.
     """
     maintenance_loop = keeping.memory.maintenance_loop
-    assert [report.cadence for report in maintenance_loop.tend(busy=False)] == [
+    assert [report.name for report in maintenance_loop.tend(busy=False)] == [
         "nightly",
         "weekly",
     ]
@@ -82,9 +82,9 @@ def test_what_is_due_is_done_and_not_done_again(keeping, clock):
     for _ in range(3):
         maintenance_loop.schedule.filed(1)
     assert maintenance_loop.tend(busy=True) == []
-    assert [report.cadence for report in maintenance_loop.tend(busy=False)] == ["light"]
+    assert [report.name for report in maintenance_loop.tend(busy=False)] == ["light"]
     clock.advance(days=3)
-    assert [report.cadence for report in maintenance_loop.tend(busy=False)] == [
+    assert [report.name for report in maintenance_loop.tend(busy=False)] == [
         "nightly",
         "weekly",
     ]
@@ -97,9 +97,9 @@ def test_what_is_due_outlives_the_process(opened, clock):
     again = opened()
     assert again.maintenance_loop.tend(busy=False) == []
     clock.advance(days=1)
-    assert [
-        report.cadence for report in opened().maintenance_loop.tend(busy=False)
-    ] == ["nightly"]
+    assert [report.name for report in opened().maintenance_loop.tend(busy=False)] == [
+        "nightly"
+    ]
 
 
 def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
@@ -115,7 +115,7 @@ def test_nothing_is_put_in_order_while_many_notes_are_missing(keeping, clock):
     ] == ["many notes vanished at once"] * 2
     keeping.memory.health.clear("frozen")
     assert [
-        report.cadence for report in keeping.memory.maintenance_loop.tend(busy=False)
+        report.name for report in keeping.memory.maintenance_loop.tend(busy=False)
     ] == ["nightly", "weekly"]
 
 

@@ -578,7 +578,7 @@ def test_light_runs_keep_ten_minutes_apart(keeping, clock):
         clock.advance(minutes=minutes)
         for _ in range(3):
             maintenance_loop.schedule.filed(0)
-        assert [report.cadence for report in maintenance_loop.tend(busy=False)] == runs
+        assert [report.name for report in maintenance_loop.tend(busy=False)] == runs
 
 
 # row: A28

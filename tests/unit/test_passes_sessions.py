@@ -117,9 +117,9 @@ def conversation(text):
 
 def tend(memory):
     return [
-        report.cadence
+        report.name
         for report in memory.maintenance_loop.tend(busy=False)
-        if report.cadence == "talk"
+        if report.name == "talk"
     ]
 
 
