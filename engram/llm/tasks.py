@@ -20,6 +20,7 @@ from unicodedata import category, east_asian_width
 from engram.core.categories import CATEGORIES, PLAIN
 from engram.core.entities import LIFETIMES, OWNER, is_owner, name_key, relation_label
 from engram.core.language.dates import resolve
+from engram.core.language.sentences import sentences
 from engram.core.policy import ImportancePolicy
 from engram.core.records import (
     ENTITY_TYPES,
@@ -361,9 +362,18 @@ def _turn(name: object, turns: Sequence[Turn]) -> Turn | None:
 
 
 def _when(words: str, shown: str, turn: Turn) -> Interval | None:
-    """Return the time that `words` mean, if the turn contains them (`X14`)."""
-    found = resolve(span(shown, words), turn.occurred_at)
-    return found[0] if found else None
+    """Return the time that `words` mean, if the turn contains them (`X14`).
+
+    Their sentence says whether "on Tuesday" is past or to come.
+    """
+    said = span(shown, words)
+    at = shown.find(said)
+    for start, end in sentences(shown) if said else ():
+        for found in resolve(shown[start:end], turn.occurred_at):
+            if start <= at < end and found.words and found.words in said:
+                return found
+    alone = resolve(said, turn.occurred_at)
+    return alone[0] if alone else None
 
 
 def _share(value: object) -> float | None:

@@ -479,6 +479,19 @@ def test_dates_are_reckoned_here_and_only_from_words_that_were_said():
     ] == [None] * 6
 
 
+# row: X14
+def test_the_sentence_of_a_weekday_says_whether_it_is_past():
+    """Said on a Wednesday; the words alone mean neither."""
+    said = Turn("a", "s", "user", "We moved on Tuesday. We will paint on Friday.", NOW)
+    moved, paint = reading(
+        fact("t1", "We moved on Tuesday", "They moved.", when_words="on Tuesday"),
+        fact("t1", "We will paint", "They will paint.", when_words="on Friday"),
+        turns=(said,),
+    ).candidates
+    assert moved.when.start == datetime(2026, 3, 3, tzinfo=ZONE)
+    assert paint.when.start == datetime(2026, 3, 6, tzinfo=ZONE)
+
+
 def test_what_is_refused_is_counted_by_reason():
     """Each reason has its own words."""
     example = json.loads(
