@@ -87,7 +87,7 @@ def played(turns: list[dict[str, Any]], ledger: Ledger) -> None:
         )
         memory.executor.attended = True
         memory.start()
-        memory.warm()
+        memory.catch_up()
         for _, session in groupby(turns, key=lambda turn: turn["session"]):
             for turn in session:
                 moment = _moment(turn)
@@ -114,7 +114,7 @@ def _moment(turn: dict[str, Any]) -> datetime:
 
 
 def _work(memory: Memory) -> None:
-    memory.between()
+    memory.between_operations()
     for batch in memory.pipeline.due(memory.clock()):
         memory.pipeline.file(batch, memory.pipeline.distil(batch))
     memory.maintenance_loop.tend(busy=memory.queue.is_busy())

@@ -217,7 +217,7 @@ def filled(folder: Path, case: Any) -> tuple[Memory, dict[str, str]]:
     last = max(instant(turn.when) for turn in case.turns)
     memory = Memory(settings, clock=lambda: last)
     memory.start()
-    memory.warm()
+    memory.catch_up()
     memory.executor.attended = True
     unit_of: dict[str, str] = {}
     for _, said in groupby(case.turns, key=lambda turn: turn.session):

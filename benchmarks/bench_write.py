@@ -97,7 +97,7 @@ def played(folder: Path, model: str | None = None) -> Played:
     clock = _Clock()
     memory = Memory(_settings(folder, model), clock=clock)
     memory.start()
-    memory.warm()
+    memory.catch_up()
     memory.executor.attended = True
     unit_of: dict[str, str] = {}
     recalled: dict[str, dict[str, Any]] = {}

@@ -202,7 +202,7 @@ def searching(settings: Settings, notes: int, size: str) -> Iterator[Row]:
         1000,
         " ms",
     )
-    memory.warm()
+    memory.catch_up()
     full_text = fts5(settings, memory.index)
     now = datetime(2026, 1, 1, tzinfo=UTC)
     asked = [ranking.parse_question(text, now) for text in questions]
@@ -353,7 +353,7 @@ def in_process(settings: Settings) -> Iterator[Memory]:
     """
     memory = Memory(settings)
     memory.start()
-    memory.warm()
+    memory.catch_up()
     try:
         yield memory
     finally:

@@ -58,7 +58,7 @@ def begun(root: Path) -> Iterator[Memory]:
     material.vault(root / "vault", 0)
     memory = Memory(material.settings(root / "vault", root / "home"))
     memory.start()
-    memory.warm()
+    memory.catch_up()
     try:
         yield memory
     finally:

@@ -27,7 +27,7 @@ from engram.index.conversations import SessionReader
 from engram.index.search import Index
 from engram.ingest import intake
 from engram.maintenance.clock import ClockGuard, FreezeGuard, boottime
-from engram.maintenance.questions import MaintenanceLoop
+from engram.maintenance.loop import MaintenanceLoop
 from engram.maintenance.run import Maintenance
 from engram.maintenance.schedule import Schedule
 from engram.operations.cases import CaseReader
@@ -129,7 +129,7 @@ class Memory:
             self._load()
             for fault in self.intake.recover(self.clock()):
                 self.health.report("journal", fault)
-            self.between()
+            self.between_operations()
         except BaseException:
             if hasattr(self, "index"):
                 self.index.catalog.close()
@@ -214,7 +214,7 @@ class Memory:
             commits=self.commits,
             filed_memories=schedule,
         )
-        order = Maintenance(
+        maintenance = Maintenance(
             self.note_writer,
             self.usage_tracker,
             entity_writer,
@@ -224,12 +224,12 @@ class Memory:
             self.commits.git,
         )
         self.maintenance_loop = MaintenanceLoop(
-            order, schedule, self.extractor, settings, self.clock, self.executor
+            maintenance, schedule, self.extractor, settings, self.clock, self.executor
         )
         cases = CaseReader(self.vault, self.index, settings)
         forgetting = self.reconciler.forgetting
         self.review_queue = ReviewQueue(
-            self.note_writer, forgetting, cases, order, self.clock
+            self.note_writer, forgetting, cases, maintenance, self.clock
         )
         self.files = FileSync(
             self.reconciler, self.review_queue, self.readiness, self.commits
@@ -284,7 +284,7 @@ class Memory:
         with suppress(NotFoundError, ValueError, AttributeError):
             self.handed_out.load(json.loads(disk.read(settings.state / HANDED_OUT)))
 
-    def warm(self) -> set[Path]:
+    def catch_up(self) -> set[Path]:
         """Compare the vault with the catalogue and take in what changed meanwhile.
 
         Returns the paths that need a second look, as `FileSync.rescan` does; without a
@@ -300,7 +300,7 @@ class Memory:
             self.files.rescan_settled(None)
         self.files.meet_unrecorded()
         self.note_writer.update_hashes()
-        self.commits.passing()
+        self.commits.defer_commit()
         self.readiness.set_compared(compared=True)
         return unsettled
 
@@ -328,7 +328,7 @@ class Memory:
         if not self.commits.away():
             self.usage_tracker.flush()
             self.reconciler.box_writer.save()
-        self.commits.passing()
+        self.commits.defer_commit()
 
     def _save_handed_out(self) -> None:
         """Keep what recall handed out over a restart; a crash loses an hour (`X7`)."""
@@ -375,7 +375,7 @@ class Memory:
         """
         operation, arguments = named(name), checked(name, params)
         operation.authorise(standing)
-        self._catch_up(operation)
+        self._refresh_for(operation)
         owner = standing == trust.OWNER
         facts = {
             "standing": "chat" if owner else standing,
@@ -390,7 +390,7 @@ class Memory:
             self.commits.called(name, result)
         return result
 
-    def _catch_up(self, operation: Operation) -> None:
+    def _refresh_for(self, operation: Operation) -> None:
         """Compare the vault with the index where this operation needs it.
 
         With a daemon the watcher reports changed files; without one they are looked for
@@ -398,13 +398,13 @@ class Memory:
         """
         alone = not self.executor.attended
         if alone:
-            self.between()
+            self.between_operations()
         stale = alone and time.monotonic() > self.files.look_due
         unread = (alone or operation.writes) and not self.index.scanner.generation
         if self.readiness.compared and (stale or unread):
             self.files.rescan(None)
 
-    def between(self) -> None:
+    def between_operations(self) -> None:
         """Check the clock and commit the operation that has ended.
 
         The writer of a daemon calls this between its jobs, a process without a daemon
@@ -413,4 +413,4 @@ class Memory:
         self.clock_guard.look()
         if self.pipeline.take_filed_again():
             self.files.apply_answers(None)
-        self.commits.settle()
+        self.commits.commit_if_due()

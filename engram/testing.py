@@ -319,7 +319,7 @@ class _Runner:
 
     def _step(self, background: Background) -> bool:
         """Do the next piece of work; return False where there is none."""
-        self._attempt("between", background.memory.between)
+        self._attempt("between", background.memory.between_operations)
         if self._jobs:
             self._attempt(*self._jobs.popleft())
         elif self._batches:

@@ -94,7 +94,7 @@ def opened(settings, clock):
             running.pop().close()
         memory = Memory(replace(settings, **changes), clock=clock, steady=clock.steady)
         memory.start()
-        memory.warm()
+        memory.catch_up()
         running.append(memory)
         return memory
 

@@ -214,7 +214,7 @@ class Background:
     def _warm(self) -> None:
         """Read the vault; after an error try again later."""
         try:
-            unsettled = self.memory.warm()
+            unsettled = self.memory.catch_up()
         except Exception:
             job = partial(self.runner.post, "warm-up", self._warm)
             self.runner.call_later(self._policy.model.retry_seconds, job)

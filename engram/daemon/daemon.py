@@ -146,7 +146,7 @@ class Daemon:
 
     def start(self) -> None:
         """Answer requests, report READY, then start the background work."""
-        self.threads.start(self.background, self.memory.between)
+        self.threads.start(self.background, self.memory.between_operations)
         self._server.start()
         sockets.notify("READY=1", f"STATUS={self.summary()}")
         # before the vault is read, so that no edit is missed in between

@@ -669,10 +669,10 @@ class Intake:
             else:
                 deleted.append(item)
         if deleted:
-            self.settle(replace(batch, waiting=tuple(deleted)))
+            self.remove_filed(replace(batch, waiting=tuple(deleted)))
         return [replace(batch, waiting=tuple(remaining))] if remaining else []
 
-    def settle(self, batch: Batch) -> None:
+    def remove_filed(self, batch: Batch) -> None:
         """Remove a batch that is in the vault from the journal and the queue."""
         self.journal.settle(batch.seqs)
         self._release(batch)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.ingest.queue import State, TurnQueue
-    from engram.maintenance.questions import MaintenanceLoop
+    from engram.maintenance.loop import MaintenanceLoop
     from engram.operations.file_sync import FileSync
 
 NOTICE = "notice"

@@ -91,18 +91,18 @@ class CommitLog:
     def done(self, op: str, subject: str, *, always: bool = False) -> None:
         """End an operation; the files that it wrote are the next commit.
 
-        With `always` there is a commit even if `passing` was called after the writes.
+        With `always` there is a commit even if `defer_commit` was called after the writes.
         """
         if self._touched or always:
             self._done, self._touched = (op, subject), False
         if not self.executor.attended:
-            self.settle()
+            self.commit_if_due()
 
-    def passing(self) -> None:
+    def defer_commit(self) -> None:
         """Leave the files that were written to the commit of the next operation."""
         self._touched = False
 
-    def settle(self) -> None:
+    def commit_if_due(self) -> None:
         """Commit the operation that has ended, or waiting files, if it is time.
 
         Never raises EngramError.

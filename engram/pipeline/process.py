@@ -178,7 +178,7 @@ class TurnPipeline:
         try:
             for batch in taken:
                 ready += self._with_session_file(batch, now)
-            self.commits.passing()  # committed with what is made of these turns
+            self.commits.defer_commit()  # committed with what is made of these turns
         except BaseException:
             self.queue.give_back([batch], self._soon())
             self.queue.give_back(taken, now)
@@ -267,7 +267,7 @@ class TurnPipeline:
             if outcome.extractor != engine.EXTRACTOR:
                 self.health.clear("model")
             result = self._reconciled(batch, outcome, now)
-            self.intake.settle(batch)
+            self.intake.remove_filed(batch)
             self._close_boxes(now)
         self.commits.filed(len(result.created), batch.waiting[0].filed.note)
         return result

@@ -105,7 +105,7 @@ def embedded(settings: Settings) -> memory.Memory:
     opened = Embedded(settings)
     opened.start()
     try:
-        opened.warm()
+        opened.catch_up()
     except BaseException:
         opened.close()
         raise

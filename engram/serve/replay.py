@@ -84,7 +84,7 @@ def _replayed(
     memory, done = Memory(fresh, clock=clock), 0
     memory.start()
     try:
-        memory.warm()
+        memory.catch_up()
         for turns in _requests(history, fresh.policy.buffer.turns):
             clock.now = turns[-1].occurred_at
             _observe(memory, turns)

@@ -154,10 +154,10 @@ def test_during_a_rebase_everything_waits_and_then_is_committed(repository, kept
         (repository.root / ".git/index").read_bytes(),
     ) == (head, index)
     repository("rebase", "--continue")
-    kept.commits.settle()
+    kept.commits.commit_if_due()
     assert op(repository) == "", "it rests between two tries"
     kept.commits._next_try = 0.0
-    kept.commits.settle()
+    kept.commits.commit_if_due()
     assert op(repository) == "late"
     assert known["path"] in changed(repository)
     assert repository.status() == []
@@ -265,11 +265,11 @@ def test_the_answer_does_not_wait_for_git(repository, opened):
     memory.executor.attended = True
     path = memory.call("remember", {"text": MILK})["path"]
     assert op(repository) == ""
-    memory.between()
+    memory.between_operations()
     assert path in changed(repository)
     for name, params in (("update", {"pinned": True}), ("confirm", {})):
         memory.call(name, {"id": path, **params})
-        memory.between()
+        memory.between_operations()
     ops = repository(
         "log", "-3", "--format=%(trailers:key=Engram-Op,valueonly)"
     ).split()

@@ -113,7 +113,9 @@ def test_a_rescan_that_failed_is_done_again(begin):
 
 def test_a_warm_up_that_failed_is_done_again_soon(begin):
     def prepare(memory):
-        memory.warm = failing_once(memory.warm, StorageError("the disk is full"))
+        memory.catch_up = failing_once(
+            memory.catch_up, StorageError("the disk is full")
+        )
 
     daemon = begin(prepare)
     until(lambda: not daemon.writer.health.problems())
@@ -174,13 +176,13 @@ def test_an_edit_just_after_the_vault_was_read_is_found(begin):
     """The watcher begins before the reading does."""
 
     def prepare(memory):
-        warm = memory.warm
+        warm = memory.catch_up
 
         def then_edited():
             warm()
             (memory.settings.vault / "late.md").write_text("Zanzibar is warm.\n")
 
-        memory.warm = then_edited
+        memory.catch_up = then_edited
 
     daemon = begin(prepare)
     until(lambda: daemon.memory.call("recall", {"query": "Zanzibar"})["hits"])

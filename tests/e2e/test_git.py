@@ -293,8 +293,8 @@ def test_changes_under_odd_names_are_committed(opened, settings, repository):
         memory.call(
             "update", {"id": f"01KBH2Q0M6T4W2Y0B7C5D9{number:04}", "pinned": True}
         )
-        memory.between()
-        memory.commits.passing()
+        memory.between_operations()
+        memory.commits.defer_commit()
         names = repository("log", "-20", "--name-only", "-z", "--format=").split("\0")
         assert path in [name.removeprefix("\n") for name in names]
     assert repository("status", "--porcelain", "-z", "--", "facts") == ""

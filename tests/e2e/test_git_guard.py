@@ -325,6 +325,6 @@ def test_commits_go_on_by_themselves_after_a_power_cut_left_a_lock(repository, o
     assert f"remove {lock}" in kept.call("status", {})["faults"]["git"]
     aged(lock, 61)
     kept.commits._next_try = 0.0
-    kept.commits.settle()
+    kept.commits.commit_if_due()
     assert "git" not in kept.call("status", {})["faults"]
     assert path in repository("show", "--format=", "--name-only", "HEAD")

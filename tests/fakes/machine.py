@@ -40,7 +40,7 @@ class Machine:
     def open(self, vault=None):
         memory = Memory(self.settings(vault))
         memory.start()
-        memory.warm()
+        memory.catch_up()
         return memory
 
     def do(self, name, vault=None, **params):

@@ -193,7 +193,7 @@ class Life:
 
     def begin(self) -> None:
         self.memory.start()
-        self.memory.warm()
+        self.memory.catch_up()
 
     def observe(
         self, turns: list[dict[str, Any]], ack: Callable[[str], object]
@@ -216,7 +216,7 @@ class Life:
         """
         self.now += timedelta(**later)
         if not self.memory.ready:
-            tried(self.memory.warm)
+            tried(self.memory.catch_up)
         self.held += [
             (batch, self.outcome(batch)) for batch in self.memory.pipeline.due(self.now)
         ]

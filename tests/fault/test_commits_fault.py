@@ -36,7 +36,7 @@ def begun(tmp_path, settings, clock):
             Repository(here.vault)
         memory = Memory(here, clock=clock, steady=clock.steady)
         memory.start()
-        memory.warm()
+        memory.catch_up()
         return memory
 
     return begin

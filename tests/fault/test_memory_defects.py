@@ -25,7 +25,7 @@ from engram.vault.store import ACTIONS, Vault
 
 def settle_first(self, batch, outcome):
     """The journal lets go before the facts are there."""
-    self.intake.settle(batch)
+    self.intake.remove_filed(batch)
     self.reconciler.file(batch, outcome, self.clock())
 
 

@@ -216,6 +216,6 @@ def test_nothing_is_filed_before_the_vault_is_known(arena):
     life = Life(arena)
     life.memory.start()
     assert life.memory.pipeline.due(life.now) == []
-    life.memory.warm()
+    life.memory.catch_up()
     assert life.memory.pipeline.due(life.now)
     life.end()

@@ -111,7 +111,7 @@ def lived(tmp_path_factory):
     )
     memory = Memory(settings_at(root), clock=lambda: NOW)
     memory.start()
-    memory.warm()
+    memory.catch_up()
     keeping = Keeping(memory)
     turns = [
         {"session": "talk", "text": f"Today I painted wall number {n} of the house."}
@@ -252,7 +252,7 @@ def put_in_order(root, server):
     )
     memory = Memory(settings, clock=lambda: NOW)
     memory.start()
-    memory.warm()
+    memory.catch_up()
     try:
         before = held(memory)
         reports = [

@@ -93,7 +93,7 @@ class Month:
         self.memory = Memory(self.settings, clock=lambda: self.now, steady=self.steady)
         self.memory.executor.attended = True
         self.memory.start()
-        self.memory.warm()
+        self.memory.catch_up()
 
     def work(self):
         """What the daemon's writer does."""

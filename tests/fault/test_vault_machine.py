@@ -156,7 +156,7 @@ class Machine(RuleBasedStateMachine):
         self.memory.executor.attended = True
         with self.extraction():
             self.memory.start()
-            self.memory.warm()
+            self.memory.catch_up()
         self.seen()
 
     def seen(self) -> None:
@@ -515,10 +515,10 @@ class Machine(RuleBasedStateMachine):
         """
         if self.account.broken:
             self.person_mends_all()
-        self.memory.warm()
+        self.memory.catch_up()
         self.seen()
         before = snapshot(self.vault)
-        self.memory.warm()
+        self.memory.catch_up()
         assert snapshot(self.vault) == before
         cold = Index(
             replace(self.settings, cache=self.folder / "cold"), self.memory.vault

@@ -97,7 +97,7 @@ def memory(tmp_path_factory):
         clock=clock,
     )
     made.start()
-    made.warm()
+    made.catch_up()
     yield made
     made.close()
 

@@ -70,7 +70,7 @@ def kept(lives):
             replace(loaded, policy=policy), clock=clock, steady=clock.steady
         )
         memory.start()
-        memory.warm()
+        memory.catch_up()
         keeping = Keeping(memory)
         made = []
         for number, life in enumerate(lives):

@@ -45,7 +45,7 @@ def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
     keeping.order.freeze = memory.maintenance_loop.maintenance.freeze
     keeping.fact("Anna saw a red car.", importance=0.2, confidence=0.9)
     clock.advance(minutes=1)
-    memory.between()
+    memory.between_operations()
     before = keeping.everything()
     clock.jump(days=400)
     report = keeping.run()
@@ -61,7 +61,7 @@ def test_while_the_clock_is_in_doubt_nothing_is_believed_aged(memory, clock):
     minutes(memory.clock_guard, clock, int(AGREED))
     assert keeping.run().frozen
     clock.advance(minutes=1)
-    memory.between()
+    memory.between_operations()
     assert "clock" not in memory.call("status", {})["faults"]
     report = keeping.run()
     assert report.frozen == ""

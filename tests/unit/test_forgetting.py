@@ -78,7 +78,7 @@ def shown_anywhere(memory, *queries):
 def delete(memory, path):
     """A person deletes a note, and the vault is compared until that is believed."""
     (memory.settings.vault / path).unlink()
-    memory.warm()
+    memory.catch_up()
 
 
 def doubt(memory, say):

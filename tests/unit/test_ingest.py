@@ -214,7 +214,7 @@ def test_an_id_that_only_the_vault_knows_is_waited_for(memory, opened, settings,
     try:
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(observe, later, turn(1))
-            later.warm()
+            later.catch_up()
             assert answer.result(10)["duplicates"] == 1
     finally:
         later.close()

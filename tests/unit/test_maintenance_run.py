@@ -574,7 +574,7 @@ def restarted(memory):
     fresh = type(memory)(memory.settings, clock=memory.clock)
     fresh.start()
     Keeping(fresh).order.recover()
-    fresh.warm()
+    fresh.catch_up()
     return fresh
 
 

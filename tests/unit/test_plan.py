@@ -139,7 +139,7 @@ def whole(tmp_path_factory):
         Memory(settings, clock=lambda: datetime(2026, 11, 20, 20, 0, tzinfo=UTC))
     )
     memory.start()
-    memory.warm()
+    memory.catch_up()
     known(memory)
     memory.pipeline.file(*news(memory))
     memory.close()
@@ -290,7 +290,7 @@ def test_an_answer_that_came_before_the_memory_is_carried_out_when_it_stands(
     assert cases(held) == [asks]
     (batch,) = held.pipeline.due(clock())
     held.pipeline.file(batch.as_tried(), outcome)
-    held.between()  # as the writer does after each job
+    held.between_operations()  # as the writer does after each job
     assert not cases(held)
     assert {"Ben works at Acme.", "Ben works at Initech."} <= set(texts(held))
 

@@ -56,7 +56,7 @@ def life(tmp_path):
     )
     memory = Memory(loaded, clock=clock, steady=clock.steady)
     memory.start()
-    memory.warm()
+    memory.catch_up()
     yield memory, clock
     memory.close()
 
