@@ -75,6 +75,19 @@ def successors(
     ]
 
 
+def is_ended(
+    told: Sequence[State], known: Iterable[tuple[Fact, Sequence[State]]]
+) -> bool:
+    """Whether a known fact that has ended tells one of these states."""
+    same = {(one.subject, one.attribute, one.value, one.over) for one in told}
+    return any(
+        (one.subject, one.attribute, one.value, one.over) in same
+        for fact, states in known
+        if fact.status in {"superseded", "invalidated"}
+        for one in states
+    )
+
+
 def _is_later(fact: Fact, said_at: datetime) -> bool:
     return fact.created is None or said_at - fact.created > LATER
 

@@ -112,20 +112,20 @@ class Decider:
         return self.contain(fact, statement)
 
     def _is_outdated(self, fact: Fact, statement: Statement) -> bool:
-        """Whether another source repeats a state that the user has ended.
+        """Whether another source repeats a state that the user ended.
 
         An assistant that reads an old note aloud brings nothing back (`X7`).
         """
         if trust.source_class(statement.attributed) == "user":
             return False
         told = self.comparison.states.states_of(fact.text)
-        active = [
-            (known, self.comparison.states.states_of(known.text))
-            for known in self._related(fact, told, statement.turn).values()
-        ]
+        related = self._related(fact, told, statement.turn).values()
+        known = [(old, self.comparison.states.states_of(old.text)) for old in related]
+        if not changes.is_ended(told, known):
+            return False
         return any(
-            trust.fact_class(known, self.evidence.turns(known)) == "user"
-            for known in changes.successors(told, active)
+            trust.fact_class(one, self.evidence.turns(one)) == "user"
+            for one in changes.successors(told, known)
         )
 
     def contain(self, fact: Fact, statement: Statement) -> Verdict:

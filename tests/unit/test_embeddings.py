@@ -514,9 +514,8 @@ def test_a_persona_and_a_kind_hold_for_meaning_too(world):
     """What may not be found is not found by another way."""
     here = world()
     for persona, note in ((None, "2026-11-20-a"), ("work", "2026-11-20-b")):
-        turn = Turn(
-            note, "talk", "user", f"A beverage for {persona}.", NOW, persona=persona
-        )
+        words, private = f"A beverage for {persona}.", persona is not None
+        turn = Turn(note, "talk", "user", words, NOW, persona=persona, private=private)
         here.index.add_turns([FiledTurn(turn, note, "t1")])
     here.fill()
     assert texts(here.recall("Something to drink?")) == ["A beverage for None."]
