@@ -12,7 +12,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.language.states import USER, asked, replacement, states
+from engram.core.language.states import (
+    USER,
+    asked,
+    names_same,
+    person_named,
+    replacement,
+    states,
+)
 from engram.core.ranking import RankedSlot
 from engram.core.records import Fact, FiledTurn
 
@@ -32,6 +39,8 @@ _LEAST = 12
 _ANSWERS = 12
 """Units that are searched for by the state that the question asks for."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_RELATED = 2
+"""Words of a subject like `my sister`."""
 _STEP = 0.001
 """How far a unit ranks above the one that it replaces."""
 
@@ -87,7 +96,7 @@ class StateQuery:
         self, slots: Sequence[RankedSlot], units: Mapping[str, Unit], k: int
     ) -> Arrangement:
         """Arrange the candidates; `units` holds the records that were read already."""
-        wanted = asked(self.query, self.names)
+        wanted = self._with_name(asked(self.query, self.names))
         first = slots[: max(2 * k, _LEAST)]
         shown = self._read(first, units)
         added = self._answers(wanted, shown) if wanted else {}
@@ -118,6 +127,26 @@ class StateQuery:
         return {key: one for key, one in past.items() if key in units}
 
     # -- reading -----------------------------------------------------------------------
+
+    def _with_name(self, wanted: State | None) -> State | None:
+        """The state asked for, with the name of `my sister` where it is known."""
+        if wanted is None or len(wanted.subject) != _RELATED:
+            return wanted
+        kind = wanted.subject[1]
+        named = [
+            replace(wanted, subject=wanted.subject[:1], attribute=f"{relation} {kind}")
+            for relation in ("kin", "role")
+        ]
+        found = self._recallable(self.search.units(named, self.where, _ANSWERS))
+        people = {
+            name
+            for unit in found.values()
+            for state in self._states(unit)
+            if (name := person_named(state, wanted.subject))
+        }
+        if len(people) != 1:
+            return wanted
+        return replace(wanted, subject=(*wanted.subject, *people.pop()))
 
     def _read(
         self, slots: Sequence[RankedSlot], units: Mapping[str, Unit]
@@ -239,7 +268,9 @@ def _is_ours(unit: Unit) -> bool:
 
 def _is_asked(state: State, wanted: State) -> bool:
     """Whether a state is the one that a question asks for."""
-    return state.attribute == wanted.attribute and state.subject == wanted.subject
+    if state.attribute != wanted.attribute:
+        return False
+    return names_same(state.subject, wanted.subject)
 
 
 def _is_alone(old: _StatedState, stated: Iterable[_StatedState]) -> bool:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core.language.states import State, asked, replacement, states
+from engram.core.language.states import (
+    State,
+    asked,
+    names_same,
+    person_named,
+    replacement,
+    states,
+)
 
 
 def read(text: str) -> list[str]:
@@ -38,6 +45,13 @@ def _line(state: State) -> str:
         ("I stopped eating meat.", ["-user eats: meat"]),
         ("Tom is no longer my boss.", ["-user role boss: tom"]),
         ("The concert has been cancelled.", ["-concert date"]),
+        ("Eva is my sister.", ["user kin sister: eva"]),
+        ("My sister is called Eva.", ["user kin sister: eva"]),
+        ("Felix got a new job at Bosch.", ["+felix employer: bosch"]),
+        ("I've got a new boyfriend called Tim.", ["+user partner: tim"]),
+        ("I celebrated my 35th birthday.", ["+user age: 35"]),
+        ("We moved house to Leeds.", ["+user home: leeds"]),
+        ("I used to live in Rome but now I live in Ulm.", ["+user home: ulm"]),
     ],
 )
 def test_a_statement_gives_its_state(text: str, expected: list[str]) -> None:
@@ -55,6 +69,10 @@ def test_a_statement_gives_its_state(text: str, expected: list[str]) -> None:
         "I moved my desk to the window.",
         'She said "I live in Rome" on stage.',
         "We moved on to the next topic.",
+        "My sister is Spanish.",
+        "I got a new phone at home.",
+        "I found a job for you.",
+        "The shop is my friend.",
     ],
 )
 def test_what_is_not_asserted_gives_no_state(text: str) -> None:
@@ -128,3 +146,13 @@ def test_a_question_asks_for_a_state(
 def test_the_names_of_the_user_are_the_user() -> None:
     found = states("Jonas lives in Munich.", names={"jonas"})
     assert [one.subject for one in found] == [("user",)]
+
+
+def test_my_sister_eva_and_eva_are_one() -> None:
+    assert names_same(("user", "sister", "eva"), ("eva",))
+    assert names_same(("user", "sister", "eva"), ("user", "sister"))
+    assert not names_same(("user", "sister"), ("user", "brother"))
+    assert not names_same(("user", "sister"), ("user",))
+    (kinship,) = states("Karin is the user's boss.")
+    assert person_named(kinship, ("user", "boss")) == ("karin",)
+    assert person_named(kinship, ("user", "sister")) == ()

@@ -586,7 +586,28 @@ def _same_subject(one: State, other: State) -> bool:
     """Whether two subjects are one; of a figure, whosever it is."""
     if one.attribute.partition(" ")[0] in {"figure", "date"}:
         return _bare(one.subject) == _bare(other.subject)
-    return one.subject == other.subject
+    return names_same(one.subject, other.subject)
+
+
+def names_same(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two subjects are surely one: `my sister Eva`, `my sister` and `Eva`."""
+    short, long = sorted((tuple(one), tuple(other)), key=len)
+    if short == long:
+        return True
+    if len(long) < _KIN_AND_NAME or long[0] != USER:
+        return False
+    return short in (long[:2], long[2:])
+
+
+_KIN_AND_NAME = 3
+"""Words of `my sister Eva`, at least."""
+
+
+def person_named(state: State, subject: Sequence[str]) -> tuple[str, ...]:
+    """The name that a state gives to a `subject` like `my sister`, or ()."""
+    relation, _, kind = state.attribute.partition(" ")
+    is_named = relation in {"kin", "role"} and not state.over
+    return state.value if is_named and (*state.subject, kind) == tuple(subject) else ()
 
 
 def _bare(subject: tuple[str, ...]) -> tuple[str, ...]:
