@@ -1,12 +1,12 @@
 """Decide what a new statement does to the known facts, with the reason.
 
 `check` decides what needs no comparison. A candidate that it lets pass is compared with
-its neighbours by `compare`, and `decide` returns the changes. All three are pure
-functions: the caller searches, asks a model where the verdict is `judge`, and writes.
+its neighbours by `verdict_by_similarity`, and `decide` returns the changes. All three
+are pure functions: the caller searches, asks a model where the verdict is `judge`, and writes.
 
     verdict = check(...)
     if verdict.action == "create":
-        verdict = compare(neighbours, cuts, calibrated=…, model=…)
+        verdict = verdict_by_similarity(neighbours, cuts, model=…)
         judgement = ask(…, verdict.neighbours) if verdict.action == "judge" else None
         decision = decide(verdict, evidence, policy, judgement)
 """
@@ -33,14 +33,15 @@ Undoing a run keeps them, because they stay true.
 """
 
 SAME_WORDS = "same statement"
+ALREADY_FILED = "already filed"
+REMOVED_BEFORE = "a person removed this before"
+NEWER_KNOWN = "something younger is known"
 
 RelationKind = Literal["same", "contradicts", "independent"]
 EffectAction = Literal[
     "confirm", "reinforce", "rewrite", "weaken", "invalidate", "supersede", "ask"
 ]
 Destination = Literal["active", "review", "superseded", ""]
-
-_NEWER_KNOWN = "something younger is known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +161,13 @@ def check(
     statement (`X8`); not `grounded`, its quote is not in the turn (`X17`).
     """
     if filed:
-        return Verdict("skip", "already filed")
+        return Verdict("skip", ALREADY_FILED)
     if trivial:
         return Verdict("skip", "trivial")
     if duplicate:
         return Verdict("confirm", SAME_WORDS, duplicate)
     if tombstone:
-        return Verdict("review", "a person removed this before")
+        return Verdict("review", REMOVED_BEFORE)
     if not grounded:
         return Verdict("review", "no evidence in the turn")
     return Verdict("create", "new")
@@ -181,26 +182,20 @@ def _is_near(neighbour: Neighbour, cuts: SimilarityPolicy) -> bool:
     return neighbour.similarity >= least
 
 
-def compare(
-    neighbours: Sequence[Neighbour],
-    cuts: SimilarityPolicy,
-    *,
-    calibrated: bool,
-    model: bool,
+def verdict_by_similarity(
+    neighbours: Sequence[Neighbour], cuts: SimilarityPolicy, *, model: bool
 ) -> Verdict:
     """Return the verdict on a candidate and its nearest active facts (`A7`, `E5`).
 
     Above .85 the best one is reinforced, unless their words make them distinct. All
     from .70 to .85, the distinct ones above that, and those of the same slot from .40
-    are judged together, if there is a model. Without calibrated similarities nothing is
-    reinforced or judged. Without a model a conflict of words gives `review`.
+    are judged together, if there is a model. Without a model a conflict of words gives
+    `review`.
     """
     active = sorted(
         (one for one in neighbours if one.fact.status == "active"),
         key=lambda one: (-one.similarity, one.fact.id),
     )
-    if not calibrated:
-        return Verdict("create", "similarity is not calibrated")
     same = [one for one in active if one.similarity > cuts.same and not one.distinct]
     if same:
         why = f"says the same ({same[0].similarity:.2f})"
@@ -225,7 +220,7 @@ def decide(
     policy: DedupPolicy,
     judgement: Judgement | None = None,
 ) -> Decision:
-    """Return the decision for a verdict of `compare` and a model's judgement.
+    """Return the decision for a verdict of `verdict_by_similarity` and a model's judgement.
 
     A judgement that is missing, or names no neighbour, counts as independent. Without a
     model a conflict of words retires the old fact where the user corrects it
@@ -310,7 +305,7 @@ def _contradict(known: Neighbour, evidence: Evidence, policy: DedupPolicy) -> De
     if is_event(fact) and not evidence.correction:
         return Decision("active", "what happened stays")
     if fact.id in evidence.newer:
-        return Decision("superseded", _NEWER_KNOWN, superseded_by=fact.id)
+        return Decision("superseded", NEWER_KNOWN, superseded_by=fact.id)
     if barred := (evidence.barred or {}).get(fact.id):
         return Decision("review", barred, (ask,))
     if is_user_backed(fact):
@@ -335,7 +330,7 @@ def _ask(known: Neighbour, evidence: Evidence) -> Decision:
     """
     fact = known.fact
     if fact.id in evidence.newer:
-        return Decision("superseded", _NEWER_KNOWN, superseded_by=fact.id)
+        return Decision("superseded", NEWER_KNOWN, superseded_by=fact.id)
     barred = _replacement_bar(fact, evidence)
     destination: Destination = (
         "active" if evidence.from_user and not barred else "review"
@@ -347,7 +342,7 @@ def _ask(known: Neighbour, evidence: Evidence) -> Decision:
 def _replacement_bar(fact: Fact, evidence: Evidence) -> str:
     """Return why the candidate may not replace `fact`, or ''."""
     if fact.id in evidence.newer:
-        return _NEWER_KNOWN
+        return NEWER_KNOWN
     return (evidence.barred or {}).get(fact.id, "")
 
 

@@ -103,9 +103,7 @@ class Comparison:
             near for near in neighbours if hidden_reason(near.fact, when) is None
         ]
         nearest = visible[: policy.ladder.neighbours]
-        verdict = dedup.compare(
-            nearest, policy.similarity, calibrated=True, model=model
-        )
+        verdict = dedup.verdict_by_similarity(nearest, policy.similarity, model=model)
 
         # A contradiction is no repetition.
         similarities = [near.similarity for near in nearest if not near.conflict]

@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     from engram.pipeline.evidence import EvidenceReader
     from engram.pipeline.plan import WritePlan
 
-ALREADY = "already filed"
-REMOVED = "a person removed this before"
 _ENDS = frozenset({"invalidate", "supersede"})
-NEWER = "something younger is known"
 OUTDATED = "the user told that it is over"
 OTHER_PERSONAS = "others know the old one too"
 
@@ -46,14 +43,15 @@ OTHER_PERSONAS = "others know the old one too"
 class Resolution:
     """The decision on a candidate that was compared with the known facts.
 
-    `fact` is the new fact with its status; it gets a note unless `place` is ''.
+    `fact` is the new fact with its status; it gets a note unless `destination`
+    is ''.
     `effects` change known facts, `quotes` are the words behind the new and those facts,
     by id. `successor` is a known fact that supersedes the new one. `rows` are rows of
     the action log that were not written because of a crash.
     """
 
     fact: Fact
-    place: str
+    destination: str
     why: str
     neighbours: Sequence[Neighbour]
     quotes: Mapping[str, str]
@@ -93,7 +91,7 @@ class Decider:
                 for row in rows
                 if row.get("met") and row.get("memory") == fact.id
             ]
-            return Verdict("skip", ALREADY, met[0] if met else "")
+            return Verdict("skip", dedup.ALREADY_FILED, met[0] if met else "")
 
         digest = content_hash(fact.text)
         verdict = dedup.check(
@@ -134,7 +132,7 @@ class Decider:
         A statement that a user removed before is reviewed too (`X8`, `X27`).
         """
         if self.plan.has_tombstone(content_hash(fact.text)):
-            return Verdict("review", REMOVED)
+            return Verdict("review", dedup.REMOVED_BEFORE)
         policy = self.settings.policy.trust
         if why := containment_reason(fact, statement.turn, statement.quote, policy):
             return Verdict("review", why)
@@ -154,7 +152,7 @@ class Decider:
 
     # -- the comparison ----------------------------------------------------------------
 
-    def compare(
+    def decide(
         self, fact: Fact, statement: Statement, *, surprise: bool = True
     ) -> Resolution:
         """Decide on a new fact by its neighbours (rows A7-A13, D3).
@@ -193,10 +191,10 @@ class Decider:
         if _asks_another_persona(decision, statement.turn):
             decision = replace(decision, why=OTHER_PERSONAS)
         resolution = self._resolve(fact, statement, decision, neighbours)
-        if resolution.place != "active":
+        if resolution.destination != "active":
             return resolution
         resolution = self._with_changes(resolution, statement, states, related.values())
-        if resolution.place != "active":
+        if resolution.destination != "active":
             return resolution
         return self._with_links(resolution, statement, states)
 
@@ -242,7 +240,9 @@ class Decider:
         ]
         for successor in changes.successors(states, known):
             if self._is_told_after(successor, said_at):
-                decision = Decision("superseded", NEWER, superseded_by=successor.id)
+                decision = Decision(
+                    "superseded", dedup.NEWER_KNOWN, superseded_by=successor.id
+                )
                 neighbours = resolution.neighbours
                 return self._resolve(resolution.fact, statement, decision, neighbours)
 
@@ -344,7 +344,7 @@ class Decider:
         if verdict.action == "judge" and judgement is None:
             unseen = [near for near in grey if self.plan.is_new(near.fact)]
             cuts = self.settings.policy.similarity
-            by_words = dedup.compare(unseen, cuts, calibrated=True, model=False)
+            by_words = dedup.verdict_by_similarity(unseen, cuts, model=False)
             if by_words.action == "review":
                 return by_words, None
         return replace(verdict, neighbours=tuple(grey)), judgement

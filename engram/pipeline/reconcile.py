@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from engram.core import trust
 from engram.core.changes import OVER, EndedFact
-from engram.core.dedup import Verdict
+from engram.core.dedup import ALREADY_FILED, Verdict
 from engram.core.entities import subjects
 from engram.core.records import Extraction, Fact, FactEnd
 from engram.core.text import ulid
 from engram.pipeline.boxes import BoxWriter
 from engram.pipeline.candidates import Statement, candidate_fact, log_row
 from engram.pipeline.compare import Comparison, pair_of
-from engram.pipeline.decide import ALREADY, Decider
+from engram.pipeline.decide import Decider
 from engram.pipeline.entities import EntityWriter
 from engram.pipeline.evidence import EvidenceReader
 from engram.pipeline.forgetting import FORGOTTEN, Forgetting
@@ -194,14 +194,16 @@ class Reconciler:
             )
         verdict = self._enter(plan, decider, fact, statement, verdict)
 
-        if verdict.why != ALREADY and not earlier:
+        if verdict.why != ALREADY_FILED and not earlier:
             row = log_row(
                 plan.now, fact.id, candidate, filed.key, verdict, extraction.extractor
             )
             plan.rows.append(row)
             plan.rows += self._apart_rows(plan.now, fact, extraction)
         elif self._is_log_row_missing(fact.id):
-            row = action_row(plan.now, "create", fact.id, ALREADY, extraction.extractor)
+            row = action_row(
+                plan.now, "create", fact.id, ALREADY_FILED, extraction.extractor
+            )
             plan.rows.append(row)
         return CandidateResult(candidate.turn_id, verdict, verdict.match or fact.id)
 
@@ -299,7 +301,7 @@ class Reconciler:
 
         source_class = trust.source_class(turn)
         if source_class == "user":
-            resolution = decider.compare(fact, statement, surprise=False)
+            resolution = decider.decide(fact, statement, surprise=False)
             verdict = self._enter_resolution(plan, resolution)
         else:
             policy = self.settings.policy.trust
@@ -334,7 +336,7 @@ class Reconciler:
     ) -> Verdict:
         """Enter the verdict of the cheap checks; compare a fact that passed them."""
         if verdict.action == "create":
-            return self._enter_resolution(plan, decider.compare(fact, statement))
+            return self._enter_resolution(plan, decider.decide(fact, statement))
 
         if verdict.action == "confirm":
             if known := plan.fact(verdict.match):
@@ -348,12 +350,12 @@ class Reconciler:
 
     def _enter_resolution(self, plan: WritePlan, resolution: Resolution) -> Verdict:
         """Enter the result of a comparison: the new fact, and changes of known facts."""
-        fact, place, why = resolution.fact, resolution.place, resolution.why
+        fact, destination, why = resolution.fact, resolution.destination, resolution.why
         plan.neighbours[fact.id] = resolution.neighbours
         plan.rows += resolution.rows
         if resolution.successor:
             plan.add_predecessor(resolution.successor, fact)
-        if place:
+        if destination:
             fact = plan.with_path(fact)
 
         for effect in resolution.effects:
@@ -364,11 +366,11 @@ class Reconciler:
                     plan.now, effect.action, old_id, effect.why, fact.origin
                 )
                 plan.rows.append(row | {"met": fact.id})
-        if not place:
+        if not destination:
             return Verdict("confirm", why, resolution.effects[0].fact.id)
 
         has_case = any(effect.action == "ask" for effect in resolution.effects)
-        in_review = place == "review"
+        in_review = destination == "review"
         quote = resolution.quotes[fact.id]
         plan.add(fact, why, quote, asking=in_review and not has_case)
         return Verdict("review" if in_review else "create", why)

@@ -16,7 +16,6 @@ from engram.core.dedup import (
     Neighbour,
     Verdict,
     check,
-    compare,
     decide,
     is_event,
     is_own_change,
@@ -25,6 +24,7 @@ from engram.core.dedup import (
     reinforced_confidence,
     repeated,
     session_count,
+    verdict_by_similarity,
     weakened_confidence,
 )
 from engram.core.policy import DedupPolicy, SimilarityPolicy
@@ -67,8 +67,8 @@ def near(similarity, fact=OLD, **more):
     return Neighbour(fact, similarity, **more)
 
 
-def related(*neighbours, calibrated=True, model=True):
-    return compare(neighbours, CUTS, calibrated=calibrated, model=model)
+def related(*neighbours, model=True):
+    return verdict_by_similarity(neighbours, CUTS, model=model)
 
 
 def judged(judgement, fact=OLD, claim=CLAIM, **more):
@@ -148,14 +148,6 @@ def test_the_same_slot_forces_a_comparison_and_is_never_identity(similarity, act
     verdict = related(near(similarity, same_slot=True))
     assert verdict.action == action
     assert decide(verdict, CLAIM, POLICY, BESIDE).destination == "active"
-
-
-# row: A7
-def test_uncalibrated_numbers_merge_nothing():
-    """Whatever they say, the statement is created."""
-    assert related(near(1.0), calibrated=False) == Verdict(
-        "create", "similarity is not calibrated"
-    )
 
 
 # row: A7
