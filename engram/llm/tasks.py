@@ -7,15 +7,13 @@ batch waits.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
 from collections import Counter
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
-from unicodedata import category, east_asian_width
+from unicodedata import east_asian_width
 
 from engram.core.categories import CATEGORIES, PLAIN
 from engram.core.entities import LIFETIMES, OWNER, is_owner, name_key, relation_label
@@ -30,15 +28,14 @@ from engram.core.records import (
 )
 from engram.core.text import content_hash
 from engram.errors import ModelError
+from engram.llm.extraction_prompt import examples, extraction_prompt, one_line
 from engram.llm.links import (
     END_FIELDS,
     LINK_FIELDS,
     NOTHING_KNOWN,
-    known_text,
     read_ends,
     read_links,
 )
-from engram.llm.prompt_files import sections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,7 +126,7 @@ def extract(
     )
     if width < max(policy.min_chars, 1):
         return Extraction((), EXTRACTOR, {"too short": len(turns)})
-    system, user, again = _extraction_prompt(shown, policy, model_policy, known)
+    system, user, again = extraction_prompt(shown, policy, model_policy, known)
     question, re_asks = user, model_policy.re_asks
     while True:
         reply = model.complete(
@@ -239,7 +236,7 @@ def _candidate(
     """Return the candidate in one item of a reply, or the reason to drop it."""
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
         return "malformed"
-    text = _line(item["text"])
+    text = one_line(item["text"])
     if not text:
         return "empty"
     if len(text) > policy.fact_chars:
@@ -248,8 +245,8 @@ def _candidate(
     if turn is None:
         return "no such turn"
     shown = turn.text[: policy.turn_chars]
-    quote = span(shown, _line(item.get("quote")))
-    if not quote and content_hash(text) in _examples():
+    quote = span(shown, one_line(item.get("quote")))
+    if not quote and content_hash(text) in examples():
         return "the prompt's example"
     confidence = _share(item.get("confidence"))
     return Candidate(
@@ -261,7 +258,7 @@ def _candidate(
         importance=_share(item.get("importance")),
         about=_about(item.get("about"), model_policy.name_chars)[: policy.max_entities],
         tags=_tags(item.get("tags"), model_policy.name_chars)[: model_policy.max_tags],
-        when=_when(_line(item.get("when_words")), shown, turn),
+        when=_when(one_line(item.get("when_words")), shown, turn),
         lifetime=_one_of(LIFETIMES, item.get("lifetime")),
     )
 
@@ -306,7 +303,7 @@ def _relation(
     """Return the relation in one item, or the reason to drop it."""
     if not isinstance(item, dict):
         return "malformed"
-    names = [_line(item.get(name)) for name in ("subject", "relation", "object")]
+    names = [one_line(item.get(name)) for name in ("subject", "relation", "object")]
     subject, kind, other = names
     if not subject or not other or not relation_label(kind):
         return "malformed"
@@ -317,7 +314,7 @@ def _relation(
     turn = _turn(item.get("turn"), turns)
     if turn is None:
         return "no such turn"
-    quote = span(turn.text[: policy.turn_chars], _line(item.get("quote")))
+    quote = span(turn.text[: policy.turn_chars], one_line(item.get("quote")))
     if not quote:
         return "no evidence in the turn"
     return Relation(
@@ -356,7 +353,7 @@ def _types(
 
 def _turn(name: object, turns: Sequence[Turn]) -> Turn | None:
     """Return the turn that the model calls `name`; t1 is the first one."""
-    number = re.fullmatch(r"\[?[tT]([0-9]{1,6})\]?", _line(name))
+    number = re.fullmatch(r"\[?[tT]([0-9]{1,6})\]?", one_line(name))
     place = int(number[1]) - 1 if number else -1
     return turns[place] if 0 <= place < len(turns) else None
 
@@ -401,7 +398,7 @@ def _level(value: object) -> int | None:
 
 def _one_of(known: Sequence[str], value: object) -> str:
     """Return the known word that `value` is, in any case, or ''."""
-    word = _line(value).casefold()
+    word = one_line(value).casefold()
     return word if word in known else ""
 
 
@@ -416,7 +413,7 @@ def _about(value: object, most_chars: int) -> tuple[str, ...]:
 def _names(value: object, most_chars: int) -> tuple[str, ...]:
     """Return the names in a list, each once in any case, of at most `most_chars`."""
     kept: dict[str, str] = {}
-    for name in map(_line, value if isinstance(value, list) else ()):
+    for name in map(one_line, value if isinstance(value, list) else ()):
         if 0 < len(name) <= most_chars:
             kept.setdefault(name.casefold(), name)
     return tuple(kept.values())
@@ -431,19 +428,6 @@ def _tags(value: object, most_chars: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, tags)))
 
 
-def _line(value: object) -> str:
-    """Return a text on one line, without control characters and lone surrogates.
-
-    '' for a value that is no text.
-    """
-    if not isinstance(value, str):
-        return ""
-    clean = value.encode("utf-8", "ignore").decode("utf-8")
-    return " ".join(
-        "".join(" " if category(char) == "Cc" else char for char in clean).split()
-    )
-
-
 def _folded(text: str) -> tuple[str, list[int]]:
     """Return `text` folded for comparison, and the place of each character in `text`."""
     out: list[str] = []
@@ -455,65 +439,3 @@ def _folded(text: str) -> tuple[str, list[int]]:
                 out.append(" " if blank else piece)
                 places.append(place)
     return "".join(out), places
-
-
-# The prompt
-
-
-@cache
-def _examples() -> frozenset[str]:
-    """Return the content hashes of the statements in the example of the prompt."""
-    lines = [
-        line
-        for line in sections("extract")["system"].splitlines()
-        if line.startswith("{")
-    ]
-    return frozenset(
-        content_hash(fact["text"])
-        for line in lines
-        for fact in json.loads(line)["facts"]
-    )
-
-
-def _extraction_prompt(
-    turns: Sequence[Turn],
-    policy: ExtractionPolicy,
-    model_policy: ModelPolicy,
-    known: KnownContext = NOTHING_KNOWN,
-) -> tuple[str, str, str]:
-    """Return the system text, the question, and the text for asking again.
-
-    The conversation is inserted last, so that no text of it is replaced. What is known
-    stands before it.
-    """
-    prompt = sections("extract")
-    system = prompt["system"]
-    limits = {
-        "{{max_facts}}": policy.max_facts,
-        "{{max_entities}}": policy.max_entities,
-        "{{max_tags}}": model_policy.max_tags,
-        "{{max_relations}}": policy.max_relations,
-    }
-    for name, limit in limits.items():
-        system = system.replace(name, str(limit))
-    talk = "\n".join(
-        _shown(place, turn, policy, model_policy) for place, turn in enumerate(turns, 1)
-    )
-    mark = hashlib.sha256(talk.encode("utf-8", "replace")).hexdigest()[:12]
-    user = prompt["user"].replace("{{mark}}", mark).replace("{{conversation}}", talk)
-    before = known_text(known, policy)
-    return system, f"{before}\n\n{user}" if before else user, prompt["again"]
-
-
-def _shown(
-    place: int, turn: Turn, policy: ExtractionPolicy, model_policy: ModelPolicy
-) -> str:
-    """Return a turn as the model sees it, with its further lines indented.
-
-    No line of a text can then look like another turn. The mark around the conversation
-    is a hash of it, so that no text can contain the mark that ends it.
-    """
-    when = turn.occurred_at.isoformat(sep=" ", timespec="minutes")
-    speaker = (_line(turn.speaker) or turn.role)[: model_policy.name_chars]
-    text = "\n    ".join(turn.text[: policy.turn_chars].strip().splitlines())
-    return f"[t{place}] {when} {speaker} ({turn.role}): {text}"

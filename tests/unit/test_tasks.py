@@ -21,6 +21,8 @@ from engram.errors import ModelError
 from engram.llm import tasks
 from engram.llm.budget import Budget
 from engram.llm.client import Model
+from engram.llm.extraction_prompt import extraction_prompt
+from engram.llm.prompt_files import sections
 from engram.llm.tasks import EXTRACTOR, SCHEMA, extract, read_facts, span
 from tests.fakes.openai_server import fact, facts_from
 from tests.size import examples
@@ -128,7 +130,7 @@ def test_the_prompt_is_short_and_complete():
     raw = (Path(tasks.__file__).parent / "prompts/extract.md").read_text(
         encoding="utf-8"
     )
-    system, _, _ = tasks._extraction_prompt(TURNS, POLICY, MODEL)
+    system, _, _ = extraction_prompt(TURNS, POLICY, MODEL)
     assert len(raw.splitlines()) <= 80
     assert len(system) / 4 < 1250
     assert "{{" not in system
@@ -495,7 +497,7 @@ def test_the_sentence_of_a_weekday_says_whether_it_is_past():
 def test_what_is_refused_is_counted_by_reason():
     """Each reason has its own words."""
     example = json.loads(
-        re.search(r"^\{.*\}$", tasks.sections("extract")["system"], re.MULTILINE)[0]
+        re.search(r"^\{.*\}$", sections("extract")["system"], re.MULTILINE)[0]
     )["facts"][0]
     found = reading(
         MOVED,

@@ -1,0 +1,92 @@
+"""The prompt of an extraction: rules, what is known, and the conversation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from typing import TYPE_CHECKING
+from unicodedata import category
+
+from engram.core.text import content_hash
+from engram.llm.links import NOTHING_KNOWN, known_text
+from engram.llm.prompt_files import sections
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.core.policy import ExtractionPolicy, ModelPolicy
+    from engram.core.records import Turn
+    from engram.llm.links import KnownContext
+
+
+@cache
+def examples() -> frozenset[str]:
+    """Return the content hashes of the statements in the example of the prompt."""
+    lines = [
+        line
+        for line in sections("extract")["system"].splitlines()
+        if line.startswith("{")
+    ]
+    return frozenset(
+        content_hash(fact["text"])
+        for line in lines
+        for fact in json.loads(line)["facts"]
+    )
+
+
+def extraction_prompt(
+    turns: Sequence[Turn],
+    policy: ExtractionPolicy,
+    model_policy: ModelPolicy,
+    known: KnownContext = NOTHING_KNOWN,
+) -> tuple[str, str, str]:
+    """Return the system text, the question, and the text for asking again.
+
+    The conversation is inserted last, so that no text of it is replaced. What is known
+    stands before it.
+    """
+    prompt = sections("extract")
+    system = prompt["system"]
+    limits = {
+        "{{max_facts}}": policy.max_facts,
+        "{{max_entities}}": policy.max_entities,
+        "{{max_tags}}": model_policy.max_tags,
+        "{{max_relations}}": policy.max_relations,
+    }
+    for name, limit in limits.items():
+        system = system.replace(name, str(limit))
+    talk = "\n".join(
+        _shown(place, turn, policy, model_policy) for place, turn in enumerate(turns, 1)
+    )
+    mark = hashlib.sha256(talk.encode("utf-8", "replace")).hexdigest()[:12]
+    user = prompt["user"].replace("{{mark}}", mark).replace("{{conversation}}", talk)
+    before = known_text(known, policy)
+    return system, f"{before}\n\n{user}" if before else user, prompt["again"]
+
+
+def _shown(
+    place: int, turn: Turn, policy: ExtractionPolicy, model_policy: ModelPolicy
+) -> str:
+    """Return a turn as the model sees it, with its further lines indented.
+
+    No line of a text can then look like another turn. The mark around the conversation
+    is a hash of it, so that no text can contain the mark that ends it.
+    """
+    when = turn.occurred_at.isoformat(sep=" ", timespec="minutes")
+    speaker = (one_line(turn.speaker) or turn.role)[: model_policy.name_chars]
+    text = "\n    ".join(turn.text[: policy.turn_chars].strip().splitlines())
+    return f"[t{place}] {when} {speaker} ({turn.role}): {text}"
+
+
+def one_line(value: object) -> str:
+    """Return a text on one line, without control characters and lone surrogates.
+
+    '' for a value that is no text.
+    """
+    if not isinstance(value, str):
+        return ""
+    clean = value.encode("utf-8", "ignore").decode("utf-8")
+    return " ".join(
+        "".join(" " if category(char) == "Cc" else char for char in clean).split()
+    )
