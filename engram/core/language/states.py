@@ -74,6 +74,8 @@ class _StateRow:
 
 # -- the table -------------------------------------------------------------------------
 
+_NUMBER = re.compile(r"\{[nf]\}|\(\?P<v>\\d\{")
+"""The hole of a value that begins with a number."""
 _WORDS = r"\S+(?: \S+)*?"
 _FEW_WORDS = r"\S+(?: \S+){0,6}?"
 _HOLES = {
@@ -104,7 +106,7 @@ def _rows() -> Mapping[str, tuple[_StateRow, ...]]:
                     _compiled(pattern, code),
                     over=key == "ends",
                     change=key != "holds",
-                    needs_digit="{n}" in pattern or "{f}" in pattern,
+                    needs_digit=_NUMBER.search(pattern) is not None,
                 )
                 rows[code].append(row)
     return {code: tuple(listed) for code, listed in rows.items()}
