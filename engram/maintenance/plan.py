@@ -433,7 +433,7 @@ class RunPlan:
         if not path.startswith("entities/") and path != "profile.md":
             return False
         page = self.view.page(path)
-        if page is None or not blocks.is_foreign(page):
+        if page is None or not blocks.is_user_page(page):
             return False
         self._count("", path, FOREIGN)
         return True

@@ -143,7 +143,7 @@ class Decider:
 
         A note that a person wrote or edited gets no keys for it.
         """
-        held = self.evidence.protected(known, statement.turn)
+        held = self.evidence.as_confirmed_if_guarded(known, statement.turn)
         if self.plan.is_foreign(known):
             held = replace(held, verification="user_confirmed")
         effect = dedup.repeated(held, fact.source, self.settings.policy.ladder)
@@ -298,7 +298,7 @@ class Decider:
         """
         if self.plan.is_new(old):
             return False
-        return old.pinned or self.evidence.is_foreign(old, said)
+        return old.pinned or self.evidence.only_user_may_end(old, said)
 
     def _complete(
         self,
@@ -332,7 +332,10 @@ class Decider:
         The judgement is about one of the neighbours of the verdict.
         """
         grey = [
-            replace(near, fact=self.evidence.protected(near.fact, statement.turn))
+            replace(
+                near,
+                fact=self.evidence.as_confirmed_if_guarded(near.fact, statement.turn),
+            )
             for near in verdict.neighbours
         ]
         judgement = _judgement(grey, statement.opinion)
@@ -397,7 +400,9 @@ class Decider:
             successor = self.plan.fact(decision.superseded_by)
         if successor:
             fact = self._preceding(fact, successor, statement.turn.occurred_at)
-            if dedup.is_user_backed(self.evidence.protected(successor, statement.turn)):
+            if dedup.is_user_backed(
+                self.evidence.as_confirmed_if_guarded(successor, statement.turn)
+            ):
                 successor = None  # its note is not changed
         return Resolution(
             fact,

@@ -55,7 +55,7 @@ class EvidenceReader:
         turns = self.turns(fact)
         return turns[0].text[:QUOTE_CHARS] if turns else ""
 
-    def protected(self, fact: Fact, said: Turn) -> Fact:
+    def as_confirmed_if_guarded(self, fact: Fact, said: Turn) -> Fact:
         """Return the fact, as confirmed by the user if `said` must not change its note.
 
         A user edited the note, or `said` is private and others know the fact (`X23`,
@@ -66,8 +66,8 @@ class EvidenceReader:
             return replace(fact, verification="user_confirmed")
         return fact
 
-    def is_foreign(self, fact: Fact, said: Turn) -> bool:
-        """Whether a note is not the batch's to end: edited, hand-written, or others'.
+    def only_user_may_end(self, fact: Fact, said: Turn) -> bool:
+        """Whether a batch may not end a fact: edited, hand-written, or known to others.
 
         A note that engram did not write has no creation in the action log. What is
         `said` in private ends nothing that others know; what is said openly may end

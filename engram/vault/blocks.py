@@ -47,7 +47,7 @@ def page_from(note: notes.Note) -> Page:
     return Page(note.keys, held, without_blocks(note.body))
 
 
-def is_foreign(page: Page) -> bool:
+def is_user_page(page: Page) -> bool:
     """Whether a note that is not a fact was written by the user alone."""
     ours = page.keys.get("kind") == "entity" and is_ulid(str(page.keys.get("id") or ""))
     said = any(
