@@ -361,16 +361,30 @@ def _turn(name: object, turns: Sequence[Turn]) -> Turn | None:
 def _when(words: str, shown: str, turn: Turn) -> Interval | None:
     """Return the time that `words` mean, if the turn contains them (`X14`).
 
-    Their sentence says whether "on Tuesday" is past or to come.
+    The words around them, up to a comma, say whether "on Tuesday" is past or to come.
     """
     said = span(shown, words)
     at = shown.find(said)
     for start, end in sentences(shown) if said else ():
-        for found in resolve(shown[start:end], turn.occurred_at):
-            if start <= at < end and found.words and found.words in said:
-                return found
+        if start <= at < end:
+            part = _between_commas(shown[start:end], at - start, len(said))
+            for found in resolve(part, turn.occurred_at):
+                if found.words and found.words in said:
+                    return found
     alone = resolve(said, turn.occurred_at)
     return alone[0] if alone else None
+
+
+def _between_commas(sentence: str, at: int, length: int) -> str:
+    """The part of a sentence with the words at `at`; the whole if they stand alone."""
+    before = sentence.rfind(",", 0, at) + 1
+    after = sentence.find(",", at + length)
+    part = sentence[before : after if after >= 0 else len(sentence)]
+    return (
+        part
+        if len(part.split()) > len(sentence[at : at + length].split())
+        else sentence
+    )
 
 
 def _share(value: object) -> float | None:
