@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from engram.core.categories import CATEGORIES, PLAIN
+from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.entities import LIFETIMES, OWNER, is_owner, name_key, relation_label
 from engram.core.language.dates import resolve
 from engram.core.language.sentences import sentences
@@ -249,16 +249,17 @@ def _candidate(
     if not quote and content_hash(text) in examples():
         return "the prompt's example"
     confidence = _share(item.get("confidence"))
+    category = _one_of(tuple(CATEGORIES), item.get("category")) or PLAIN
     return Candidate(
         text=text,
-        category=_one_of(tuple(CATEGORIES), item.get("category")) or PLAIN,
+        category=category,
         confidence=policy.default_confidence if confidence is None else confidence,
         turn_id=turn.id,
         quote=quote,
         importance=_share(item.get("importance")),
         about=_about(item.get("about"), model_policy.name_chars)[: policy.max_entities],
         tags=_tags(item.get("tags"), model_policy.name_chars)[: model_policy.max_tags],
-        when=_when(one_line(item.get("when_words")), shown, turn),
+        when=_when(one_line(item.get("when_words")), shown, turn, category),
         lifetime=_one_of(LIFETIMES, item.get("lifetime")),
     )
 
@@ -358,18 +359,21 @@ def _turn(name: object, turns: Sequence[Turn]) -> Turn | None:
     return turns[place] if 0 <= place < len(turns) else None
 
 
-def _when(words: str, shown: str, turn: Turn) -> Interval | None:
+def _when(words: str, shown: str, turn: Turn, category: str) -> Interval | None:
     """Return the time that `words` mean, if the turn contains them (`X14`).
 
-    The words around them, up to a comma, say whether "on Tuesday" is past or to come.
+    The words around them, up to a comma, say whether "on Tuesday" is past or to come. A
+    promise is to come: a past date for it is a wrong reading.
     """
     said = span(shown, words)
     at = shown.find(said)
+    is_plan = category_of(category).promise
     for start, end in sentences(shown) if said else ():
         if start <= at < end:
             part = _between_commas(shown[start:end], at - start, len(said))
             for found in resolve(part, turn.occurred_at):
-                if found.words and found.words in said:
+                is_past = found.end <= turn.occurred_at
+                if found.words and found.words in said and not (is_plan and is_past):
                     return found
     alone = resolve(said, turn.occurred_at)
     return alone[0] if alone else None

@@ -494,6 +494,15 @@ def test_the_sentence_of_a_weekday_says_whether_it_is_past():
     assert paint.when.start == datetime(2026, 3, 6, tzinfo=ZONE)
 
 
+# row: X14
+def test_a_promise_has_no_date_in_the_past():
+    """The resolver takes a bare date for the last one; a wedding is the next."""
+    said = Turn("a", "s", "user", "Wir heiraten am 11. Februar, endlich.", NOW)
+    wedding = fact("t1", "Wir heiraten", "Sie heiraten.", when_words="am 11. Februar")
+    (plan,) = reading(wedding | {"category": "commitment"}, turns=(said,)).candidates
+    assert plan.when is None
+
+
 def test_what_is_refused_is_counted_by_reason():
     """Each reason has its own words."""
     example = json.loads(
