@@ -83,8 +83,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from engram.core.language.retraction import Withdrawal
+    from engram.core.language.states import State
     from engram.core.policy import ExtractionPolicy
     from engram.core.records import Interval, Turn
+    from engram.extraction.rules.introductions import Introduction
     from engram.extraction.rules.languages import LanguageRules
 
 EXTRACTOR = "rules/1"
@@ -278,46 +280,76 @@ def _from_turn(
     if is_game(_in_earnest(turn.text, taken_back.values())):
         _count(dropped, "not in earnest")
         return
-    text = plain(turn.text)
-    dates = spans(text.replace(MASK, " "), turn.occurred_at)
-    whole = Clause(
-        turn, speaker, text, dates=dates, earlier=earlier, is_task=is_task(text)
-    )
+
+    whole = _whole(turn, speaker, earlier)
     pending: list[_Statement] = []
-    begun, is_mocking = 0, False
-    for first, last in sentences(text):
-        before, begun = begun, first
+    before, is_mocking = 0, False
+    for first, last in sentences(whole.text):
         withdrawal = taken_back.get(first)
-        if pending and (withdrawal or is_taken_back(text[first:last])):
+        if pending and (withdrawal or is_taken_back(whole.text[first:last])):
             _count(dropped, "taken back")
             pending = []
         yield from pending
-        pending = []
+
         start = withdrawal.cut if withdrawal else first
-        start, end = asserted(text, start, last)
-        reason = (
-            "too long"
-            if last - first > policy.rules_sentence
-            else refusal(text[start:end])
-        )
-        is_mocking = is_mocking or reason == "mockery"
+        start, end = asserted(whole.text, start, last)
         sentence = replace(whole, start=start, end=end, before=before)
-        if reason in {"", "question"}:
-            pending = list(
-                _introduced(sentence, asked, policy, is_question=bool(reason))
-            )
+        before = first
+
+        reason = _sentence_refusal(sentence, last - first, policy)
         if reason:
             _count(dropped, reason)
-            continue
-        introduced = {one.candidate.quote for one in pending}
-        pending += [
-            one
-            for clause in clauses_of(sentence)
-            for one in _from_clause(clause, policy)
-            if not (is_mocking and category_of(one.candidate.category).taste)
-            and one.candidate.quote not in introduced
-        ]
+        is_mocking = is_mocking or reason == "mockery"
+        pending = _from_sentence(
+            sentence, asked, policy, reason=reason, is_mocking=is_mocking
+        )
     yield from pending
+
+
+def _whole(turn: Turn, speaker: ClauseSpeaker, earlier: str) -> Clause:
+    """Return the whole turn as one clause, from which its sentences are cut."""
+    text = plain(turn.text)
+    dates = spans(text.replace(MASK, " "), turn.occurred_at)
+    return Clause(
+        turn, speaker, text, dates=dates, earlier=earlier, is_task=is_task(text)
+    )
+
+
+def _sentence_refusal(sentence: Clause, length: int, policy: ExtractionPolicy) -> str:
+    """Return why no clause of a sentence is read, or ''.
+
+    `length` is that of the sentence with the parts that assert nothing.
+    """
+    return "too long" if length > policy.rules_sentence else refusal(sentence.words)
+
+
+def _from_sentence(
+    sentence: Clause,
+    asked: str,
+    policy: ExtractionPolicy,
+    *,
+    reason: str,
+    is_mocking: bool,
+) -> list[_Statement]:
+    """Return the statements of a sentence, first the name of the speaker.
+
+    A sentence with a `reason` of refusal gives at most that name, and only a question
+    gives it.
+    """
+    introduced: list[_Statement] = []
+    if reason in {"", "question"}:
+        introduced += _introduced(sentence, asked, policy, is_question=bool(reason))
+    if reason:
+        return introduced
+
+    quotes = {one.candidate.quote for one in introduced}
+    return introduced + [
+        one
+        for clause in clauses_of(sentence)
+        for one in _from_clause(clause, policy)
+        if not (is_mocking and category_of(one.candidate.category).taste)
+        and one.candidate.quote not in quotes
+    ]
 
 
 def _in_earnest(text: str, taken_back: Iterable[Withdrawal]) -> str:
@@ -338,28 +370,57 @@ def _introduced(
         return
     starts = [clause.start for clause in clauses_of(sentence)]
     found = introduction(sentence.text, sentence.start, sentence.end, starts, asked)
-    if found is None or (found.is_wish and not sentence.speaker.to_bot):
+    if found is None or not _is_news(found, sentence, is_question=is_question):
         return
+
+    clause = replace(sentence, start=found.start, end=found.end)
+    if MASK not in clause.words and not _is_read_otherwise(found, clause, policy):
+        yield _naming(found, clause, policy)
+
+
+def _is_news(found: Introduction, sentence: Clause, *, is_question: bool) -> bool:
+    """Tell whether an introduction says something new to the one who listens.
+
+    A wish is for an assistant, and a name in the speaker's label is known. In a
+    question, a question of its own must follow.
+    """
+    if found.is_wish and not sentence.speaker.to_bot:
+        return False
 
     rest = sentence.text[found.end : sentence.end]
     if is_question and not (rest[:1] in ",;" and len(rest.split()) > _QUESTION_WORDS):
-        return
-    label = sentence.speaker.name
-    if set(found.name.casefold().split()) <= set(label.casefold().split()):
-        return
-    clause = replace(sentence, start=found.start, end=found.end)
+        return False
+    return not _is_own_name(found.name, sentence.speaker)
+
+
+def _is_own_name(name: str, speaker: ClauseSpeaker) -> bool:
+    """Tell whether the label of the speaker has each word of a name."""
+    return set(name.casefold().split()) <= set(speaker.name.casefold().split())
+
+
+def _is_read_otherwise(
+    found: Introduction, clause: Clause, policy: ExtractionPolicy
+) -> bool:
+    """Tell whether a rule reads the words of an uncertain introduction."""
     is_likely = found.is_sure or found.is_backed
-    if MASK in clause.words or not (is_likely or not _of_speaker(clause, policy)):
-        return
+    return not is_likely and bool(_of_speaker(clause, policy))
+
+
+def _naming(
+    found: Introduction, clause: Clause, policy: ExtractionPolicy
+) -> _Statement:
+    """Return the statement of the speaker's name, with the relation that says so."""
+    label = clause.speaker.name
     subject = languages.texts("extraction", "subject").get(found.code, "the user")
     text = found.template.format(
-        s=label or subject, p=sentence.speaker.possessive, o=found.name
+        s=label or subject, p=clause.speaker.possessive, o=found.name
     )
+
     rule = _CALLED if found.is_wish else _NAME
     if not found.is_sure:
         rule = replace(rule, strength="probable")
     hint = RelationHint(label, ALIAS, found.name, ())
-    yield _built(clause, rule, text, policy, hint=hint)
+    return _built(clause, rule, text, policy, hint=hint)
 
 
 def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
@@ -666,9 +727,7 @@ def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
         return bool(raw) and clause.corrects
     if rule.object_kind == "word":
         return len(raw.split()) <= 4 and not is_pointing(clause.words)
-    is_own_name = rule.object_kind == "name" and set(raw.casefold().split()) <= set(
-        clause.speaker.name.casefold().split()
-    )
+    is_own_name = rule.object_kind == "name" and _is_own_name(raw, clause.speaker)
     return not is_own_name and fits(
         rule.object_kind, raw, when, clause.turn.occurred_at
     )
@@ -741,21 +800,40 @@ def _change_of_state(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Stat
     person = _pronoun_subject(clause)
     start = person.end if person else clause.start
     raw = bare(clause.text, start, clause.end).rstrip("。！")
-    words = f"{person.name}{raw if raw[:1] == ' ' else f' {raw}'}" if person else raw
+    words = _with_subject(person, raw)
     for state in states(words):
-        if not (state.change or state.over or state.language in _WITHOUT_RULES):
+        if not _is_told(state):
             continue
-        subject, possessive = _speaker_in(state.language, clause.speaker)
         if state.language == "en" and not person:
             words = with_dates(raw, start, clause.dates)
-        text = told(words, state, subject, possessive)
-        if text:
-            when = clause.when() if state.language != "en" else None
-            dated = f"{text} ({_in_figures(when)})" if when else text
-            rule = _STATES[_CATEGORIES.get(state.attribute.split()[0], "fact")]
+
+        subject, possessive = _speaker_in(state.language, clause.speaker)
+        if text := told(words, state, subject, possessive):
             name = person.name if person else ""
-            yield _built(clause, rule, dated, policy, name)
+            yield _of_state(clause, state, text, name, policy)
             return
+
+
+def _with_subject(person: NamedSubject | None, raw: str) -> str:
+    """Return a clause with the name of the person whom its pronoun means."""
+    if person is None:
+        return raw
+    return f"{person.name}{raw if raw[:1] == ' ' else f' {raw}'}"
+
+
+def _is_told(state: State) -> bool:
+    """Tell whether a state changed, is over, or has no extraction rules to read it."""
+    return state.change or state.over or state.language in _WITHOUT_RULES
+
+
+def _of_state(
+    clause: Clause, state: State, text: str, name: str, policy: ExtractionPolicy
+) -> _Statement:
+    """Return the statement of a state; outside English its date stands at the end."""
+    when = clause.when() if state.language != "en" else None
+    dated = f"{text} ({_in_figures(when)})" if when else text
+    rule = _STATES[_CATEGORIES.get(state.attribute.split()[0], "fact")]
+    return _built(clause, rule, dated, policy, name)
 
 
 def _speaker_in(code: str, speaker: ClauseSpeaker) -> tuple[str, str]:

@@ -108,37 +108,74 @@ def introduction(
     for language in _languages():
         is_asked = "?" in asked and language.asks.search(asked) is not None
         greeted_at = _greeted_at(language, text, start, end)
-        cuts = (found.end() for found in _CUT.finditer(text, start, end))
-        for place in dict.fromkeys((greeted_at, start, *starts, *cuts)):
+
+        for place in _places(text, start, end, starts, greeted_at):
             is_greeted = greeted_at == start or place >= greeted_at > start
             for kind, found in _at(language, text, place, end):
                 name = " ".join(found["n"].split())
-                is_alone = place == start and not text[found.end() : end].strip(_SIGNS)
-                has_more = kind == "maybe" and language.more.match(
-                    text, found.end(), end
+                is_alone = place == start and _is_last(found, end)
+                has_more = _has_more(language, kind, found, end)
+                is_backed = is_greeted or is_asked or has_more
+
+                is_meant = _is_meant(
+                    kind, is_alone=is_alone, is_asked=is_asked, is_backed=is_backed
                 )
-                is_backed = bool(is_greeted or is_asked or has_more)
-                if kind == "answer" and not (is_alone and is_asked):
-                    continue
-                is_likely = is_backed or (kind == "maybe" and is_alone)
-                if kind not in _SURE and not is_likely:
-                    continue
-                if _is_no_name(name) or (
-                    kind not in _SURE and language.refused.match(name)
-                ):
-                    continue
-                is_wish = kind == "called"
-                return Introduction(
-                    name,
-                    place,
-                    found.end(),
-                    language.wish if is_wish else language.template,
-                    language.code,
-                    is_wish,
-                    kind in _SURE,
-                    is_backed,
-                )
+                if is_meant and not _is_refused(language, kind, name):
+                    return _given(
+                        language, kind, name, place, found.end(), is_backed=is_backed
+                    )
     return None
+
+
+def _places(
+    text: str, start: int, end: int, starts: Sequence[int], greeted_at: int
+) -> Iterator[int]:
+    """Yield each place where an introduction may begin, the likeliest first."""
+    cuts = (found.end() for found in _CUT.finditer(text, start, end))
+    yield from dict.fromkeys((greeted_at, start, *starts, *cuts))
+
+
+def _is_last(found: re.Match[str], end: int) -> bool:
+    """Tell whether only signs follow the match in its sentence."""
+    return not found.string[found.end() : end].strip(_SIGNS)
+
+
+def _has_more(language: _Language, kind: str, found: re.Match[str], end: int) -> bool:
+    """Tell whether more about oneself follows a likely name."""
+    return kind == "maybe" and bool(language.more.match(found.string, found.end(), end))
+
+
+def _is_meant(kind: str, *, is_alone: bool, is_asked: bool, is_backed: bool) -> bool:
+    """Tell whether words of this kind introduce the speaker where they stand."""
+    if kind in _SURE:
+        return True
+    if kind == "answer":
+        return is_alone and is_asked
+    return is_backed or (kind == "maybe" and is_alone)
+
+
+def _is_refused(language: _Language, kind: str, name: str) -> bool:
+    """Tell whether the words are no name; only a sure pattern allows unusual ones."""
+    if _is_no_name(name):
+        return True
+    return kind not in _SURE and language.refused.match(name) is not None
+
+
+def _given(
+    language: _Language, kind: str, name: str, start: int, end: int, *, is_backed: bool
+) -> Introduction:
+    """Return the introduction that a pattern of this kind gives."""
+    is_wish = kind == "called"
+    return Introduction(
+        name,
+        start,
+        end,
+        language.wish if is_wish else language.template,
+        language.code,
+        is_wish,
+        kind in _SURE,
+        is_backed,
+    )
 
 
 _NO_NAME = compiled("never_names")
