@@ -99,20 +99,13 @@ def turn_from(
     """
     text = _checked_text(raw, settings)
     role = _checked_role(raw)
-    said_at = now
-    if raw.get("occurred_at") is not None:
-        said_at = moment(raw["occurred_at"], settings.zone, "occurred_at")
+    said_at = _said_at(raw, now, settings)
 
     asked = keep or (role == "user" and asked_to_keep(text, text))
     allowed = {DOOR_CODE} if asked else ()
     words = redact(plain_text(text), settings.redact, allowed=allowed).text
-    given = {key: raw.get(key) or "" for key in ("id", "session", "speaker", "persona")}
-    names = {
-        key: name_from(name, settings) if name else "" for key, name in given.items()
-    }
-    # redaction must not make one id of two
-    if names["id"] != _plain_name(given["id"]):
-        names["id"] += f" {content_hash(words)[:12]}"
+    names = _names(raw, words, settings)
+
     return Turn(
         id=names["id"] or fresh_id or ulid(now, secrets.token_hex(16)),
         session=names["session"] or SESSION,
@@ -122,10 +115,34 @@ def turn_from(
         speaker=names["speaker"],
         persona=names["persona"] or None,
         origin=trust.caller_standing(standing, raw.get("origin") or ""),
-        group=role == "user"
-        and (raw.get("group") is True or is_group(raw.get("participants"))),
+        group=role == "user" and _is_in_group(raw),
         private=bool(raw.get("private")) or (role == "user" and asks_privacy(words)),
     )
+
+
+def _said_at(raw: Mapping[str, Any], now: datetime, settings: Settings) -> datetime:
+    """Return the time of a turn, which is `now` where it gives none."""
+    if raw.get("occurred_at") is None:
+        return now
+    return moment(raw["occurred_at"], settings.zone, "occurred_at")
+
+
+def _names(raw: Mapping[str, Any], words: str, settings: Settings) -> dict[str, str]:
+    """Return the redacted names of a turn that says `words`, '' for each absent one."""
+    given = {key: raw.get(key) or "" for key in ("id", "session", "speaker", "persona")}
+    names = {
+        key: name_from(name, settings) if name else "" for key, name in given.items()
+    }
+
+    # redaction must not make one id of two
+    if names["id"] != _plain_name(given["id"]):
+        names["id"] += f" {content_hash(words)[:12]}"
+    return names
+
+
+def _is_in_group(raw: Mapping[str, Any]) -> bool:
+    """Return whether a turn says that its conversation has several users."""
+    return raw.get("group") is True or is_group(raw.get("participants"))
 
 
 def is_group(participants: object) -> bool:

@@ -365,24 +365,41 @@ class Retraction:
         for turn, text in said:
             taken.setdefault(turn.key, set()).add(text)
         turns = {turn.key: turn for turn, _ in said}
-        found: dict[str, Fact] = {}
-        for key in taken:
-            for fact in self.index.catalog.facts(key):
-                sources = {fact.source, *fact.also} - {""}
-                if fact.status not in STATUSES or not sources <= taken.keys():
-                    continue
-                if sources and all(
-                    self._was_read(fact, turns[one], taken[one]) for one in sources
-                ):
-                    found[fact.id] = fact
-        derived = [
-            fact
+
+        found = {
+            fact.id: fact
+            for key in taken
+            for fact in self.index.catalog.facts(key)
+            if self._rests_only_on(fact, turns, taken)
+        }
+        found |= self._derived_from(found)
+        return [fact for fact in found.values() if not self._is_persons(fact)]
+
+    def _rests_only_on(
+        self,
+        fact: Fact,
+        turns: Mapping[str, FiledTurn],
+        taken: Mapping[str, Collection[str]],
+    ) -> bool:
+        """Return whether every source of the fact is among the taken sentences.
+
+        `turns` and `taken` have the turns and their sentences by the key of the turn.
+        """
+        sources = {fact.source, *fact.also} - {""}
+        if fact.status not in STATUSES or not sources or not sources <= taken.keys():
+            return False
+        return all(self._was_read(fact, turns[one], taken[one]) for one in sources)
+
+    def _derived_from(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
+        """Return by id the facts that are derived from the found ones alone."""
+        return {
+            fact.id: fact
             for name in found
             for fact in self.index.catalog.facts(name)
-            if fact.derived_from and set(fact.derived_from) <= found.keys()
-        ]
-        found |= {fact.id: fact for fact in derived if fact.status in STATUSES}
-        return [fact for fact in found.values() if not self._is_persons(fact)]
+            if fact.derived_from
+            and set(fact.derived_from) <= found.keys()
+            and fact.status in STATUSES
+        }
 
     def _was_read(self, fact: Fact, turn: FiledTurn, taken: Collection[str]) -> bool:
         """Whether the fact was read in the sentences that are taken back."""

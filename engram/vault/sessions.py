@@ -172,6 +172,7 @@ def _conversation(
 ) -> tuple[Conversation | None, tuple[Problem, ...]]:
     if note.problems:
         return None, tuple(replace(problem, path=path) for problem in note.problems)
+
     name = path.rpartition("/")[2].removesuffix(".md")
     session = str(note.keys.get("session") or "")
     persona = str(note.keys.get("persona") or "")
@@ -182,35 +183,52 @@ def _conversation(
             Problem("no-session", "the keys session and started are missing", path, 1),
         )
 
-    turns: dict[int, Turn] = {}
-    problems: list[Problem] = []
-    for block, when in _timed(blocks, started, zone):
-        if block.number not in turns:
-            turns[block.number] = _turn(
-                block, session, persona or None, when, private=private
-            )
-            continue
-        line = note.body_line + block.first
-        message = f"^t{block.number} appears twice"
-        problems.append(Problem("duplicate-block", message, path, line))
+    first, repeated = _by_number(_timed(blocks, started, zone))
+    turns = [
+        _turn(block, session, persona or None, when, private=private)
+        for block, when in first.values()
+    ]
 
-    # Where all is private, no request changes that.
-    all_turns = list(turns.values())
-    found = all_turns if private else privacy.with_privacy(all_turns)
-    said = zip(turns, found, strict=True)
-    filed = tuple(FiledTurn(turn, name, f"t{number}") for number, turn in said)
-    last = max([started, *(turn.occurred_at for turn in turns.values())])
     conversation = Conversation(
         session,
         persona or None,
         started,
-        time_value(note.keys.get("ended"), zone) or last,
-        filed,
+        _ended(note, started, turns, zone),
+        _filed(first, turns, name, private=private),
         rolled=_count(note.keys.get("rolled")),
         episodes=_count(note.keys.get("episodes")),
         summarised=_count(note.keys.get("summarised")),
     )
-    return conversation, tuple(problems)
+    return conversation, _duplicates(repeated, note, path)
+
+
+def _by_number(
+    timed: Iterable[tuple[_TurnBlock, datetime]],
+) -> tuple[dict[int, tuple[_TurnBlock, datetime]], list[_TurnBlock]]:
+    """Return the blocks with their times by number, and those that repeat a number."""
+    first: dict[int, tuple[_TurnBlock, datetime]] = {}
+    repeated: list[_TurnBlock] = []
+    for block, when in timed:
+        if block.number in first:
+            repeated.append(block)
+        else:
+            first[block.number] = block, when
+    return first, repeated
+
+
+def _duplicates(
+    repeated: Iterable[_TurnBlock], note: notes.Note, path: str
+) -> tuple[Problem, ...]:
+    """Return the problem of each block that repeats a number."""
+    return tuple(
+        Problem(
+            "duplicate-block",
+            f"^t{block.number} appears twice",
+            path,
+            note.body_line + block.first,
+        )
+        for block in repeated
+    )
 
 
 def _timed(
@@ -224,6 +242,24 @@ def _timed(
             when = _when(block.head, day, zone) or when
             seen.add(block.number)
         yield block, when
+
+
+def _ended(
+    note: notes.Note, started: datetime, turns: Iterable[Turn], zone: tzinfo
+) -> datetime:
+    """Return when a conversation ended: by its key, or by its last turn."""
+    last = max([started, *(turn.occurred_at for turn in turns)])
+    return time_value(note.keys.get("ended"), zone) or last
+
+
+def _filed(
+    numbers: Iterable[int], turns: Sequence[Turn], name: str, *, private: bool
+) -> tuple[FiledTurn, ...]:
+    """Return the turns of the file `name` with their block ids and private marks."""
+    # Where all is private, no request changes that.
+    marked = turns if private else privacy.with_privacy(turns)
+    said = zip(numbers, marked, strict=True)
+    return tuple(FiledTurn(turn, name, f"t{number}") for number, turn in said)
 
 
 def _is_private(value: object, persona: str) -> bool:

@@ -74,21 +74,36 @@ def with_privacy(turns: Sequence[Turn]) -> list[Turn]:
     secret, to what the user says next. In a conversation without a persona an answer to
     private words is private too.
     """
-    own = [n for n, turn in enumerate(turns) if turn.role == "user"]
-    private = {n for n in own if turns[n].private}
+    private = {
+        n for n, turn in enumerate(turns) if turn.role == "user" and turn.private
+    }
     for n in sorted(private):
-        if turns[n].session == REMEMBERED:
-            continue
-        refers = reference(turns[n].text, turns[n].persona or "")
-        before = _run_before(turns, n) if refers == "before" else []
-        if refers == "after" or (refers == "before" and not before):
-            before = [later for later in own if later > n][:1]
-        private.update(before)
+        private.update(_also_private(turns, n))
     private |= set(_answers(turns, private))
+
     return [
         replace(turn, private=True) if n in private and not turn.private else turn
         for n, turn in enumerate(turns)
     ]
+
+
+def _also_private(turns: Sequence[Turn], at: int) -> list[int]:
+    """Return the places of the other words that a private turn asks privacy for."""
+    turn = turns[at]
+    if turn.session == REMEMBERED:
+        return []
+    refers = reference(turn.text, turn.persona or "")
+    if refers not in {"before", "after"}:
+        return []
+
+    before = _run_before(turns, at) if refers == "before" else []
+    return before or _next_of_user(turns, at)
+
+
+def _next_of_user(turns: Sequence[Turn], at: int) -> list[int]:
+    """Return the place of what the user says next after a turn, if anything."""
+    later = range(at + 1, len(turns))
+    return [n for n in later if turns[n].role == "user"][:1]
 
 
 def _run_before(turns: Sequence[Turn], at: int) -> list[int]:
