@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
 from engram.core.dedup import Effect, is_event, session_count, weakened_confidence
-from engram.core.language.states import is_fixed, replacement
+from engram.core.language.state_changes import is_fixed, replacement
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

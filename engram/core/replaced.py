@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from engram.core.language.states import replacement, states
+from engram.core.language.state_changes import replacement
+from engram.core.language.states import states
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

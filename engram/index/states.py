@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.core.language.states import USER, cues, states
+from engram.core.language.state_cues import cues
+from engram.core.language.state_subjects import USER
+from engram.core.language.states import states
 from engram.core.language.words import words
 from engram.core.ranking import Question
 from engram.core.records import Fact

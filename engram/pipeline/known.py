@@ -16,7 +16,8 @@ from engram.core import ranking
 from engram.core.categories import category_of
 from engram.core.dedup import is_event
 from engram.core.language.sentences import MASK, plain, sentences
-from engram.core.language.states import USER, State
+from engram.core.language.state_subjects import USER
+from engram.core.language.states import State
 from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
 from engram.index.filters import SearchFilter

@@ -12,14 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.language.states import (
-    USER,
-    asked,
-    names_same,
-    person_named,
-    replacement,
-    states,
-)
+from engram.core.language.state_changes import replacement
+from engram.core.language.state_subjects import USER, names_same
+from engram.core.language.states import asked, person_named, states
 from engram.core.ranking import RankedSlot
 from engram.core.records import Fact, FiledTurn
 

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core.language.states import (
-    State,
-    asked,
-    names_same,
-    person_named,
-    replacement,
-    states,
-)
+from engram.core.language.state_changes import replacement
+from engram.core.language.state_subjects import names_same
+from engram.core.language.states import State, asked, person_named, states
 
 
 def read(text: str) -> list[str]:

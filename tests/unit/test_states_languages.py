@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core.language.states import State, asked, replacement, states, told
+from engram.core.language.state_changes import replacement
+from engram.core.language.states import State, asked, states, told
 
 
 def _line(state: State) -> str:

@@ -1,0 +1,144 @@
+"""The table of states as the language files have it, in section `[states]`.
+
+Each row is a pattern of a whole clause with holes for subject and value; beside them
+are patterns of questions, rules for the third person and the cue words of attributes.
+For `states` and `state_cues`, which match a text with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from engram.core.language import languages
+from engram.core.text import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+KEY = "states"
+"""The section of the language files."""
+
+NAMED = {"home", "employer", "partner", "name", "nickname", "role", "kin"}
+"""Attributes whose value is a proper name."""
+
+_NUMBER = re.compile(r"\{[nf]\}|\(\?P<v>\\d\{")
+"""The hole of a value that begins with a number."""
+
+_WORDS = r"\S+(?: \S+)*?"
+_FEW_WORDS = r"\S+(?: \S+){0,6}?"
+_HOLES = {
+    "s": ("s", _FEW_WORDS),
+    "v": ("v", _WORDS),
+    "o": ("o", _WORDS),
+    "f": ("v", r"[$€£]?\d.*?"),
+    "n": ("v", r"\d{1,2}|1[01]\d"),
+    "k": ("k", r"\w.{0,29}?"),
+}
+"""Holes of a pattern: `{s}` the subject, `{v}` the value, `{o}` an owner that follows,
+`{f}` a value that begins with a number, `{n}` an age in years, `{k}` the kind.
+"""
+
+_HOLE = re.compile(r"\{([svofnk])(\d?)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """One row of the table: a pattern of a whole clause.
+
+    `needs_digit` says that its value is a number.
+    """
+
+    language: str
+    attributes: tuple[str, ...]
+    pattern: re.Pattern[str]
+    over: bool
+    change: bool
+    needs_digit: bool
+
+
+@cache
+def rows() -> Mapping[str, tuple[StateRow, ...]]:
+    """The rows by language; those that end a state come first."""
+    found: dict[str, list[StateRow]] = defaultdict(list)
+    for code, section in languages.section(KEY).items():
+        for key in ("ends", "changes", "holds"):
+            for entry in languages.entries(section.get(key, "")):
+                names, pattern = entry.split(None, 1)
+                attributes = tuple(names.split("+"))
+                row = StateRow(
+                    code,
+                    attributes,
+                    _compiled(pattern, code),
+                    over=key == "ends",
+                    change=key != "holds",
+                    needs_digit=_NUMBER.search(pattern) is not None,
+                )
+                found[code].append(row)
+    return {code: tuple(listed) for code, listed in found.items()}
+
+
+@cache
+def questions(code: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The patterns of questions in a language, each with its attribute."""
+    listed = languages.section(KEY)[code].get("questions", "")
+    found = []
+    for entry in languages.entries(listed):
+        name, pattern = entry.split(None, 1)
+        found.append((name, _compiled(pattern, code)))
+    return tuple(found)
+
+
+@cache
+def third_person(code: str) -> Sequence[tuple[re.Pattern[str], str]]:
+    """The words of the first person in a language, each with those of the third."""
+    listed = languages.section(KEY)[code].get("told", "")
+    return tuple(
+        (re.compile(_grouped(pattern, code), re.IGNORECASE), words)
+        for pattern, words in languages.replacements(listed)
+    )
+
+
+def cues_of(section: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The cue words of each attribute: a text without any of them has no such state."""
+    cues = {}
+    for entry in languages.entries(section.get("cues", "")):
+        name, _, listed = entry.partition(" = ")
+        cues[name] = tuple(normalise(cue) for cue in languages.phrases(listed))
+    return cues
+
+
+def _compiled(pattern: str, code: str) -> re.Pattern[str]:
+    """A pattern with its groups (`<PET>`) and holes put in."""
+    pattern = _grouped(pattern, code)
+    pattern = pattern.replace("ß", "ss")  # as `normalise` writes it
+    pattern = _HOLE.sub(_filled, _numbered(pattern))
+    if code in languages.unspaced():
+        pattern = pattern.replace(_FEW_WORDS, ".+?").replace(_WORDS, ".+?")
+    return re.compile(pattern)
+
+
+def _grouped(pattern: str, code: str) -> str:
+    """The pattern with its groups put in."""
+    for section in (f"{KEY}.groups", "extraction.groups"):
+        for name, words in languages.section(section).get(code, {}).items():
+            pattern = pattern.replace(f"<{name}>", f"(?:{languages.pattern(words)})")
+    return pattern
+
+
+def _numbered(pattern: str) -> str:
+    """The pattern with a number in each hole that it has again."""
+    for hole in _HOLES:
+        first, *rest = pattern.split(f"{{{hole}}}")
+        for number, part in enumerate(rest, 1):
+            first += f"{{{hole}{number if number > 1 else ''}}}{part}"
+        pattern = first
+    return pattern
+
+
+def _filled(hole: re.Match[str]) -> str:
+    group, words = _HOLES[hole[1]]
+    return f"(?P<{group}{hole[2]}>{words})"
