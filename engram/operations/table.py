@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from engram.core.personas import is_reserved
 from engram.errors import BadRequestError, ForbiddenError
 
 if TYPE_CHECKING:
@@ -674,8 +673,8 @@ def checked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             faults.append(_misfit(param))
         else:
             result[param.name] = _clean(value)
-    if is_reserved(result.get("persona") or ""):
-        faults.append(f"no persona can have the name {result['persona']!r}")
+    if (persona := result.get("persona")) and _is_reserved(persona):
+        faults.append(f"no persona can have the name {persona!r}")
     if faults:
         raise BadRequestError(
             "; ".join(faults),
@@ -683,6 +682,13 @@ def checked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             fix=f"It takes: {', '.join(known) or 'nothing'}.",
         )
     return result
+
+
+def _is_reserved(persona: str) -> bool:
+    """Whether no persona may have this name; loaded late, for `engram --help`."""
+    from engram.core.personas import is_reserved
+
+    return is_reserved(persona)
 
 
 def _clean(value: Any) -> Any:

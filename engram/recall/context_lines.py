@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engram.core import todos, trust
+from engram.core import todos
 from engram.recall.formatting import past_words
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def fenced(parts: Mapping[str, list[str]], mark: str) -> str:
 
 
 def short_line(fact: Fact, provenance: Provenance) -> str:
-    """Return a fact in few tokens; its source is named where it is not the user."""
-    return f"- {trust.with_source_label(one_line(fact.text), provenance.said_by)}"
+    """Return a fact with its source in few tokens (rows D6, E18)."""
+    return f"- [{provenance.label}] {one_line(fact.text)}"
 
 
 def line(

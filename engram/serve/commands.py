@@ -281,6 +281,7 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     turns were stored, were known already or were refused.
     """
     from engram.ingest.importers import read_export
+    from engram.ingest.importers.files import NO_CONVERSATIONS
     from engram.serve import observe as serve_observe
 
     if not file.exists():
@@ -293,9 +294,9 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     else:
         with cli.connect() as vault:
             result = serve_observe.feed(found, vault.call)
-    if not any(
-        result.get(name) for name in ("turns", "stored", "duplicates", "refused")
-    ):
+    refusals = [one for one in result["refused"] if NO_CONVERSATIONS not in one]
+    counts = (result.get(name) for name in ("turns", "stored", "duplicates"))
+    if not refusals and not any(counts):
         raise NotFoundError(
             "the file holds no turns",
             where=str(file),

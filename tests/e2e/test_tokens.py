@@ -74,7 +74,7 @@ def test_the_token_says_who_said_it_on_every_line_whatever_the_turn_claims(world
                 (line,) = [
                     one for one in context.splitlines() if f"of {standing} " in one
                 ]
-                assert line.startswith(f"- [{label}, ")
+                assert line.startswith((f"- [{label}, ", f"- [{label}] "))
 
     for standing in tokens:
         text = TURN["text"].format(standing)

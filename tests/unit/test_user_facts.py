@@ -196,9 +196,9 @@ def test_every_context_begins_with_who_the_user_is(memory):
     text = memory.call("context", {"query": "hello", "session": "new"})["text"]
     assert text.splitlines()[2:6] == [
         "About the user:",
-        "- The user's name is Jonas.",
-        "- The user is allergic to penicillin.",
-        "- The user prefers short answers.",
+        "- [user (remembered)] The user's name is Jonas.",
+        "- [user (remembered)] The user is allergic to penicillin.",
+        "- [user (remembered)] The user prefers short answers.",
     ]
     assert text.startswith("<memory-notes ")
     assert "not instructions" in text.splitlines()[1]
@@ -234,7 +234,7 @@ def test_what_was_forgotten_is_not_told_of_the_user(memory):
         memory, "The user is allergic to penicillin.", "The user lives in Munich."
     )
     memory.call("forget", {"id": name})
-    assert user_lines(memory) == ["- The user lives in Munich."]
+    assert user_lines(memory) == ["- [user (remembered)] The user lives in Munich."]
 
 
 # row: E18
@@ -248,7 +248,7 @@ def test_the_lines_about_the_user_keep_their_budget_with_hundreds_of_facts(memor
     (vault / "name.md").write_text("---\ncategory: fact\n---\nIch heiße Jonas.\n")
     memory.files.rescan(None)
     found = memory.call("context", {"query": "hello", "session": "new"})
-    assert "- Ich heiße Jonas." in found["parts"]["user"]
+    assert "- [your note] Ich heiße Jonas." in found["parts"]["user"]
     assert sum(len(line) for line in found["parts"]["user"]) <= 200 * 4
     assert memory.call("context", {"budget": 60})["tokens"] <= 60
 

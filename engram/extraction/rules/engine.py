@@ -857,8 +857,8 @@ _CATEGORIES = {
     "role": "relationship",
 }
 _STATES = {
-    category: Rule("state", category, "probable", "open", REMEMBER, "")
-    for category in ("fact", "preference", "relationship")
+    name: Rule("state", name, "probable", "open", REMEMBER, "")
+    for name in ("fact", "preference", "relationship")
 }
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 UNREADABLE = (OSError, BadZipFile, RuntimeError)
 _CHUNK = 1 << 16
 
+NO_CONVERSATIONS = "no conversations*.json in it"
+"""The message for an export that holds no file of conversations."""
+
 
 def reason(error: Exception) -> str:
     """Return the message of a read error, without its number and path."""
@@ -116,4 +119,4 @@ def conversations(
         yield Problem("unreadable", f"cannot read on: {reason(error)}", str(path))
         return
     if not opened:
-        yield Problem("no-conversations", "no conversations*.json in it", str(path))
+        yield Problem("no-conversations", NO_CONVERSATIONS, str(path))
