@@ -1,4 +1,4 @@
-"""Decide which waiting turns are due for extraction, and why (row C2)."""
+"""Decide when waiting turns are due, and failed ones are tried again (rows C2, X2)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from engram.core.policy import BufferPolicy
+    from engram.core.policy import BufferPolicy, ModelPolicy
     from engram.core.records import FiledTurn, Level
+
+MOST_DOUBLINGS = 30
+"""Doublings of a wait that are computed: by then every bound is reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +53,12 @@ def flush_reason(
 def flush_time(waiting: Sequence[WaitingTurn], policy: BufferPolicy) -> datetime:
     """Return when the oldest of the waiting turns will have waited `minutes`."""
     return min(item.since for item in waiting) + timedelta(minutes=policy.minutes)
+
+
+def retry_wait(failures: int, policy: ModelPolicy) -> timedelta:
+    """Return the wait after so many failures in a row, at least one (`X2`).
+
+    It doubles with each failure, up to a bound.
+    """
+    doubled = policy.retry_seconds * 2.0 ** min(failures - 1, MOST_DOUBLINGS)
+    return timedelta(seconds=min(doubled, policy.retry_most_seconds))

@@ -14,6 +14,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from engram.core.buffer import retry_wait
 from engram.errors import EngramError, ModelError, unexpected
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ class Background:
         self._warming = True
         self._dirty: set[Path] | None = set()
         self._scan_posted = False
-        self._embedding_tries = 0
+        self._embedding_failures = 0
+        # what was extracted from batches that could not be filed, by journal numbers
+        self._unfiled: dict[tuple[int, ...], Extraction | ModelError] = {}
 
     def start(self) -> None:
         """Have the vault read, and set the timers of the regular work."""
@@ -153,10 +156,14 @@ class Background:
                 self.runner.call_at(max(due, soonest), "due", self.check_batches)
 
     def distil(self, batch: Batch) -> None:
-        """Extract the candidates of a batch, and have the writer file them."""
+        """Extract the candidates of a batch, and have the writer file them.
+
+        A batch that could not be filed is not extracted a second time.
+        """
         outcome: Extraction | ModelError
         try:
-            outcome = self.memory.pipeline.distil(batch)
+            known = self._unfiled.pop(batch.seqs, None)
+            outcome = known or self.memory.pipeline.distil(batch)
         except ModelError as fault:
             outcome = fault
         except Exception as fault:  # noqa: BLE001
@@ -164,17 +171,21 @@ class Background:
         self.runner.post("file", partial(self._file, batch, outcome))
 
     def _file(self, batch: Batch, outcome: Extraction | ModelError) -> None:
-        """File the outcome of a batch; after an error try again later."""
+        """File the outcome of a batch; after an error try again, ever more rarely."""
+        pipeline = self.memory.pipeline
         try:
-            self.memory.pipeline.file(batch, outcome)
-        except Exception as fault:
-            self.memory.queue.put(batch, "stuck", reason=str(fault))
-            job = partial(
-                self.runner.post, "file", partial(self._file, batch.as_tried(), outcome)
-            )
-            self.runner.call_later(self._policy.model.retry_seconds, job)
-            raise
-        self.runner.maintain()
+            pipeline.file(batch, outcome)
+        except Exception as fault:  # noqa: BLE001
+            if isinstance(fault, EngramError):
+                error = fault
+            else:
+                error = unexpected("filing", fault)
+            said = error if self.memory.settings.log_content else error.code
+            log.warning("filing failed: %s", said)
+            self._unfiled[batch.seqs] = outcome
+            pipeline.put_off(batch.as_tried(), "filing", error, "stuck")
+        else:
+            self.runner.maintain()
         self.check_batches()
 
     def embed(self) -> None:
@@ -185,15 +196,12 @@ class Background:
                 pass
         except Exception as fault:  # noqa: BLE001
             self.health.report("embeddings", _message(fault))
-            wait = min(
-                policy.retry_seconds * 2**self._embedding_tries,
-                policy.retry_most_seconds,
-            )
-            self._embedding_tries = min(self._embedding_tries + 1, policy.attempts)
-            self.runner.call_later(wait, self.runner.embed)
+            self._embedding_failures += 1
+            wait = retry_wait(self._embedding_failures, policy)
+            self.runner.call_later(wait.total_seconds(), self.runner.embed)
         else:
             self.health.clear("embeddings")
-            self._embedding_tries = 0
+            self._embedding_failures = 0
 
     def maintain(self) -> None:
         """Make the maintenance runs that are due."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from engram.core.buffer import retry_wait
 from engram.core.entities import EntityNames
 from engram.core.language.echo import masked, unfenced
 from engram.core.language.role_play import played
@@ -202,9 +203,9 @@ class Extractor:
         if not error.retryable or tries >= policy.attempts:
             return None
         asked_for = getattr(error, "retry_after", None) or 0
-        wait = max(policy.retry_seconds * 2**batch.attempts, asked_for)
-        wait = min(wait, policy.retry_most_seconds)
-        return replace(batch, attempts=tries), now + timedelta(seconds=wait)
+        wait = max(retry_wait(tries, policy), timedelta(seconds=asked_for))
+        wait = min(wait, timedelta(seconds=policy.retry_most_seconds))
+        return replace(batch, attempts=tries), now + wait
 
     def model(self, *, small: bool = False) -> Model:
         """Return the model, or the one for `small` jobs (`B14`).

@@ -32,6 +32,9 @@ BLOCKED = frozenset({"stuck", "parked", "dead"})
 
 ASKED, RESTARTED = "asked for", "after a restart"
 """Why a batch is due at once: a flush, or a process that ended before it was filed."""
+WAITS = frozenset({"parked", "stuck", "revived"})
+"""The states of batches that are due at a set time."""
+
 UNFORESEEN = "an unexpected fault; `engram status` tells of it"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -42,13 +45,16 @@ class Batch:
 
     `why` says why they are due, `attempts` how often the batch was tried. `filed` says
     that the turns were written into their session file; a turn that is missing there
-    was deleted by a user.
+    was deleted by a user. `failures` counts the writes that failed in a row, from
+    `failing_since` on.
     """
 
     waiting: tuple[WaitingTurn, ...]
     why: str
     attempts: int = 0
     filed: bool = False
+    failures: int = 0
+    failing_since: datetime | None = None
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -73,12 +79,18 @@ class Batch:
         """Return the batch with at least one attempt: it may be partly in the vault."""
         return replace(self, attempts=max(1, self.attempts))
 
+    def as_failed(self, now: datetime) -> Batch:
+        """Return the batch with one more failed write."""
+        since = self.failing_since or now
+        return replace(self, failures=self.failures + 1, failing_since=since)
+
 
 @dataclass(slots=True, eq=False)
 class QueuedBatch:
     """A batch with its state.
 
-    `until` is the end of parking; `reason` says why the batch is parked, stuck or dead.
+    `until` says when a parked or stuck batch is tried again, `reason` why it is parked,
+    stuck or dead.
     A waiting batch grows until it is due.
     """
 
@@ -159,12 +171,11 @@ class TurnQueue:
 
     def give_back(self, batches: Iterable[Batch], until: datetime) -> None:
         """Park the batches that are still taken, after an unexpected error."""
-        seqs = [seq for batch in batches for seq in batch.seqs]
         with self._changed:
-            for entry in {self._entries[seq] for seq in seqs if seq in self._entries}:
-                if entry.state == "taken":
-                    entry.state, entry.until, entry.reason = "parked", until, UNFORESEEN
-            self._changed.notify_all()
+            for batch in batches:
+                entries = (self._entries.get(seq) for seq in batch.seqs)
+                if any(entry and entry.state == "taken" for entry in entries):
+                    self.put(batch, "parked", until=until, reason=UNFORESEEN)
 
     def hurry(self, session: str | None = None) -> set[int]:
         """Make the waiting batches, of a session or all, due now.
@@ -182,14 +193,14 @@ class TurnQueue:
             }
 
     def revive(self, session: str | None = None) -> None:
-        """Make the parked and dead batches, of a session or all, due now.
+        """Make the parked, stuck and dead batches, of a session or all, due now.
 
         Each has at least one more try.
         """
         most = self._policy.model.attempts - 1
         with self._changed:
             for entry in self._all():
-                if entry.state in {"parked", "dead"} and entry.batch.of(session):
+                if entry.state in BLOCKED and entry.batch.of(session):
                     items = tuple(
                         replace(item, left_over=False) for item in entry.batch.waiting
                     )
@@ -206,11 +217,7 @@ class TurnQueue:
     def next_due(self) -> datetime | None:
         """Return when the next batch becomes due; None if no batch waits."""
         with self._changed:
-            times = [
-                entry.until
-                for entry in self._all()
-                if entry.state in {"parked", "revived"}
-            ]
+            times = [entry.until for entry in self._all() if entry.state in WAITS]
             times += [
                 buffer.flush_time(entry.batch.waiting, self._policy.buffer)
                 for entry in self._growing.values()
@@ -238,13 +245,18 @@ class TurnQueue:
                 )
             return not is_busy()
 
-    def stuck_reason(self, seqs: Collection[int]) -> str:
-        """Return why some of `seqs`, already distilled, cannot be filed now, or ''."""
+    def stuck_reason(self, seqs: Collection[int] | None = None) -> str:
+        """Return why turns, already distilled, cannot be filed now, or ''.
+
+        `seqs` are the journal numbers of the turns that count, None for all.
+        """
         with self._changed:
-            entries = (self._entries[seq] for seq in seqs if seq in self._entries)
-            return next(
-                (entry.reason for entry in entries if entry.state == "stuck"), ""
+            reasons = (
+                entry.reason
+                for seq, entry in self._entries.items()
+                if entry.state == "stuck" and (seqs is None or seq in seqs)
             )
+            return next(reasons, "")
 
     def close(self) -> None:
         """End every `wait`, now and later."""
@@ -290,6 +302,6 @@ class TurnQueue:
             return entry.batch.why or buffer.flush_reason(
                 entry.batch.waiting, now, self._policy.buffer
             )
-        if entry.state in {"parked", "revived"} and entry.until <= now:
+        if entry.state in WAITS and entry.until <= now:
             return entry.batch.why
         return None

@@ -38,7 +38,7 @@ FIXES = {
 BATCHES: Mapping[State, tuple[str, str]] = {
     "stuck": (
         "stuck",
-        "It is kept, and tried again once the error is corrected.",
+        "It is kept, and tried again later; `engram flush` tries at once.",
     ),
     "parked": (
         "parked",
@@ -91,6 +91,7 @@ class HealthOperations:
             "vault": str(self.settings.vault),
             **self.index.counts(),
             **self.queue.counts(),
+            "blocked": blocked(self.queue),
         }
 
     def status(self, *, ready: bool) -> dict[str, Any]:
@@ -163,17 +164,30 @@ def findings(
                 "what": OPEN_MODE,
             }
         )
-    turns: Counter[tuple[str, State, str]] = Counter()
-    for state, batch, why in queue.blocked:
-        turns[sessions.path(batch.waiting[0].filed.note), state, why] += len(
-            batch.waiting
-        )
-    for (where, state, why), number in turns.items():
-        (code, fix), what = BATCHES[state], f"{number} turn{'s' * (number > 1)}: {why}"
+    for row in blocked(queue):
+        (code, fix), number = BATCHES[row["state"]], row["turns"]
         found.append(
-            {"level": "warning", "code": code, "where": where, "what": what, "fix": fix}
+            {
+                "level": "warning",
+                "code": code,
+                "where": row["where"],
+                "what": f"{number} turn{'s' * (number > 1)}: {row['reason']}",
+                "fix": fix,
+            }
         )
     return found
+
+
+def blocked(queue: TurnQueue) -> list[dict[str, Any]]:
+    """Return the turns that cannot be distilled or filed, by file, state and reason."""
+    turns: Counter[tuple[str, State, str]] = Counter()
+    for state, batch, why in queue.blocked:
+        where = sessions.path(batch.waiting[0].filed.note)
+        turns[where, state, why] += len(batch.waiting)
+    return [
+        {"where": where, "state": state, "turns": number, "reason": why}
+        for (where, state, why), number in turns.items()
+    ]
 
 
 def unreadable(vault: Path, known: Collection[Problem]) -> Iterator[Problem]:

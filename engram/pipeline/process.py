@@ -7,13 +7,13 @@ their statements, `file` writes them. A daemon calls the last three itself; with
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
+from engram.core.buffer import retry_wait
 from engram.errors import EngramError, ModelError, UnavailableError
 from engram.extraction.rules import engine
 from engram.ingest import intake as ingest_intake
-from engram.ingest.queue import ASKED
+from engram.ingest.queue import ASKED, UNFORESEEN
 from engram.pipeline.reconcile import BatchResult
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.core.records import Extraction
     from engram.errors import Health
     from engram.ingest.intake import Intake
-    from engram.ingest.queue import Batch
+    from engram.ingest.queue import Batch, State
     from engram.pipeline.commits import CommitLog
     from engram.pipeline.distil import Distiller
     from engram.pipeline.executor import Executor
@@ -180,7 +180,8 @@ class TurnPipeline:
                 ready += self._with_session_file(batch, now)
             self.commits.defer_commit()  # committed with what is made of these turns
         except BaseException:
-            self.queue.give_back([batch], self._soon())
+            batch, until, reason = self._next_try(batch, EngramError(UNFORESEEN))
+            self.queue.put(batch, "parked", until=until, reason=reason)
             self.queue.give_back(taken, now)
             raise
         return ready
@@ -233,20 +234,35 @@ class TurnPipeline:
                 filed = note_writer.file_turns([item.filed for item in batch.waiting])
                 batches = [self.intake.update_placement(batch, filed)]
         except EngramError as error:
-            self._put_off(batch, "session file", error)
+            self.put_off(batch, "session file", error)
             return []
         self.health.clear("session file")
         return batches
 
-    def _put_off(self, batch: Batch, part: str, error: EngramError) -> None:
-        """Park a batch for a short time after a failed write; its turns are in the journal."""
-        self.health.report(part, str(error))
-        self.intake.park(batch, self._soon(), error.what, durable=False)
+    def put_off(
+        self, batch: Batch, part: str, error: EngramError, state: State = "parked"
+    ) -> None:
+        """Let a batch wait after a failed write; its turns are in the journal."""
+        batch, until, reason = self._next_try(batch, error)
+        self.health.report(part, reason)
+        self.queue.put(batch, state, until=until, reason=reason)
 
-    def _soon(self) -> datetime:
-        return self.clock() + timedelta(
-            seconds=self.settings.policy.model.retry_seconds
+    def _next_try(
+        self, batch: Batch, error: EngramError
+    ) -> tuple[Batch, datetime, str]:
+        """Count a failed write of a batch; return it, its next try, and the reason.
+
+        The reason says what failed, since when, and when it is tried again.
+        """
+        now, zone = self.clock(), self.settings.zone
+        batch = batch.as_failed(now)
+        until = now + retry_wait(batch.failures, self.settings.policy.model)
+        since = (batch.failing_since or now).astimezone(zone)
+        reason = (
+            f"{error} It has failed since {since:%Y-%m-%d %H:%M}"
+            f" and is tried again at {until.astimezone(zone):%Y-%m-%d %H:%M}."
         )
+        return batch, until, reason
 
     # -- batches in --------------------------------------------------------------------
 
@@ -269,6 +285,7 @@ class TurnPipeline:
             result = self._reconciled(batch, outcome, now)
             self.intake.remove_filed(batch)
             self._close_boxes(now)
+        self.health.report("filing", self.queue.stuck_reason())
         self.commits.filed(len(result.created), batch.waiting[0].filed.note)
         return result
 
@@ -317,6 +334,4 @@ class TurnPipeline:
             try:
                 self.file(batch, outcome)
             except EngramError as error:
-                self._put_off(batch.as_tried(), "filing", error)
-            else:
-                self.health.clear("filing")
+                self.put_off(batch.as_tried(), "filing", error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 
 import pytest
 
@@ -45,7 +46,8 @@ def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(
     assert memory.health.problems() == {}
     assert found(memory, "parked") == [(where, what)]
     first, second = (batch for _, batch, _ in memory.queue.blocked)
-    memory.queue.put(first, "stuck", reason="the disk is full.")
+    later = memory.clock() + timedelta(hours=1)
+    memory.queue.put(first, "stuck", until=later, reason="the disk is full.")
     memory.intake.give_up(second, "no key")
     assert found(memory, "parked") == []
     assert found(memory, "stuck") == [(where, "1 turn: the disk is full.")]

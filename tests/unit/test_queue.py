@@ -141,15 +141,28 @@ def test_closing_wakes_whoever_waits(queue):
     assert queue.wait({2}, 0)
 
 
-def test_what_is_known_and_cannot_be_filed_is_waited_for_by_nobody(queue):
-    """It is counted as parked, and handed out to nobody, until it is settled."""
+def test_what_is_known_and_cannot_be_filed_waits_for_its_time_and_holds_up_no_flush(
+    queue,
+):
+    """It is counted as parked and handed out again at its time."""
     queue.add(waiting(1, 2), ASKED)
     (batch,) = queue.due(NOW, MOST)
     assert queue.stuck_reason(batch.seqs) == ""
-    queue.put(batch, "stuck", reason="the disk is full")
+    queue.put(batch, "stuck", until=LATER, reason="the disk is full")
     assert queue.wait(batch.seqs, 0.01)
-    assert queue.stuck_reason(batch.seqs) == "the disk is full"
+    assert queue.stuck_reason(batch.seqs) == queue.stuck_reason() == "the disk is full"
+    assert queue.stuck_reason([9]) == ""
     assert counts(queue) == {"parked": 2}
-    assert (queue.due(LATER, MOST), queue.next_due()) == ([], None)
+    assert (queue.due(NOW, MOST), queue.next_due()) == ([], LATER)
+    assert queue.due(LATER, MOST) == [batch]
     queue.drop(batch)
     assert (queue.stuck_reason(batch.seqs), counts(queue)) == ("", {})
+
+
+def test_a_flush_tries_at_once_what_cannot_be_filed(queue):
+    queue.add(waiting(1), ASKED)
+    (batch,) = queue.due(NOW, MOST)
+    queue.put(batch.as_failed(NOW), "stuck", until=LATER, reason="the disk is full")
+    queue.revive()
+    (again,) = queue.due(NOW, MOST)
+    assert (again.seqs, again.failures, again.failing_since) == ((1,), 1, NOW)

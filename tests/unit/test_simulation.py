@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from engram import config
 from engram.errors import LockedError, NotFoundError
+from engram.pipeline.process import TurnPipeline
+from engram.pipeline.reconcile import Reconciler
 from engram.testing import Simulation
 from tests.fakes.answers import ID
 from tests.fakes.openai_server import FakeServer, status
@@ -359,6 +363,51 @@ def test_a_model_that_is_away_is_asked_again_at_its_time(begin):
         assert len(model.requests) > asked
         assert "model" not in sim.call("status")["faults"]
         assert sim.call("stats")["parked_turns"] == 0
+
+
+# row: X2
+def test_a_batch_that_cannot_be_filed_is_tried_ever_more_rarely_and_says_so(
+    begin, monkeypatch
+):
+    """Its turns stay findable; once it can be filed it is, and all says that."""
+    tries, extracted = [], []
+    distil = TurnPipeline.distil
+    sim = begin()
+
+    def broken(*_):
+        tries.append(sim.now)
+        raise ValueError("private words")
+
+    def counted(*given):
+        extracted.append(sim.now)
+        return distil(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Reconciler, "file", broken)
+        patch.setattr(TurnPipeline, "distil", counted)
+        say(sim, "I live in Berlin, and I have done so for many years.")
+        sim.advance(FRIDAY + timedelta(days=30))
+        pauses = [later - sooner for sooner, later in pairwise(tries)]
+        assert [pause.total_seconds() for pause in pauses[:3]] == [30, 60, 120]
+        assert set(pauses[7:]) == {timedelta(hours=1)}
+        assert len(extracted) == 1
+        (blocked,) = sim.call("stats")["blocked"]
+        assert (blocked["state"], blocked["turns"]) == ("stuck", 1)
+        assert "ValueError" in blocked["reason"]
+        assert "since 2026-03-06 09:00" in blocked["reason"]
+        assert re.search(r"tried again at 2026-04-05 1\d:", blocked["reason"])
+        assert "private" not in blocked["reason"]
+        assert sim.call("status")["faults"]["filing"] == blocked["reason"]
+        (found,) = (
+            row for row in sim.call("doctor")["findings"] if row["code"] == "stuck"
+        )
+        assert blocked["reason"] in found["what"]
+        assert sim.call("recall", query="Where do I live?")["hits"]
+
+    sim.call("flush")
+    assert sim.call("stats")["facts"] == 1
+    assert sim.call("stats")["blocked"] == []
+    assert sim.call("status")["faults"] == {}
 
 
 def test_work_that_fails_stands_in_the_faults_until_it_succeeds(begin, tmp_path):
