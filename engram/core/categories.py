@@ -8,6 +8,7 @@ its own, `ImportancePolicy.<name>`, because users may read and set numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 
@@ -165,8 +166,27 @@ _ROWS = (
 CATEGORIES = {row.name: row for row in _ROWS}
 """The rows by name, in the order in which they are offered."""
 
+INSIGHT = "insight"
+"""The tag of a fact that another system noted as a mere insight (row A16)."""
+
 PLAIN = _ROWS[0].name
 """The category of a statement that belongs to no other."""
+
+
+_BY_NAME = MappingProxyType(
+    {row.name: (row.name, "") for row in _ROWS}
+    | {name: (row.name, "") for row in _ROWS for name in row.aliases}
+    | {name: (row.name, name) for row in _ROWS for name in row.tagged}
+)
+
+
+def category_named(name: str) -> tuple[str, str] | None:
+    """Return the category of this name and the tag that the name also gives (`A31`).
+
+    The name may be that of another system: `architectural` is a decision, and `insight`
+    a fact with the tag `insight`. None for an unknown name.
+    """
+    return _BY_NAME.get(name.strip().casefold())
 
 
 def category_of(name: str) -> Category:

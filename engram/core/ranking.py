@@ -159,13 +159,14 @@ class Scored(NamedTuple):
 
     `matched` has two bits for each word of the question, faint words left out: the
     higher one is set if the unit's own text contains the word, the lower one also if it
-    contains a synonym.
+    contains a synonym. `similarity`, 0–1, is that of its own vector to the question.
     """
 
     key: str
     score: float
     parts: Mapping[str, float]
     matched: int = 0
+    similarity: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,7 @@ class UnitSignals(NamedTuple):
     (`A19`); `frequency`, 0–1, is the share of candidates about the same entity (`E7`).
     `subject` says whether the question names the unit's subject (`A20`), `ties`, 0–1,
     is the activation that reaches it from the best facts (`C34`), and `nudge` is added
-    to the score for trust (`C28`).
+    to the score for trust (`C28`). `share` of all else counts (`A16`).
     """
 
     key: str
@@ -199,6 +200,7 @@ class UnitSignals(NamedTuple):
     subject: bool = False
     ties: float = 0.0
     nudge: float = 0.0
+    share: float = 1.0
     used: datetime | None = None
     stability: float = 1.0
     frequency: float = 0.0
@@ -221,6 +223,8 @@ class Preset:
     unit's score in the index divided by the best one's, s is 1 if the question names
     the unit's subject, t is the activation; all signals are 0–1. With `from_use` the
     age counts from the last recall, if there was one, else from the unit's own time.
+    With `cosine` r is the similarity of the unit's vector to the question, where there
+    are vectors.
     """
 
     relevance: float
@@ -232,6 +236,7 @@ class Preset:
     stability: float = 0.0
     frequency: float = 0.0
     from_use: bool = False
+    cosine: bool = False
 
 
 MAX_STABILITY = 5.0
@@ -240,7 +245,15 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         "balanced": Preset(1.0, 0.02, 0.0, 30, subject=0.15, ties=0.05),
         "belief": Preset(
-            0.50, 0.20, 0.10, 30, subject=0.15, ties=0.50, stability=0.05, from_use=True
+            0.50,
+            0.20,
+            0.10,
+            30,
+            subject=0.15,
+            ties=0.50,
+            stability=0.05,
+            from_use=True,
+            cosine=True,
         ),
         "entity": Preset(0.40, 0.0, 0.30, 14, frequency=0.30),
     }
@@ -376,8 +389,12 @@ def fuse(
     factor = weight / (1 - weight) * spread / vector_spread
     average = fmean(by_vector.values())
 
+    similarities = {one.key: one.similarity for one in vector_matches}
     fused = [
-        _add_vector(one, factor * by_vector.get(one.key, average)) for one in matches
+        _add_vector(
+            one, factor * by_vector.get(one.key, average), similarities.get(one.key)
+        )
+        for one in matches
     ]
     return tuple(sorted(fused, key=lambda one: (-one.score, one.key)))
 
@@ -397,10 +414,12 @@ def _vector_scores(
     }
 
 
-def _add_vector(match: Scored, gain: float) -> Scored:
+def _add_vector(match: Scored, gain: float, similarity: float | None) -> Scored:
     """Add `gain` to the score of `match`, as its part "vector"."""
     return match._replace(
-        score=match.score + gain, parts=dict(match.parts) | {"vector": gain}
+        score=match.score + gain,
+        parts=dict(match.parts) | {"vector": gain},
+        similarity=similarity,
     )
 
 
@@ -424,11 +443,14 @@ def rank(
     disputed fact do not raise it, and a negative one lowers the turn too (`C28`).
     """
     best = max((one.score for one in scored), default=0.0) or 1.0
+    if preset.cosine:
+        scored, best = _by_cosine(scored, best)
     by_turn: dict[str, list[_Candidate]] = {}
     for one in scored:
         unit = units[one.key]
         extras = _extras(unit, now, preset)
-        value = preset.relevance * one.score / best + sum(extras.values())
+        relevance = unit.share * preset.relevance
+        value = relevance * one.score / best + sum(extras.values())
         candidate = _Candidate(value, unit, one, extras)
         by_turn.setdefault(unit.source or one.key, []).append(candidate)
 
@@ -439,12 +461,33 @@ def rank(
                 _all_parts,
                 better.scored.parts,
                 best,
-                preset.relevance,
+                better.unit.share * preset.relevance,
                 better.extras,
                 nudge,
             )
             slots.append(RankedSlot(shown_key, better.value + nudge, parts))
     return tuple(sorted(slots, key=_best_first))
+
+
+def _by_cosine(scored: Sequence[Scored], best: float) -> tuple[Sequence[Scored], float]:
+    """Return the units scored by the similarity of their vectors, and the most (`A15`).
+
+    That is 1, or `best` where no unit has a vector and the words still decide. Beside
+    vectors a unit without one counts by its words, at most as the nearest one.
+    """
+    most = max((one.similarity or 0.0 for one in scored), default=0.0)
+    if most <= 0:
+        return scored, best
+    by_cosine = []
+    for one in scored:
+        similarity = one.similarity
+        if similarity is None:
+            parts = {name: most * part / best for name, part in one.parts.items()}
+            by_cosine.append(one._replace(score=most * one.score / best, parts=parts))
+        else:
+            cosine = min(1.0, max(0.0, similarity))
+            by_cosine.append(one._replace(score=cosine, parts={"vector": cosine}))
+    return by_cosine, 1.0
 
 
 def _best_first(slot: RankedSlot) -> tuple[float, str]:
@@ -481,6 +524,8 @@ def _extras(unit: UnitSignals, now: datetime, preset: Preset) -> dict[str, float
         parts["subject"] = preset.subject
     if preset.ties and unit.ties:
         parts["ties"] = preset.ties * unit.ties
+    if unit.share != 1.0:
+        return {name: unit.share * value for name, value in parts.items()}
     return parts
 
 

@@ -219,8 +219,9 @@ class Extraction:
     `dropped` counts the refused candidates by reason. `types` maps display names of
     entities to types (`ENTITY_TYPES`). `opinions` maps the text of a statement to a
     model's judgement: (same or contradicts, the fact's id); `apart` maps it to the ids
-    of the facts that the model found to be distinct. `ended` are known facts that are
-    over without a new one.
+    of the facts that the model found to be distinct, and `warnings` says what of its
+    answer on known facts could not be used. `ended` are known facts that are over
+    without a new one.
     """
 
     candidates: tuple[Candidate, ...]
@@ -230,6 +231,7 @@ class Extraction:
     types: Mapping[str, str] = field(default_factory=dict)
     opinions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    warnings: Mapping[str, str] = field(default_factory=dict)
     ended: tuple[FactEnd, ...] = ()
 
 

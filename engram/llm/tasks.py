@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from engram.core.categories import CATEGORIES, PLAIN, category_of
+from engram.core.categories import CATEGORIES, PLAIN, category_named, category_of
 from engram.core.entities import LIFETIMES, OWNER, is_owner, name_key, relation_label
 from engram.core.language.dates import resolve
 from engram.core.language.sentences import sentences
@@ -38,7 +38,7 @@ from engram.llm.links import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from engram.core.policy import ExtractionPolicy, ModelPolicy
     from engram.core.records import Fact, Interval, Turn
@@ -169,14 +169,16 @@ def read_facts(
     """
     body = _body(reply)
     items = body["facts"]
+    tenths = {name for name in ("confidence", "importance") if _in_tenths(items, name)}
     kept: list[Candidate] = []
     seen: set[str] = set()
     dropped: Counter[str] = Counter()
+    warnings: dict[str, str] = {}
     for item in items:
         if len(kept) == policy.max_facts:
             dropped["over the limit"] += 1
             continue
-        found = _candidate(item, turns, policy, model_policy)
+        found = _candidate(item, turns, policy, model_policy, tenths)
         if isinstance(found, str):
             dropped[found] += 1
         elif content_hash(found.text) in seen:
@@ -184,8 +186,12 @@ def read_facts(
         else:
             seen.add(content_hash(found.text))
             grounded = bool(found.quote)
-            links = read_links(item, known, dropped, grounded=grounded)
+            refused: Counter[str] = Counter()
+            links = read_links(item, known, refused, grounded=grounded)
             kept.append(replace(found, links=links))
+            if refused := +refused:
+                warnings[found.text] = "; ".join(refused)
+                dropped += refused
     if items and dropped["malformed"] == len(items):
         raise ModelError(
             "No fact of the answer has the form that was asked for", fix=_FIX
@@ -194,7 +200,13 @@ def read_facts(
     types = _types(body.get("entities"), dropped, model_policy)
     ended = read_ends(body.get("ended"), turns, known, dropped, policy, span)
     return Extraction(
-        tuple(kept), EXTRACTOR, dict(+dropped), relations, types, ended=ended
+        tuple(kept),
+        EXTRACTOR,
+        dict(+dropped),
+        relations,
+        types,
+        warnings=warnings,
+        ended=ended,
     )
 
 
@@ -232,8 +244,12 @@ def _candidate(
     turns: Sequence[Turn],
     policy: ExtractionPolicy,
     model_policy: ModelPolicy,
+    tenths: Collection[str],
 ) -> Candidate | str:
-    """Return the candidate in one item of a reply, or the reason to drop it."""
+    """Return the candidate in one item of a reply, or the reason to drop it.
+
+    `tenths` are the fields whose scale is 1–10 in this reply (`A3`).
+    """
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
         return "malformed"
     text = one_line(item["text"])
@@ -248,17 +264,19 @@ def _candidate(
     quote = span(shown, one_line(item.get("quote")))
     if not quote and content_hash(text) in examples():
         return "the prompt's example"
-    confidence = _share(item.get("confidence"))
-    category = _one_of(tuple(CATEGORIES), item.get("category")) or PLAIN
+    confidence = _share(item.get("confidence"), tenths="confidence" in tenths)
+    category, tag = category_named(one_line(item.get("category"))) or (PLAIN, "")
     return Candidate(
         text=text,
         category=category,
         confidence=policy.default_confidence if confidence is None else confidence,
         turn_id=turn.id,
         quote=quote,
-        importance=_share(item.get("importance")),
+        importance=_share(item.get("importance"), tenths="importance" in tenths),
         about=_about(item.get("about"), model_policy.name_chars)[: policy.max_entities],
-        tags=_tags(item.get("tags"), model_policy.name_chars)[: model_policy.max_tags],
+        tags=_tags(item.get("tags"), tag, model_policy.name_chars)[
+            : model_policy.max_tags
+        ],
         when=_when(one_line(item.get("when_words")), shown, turn, category),
         lifetime=_one_of(LIFETIMES, item.get("lifetime")),
     )
@@ -391,10 +409,26 @@ def _between_commas(sentence: str, at: int, length: int) -> str:
     )
 
 
-def _share(value: object) -> float | None:
+def _in_tenths(items: Sequence[object], name: str) -> bool:
+    """Return whether the numbers of a field of a reply are on the scale 1–10 (`A3`).
+
+    A number above 1 shows that scale, unless a fraction stands beside it.
+    """
+    values = [item.get(name) for item in items if isinstance(item, dict)]
+    numbers = [
+        one
+        for one in values
+        if isinstance(one, (int, float)) and not isinstance(one, bool)
+    ]
+    mixed = any(0 < one < 1 for one in numbers)
+    return not mixed and any(one > 1 for one in numbers)
+
+
+def _share(value: object, *, tenths: bool) -> float | None:
     """Return a number on the scale 0–1, or None (`A3`).
 
-    Numbers above 1 are read on the scale 1–10: 7 → 0.7, 15 → 1, −3 → 0.
+    Numbers above 1 are read on the scale 1–10: 7 → 0.7, 15 → 1, −3 → 0. A 1 is the
+    most on one scale and the least on the other: `tenths` tells which.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
@@ -402,7 +436,9 @@ def _share(value: object) -> float | None:
         return 1.0
     if value < 0:
         return 0.0
-    return None if math.isnan(value) else value / 10 if value > 1 else float(value)
+    if math.isnan(value):
+        return None
+    return value / 10 if value > 1 or (tenths and value == 1) else float(value)
 
 
 def _level(value: object) -> int | None:
@@ -437,11 +473,11 @@ def _names(value: object, most_chars: int) -> tuple[str, ...]:
     return tuple(kept.values())
 
 
-def _tags(value: object, most_chars: int) -> tuple[str, ...]:
-    """Return the tags in a list as in notes: lower case, no `#`, hyphens for blanks."""
+def _tags(value: object, first: str, most_chars: int) -> tuple[str, ...]:
+    """Return a tag and those in a list as in notes: lower case, no `#`, no blanks."""
     tags = (
         "-".join(name.casefold().lstrip("#").split())
-        for name in _names(value, most_chars)
+        for name in (first, *_names(value, most_chars))
     )
     return tuple(dict.fromkeys(filter(None, tags)))
 

@@ -10,7 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from engram.core import classify, trust
-from engram.core.categories import CATEGORIES, PLAIN, category_of
+from engram.core.categories import CATEGORIES, PLAIN, category_named, category_of
 from engram.core.forgetting import Utterance
 from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.language.secrets import DOOR_CODE, redact
@@ -91,11 +91,8 @@ class StatementOperations:
         `standing` (chat, import or tool) does not allow it.
         """
         now = self.clock()
-        if category is not None and category not in CATEGORIES:
-            raise BadRequestError(
-                f"there is no category {category!r}",
-                fix=f"Use one of: {', '.join(CATEGORIES)}.",
-            )
+        if category is not None:
+            category, tags = _category(category, tags)
         turn = self._turn(text, persona, now, standing, private=private)
         self._check_source(turn, category, now, pinned=pinned)
         until = None
@@ -330,6 +327,18 @@ class StatementOperations:
         with self.intake.place(turn) as place:
             (filed,) = self.note_writer.file_turns([place])
         return filed
+
+
+def _category(name: str, tags: list[str] | None) -> tuple[str, list[str]]:
+    """Return the category of a name, and the tags with the one that it gives (`A31`)."""
+    known = category_named(name)
+    if known is None:
+        raise BadRequestError(
+            f"there is no category {name!r}",
+            fix=f"Use one of: {', '.join(CATEGORIES)}.",
+        )
+    category, tag = known
+    return category, [*filter(None, (tag,)), *(tags or ())]
 
 
 def _not_blank(names: list[str] | None) -> list[str]:

@@ -105,6 +105,7 @@ class Distiller:
         turns = {turn.id: turn for turn in batch.turns}
         opinions: dict[str, tuple[str, str]] = {}
         apart: dict[str, tuple[str, ...]] = {}
+        warnings = dict(extraction.warnings)
 
         answered = {fact.id for fact in shown}
         for candidate in extraction.candidates:
@@ -121,10 +122,12 @@ class Distiller:
             if verdict.index:
                 known = near[verdict.index - 1]
                 opinions[candidate.text] = (verdict.relation, known.id)
-            elif not verdict.warning:
+            elif verdict.warning:
+                warnings[candidate.text] = verdict.warning
+            else:
                 apart[candidate.text] = tuple(fact.id for fact in near)
 
-        return replace(extraction, opinions=opinions, apart=apart)
+        return replace(extraction, opinions=opinions, apart=apart, warnings=warnings)
 
     def _doubtful(self, candidate: Candidate, turn: Turn) -> list[Fact]:
         """Return the known facts that may or may not state the same."""

@@ -198,6 +198,8 @@ class Reconciler:
             row = log_row(
                 plan.now, fact.id, candidate, filed.key, verdict, extraction.extractor
             )
+            if warning := extraction.warnings.get(fact.text):
+                row["warning"] = warning
             plan.rows.append(row)
             plan.rows += self._apart_rows(plan.now, fact, extraction)
         elif self._is_log_row_missing(fact.id):

@@ -24,7 +24,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engram.core import decay, lifecycle, personas, ranking, trust
-from engram.core.categories import category_of
+from engram.core.categories import INSIGHT, PLAIN, category_of
 from engram.core.entities import OWNER, EntityNames, entity_ref, names_subject
 from engram.core.importance import after_mentions
 from engram.core.language.permanent_attributes import REMEMBER_TAG
@@ -617,6 +617,7 @@ def _signals_of(
             named(unit),
             ties,
             _nudge_of(unit, stage, settings.policy),
+            _share_of(unit, settings.policy.recall),
         )
     if isinstance(unit, FiledTurn):
         return ranking.UnitSignals(
@@ -632,12 +633,27 @@ def _nudge_of(fact: Fact, stage: str, policy: Policy) -> float:
     never lower because it is old.
     """
     nudge = lifecycle.nudge(stage, fact.verification, policy)
-    kept = (
+    return max(nudge, 0.0) + policy.recall.kept if _is_kept(fact) else nudge
+
+
+def _is_kept(fact: Fact) -> bool:
+    """Whether the user asked to keep a fact, or corrected something by it."""
+    return (
         REMEMBER_TAG in fact.tags
         or fact.origin in {"user", "edited"}
         or category_of(fact.category).corrects
     )
-    return max(nudge, 0.0) + policy.recall.kept if kept else nudge
+
+
+def _share_of(fact: Fact, policy: RecallPolicy) -> float:
+    """Return the share of its score that a fact keeps: half for an insight (`A16`).
+
+    One that a person asked to keep, pinned or confirmed is more than that.
+    """
+    if fact.category != PLAIN or INSIGHT not in fact.tags:
+        return 1.0
+    theirs = fact.pinned or fact.verification == "user_confirmed" or _is_kept(fact)
+    return 1.0 if theirs else policy.insight
 
 
 def _signals_of_unread(key: str, settings: Settings) -> ranking.UnitSignals:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engram.core.categories import CATEGORIES, PLAIN
+from engram.core.categories import PLAIN, category_named
 from engram.core.records import STATUSES, Fact, Problem
 from engram.core.text import content_hash, slug, ulid
 from engram.vault import reviews
@@ -52,11 +52,6 @@ _KEYS = {
     name: (key, rank)
     for key, names in _NAMES.items()
     for rank, name in enumerate(names)
-}
-# Names of other systems; with True the name also becomes a tag.
-_ALIASES = {
-    **{name: (row.name, False) for row in CATEGORIES.values() for name in row.aliases},
-    **{name: (row.name, True) for row in CATEGORIES.values() for name in row.tagged},
 }
 _STATUSES = {
     "pending_review": "review",
@@ -352,14 +347,11 @@ class _Reader:
             for tag in text.replace("#", " ").replace(",", " ").split()
         ]
         word = self.text("category").casefold()
-        category, tagged = (
-            (word, False)
-            if word in CATEGORIES
-            else _ALIASES.get(word, (PLAIN, bool(word)))
-        )
-        if tagged and word not in tags:
-            tags.append("-".join(word.split()))
-        if tagged and word not in _ALIASES:
+        known = category_named(word) if word else (PLAIN, "")
+        category, tag = known or (PLAIN, "-".join(word.split()))
+        if tag and word not in tags:
+            tags.append(tag)
+        if known is None:
             self.problems.append(
                 Problem(
                     "unknown-category",

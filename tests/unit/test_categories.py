@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import engram
-from engram.core.categories import CATEGORIES, PLAIN, category_of
+from engram.core.categories import CATEGORIES, PLAIN, category_named, category_of
 from engram.core.policy import ImportancePolicy
 
 
@@ -25,6 +25,29 @@ def test_an_alias_names_one_category_and_is_no_category_itself() -> None:
 
 def test_an_unknown_word_has_the_rules_of_a_plain_fact() -> None:
     assert category_of("no such category") == CATEGORIES[PLAIN]
+
+
+# row: A31
+def test_every_type_of_the_seeds_is_a_category() -> None:
+    """Factual, preference, procedural, architectural, meta and the old insight."""
+    found = {
+        name: category_named(name)
+        for name in (
+            *("factual", "preference", "procedural", "architectural", "meta"),
+            *("insight", " Meta ", "opinion", ""),
+        )
+    }
+    assert found == {
+        "factual": ("fact", ""),
+        "preference": ("preference", ""),
+        "procedural": ("skill", ""),
+        "architectural": ("decision", ""),
+        "meta": ("principle", ""),
+        "insight": ("fact", "insight"),
+        " Meta ": ("principle", ""),
+        "opinion": None,
+        "": None,
+    }
 
 
 def test_no_module_but_the_table_asks_for_a_category_by_name() -> None:

@@ -145,6 +145,27 @@ def test_a_verdict_that_names_nothing_changes_nothing(asking, fake, answer):
 
 
 # row: A9
+@pytest.mark.parametrize(
+    ("answer", "warning"),
+    [
+        ("I do not know.", "the verdict cannot be read"),
+        (
+            verdict("contradicts", 7),
+            "the verdict names no statement that was shown",
+        ),
+        (verdict("independent", 0), None),
+    ],
+)
+def test_why_shows_that_a_verdict_could_not_be_used(asking, fake, answer, warning):
+    """The statement is new; its decision says why it was not compared."""
+    memory = asking()
+    tell(memory, BERLIN)
+    (created,) = understood(memory, fake, MUNICH, answer).created
+    stored = memory.call("why", {"id": created})["decisions"][0]
+    assert (stored["action"], stored.get("warning")) == ("store", warning)
+
+
+# row: A9
 @pytest.mark.parametrize("again", ["at once", "after a restart"])
 def test_a_pair_that_the_model_told_apart_is_not_asked_about_again(asking, fake, again):
     """Another pair is; and an answer that could not be read is kept for none."""

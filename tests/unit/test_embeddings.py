@@ -380,6 +380,23 @@ def texts(answer):
     return [hit.text for hit in answer.hits]
 
 
+# row: A15
+def test_beliefs_are_ranked_by_their_cosine(world):
+    """Half of it is in the score, whatever the words say."""
+    here = world()
+    here.say(*WORDS)
+    here.fill()
+    hits = here.recall("Any drinks?", preset="belief").hits
+    vector = here.embedding.question("Any drinks?", 9.0)
+    near = here.index.near(vector, search.SearchFilter(), 9, [hit.key for hit in hits])
+    cosines = {one.key: one.similarity for one in near}
+    assert hits[0].text == WORDS[0]
+    for hit in hits:
+        cosine = max(0.0, cosines[hit.key])
+        assert hit.parts["vector"] == pytest.approx(0.5 * cosine)
+        assert hit.score == pytest.approx(sum(hit.parts.values()))
+
+
 # row: A14
 def test_a_unit_is_found_by_meaning_alone(world):
     """No word of the question stands in it, and the parts of its score say why it is

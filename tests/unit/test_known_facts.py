@@ -464,6 +464,7 @@ def test_a_fact_without_evidence_changes_nothing(clock):
     found = read(clock, facts=[fact("t1", "we left", HAMBURG) | {"replaces": [1]}])
     assert found.candidates[0].links == FactLinks()
     assert found.dropped == {"known: no evidence in the turn": 1}
+    assert found.warnings == {HAMBURG: "known: no evidence in the turn"}
 
 
 # row: X17

@@ -213,6 +213,20 @@ def test_remember_keeps_the_words_as_a_turn_and_the_statement_as_a_fact(memory):
     assert (shown["confidence"], shown["about"]) == (1.0, ["Anna"])
 
 
+# row: A31
+def test_remember_takes_the_types_of_the_seeds(memory):
+    """Architectural is a decision, an insight is a fact with that tag."""
+    for name, category, tags in (
+        ("architectural", "decision", []),
+        ("insight", "fact", ["insight"]),
+    ):
+        kept = memory.call(
+            "remember", {"text": f"We use Rust as {name}", "category": name}
+        )
+        shown = memory.call("show", {"id": kept["id"]})["memory"]
+        assert (kept["category"], shown.get("tags", [])) == (category, tags)
+
+
 # row: C24
 # row: C27
 def test_show_and_why_say_the_computed_stage_and_the_rule_that_gave_it(memory):

@@ -293,6 +293,29 @@ def test_presets_weigh_relevance_importance_and_recency():
     assert entity.parts == {"text": 0.4, "recency": pytest.approx(0.15)}
 
 
+# row: A15
+def test_the_relevance_of_the_preset_of_beliefs_is_the_cosine():
+    """Not the rank among others; without a vector the words count, at most as the
+    nearest. The parts sum to the score, and the default preset still mixes both.
+    """
+    words = [scored("A", 8.0), scored("B", 4.0), scored("C", 2.0)]
+    mixed = fuse(
+        words, [VectorMatch("A", 0.3, 0.3), VectorMatch("B", 0.8, 0.8)], 0.35, 0.2
+    )
+    units = {key: UnitSignals(key) for key in "ABC"}
+    slots = {slot.key: slot for slot in rank(mixed, units, NOW, PRESETS["belief"])}
+    assert slots["A"].parts["vector"] == pytest.approx(0.5 * 0.3)
+    assert slots["B"].parts["vector"] == pytest.approx(0.5 * 0.8)
+    relevance = sum(slots["C"].parts.get(name, 0.0) for name in ("text", "vector"))
+    assert 0 < relevance <= 0.5 * 0.8
+    assert all(
+        slot.score == pytest.approx(sum(slot.parts.values())) for slot in slots.values()
+    )
+    assert next(iter(slots)) == "B"
+    (best, *_) = rank(mixed, units, NOW)
+    assert set(best.parts) == {"text", "vector", "importance"}
+
+
 def test_nothing_found_is_an_empty_list():
     """No candidates, no slots, no division by the best."""
     assert rank([], {}, NOW) == ()

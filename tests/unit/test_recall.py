@@ -143,6 +143,23 @@ def test_the_preset_of_beliefs_weighs_use(memory, keep, clock):
     )
 
 
+# row: A16
+@pytest.mark.parametrize("preset", ["balanced", "belief"])
+def test_a_mere_insight_is_worth_half(memory, keep, preset):
+    """One of another system; what a person pinned or confirmed is no mere insight."""
+    insight = keep("The heron nests by the mill.", category="insight")
+    pinned = keep("The heron nests by the lake.", category="insight", pinned="true")
+    plain = keep("The heron nests by the weir.")
+    found = {
+        key: parts(memory, "heron nests", key, preset=preset)
+        for key in (insight, pinned, plain)
+    }
+    assert found[insight]["text"] == pytest.approx(found[plain]["text"] / 2)
+    assert found[insight]["importance"] == pytest.approx(found[plain]["importance"] / 2)
+    assert found[pinned]["text"] == pytest.approx(found[plain]["text"])
+    assert order(memory, "heron nests", preset=preset)[-1] == insight
+
+
 # row: A15
 # row: A18
 # row: C34

@@ -323,6 +323,50 @@ def test_importance_is_read_on_either_scale_and_clamped(given_value, share):
     assert one(importance=given_value).importance == share
 
 
+# row: A3
+@pytest.mark.parametrize(
+    ("given_values", "shares"),
+    [
+        ((1, 7), (0.1, 0.7)),
+        ((1.0, 10, 3), (0.1, 1.0, 0.3)),
+        ((1,), (1.0,)),
+        ((1, 0.4), (1.0, 0.4)),
+        ((1, 0, 1), (1.0, 0.0, 1.0)),
+        ((1, 0.4, 7), (1.0, 0.4, 0.7)),
+        ((1, "7", True, None), (1.0, None, None, None)),
+    ],
+)
+def test_a_reply_tells_of_which_scale_its_one_is(given_values, shares):
+    """The least of ten beside a 7, the most beside a 0.4; each field for itself."""
+    found = reading(
+        *(
+            MOVED | {"text": f"Ana moved {n} times.", "importance": value}
+            for n, value in enumerate(given_values)
+        )
+    )
+    assert tuple(one.importance for one in found.candidates) == shares
+    other = reading(MOVED | {"importance": 7, "confidence": 1}).candidates[0]
+    assert (other.importance, other.confidence) == (0.7, 1.0)
+
+
+# row: A31
+@pytest.mark.parametrize(
+    ("said", "category", "tags"),
+    [
+        ("factual", "fact", ()),
+        ("Architectural", "decision", ()),
+        ("procedural", "skill", ()),
+        ("meta", "principle", ()),
+        ("insight", "fact", ("insight",)),
+        ("friction", "fact", ("friction",)),
+    ],
+)
+def test_a_model_may_name_a_category_as_the_seeds_do(said, category, tags):
+    """The kinds of other systems are categories, some of them with a tag."""
+    found = one(category=said, tags=[])
+    assert (found.category, found.tags) == (category, tags)
+
+
 # row: B19
 def test_a_lifetime_is_one_of_four_words_or_unsaid():
     """Case does not count."""

@@ -229,6 +229,9 @@ class RecallPolicy:
     least_tokens: int = number(
         40, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little"
     )
+    insight: float = number(
+        0.5, "share", 0, 1, "A16", "share of its score that a mere insight keeps"
+    )
     kept: float = number(
         0.25,
         "share",
