@@ -3,8 +3,9 @@
 Each held pass has one note with one box to tick, and `state/held.json` lists the
 memories it is about; after a tick, only changes of them that are planned again are
 made. A hold without an answer never applies; a rejected one is not planned again. The
-ends of notes that engram did not write are proposed in the same notes, however few;
-while such a note waits, its pass proposes no more.
+ends of notes that engram did not write, and of protected memories (law 12), are
+proposed in the same notes, however few; while such a note waits, its pass proposes no
+more.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from engram.vault import disk, frontmatter, reviews
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import tzinfo
 
     from engram.maintenance.passes import Pass
@@ -137,10 +138,12 @@ class Holds:
         """Plan again without the held passes, until the rest is within the limits."""
         requests: dict[str, Request] = {}
         proposed: dict[str, dict[str, Action]] = {}
+        protected: set[str] = set()
         policy = draft.view.policy.consolidation
         limit = holds.run_limits(draft.active_count, draft.note_count, policy)
         for _ in passes:
             proposed |= draft.proposed
+            protected |= draft.protected
             ended = Counter(draft.ended.values())
             reasons = holds.hold_reasons(
                 ended, Counter(draft.rewritten.values()), limit
@@ -160,7 +163,10 @@ class Holds:
         for name, actions_by_memory in proposed.items():
             if actions_by_memory and name not in waiting:
                 requests[name] = _with_proposals(
-                    name, requests.get(name), tuple(actions_by_memory.values())
+                    name,
+                    requests.get(name),
+                    tuple(actions_by_memory.values()),
+                    protected,
                 )
         return draft, requests
 
@@ -232,11 +238,21 @@ def path_of(name: str) -> str:
 
 
 def _with_proposals(
-    name: str, request: Request | None, proposals: tuple[Action, ...]
+    name: str,
+    request: Request | None,
+    proposals: tuple[Action, ...],
+    protected: Collection[str],
 ) -> Request:
-    """Return the request about a pass with the ends of notes engram did not write."""
-    notes = _counted(len(proposals), "note", "notes")
-    why = f"{name} would end {notes} that engram did not write"
+    """Return the request about a pass with the ends that it proposes."""
+    kept = sum(action.memory in protected for action in proposals)
+    parts = []
+    if foreign := len(proposals) - kept:
+        notes = _counted(foreign, "note", "notes")
+        parts.append(f"{name} would end {notes} that engram did not write")
+    if kept:
+        memories = _counted(kept, "protected memory", "protected memories")
+        parts.append(f"{name} would end {memories}")
+    why = "; ".join(parts)
     if request is None:
         return Request(why, proposals)
     return Request(f"{request.why}; {why}", (*request.actions, *proposals))

@@ -74,8 +74,8 @@ class RunPlan:
     now, or None.
 
     `ended` and `rewritten` have by memory the pass that ends or rewrites it. `proposed`
-    has by pass the ends of notes that engram did not write: they are refused here, and
-    a person has to approve them.
+    has by pass the ends that are refused here until a person approves them: those of
+    notes that engram did not write, and of the `protected` memories of groups that ask.
     """
 
     def __init__(
@@ -114,6 +114,7 @@ class RunPlan:
         self.rewritten: dict[str, str] = {}
         self.later: dict[str, set[str]] = {}
         self.proposed: dict[str, dict[str, Action]] = {}
+        self.protected: set[str] = set()
 
         self._initial_view = view
         self._overlay = Overlay(vault, view.policy.files, view.zone)
@@ -177,7 +178,7 @@ class RunPlan:
                 case ModelQuestion() | Finding() | NewCase():
                     self._take_message(name, step)
                 case ChangeGroup():
-                    self._take_group(name, step.steps, update)
+                    self._take_changes(name, step, update)
                 case NewMemory():
                     self._take_group(name, (step,), update)
                 case FileWrite():
@@ -237,6 +238,13 @@ class RunPlan:
             if entity != known:
                 update.entities[path] = None if entity.superseded else entity
         self.actions.append(Action(name, path, path, path, step.why))
+
+    def _take_changes(self, name: str, group: ChangeGroup, update: ViewUpdate) -> None:
+        """Plan the steps of a group, or propose its ends to a person."""
+        if group.ask and not self._is_approved(group):
+            self._ask_about(name, group)
+        else:
+            self._take_group(name, group.steps, update)
 
     def _take_group(
         self, name: str, steps: Iterable[Edit | Move | NewMemory], update: ViewUpdate
@@ -377,8 +385,47 @@ class RunPlan:
             return False
         return True
 
+    def _ends_of(self, group: ChangeGroup) -> dict[str, Edit | Move]:
+        """Return the steps of a group that end a memory, by its id."""
+        return {
+            self.view.at.get(step.path, step.path): step
+            for step in group.steps
+            if not isinstance(step, NewMemory) and _ends(step)
+        }
+
+    def _is_approved(self, group: ChangeGroup) -> bool:
+        """Return whether a person approved every end of a group."""
+        approved = self.view.approved
+        return approved is not None and self._ends_of(group).keys() <= set(approved)
+
+    def _ask_about(self, name: str, group: ChangeGroup) -> None:
+        """Propose the ends of a group, all of them or none (law 12).
+
+        Nothing where a person is asked about one of them already, by any pass.
+        """
+        ends, known = self._ends_of(group), self.proposed.get(name, {})
+        others = {**self.view.closed, **self.proposed, name: ()}
+        asked = {key for keys in others.values() for key in keys}
+        asked.update(self.view.closed.get(name, ()))
+        if closed := asked & ends.keys():
+            for key in closed:
+                self._count(name, key, DECLINED)
+            return
+        full = len(known.keys() | ends.keys()) > self.view.policy.consolidation.proposed
+        busy = any(self._impossible(key, step) for key, step in ends.items())
+        if full or busy or self.view.approved is not None:
+            return
+        into = "".join(
+            f": “{step.fact.text}”"
+            for step in group.steps
+            if isinstance(step, NewMemory)
+        )
+        for key, step in ends.items():
+            self._propose(name, key, replace(step, why=f"{step.why}{into}"))
+        self.protected |= ends.keys()
+
     def _propose(self, name: str, key: str, step: Edit | Move) -> None:
-        """Record that a pass would end a memory that engram did not write.
+        """Record that a pass would end a memory, which a person has to approve.
 
         At most `policy.consolidation.proposed` memories by pass.
         """

@@ -131,8 +131,6 @@ def test_three_memories_about_one_entity_become_one_and_are_archived_with_a_link
     [
         {"days": 29},
         {"importance": 0.7},
-        {"category": "decision"},
-        {"category": "preference"},
         {"pinned": True},
         {"origin": "user"},
         {"verification": "user_confirmed"},

@@ -487,7 +487,11 @@ def test_a_verdict_on_a_pair_survives_the_undo_of_its_run(asking, fake):
     again.
     """
     keeping = asking()
-    names = compared(keeping, PORTO, LISBON)
+    names = compared(
+        keeping,
+        "Anna takes the tram to the office.",
+        "Anna rides the tram to the office.",
+    )
     judging(fake, compare=every("same", 0.95))
     run = light(keeping, only="compare")["run"]
     path = keeping.root / "state" / "compared.json"

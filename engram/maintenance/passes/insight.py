@@ -40,7 +40,7 @@ from engram.maintenance.passes.groups import (
 from engram.maintenance.passes.lifecycle import archive_move
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.core.drift import DriftFinding
@@ -55,30 +55,52 @@ _HEAD = "# Compression guidelines\n\nGenerated: "
 
 
 def cluster(view: PassView, now: datetime) -> list[Step]:
-    """Conclude one memory from five or more close ones, which are archived (`D9`)."""
+    """Conclude one memory from five or more close ones, which are archived (`D9`).
+
+    Protected ones are archived only after approval (law 12).
+    """
     policy = view.policy.insight
     some = seeds(view)[: policy.reflected]
-    close = clusters(view, some, view.policy.similarity.close, _may_go, above=True)
-    groups = [group[: policy.shown] for group in close if len(group) >= policy.cluster]
+
+    def close(fits: Callable[[MemoryState], bool]) -> list[list[MemoryState]]:
+        found = clusters(view, some, view.policy.similarity.close, fits, above=True)
+        return [
+            group[: policy.shown] for group in found if len(group) >= policy.cluster
+        ]
+
+    groups = close(_may_go)
+    gone = {one.fact.id for group in groups for one in group}
+    groups += close(
+        lambda one: one.fact.id not in gone and _may_ask(view, one, "cluster")
+    )
     return _folded(view, now, "cluster", groups, policy.cluster, 0.0)
 
 
 def fold(view: PassView, now: datetime) -> list[Step]:
     """Conclude one memory from three or more about an entity, which are archived (`E17`).
 
-    They are unimportant and were not used for long.
+    They are unimportant and were not used for long. Protected ones are archived only
+    after approval (law 12).
     """
     policy = view.policy.insight
-
-    def folds(one: MemoryState) -> bool:
-        unimportant = one.fact.importance < policy.fold_importance
-        return unimportant and _may_go(one) and idle_days(one, now) >= policy.fold_days
-
-    groups = [
-        group[: policy.shown]
-        for group in _by_entity(view, filter(folds, seeds(view)))
-        if len(group) >= policy.fold
+    idle = [
+        one
+        for one in seeds(view)
+        if one.fact.importance < policy.fold_importance
+        and idle_days(one, now) >= policy.fold_days
+        and _may_ask(view, one, "fold")
     ]
+
+    def about_one(some: Iterable[MemoryState]) -> list[list[MemoryState]]:
+        return [
+            group[: policy.shown]
+            for group in _by_entity(view, some)
+            if len(group) >= policy.fold
+        ]
+
+    groups = about_one(filter(_may_go, idle))
+    gone = {one.fact.id for group in groups for one in group}
+    groups += about_one(one for one in idle if one.fact.id not in gone)
     ready = {
         persona: _may_fold(view, persona, now)
         for persona in {group[0].fact.persona for group in groups}
@@ -93,6 +115,8 @@ def _may_fold(view: PassView, persona: str | None, now: datetime) -> bool:
     That is a day after the last time, or with 25 new memories.
     """
     policy = view.policy.insight
+    if view.approved is not None:
+        return True
     last, _, new = curation_state((one.fact for one in view.memories.values()), persona)
     rest = timedelta.max if last in {None, now} else now - last
     waits = rest < timedelta(seconds=policy.fold_seconds)
@@ -220,9 +244,18 @@ def _folded(
 def _within_limit(
     view: PassView, by: str, groups: Iterable[list[MemoryState]]
 ) -> list[list[MemoryState]]:
-    """Return as many groups as the pass may still conclude from in this run."""
+    """Return as many groups as the pass may still conclude from in this run.
+
+    In a run that a person approved, those with a memory that they approved.
+    """
+    approved = view.approved
     room = view.policy.insight.runs - view.created_by_pass.get(by, 0)
-    return list(groups)[: max(0, room)]
+    chosen = [
+        group
+        for group in groups
+        if approved is None or any(one.fact.id in approved for one in group)
+    ]
+    return chosen[: max(0, room)]
 
 
 def _answered(
@@ -277,7 +310,8 @@ def _conclude(
         )
         for one in gone
     ]
-    return [ChangeGroup((NewMemory(fact, reason, by, usage or Usage()), *ends))]
+    new = NewMemory(fact, reason, by, usage or Usage())
+    return [ChangeGroup((new, *ends), ask=not all(map(_may_go, gone)))]
 
 
 def _is_unwanted(view: PassView, now: datetime, text: str) -> bool:
@@ -337,13 +371,26 @@ def _may_go(one: MemoryState) -> bool:
 
     Protected memories, promises and habits may not (rows X23, C27, E16; law 12).
     """
+    protected = one.protected or category_of(one.fact.category).protected
+    return not protected and _is_foldable(one)
+
+
+def _may_ask(view: PassView, one: MemoryState, by: str) -> bool:
+    """Return whether a memory may go if a person approves it: free or protected ones.
+
+    Not what they wrote, edited, confirmed or were asked about before.
+    """
+    if one.fact.id in view.closed.get(by, ()) or not _is_foldable(one):
+        return False
+    return bool(one.protected) or _may_go(one)
+
+
+def _is_foldable(one: MemoryState) -> bool:
+    """Return whether a conclusion may stand for a memory: no promise or habit."""
     fact = one.fact
-    protected = (
-        lifecycle.protection(fact, one.kept)
-        or category_of(fact.category).protected
-        or todos.HABIT in fact.tags
-    )
-    return not belongs_to_user(one) and not protected and not fact.expires
+    category = category_of(fact.category)
+    loop = category.promise or todos.HABIT in fact.tags
+    return not belongs_to_user(one) and not loop and not fact.expires
 
 
 def _is_free(one: MemoryState, known: set[str]) -> bool:
@@ -428,7 +475,7 @@ def _probe_neighbours(view: PassView, now: datetime, day: str) -> dict[str, list
         for one in seeds(view)
         if lifecycle.layer_of(one.fact) in {"semantic", "procedural"}
         and idle_days(one, now) >= policy.probe_days
-        and not belongs_to_user(one)
+        and not one.protected
     ]
     found: dict[str, list[str]] = {}
     for one in sorted(lasting, key=chance)[: policy.probes]:
@@ -451,8 +498,8 @@ def _probed(view: PassView) -> tuple[str, dict[str, str]]:
 def drift(view: PassView, now: datetime) -> list[Step]:
     """Compare claims in memories with the configured folders (`D10`).
 
-    A claim about a missing path invalidates its memory; the other wrong claims are
-    reported, with a score.
+    A claim about a missing path invalidates its memory, a protected one only after
+    approval (law 12); the other wrong claims are reported, with a score.
     """
     steps: list[Step] = []
     reported: list[DriftFinding] = []
@@ -461,14 +508,16 @@ def drift(view: PassView, now: datetime) -> list[Step]:
         wrong = _wrong_claims(view, one, now)
         dead = next((item for item in wrong if _is_dead_path(item)), None)
         if dead and (not belongs_to_user(one) or one.proposable):
+            asks = bool(one.protected) and not one.foreign
             until = f"{now.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
             keys = {
                 "status": "invalidated",
                 "end_reason": f"drift: {dead.why}",
                 "valid_until": until,
             }
-            steps.append(Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}"))
-            if not one.foreign:
+            edit = Edit(fact.path, fact.sha, keys, f"{dead.code}: {dead.why}")
+            steps.append(ChangeGroup((edit,), ask=asks))
+            if not one.foreign and not asks:
                 wrong.remove(dead)
         for item in wrong:
             why = f"{item.level} {item.code}: {item.why}"

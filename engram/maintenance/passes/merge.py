@@ -50,22 +50,31 @@ SAYS_THE_SAME = "says the same as another"
 def merge(view: PassView, now: datetime) -> list[Step]:
     """Supersede memories by another one that says the same (`A22`).
 
-    The memory that stays gets the evidence of all. The end of a note that engram did
-    not write is a step of its own, because a person has to approve it.
+    The memory that stays gets the evidence of all. A person has to approve the end of a
+    note that engram did not write, and of a protected memory whose statement is not
+    equal (law 12); each of these is a step of its own.
     """
     room = view.policy.insight.merges - view.ended_by_status.get("superseded", 0)
     steps: list[Step] = []
     for winner, losers in _doubles(view, now):
-        own = [one for one in losers if not one.foreign][: max(0, room)]
+        asked = [one for one in losers if one.foreign or not _is_free(winner, one)]
+        own = [one for one in losers if one not in asked][: max(0, room)]
         if own:
             steps.append(_merged(view, winner, own, SAYS_THE_SAME))
             room -= len(own)
         steps += [
-            ChangeGroup((_superseded(one, winner.fact, SAYS_THE_SAME),))
-            for one in losers
-            if one.foreign
+            ChangeGroup(
+                (_superseded(one, winner.fact, SAYS_THE_SAME),), ask=not one.foreign
+            )
+            for one in asked
         ]
     return steps
+
+
+def _is_free(winner: MemoryState, loser: MemoryState) -> bool:
+    """Return whether a memory may be merged without a question (law 12)."""
+    equal = content_hash(winner.fact.text) == content_hash(loser.fact.text)
+    return equal or not loser.protected
 
 
 def reflect(view: PassView, now: datetime) -> list[Step]:
@@ -137,20 +146,35 @@ def _by_statement(
 
 
 def _ids_to_compare(view: PassView, memories: Sequence[MemoryState]) -> set[str]:
-    """Return the ids of the memories whose neighbours are compared, the latest ones."""
+    """Return the ids of the memories whose neighbours are compared, the latest ones.
+
+    In a run that a person approved, those that they approved and their neighbours.
+    """
     policy = view.policy.insight
+    if view.approved is not None:
+        approved = [one for one in memories if one.fact.id in view.approved]
+        limit = view.policy.similarity.same
+        near = (
+            other for one in approved for other, _ in neighbours_of(view, one, limit)
+        )
+        return {one.fact.id for one in (*approved, *near)}
     number = policy.reflected if view.whole else policy.newest
     return {one.fact.id for one in memories[:number]}
 
 
 def _merge_rank(
     view: PassView, one: MemoryState, now: datetime
-) -> tuple[bool, float, float, str]:
-    """Return the sort key of winners: the first of equal statements stays."""
+) -> tuple[bool, bool, float, float, str]:
+    """Return the sort key of winners: the first of equal statements stays.
+
+    The strongest protection comes first (law 12), and last what a person approved to
+    end.
+    """
     confidence = decay.effective_confidence(one.fact, one.usage, now, view.policy)
-    approved = one.proposable and one.fact.id in (view.approved or ())
-    may_end = not belongs_to_user(one) or approved
-    return (may_end, -confidence, _created(one), one.fact.id)
+    approved = one.fact.id in (view.approved or ())
+    may_end = not belongs_to_user(one) or (one.proposable and approved)
+    weak = approved or not one.protected
+    return (may_end, weak, -confidence, _created(one), one.fact.id)
 
 
 def _near_doubles(view: PassView, winner: MemoryState) -> dict[str, MemoryState]:
@@ -273,7 +297,8 @@ def compare(view: PassView, now: datetime) -> list[Step]:
     memories = seeds(view)
     if len(memories) < policy.least_memories:
         return []
-    newest = sorted(memories, key=lambda one: (-_created(one), one.fact.id))
+    newest = _approved(view, memories)
+    newest.sort(key=lambda one: (-_created(one), one.fact.id))
     low = view.policy.similarity.link
     alike = pairs(view, newest[: policy.newest], low, 1.0, policy.compared)
     return _act_on_verdicts(view, alike, now)
@@ -285,9 +310,15 @@ def contradict(view: PassView, now: datetime) -> list[Step]:
     Pairs that say the same are left out. All pairs are in one question.
     """
     policy, similarity = view.policy.insight, view.policy.similarity
-    latest = seeds(view)[: policy.reflected]
+    latest = _approved(view, seeds(view))[: policy.reflected]
     alike = pairs(view, latest, similarity.link, similarity.same, policy.scanned)
     return _act_on_verdicts(view, alike, now)
+
+
+def _approved(view: PassView, memories: Sequence[MemoryState]) -> list[MemoryState]:
+    """Return the memories that a run may end: those approved, or all (law 6)."""
+    approved = view.approved
+    return [one for one in memories if approved is None or one.fact.id in approved]
 
 
 def _created(one: MemoryState) -> float:
@@ -416,15 +447,17 @@ def _same(
 ) -> list[Step]:
     """Return the merge of two memories that a model judged the same.
 
-    The more confident one stays. In doubt nothing changes, since a duplicate does no
-    harm.
+    The protected one stays, else the more confident one. In doubt nothing changes,
+    since a duplicate does no harm; if both are protected, a person is asked (law 12).
     """
     if sure < view.policy.insight.sure or _differ_in_time(newer.fact, older.fact):
         return []
 
-    def rank(one: MemoryState) -> tuple[bool, float, str]:
+    def rank(one: MemoryState) -> tuple[bool, bool, float, str]:
+        approved = one.fact.id in (view.approved or ())
         return (
             belongs_to_user(one),
+            bool(one.protected) and not approved,
             decay.effective_confidence(one.fact, one.usage, now, view.policy),
             one.fact.id,
         )
@@ -438,7 +471,10 @@ def _same(
     if ready.ruling != "allow":
         why = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
         return [Finding(winner.fact.id, winner.fact.path, why, ready)]
-    return [_merged(view, winner, [loser], "judged the same as another")]
+    why = "judged the same as another"
+    if not _is_free(winner, loser):
+        return [ChangeGroup((_superseded(loser, winner.fact, why),), ask=True)]
+    return [_merged(view, winner, [loser], why)]
 
 
 def _contradicted(

@@ -110,10 +110,12 @@ class Finding:
 class ChangeGroup:
     """Make changes together or not at all, new notes first.
 
-    So no memory is archived before the memory that replaces it is written.
+    So no memory is archived before the memory that replaces it is written. A group that
+    would end a protected memory has to `ask`: it is made only after approval (law 12).
     """
 
     steps: tuple[Edit | Move | NewMemory, ...]
+    ask: bool = False
 
 
 Answer = Mapping[str, Any]

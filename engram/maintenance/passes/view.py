@@ -52,6 +52,11 @@ class MemoryState:
     foreign: bool = False
 
     @property
+    def protected(self) -> str | None:
+        """Why the memory never leaves by itself, or None (law 1)."""
+        return lifecycle.protection(self.fact, self.kept)
+
+    @property
     def proposable(self) -> bool:
         """Whether a run may propose to a person to end this memory.
 
