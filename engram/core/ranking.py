@@ -589,25 +589,43 @@ def limit_sources(
     import is mostly the user's own past and may answer better than small talk.
     """
     limit = max(1, math.floor(policy.source_share * count))
+    limits = dict.fromkeys(filter(None, classes.values()), limit)
+    return limit_classes(slots, classes, limits, count, {"import": policy.rival})
+
+
+def limit_classes(
+    slots: Sequence[RankedSlot],
+    classes: Mapping[str, str],
+    limits: Mapping[str, int],
+    count: int,
+    rivals: Mapping[str, float],
+) -> tuple[RankedSlot, ...]:
+    """Limit each class of slots to its number of the first `count` (rows A29, X27).
+
+    `classes` maps the key of a slot to its class; a class without a limit has none. A
+    slot above the limit moves behind the first `count` as long as slots of other
+    classes, of at least the share in `rivals` of its score, can take its place.
+    """
     taken: Counter[str] = Counter()
     first: list[RankedSlot] = []
     deferred: list[RankedSlot] = []
     for position, slot in enumerate(slots):
-        source_class = classes.get(slot.key, "")
+        its_class = classes.get(slot.key, "")
         if len(first) == count:
             return (*first, *sorted((*deferred, *slots[position:]), key=_best_first))
 
-        if source_class and taken[source_class] >= limit:
-            least = policy.rival * slot.score if source_class == "import" else -math.inf
-            rivals = sum(
-                one.score >= least and classes.get(one.key, "") != source_class
+        if taken[its_class] >= limits.get(its_class, math.inf):
+            share = rivals.get(its_class)
+            least = -math.inf if share is None else share * slot.score
+            waiting = sum(
+                one.score >= least and classes.get(one.key, "") != its_class
                 for one in slots[position + 1 :]
             )
-            if rivals >= count - len(first):
+            if waiting >= count - len(first):
                 deferred.append(slot)
                 continue
 
-        taken[source_class] += 1
+        taken[its_class] += 1
         first.append(slot)
     return (*first, *deferred)
 

@@ -129,8 +129,17 @@ class ContextBuilder:
         parts["named"] = self._cards(current, query, facts)
         budget -= self._cut_to(parts, budget)
         if query and budget >= policy.recall.least_tokens + policy.recall.line_tokens:
+            quotas = {
+                "fact": policy.recall.context_facts,
+                "episode": policy.recall.context_episodes,
+            }
             hits = self.retriever.recall(
-                query=query, session=thread, persona=name, budget=budget
+                query=query,
+                session=thread,
+                persona=name,
+                budget=budget,
+                k=sum(quotas.values()),
+                quotas=quotas,
             )["hits"]
             fresh = _not_in(parts, hits, running)
             parts["relevant"] = self._fitting(grouped(fresh), budget)

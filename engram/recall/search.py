@@ -70,7 +70,11 @@ REMEMBERED_STATUSES = ("active", "archived", "superseded", "invalidated")
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """A question and its limits. Hits from `session` itself are marked as such."""
+    """A question and its limits. Hits from `session` itself are marked as such.
+
+    `quotas` says how many facts and how many episodes, that is turns and notes on
+    conversations, come first; others follow where places are left (`A29`).
+    """
 
     query: str
     k: int
@@ -82,6 +86,7 @@ class RecallRequest:
     now: datetime = field(kw_only=True)
     as_of: datetime | None = field(default=None, kw_only=True)
     archive: bool = field(default=False, kw_only=True)
+    quotas: Mapping[str, int] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,7 @@ def recall(
 
     candidates, past = _with_states(search, candidates)
     filtered = candidates.filtered
+    candidates = _with_quotas(candidates, policy)
     slots = _with_external_limits(index, candidates, settings)
     label_of = cache(
         lambda name: _establishment_label(sources.usage(name).stability, policy)
@@ -685,6 +691,35 @@ def _names_test(
         )
 
     return cache(named)
+
+
+def _with_quotas(candidates: _Candidates, policy: RecallPolicy) -> _Candidates:
+    """The candidates with each kind limited to its quota, where the request has any.
+
+    What is worth less than the share `quota_rival` takes no place from another kind.
+    """
+    request = candidates.request
+    if not request.quotas:
+        return candidates
+    kinds = {
+        slot.key: _quota_kind(slot.key, candidates.units.get(slot.key))
+        for slot in candidates.slots
+    }
+    slots = ranking.limit_classes(
+        candidates.slots,
+        kinds,
+        request.quotas,
+        ranking.max_hits(request.k, request.budget, policy),
+        dict.fromkeys(request.quotas, policy.quota_rival),
+    )
+    return replace(candidates, slots=slots)
+
+
+def _quota_kind(key: str, unit: Unit | None) -> str:
+    """Return `fact`, `episode`, or '' for a note of the user (`A29`)."""
+    if isinstance(unit, Fact):
+        return "fact"
+    return "episode" if "#^" in key or key.startswith(EPISODES) else ""
 
 
 def _with_external_limits(

@@ -220,6 +220,36 @@ def test_what_use_has_proved_is_called_established(memory, keep):
 
 
 # row: A29
+def test_a_context_has_eight_facts_and_five_turns_and_others_where_places_are_left(
+    memory, keep
+):
+    """Twenty turns on the question leave the facts their places; what hardly answers
+    takes none.
+    """
+    for n in range(12):
+        keep(f"The heron nests by mill number {n}.")
+    told(memory, *(f"I saw the heron, it nests, day {n}." for n in range(20)))
+
+    def lines():
+        found = memory.call(
+            "context", {"query": "Where nests the heron?", "budget": 9000}
+        )
+        some = found["parts"]["relevant"]
+        facts = sum("by mill number" in line for line in some)
+        return facts, len(some) - facts
+
+    assert lines() == (8, 5)
+    keep("Walnuts, almonds, hazelnuts, and so on; a heron.")
+    for path in (memory.settings.vault / "facts").rglob("*.md"):
+        if "by mill" in path.read_text():
+            path.unlink()
+    memory.files.rescan(None, accept_deletions=True)
+    facts, turns = lines()
+    assert facts == 0
+    assert turns >= 12
+
+
+# row: A29
 def test_the_context_groups_what_is_relevant_by_subject(memory, keep):
     keep("The heron of Anna nests by the mill.", about="[Anna]")
     keep("The heron of Ben nests by the mill, too.", about="[Ben]")

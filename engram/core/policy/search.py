@@ -251,6 +251,25 @@ class RecallPolicy:
     facts_share: float = number(
         0.3, "share", 0, 1, "recall", "part of the places that is kept for facts"
     )
+    context_facts: int = number(
+        8, "facts", 0, 1000, "A29", "facts that a context tells on the question"
+    )
+    context_episodes: int = number(
+        5,
+        "units",
+        0,
+        1000,
+        "A29",
+        "turns and notes on conversations that a context tells on the question",
+    )
+    quota_rival: float = number(
+        0.5,
+        "share",
+        0,
+        1,
+        "A29",
+        "worth beside a unit over its quota from which another kind takes its place",
+    )
     source_share: float = number(
         0.3,
         "share",
