@@ -37,6 +37,9 @@ FILES: Mapping[Place, str] = {
 """The file of each place, as messages name it."""
 
 
+OPENAI_URL = "https://api.openai.com/v1"
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One setting.
@@ -193,6 +196,21 @@ TEXT_KEYS: tuple[Key, ...] = (
         "file that holds the key (or set ENGRAM_API_KEY or OPENAI_API_KEY)",
     ),
     Key(
+        "proxy.base_url",
+        "user",
+        str,
+        "",
+        "server behind the proxy; empty: that of the language model, or OpenAI's",
+        env="ENGRAM_PROXY_BASE_URL",
+    ),
+    Key(
+        "proxy.api_key_file",
+        "user",
+        str,
+        "",
+        "file that holds its key (or set ENGRAM_PROXY_API_KEY); none: the language model's, at the same server",
+    ),
+    Key(
         "embeddings.name",
         "user",
         str,
@@ -261,6 +279,14 @@ class EmbeddingSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """The server behind the proxy. `repr` leaves the API key out."""
+
+    base_url: str = OPENAI_URL
+    api_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of one vault.
 
@@ -280,6 +306,7 @@ class Settings:
     tcp_port: int | None = None
     model: ModelSettings | None = None
     embeddings: EmbeddingSettings | None = None
+    proxy: ProxySettings = ProxySettings()
     redact: str = "redact"
     patterns: tuple[str, ...] = ()
     drift_roots: tuple[str, ...] = ()
@@ -324,6 +351,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
     zone = _zone(values["zone"], env, problems)
     model = _model(values, env, problems)
     embeddings = _embeddings(values, env, problems)
+    proxy = _proxy(values, env, problems)
     if problems:
         raise ConfigError(
             "; ".join(problems),
@@ -348,6 +376,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         tcp_port=values["tcp_port"] or None,
         model=model if model.name else None,
         embeddings=embeddings if embeddings.name else None,
+        proxy=proxy,
         redact=values["redact"],
         patterns=tuple(values["patterns"]),
         drift_roots=tuple(values["drift_roots"]),
@@ -558,6 +587,24 @@ def _embeddings(
     return EmbeddingSettings(values["embeddings.name"], own or shared or None, key)
 
 
+def _proxy(
+    values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
+) -> ProxySettings:
+    """Return the server behind the proxy.
+
+    The API key of the language model is sent to no other server.
+    """
+    own, shared = values["proxy.base_url"], values["model.base_url"]
+    key = (
+        _api_key("proxy", values, env, problems)
+        or env.get("ENGRAM_PROXY_API_KEY")
+        or None
+    )
+    if not key and (not own or own.rstrip("/") == shared.rstrip("/")):
+        key = _model(values, env, []).api_key
+    return ProxySettings(own or shared or OPENAI_URL, key)
+
+
 def _api_key(
     section: str, values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
 ) -> str | None:
@@ -566,7 +613,7 @@ def _api_key(
     places = [Path(path)] if path else []
     if folder := env.get("CREDENTIALS_DIRECTORY"):
         places.append(
-            Path(folder) / ("api_key" if section == "model" else "embeddings_api_key")
+            Path(folder) / ("api_key" if section == "model" else f"{section}_api_key")
         )
     for place in places:
         try:

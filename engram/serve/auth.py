@@ -38,6 +38,9 @@ LOCAL_SITES = frozenset({b"same-origin", b"none"})
 """Values of Sec-Fetch-Site that are allowed; another port of this machine is not."""
 FOLDER = FOLDER_HEADER.lower().encode()
 TOKEN_BYTES = 32
+TOKEN_HEADER = b"x-engram-token"
+"""Holds the token where Authorization is meant for the server behind the proxy."""
+PROXY_PATH = "/proxy/"
 TOKENS = {"chat": "token", "import": "token-import", "tool": "token-tool"}
 """The token file of each kind of caller, the most trusted first."""
 
@@ -77,7 +80,8 @@ class SocketAccess:
             is_owner = _all(headers, b"engram-caller") == [OWNER.encode()]
             return OWNER if is_owner else "chat"
 
-        values = _all(headers, b"authorization")
+        values = [b"Bearer " + value for value in _all(headers, TOKEN_HEADER)]
+        values = values or _all(headers, b"authorization")
         sent = values[0] if len(values) == 1 else b""
         matching = [
             name
@@ -85,6 +89,10 @@ class SocketAccess:
             if hmac.compare_digest(sent, b"Bearer " + token)
         ]
         return matching[-1] if matching else None
+
+    def leaves_authorization(self, headers: list[tuple[bytes, bytes]]) -> bool:
+        """Whether Authorization is not the token, but meant for another server."""
+        return not self.tokens or bool(_all(headers, TOKEN_HEADER))
 
 
 def unix_access() -> SocketAccess:
@@ -137,41 +145,53 @@ class AuthMiddleware:
     """
 
     def __init__(
-        self, app: ASGIApp, access: SocketAccess, body_bytes: int, vault: str = ""
+        self,
+        app: ASGIApp,
+        access: SocketAccess,
+        body_bytes: int,
+        vault: str = "",
+        proxy_bytes: int = 0,
     ) -> None:
         self.app = app
         self.access = access
         self.body_bytes = body_bytes
         self.vault = vault
+        self.proxy_bytes = proxy_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
-        fault = self.fault(scope["method"], headers)
+        fault = self.fault(scope["method"], headers, scope["path"])
         if fault is not None:
             await refuse(fault, send)
             return
-        scope.setdefault("state", {})["standing"] = self.access.standing(headers)
-        left = self.body_bytes
+        state = scope.setdefault("state", {})
+        state["standing"] = self.access.standing(headers)
+        state["own_authorization"] = self.access.leaves_authorization(headers)
+        left = most = self._most(scope["path"])
 
         async def capped() -> Message:
             nonlocal left
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                raise self._too_large()
+                raise _too_large(most)
             return message
 
         await self.app(scope, capped, send)
 
     def fault(
-        self, method: str, headers: list[tuple[bytes, bytes]]
+        self, method: str, headers: list[tuple[bytes, bytes]], path: str = "/"
     ) -> EngramError | None:
         """Return why a request is refused, or None.
 
         Its origin and token are checked before its form.
         """
-        return self._access_error(headers) or self._form_error(method, headers)
+        return self._access_error(headers) or self._form_error(method, headers, path)
+
+    def _most(self, path: str) -> int:
+        """Return the most bytes of a body; the proxy passes images on."""
+        return self.proxy_bytes if path.startswith(PROXY_PATH) else self.body_bytes
 
     def _access_error(self, headers: list[tuple[bytes, bytes]]) -> EngramError | None:
         access = self.access
@@ -203,26 +223,28 @@ class AuthMiddleware:
         return None
 
     def _form_error(
-        self, method: str, headers: list[tuple[bytes, bytes]]
+        self, method: str, headers: list[tuple[bytes, bytes]], path: str
     ) -> EngramError | None:
-        if method in {"POST", "PATCH", "PUT"} and not _is_json(
-            _all(headers, b"content-type")
-        ):
+        with_body = method in {"POST", "PATCH", "PUT"}
+        # the proxy passes uploads on too
+        is_ours = not path.startswith(PROXY_PATH)
+        if with_body and is_ours and not _is_json(_all(headers, b"content-type")):
             return MediaTypeError(
                 "the body must be JSON", fix="Send `Content-Type: application/json`."
             )
+        most = self._most(path)
         if any(
-            not length.isdigit() or int(length) > self.body_bytes
+            not length.isdigit() or int(length) > most
             for length in _all(headers, b"content-length")
         ):
-            return self._too_large()
+            return _too_large(most)
         return None
 
-    def _too_large(self) -> TooLargeError:
-        return TooLargeError(
-            f"the body is larger than {self.body_bytes} bytes",
-            fix="Send it in smaller parts.",
-        )
+
+def _too_large(most: int) -> TooLargeError:
+    return TooLargeError(
+        f"the body is larger than {most} bytes", fix="Send it in smaller parts."
+    )
 
 
 async def refuse(fault: EngramError, send: Send) -> None:

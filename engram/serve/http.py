@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from engram.operations.table import Operation, Param
+    from engram.serve.proxy.routes import Proxy
 
 LONGEST_NUMBER = 9
 """Characters of the longest number in a query that is read as one."""
@@ -86,8 +87,10 @@ class Routes(Protocol):
         """Return why an answer may be incomplete, or ''."""
 
 
-def application(answers: Routes, places: int) -> Starlette:
+def application(answers: Routes, places: int, proxy: Proxy | None = None) -> Starlette:
     """Return the application with the routes of all operations; errors are JSON.
+
+    With `proxy` it has the routes of the proxy too.
 
     Up to `places` requests for one operation run at a time. That is less than the
     number of threads, so that no operation occupies them all.
@@ -129,6 +132,7 @@ def application(answers: Routes, places: int) -> Starlette:
                 methods=[operation.method],
             )
         )
+    routes += proxy.routes() if proxy else []
     return Starlette(
         routes=routes,
         exception_handlers={

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from engram.errors import UnavailableError
 from engram.serve.auth import AuthMiddleware, tcp_access, tokens_of, unix_access
 from engram.serve.http import application
+from engram.serve.proxy.routes import Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +107,8 @@ class HttpServer:
         self, answers: Routes, settings: Settings, listeners: Sequence[socket.socket]
     ) -> None:
         policy = settings.policy.serve
-        app = application(answers, policy.places)
+        self._proxy = Proxy(answers, settings)
+        app = application(answers, policy.places, self._proxy)
         protocol = type(
             "Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds}
         )
@@ -120,6 +122,7 @@ class HttpServer:
                         _access(listener, settings),
                         policy.body_bytes,
                         str(settings.vault),
+                        policy.proxy_bytes,
                     ),
                     http=protocol,
                     ws="none",
@@ -169,6 +172,7 @@ class HttpServer:
         await asyncio.gather(
             *(server.serve(sockets=[listener]) for server, listener in pairs)
         )
+        await self._proxy.close()
 
 
 def _access(listener: socket.socket, settings: Settings) -> SocketAccess:

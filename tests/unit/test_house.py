@@ -27,6 +27,7 @@ HOMES = {
     "starlette": {"engram/serve/", "engram/daemon/"},
     "uvicorn": {"engram/serve/", "engram/daemon/"},
     "click": {"engram/serve/"},
+    "httpx2": {"engram/serve/proxy/"},
 }
 """The only places that import a library."""
 
@@ -42,8 +43,9 @@ CATCH_ALL = {
     "engram/daemon/background.py",
     "engram/daemon/threads.py",
     "engram/maintenance/plan.py",
+    "engram/serve/proxy/routes.py",
 }
-"""The daemon's loops and the runner of the passes survive any exception."""
+"""The daemon's loops, the runner of the passes and the proxy survive any exception."""
 
 ROOT_ENTRIES = 18
 

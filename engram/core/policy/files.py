@@ -149,6 +149,33 @@ class ServePolicy:
     body_bytes: int = number(
         16777216, "bytes", 1024, 1073741824, "quality", "largest request that is read"
     )
+    proxy_bytes: int = number(
+        67108864,
+        "bytes",
+        1024,
+        1073741824,
+        "interfaces",
+        "largest request that the proxy passes on",
+    )
+    proxy_milliseconds: int = number(
+        300,
+        "milliseconds",
+        1,
+        60000,
+        "interfaces",
+        "longest that a request waits for its memories before it passes without",
+    )
+    proxy_characters: int = number(
+        4000,
+        "characters",
+        100,
+        1000000,
+        "interfaces",
+        "part of a message that the proxy asks the memory with",
+    )
+    proxy_threads: int = number(
+        8, "threads", 1, 256, "interfaces", "requests of the proxy read at once"
+    )
     queue_jobs: int = number(
         1000, "jobs", 1, 1000000, "interfaces", "jobs waiting for the writer before 429"
     )

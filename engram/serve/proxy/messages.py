@@ -1,0 +1,234 @@
+"""Read and extend the requests of OpenAI clients: chat completions and responses.
+
+All functions are pure; a request is its parsed JSON. Nothing is changed in place, and
+what a function does not know (tools, images, new fields) it passes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Api = Literal["chat/completions", "responses"]
+"""The two routes whose requests are conversations."""
+
+APIS: tuple[Api, ...] = ("chat/completions", "responses")
+TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+ATTACHMENTS = {
+    "image_url": "image",
+    "input_image": "image",
+    "image": "image",
+    "input_audio": "audio",
+    "file": "file",
+    "input_file": "file",
+}
+"""Content parts that are not text, by type, and the word that stands for each."""
+
+TASK_WORDS = "titles?|tags?|follow-?ups?|quer(?:y|ies)|emojis?|summar(?:y|ies|ize)|autocompletion|标题|タイトル"
+HOUSEKEEPING = (
+    re.compile(
+        rf"\A\s*#+ *task\b.{{0,300}}?\b(?:{TASK_WORDS}|prompt|completion)\b.*"
+        r"(?:<chat_history>|#+ *chat history|<messages|<text>)",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    re.compile(
+        r"\A.{0,400}?\b(?:generate|create|write|suggest|provide|reply with)\b"
+        r"[^.!?]{0,120}\b(?:titles?|tags?|follow-?up questions?)\b"
+        r"[^.!?]{0,60}\b(?:conversation|chat|dialogue|discussion)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    re.compile(r"\A.{0,200}(?:总结|生成|概括).{0,60}(?:标题|会话名)", re.DOTALL),
+)
+"""Requests of chat interfaces for themselves, such as a title for the conversation."""
+HOUSEKEEPING_MESSAGES = 4
+"""Most messages of such a request; a longer one is a conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a user or an assistant: its text, and its place among these."""
+
+    role: str
+    text: str
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """The messages of a request.
+
+    `messages` are the items as they came; `asked` is the index of the last user message
+    in them.
+    """
+
+    messages: tuple[Mapping[str, Any], ...]
+    asked: int
+
+    @property
+    def query(self) -> str:
+        """The text of the last user message."""
+        return text_of(self.messages[self.asked])
+
+    @property
+    def first(self) -> str:
+        """The text of the first user message."""
+        return next(text_of(one) for one in self.messages if one.get("role") == "user")
+
+    @property
+    def unanswered(self) -> tuple[Message, ...]:
+        """The user messages after the last message of the assistant."""
+        pending: list[Message] = []
+        for message in self._spoken():
+            if message.role == "user":
+                pending.append(message)
+            else:
+                pending.clear()
+        return tuple(pending)
+
+    @property
+    def length(self) -> int:
+        """The number of messages of users and assistants."""
+        return sum(1 for _ in self._spoken())
+
+    def _spoken(self) -> Iterator[Message]:
+        """Yield the messages of users and assistants, tool calls too."""
+        place = 0
+        for item in self.messages:
+            role = "assistant" if _is_answer(item) else item.get("role")
+            if role in {"user", "assistant"}:
+                yield Message(role, text_of(item), place)
+                place += 1
+
+
+def conversation_of(api: Api, body: Mapping[str, Any]) -> ChatRequest | None:
+    """Return the conversation of a request, or None where no user message is in it."""
+    items = body.get("messages" if api == "chat/completions" else "input")
+    if isinstance(items, str) and api == "responses":
+        items = [{"role": "user", "content": items}]
+    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+        return None
+
+    places = [place for place, one in enumerate(items) if one.get("role") == "user"]
+    return ChatRequest(tuple(items), places[-1]) if places else None
+
+
+def with_memory(
+    api: Api, body: Mapping[str, Any], conversation: ChatRequest, text: str
+) -> dict[str, Any]:
+    """Return the request with `text` as a message before the last user message.
+
+    What comes before it stays as it was, so that a cached prefix stays valid.
+    """
+    before = conversation.messages[: conversation.asked]
+    after = conversation.messages[conversation.asked :]
+    messages = [*before, {"role": "system", "content": text}, *after]
+    return {**body, ("messages" if api == "chat/completions" else "input"): messages}
+
+
+def text_of(item: Mapping[str, Any]) -> str:
+    """Return the text of a message, with a word in brackets for each attachment."""
+    content = item.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = (_part_text(part) for part in content if isinstance(part, dict))
+    return "\n".join(filter(None, parts))
+
+
+def is_housekeeping(conversation: ChatRequest) -> bool:
+    """Whether a chat interface asks for itself, for example for a title.
+
+    The first instruction of a short request is read, and its last message.
+    """
+    messages = conversation.messages
+    if len(messages) > HOUSEKEEPING_MESSAGES:
+        return False
+    texts = {text_of(messages[0]), conversation.query}
+    return any(pattern.search(text) for text in texts for pattern in HOUSEKEEPING)
+
+
+def session_of(
+    headers: Mapping[str, str],
+    body: Mapping[str, Any],
+    conversation: ChatRequest,
+    sessions: Mapping[str, str],
+) -> str:
+    """Return the session of a request.
+
+    It is the first of: the header X-Engram-Session, the chat that Open WebUI names, the
+    conversation of the Responses API, the session of the response that this one follows
+    (`sessions`, by the id of a response), `user`, a hash of the first user message.
+    """
+    chain = body.get("conversation")
+    if isinstance(chain, dict):
+        chain = chain.get("id")
+    names = (
+        headers.get("x-engram-session"),
+        headers.get("x-openwebui-chat-id"),
+        chain,
+        sessions.get(str(body.get("previous_response_id") or "")),
+        body.get("user"),
+    )
+    for name in names:
+        if isinstance(name, str) and name.strip():
+            return name.strip()[:200]
+    return f"chat-{digest(conversation.first)}"
+
+
+def digest(*texts: str) -> str:
+    """Return 16 hexadecimal digits that depend on the texts alone."""
+    joined = "\0".join(texts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(joined).hexdigest()[:16]
+
+
+def turns_of(
+    session: str, conversation: ChatRequest, common: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the unanswered user messages as turns for `observe`.
+
+    The id of a turn follows from session, place and text, so that a repeated request
+    stores nothing twice.
+    """
+    return [
+        turn(session, message, common)
+        for message in conversation.unanswered
+        if message.text.strip()
+    ]
+
+
+def turn(session: str, message: Message, common: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message as a turn for `observe`; `common` holds persona and the like."""
+    name = digest(session, message.role, str(message.place), message.text)
+    return {
+        **common,
+        "id": f"proxy-{name}",
+        "session": session,
+        "role": message.role,
+        "text": message.text,
+    }
+
+
+def _is_answer(item: Mapping[str, Any]) -> bool:
+    """Whether an item is of the assistant: a message, a call of a tool, or a thought."""
+    if item.get("role") == "assistant":
+        return True
+    return "role" not in item and str(item.get("type", "")).endswith(
+        ("_call", "reasoning")
+    )
+
+
+def _part_text(part: Mapping[str, Any]) -> str:
+    kind = part.get("type")
+    if kind in TEXT_PARTS:
+        return str(part.get("text") or "")
+    if kind not in ATTACHMENTS:
+        return ""
+    inner = part.get("file") if isinstance(part.get("file"), dict) else part
+    name = " ".join(str((inner or {}).get("filename") or "").split())[:100]
+    return f"[{ATTACHMENTS[kind]}: {name}]" if name else f"[{ATTACHMENTS[kind]}]"

@@ -1,0 +1,393 @@
+"""Pass requests on to an OpenAI-compatible server, and add what is remembered.
+
+The routes are `/proxy/v1/…`. A conversation gets its context before the last user
+message; when its answer has been passed on, both sides are observed. Whatever fails in
+the memory, the request is passed on as it came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from engram.errors import BusyError
+from engram.serve.proxy.messages import (
+    APIS,
+    Message,
+    conversation_of,
+    digest,
+    is_housekeeping,
+    session_of,
+    turn,
+    turns_of,
+    with_memory,
+)
+from engram.serve.proxy.replies import ReplyReader
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    import httpx2
+    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
+
+    from engram.config import Settings
+    from engram.serve.http import Routes
+    from engram.serve.proxy.messages import Api, ChatRequest
+
+log = logging.getLogger("engram.proxy")
+
+PREFIX = "/proxy/v1/"
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+HOP_BY_HOP = frozenset(
+    {
+        "connection",
+        "content-length",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Headers that concern one connection only."""
+OWN_HEADERS = ("x-engram-", "engram-")
+REPORT = "X-Engram-Memory"
+"""The header that opts out of memory, and that says in an answer what was added."""
+REMEMBERED = 512
+"""Contexts and response ids that are kept for the next request of a conversation."""
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 600.0
+TRIES = 5
+"""How often turns are handed over while the daemon is busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A conversation whose answer is awaited.
+
+    `reads` and `records` say whether it gets memories and whether it is observed;
+    `common` is what its turns share: persona, speaker, privacy.
+    """
+
+    api: Api
+    body: Mapping[str, Any]
+    conversation: ChatRequest
+    session: str
+    common: Mapping[str, Any]
+    standing: str
+    reads: bool
+    records: bool
+
+
+class Relay(StreamingResponse):
+    """A streamed answer that calls `on_end` after its end, also after a disconnect."""
+
+    on_end: Callable[[], None]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.on_end()
+
+
+class Proxy:
+    """Passes requests on to the server that the settings name.
+
+    It belongs to one event loop, in which `close` must be awaited.
+    """
+
+    def __init__(self, answers: Routes, settings: Settings) -> None:
+        self._answers = answers
+        self._settings = settings
+        self._policy = settings.policy.serve
+        self._threads = ThreadPoolExecutor(self._policy.proxy_threads, "proxy")
+        self._upstream: httpx2.AsyncClient | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._contexts: OrderedDict[str, str] = OrderedDict()
+        self._sessions: OrderedDict[str, str] = OrderedDict()
+
+    def routes(self) -> list[Route]:
+        """Return the route of all requests below `/proxy/v1/`."""
+        return [Route(f"{PREFIX}{{path:path}}", self.answer, methods=METHODS)]
+
+    async def close(self) -> None:
+        """Hand over the turns of finished answers, then close the connections."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=self._policy.stop_seconds)
+        if self._upstream is not None:
+            await self._upstream.aclose()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer one request: what the upstream server answers, byte for byte."""
+        import httpx2
+
+        raw = await request.body()
+        exchange, report = None, "none"
+        if request.method == "POST" and request.path_params["path"] in APIS:
+            exchange, report = await self._in_thread(self._read, request, raw)
+        if exchange and exchange.reads:
+            raw, report = await self._extended(exchange, raw)
+
+        try:
+            reply = await self._send(request, raw)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as fault:
+            return self._unreachable(fault)
+
+        headers = {REPORT: report}
+        if exchange:
+            headers["X-Engram-Session"] = exchange.session
+        return self._relay(reply, exchange, headers)
+
+    # -- the request ---------------------------------------------------------------
+
+    def _read(self, request: Request, raw: bytes) -> tuple[Exchange | None, str]:
+        """Return the conversation of a request, or None and why it has none."""
+        api: Api = request.path_params["path"]
+        try:
+            body = json.loads(raw)
+        except (ValueError, RecursionError):
+            return None, "none: no JSON"
+        conversation = conversation_of(api, body) if isinstance(body, dict) else None
+        if conversation is None:
+            return None, "none: no user message"
+        if is_housekeeping(conversation):
+            return None, "none: housekeeping"
+
+        headers = request.headers
+        mode = headers.get(REPORT, "on").strip().lower()
+        records = headers.get("x-engram-record", "true").strip().lower() != "false"
+        exchange = Exchange(
+            api,
+            body,
+            conversation,
+            session_of(headers, body, conversation, self._sessions),
+            _common(headers),
+            request.state.standing,
+            reads=mode in {"on", "read"},
+            records=records and mode in {"on", "write"},
+        )
+        return exchange, "none" if exchange.reads else "off"
+
+    async def _extended(self, exchange: Exchange, raw: bytes) -> tuple[bytes, str]:
+        """Return the request with its context, and a report of it.
+
+        The request stays as it is where nothing is known, where the memory fails, and
+        where it takes longer than the policy allows.
+        """
+        conversation = exchange.conversation
+        key = digest(exchange.session, str(conversation.asked), conversation.query)
+        task = asyncio.ensure_future(self._in_thread(self._with_context, exchange, key))
+        await asyncio.wait({task}, timeout=self._policy.proxy_milliseconds / 1000)
+        if not task.done():
+            task.add_done_callback(lambda late: late.cancelled() or late.exception())
+            return raw, "none: late"
+        if fault := task.exception():
+            log.warning("a request passed without memory: %s", type(fault).__name__)
+            return raw, "none: fault"
+        body = task.result()
+        return (body, "added") if body else (raw, "none: nothing known")
+
+    def _with_context(self, exchange: Exchange, key: str) -> bytes | None:
+        """Return the request with its context, or None where nothing is known.
+
+        The context of a message stays the same while tools are called to answer it.
+        """
+        text = self._contexts.get(key)
+        if text is None:
+            question = {
+                "query": exchange.conversation.query[: self._policy.proxy_characters],
+                "session": exchange.session,
+            }
+            if persona := exchange.common.get("persona"):
+                question["persona"] = persona
+            text = str(self._call("context", question, exchange.standing)["text"])
+            _keep(self._contexts, key, text)
+        if not text:
+            return None
+        body = with_memory(exchange.api, exchange.body, exchange.conversation, text)
+        return json.dumps(body).encode("ascii")
+
+    async def _send(self, request: Request, raw: bytes) -> httpx2.Response:
+        """Send the request to the upstream server; return its answer, unread."""
+        client = self._client()
+        upstream = self._settings.proxy
+        path = request.url.path.removeprefix(PREFIX)
+        headers = [
+            (name, value)
+            for name, value in request.headers.items()
+            if name not in HOP_BY_HOP
+            and not name.startswith(OWN_HEADERS)
+            and name != "accept-encoding"
+        ]
+        if not request.state.own_authorization:
+            headers = [pair for pair in headers if pair[0] != "authorization"]
+            if upstream.api_key:
+                headers.append(("authorization", f"Bearer {upstream.api_key}"))
+        # not compressed, so that the words can be read on their way
+        headers.append(("accept-encoding", "identity"))
+        url = f"{upstream.base_url.rstrip('/')}/{path}"
+        if request.url.query:
+            url += f"?{request.url.query}"
+        built = client.build_request(request.method, url, headers=headers, content=raw)
+        return await client.send(built, stream=True)
+
+    def _client(self) -> httpx2.AsyncClient:
+        import httpx2
+
+        if self._upstream is None:
+            self._upstream = httpx2.AsyncClient(
+                timeout=httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+                limits=httpx2.Limits(max_connections=self._policy.connections),
+            )
+        return self._upstream
+
+    # -- the answer ----------------------------------------------------------------
+
+    def _relay(
+        self,
+        reply: httpx2.Response,
+        exchange: Exchange | None,
+        headers: Mapping[str, str],
+    ) -> Response:
+        """Return the answer as it comes; what it says is observed at its end."""
+        reader = None
+        if exchange and reply.is_success:
+            kind = reply.headers.get("content-type", "")
+            reader = ReplyReader(
+                exchange.api,
+                self._policy.body_bytes,
+                stream=kind.startswith("text/event-stream"),
+            )
+
+        def end() -> None:
+            self._start(self._finish(reply, exchange, reader))
+
+        relay = Relay(_chunks(reply, reader), reply.status_code)
+        relay.on_end = end
+        relay.raw_headers = [
+            (name, value)
+            for name, value in reply.headers.raw
+            if name.decode("latin-1").lower() not in HOP_BY_HOP | {"date"}
+        ]
+        if length := reply.headers.get("content-length"):
+            relay.headers["Content-Length"] = length
+        relay.headers.update(headers)
+        return relay
+
+    async def _finish(
+        self,
+        reply: httpx2.Response,
+        exchange: Exchange | None,
+        reader: ReplyReader | None,
+    ) -> None:
+        """Close the answer and observe both sides."""
+        await reply.aclose()
+        if exchange and reader:
+            await self._in_thread(self._observe, exchange, reader)
+
+    def _observe(self, exchange: Exchange, reader: ReplyReader) -> None:
+        text = reader.text()
+        if reader.response_id:
+            _keep(self._sessions, reader.response_id, exchange.session)
+        if not exchange.records:
+            return
+
+        conversation, session = exchange.conversation, exchange.session
+        rows = turns_of(session, conversation, exchange.common)
+        if text:
+            answer = Message("assistant", text, conversation.length)
+            shared = {k: v for k, v in exchange.common.items() if k != "speaker"}
+            rows.append(turn(session, answer, shared))
+        # one by one, so that a refused turn does not take the others with it
+        for row in rows:
+            self._hand_over(row, exchange.standing)
+
+    def _hand_over(self, row: dict[str, Any], standing: str) -> None:
+        """Observe one turn; wait while the daemon is busy."""
+        for _ in range(TRIES):
+            try:
+                self._call("observe", {"turns": [row]}, standing)
+            except BusyError as busy:
+                time.sleep(busy.retry_after)
+            except Exception as fault:  # noqa: BLE001  # the answer is already out
+                # the message of the error may hold words of the conversation
+                log.warning("a turn was not stored: %s", type(fault).__name__)
+                return
+            else:
+                return
+        log.error("a turn was not stored: the daemon stayed busy")
+
+    # -- helpers -------------------------------------------------------------------
+
+    def _call(self, name: str, params: dict[str, Any], standing: str) -> dict[str, Any]:
+        result = self._answers.call(name, params, standing)
+        return result.result() if isinstance(result, Future) else result
+
+    async def _in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, function, *args
+        )
+
+    def _start(self, work: Any) -> None:
+        """Start `work` beside the answer; `close` waits for it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _unreachable(self, fault: Exception) -> Response:
+        """Return the error of an upstream server that does not answer, in its form."""
+        words = (
+            f"engram's proxy cannot reach {self._settings.proxy.base_url} "
+            f"({type(fault).__name__}). Check `proxy.base_url` in the configuration."
+        )
+        error = {"message": words, "type": "upstream_unreachable", "code": "upstream"}
+        raw = json.dumps({"error": error}).encode()
+        return Response(raw, 502, media_type="application/json")
+
+
+async def _chunks(
+    reply: httpx2.Response, reader: ReplyReader | None
+) -> AsyncIterator[bytes]:
+    async for chunk in reply.aiter_raw():
+        if reader:
+            reader.feed(chunk)
+        yield chunk
+
+
+def _common(headers: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the headers say of all turns of a request.
+
+    Names that are not ASCII are percent-encoded, as in URLs.
+    """
+    named = {
+        "persona": unquote(headers.get("x-engram-persona", "")).strip(),
+        "speaker": unquote(headers.get("x-engram-speaker", "")).strip(),
+    }
+    common: dict[str, Any] = {key: name for key, name in named.items() if name}
+    if headers.get("x-engram-private", "").strip().lower() == "true":
+        common["private"] = True
+    return common
+
+
+def _keep(kept: OrderedDict[str, str], key: str, value: str) -> None:
+    kept[key] = value
+    while len(kept) > REMEMBERED:
+        kept.popitem(last=False)
