@@ -159,7 +159,7 @@ def test_what_is_protected_leaves_without_a_question_only_for_an_equal_statement
                 continue
             for end in ends(step):
                 if end.path in kept:
-                    assert one is merge.merge or one is merge.compare, (one, end)
+                    assert one in {merge.merge, merge.compare, merge.contradict}
                     assert statements.count(content_hash(kept[end.path].text)) > 1
             changes = getattr(step, "steps", (step,))
             for change in changes:
