@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
 
 TRACE_PREFIX = "trace-"
+_TITLE_TAGS = 2
+_TITLE_SIGNS = 60
 
 
 def topics(
@@ -31,8 +34,8 @@ def topics(
 ) -> tuple[str, ...]:
     """Return the topics of memories, most frequent first (`C31`).
 
-    They are the tags and the names in `about`. The category is not a topic, because two unrelated statements of the category `fact`
-    have no subject in common; nor is the tag of memories that the user asked to keep.
+    They are the tags and the names in `about`. The category is not a topic, because two
+    unrelated statements of the category `fact` have no subject in common; nor is the tag of memories that the user asked to keep.
     `people`, the owner and the speakers, are not topics either: they occur everywhere.
     """
     excluded = {*map(normalise, people), *CATEGORIES, REMEMBER_TAG}
@@ -110,6 +113,46 @@ def seal(box: Box, why: str, at: datetime, policy: BoxPolicy) -> Box:
     )
 
 
+def box_title(memories: Sequence[Fact], box: Box) -> str:
+    """Return what the memories of a box are about, as its title.
+
+    That is the name most of them are about, with what is most often said of it: a tag
+    of these memories, else a second name. Without a name it is the tags, without tags
+    the weightiest statement. Names keep their spelling.
+    """
+    names = _counted(memories, box, names=True)
+    tags = _counted(memories, box, names=False)
+    if names:
+        name, second = [*names, ""][:2]
+        own = _counted([one for one in memories if name in one.about], box, names=False)
+        known = {*map(normalise, names)}
+        said = next((tag for tag in own if normalise(tag) not in known), "")
+        title = ", ".join(filter(None, (name, second)))
+        title = f"{name}: {_leaf(said)}" if said else title
+    elif tags:
+        title = ", ".join(map(_leaf, tags[:_TITLE_TAGS]))
+    else:
+        first = max(memories, key=lambda memory: memory.importance, default=None)
+        text = first.text.split("\n")[0].rstrip(". ") if first else box.session
+        title = shorten(text, _TITLE_SIGNS, placeholder=" …")
+    return title[:1].upper() + title[1:]
+
+
+def _leaf(tag: str) -> str:
+    return tag.rpartition("/")[2] or tag
+
+
+def _counted(memories: Sequence[Fact], box: Box, *, names: bool) -> list[str]:
+    """Return the names or the tags of memories that are topics, most frequent first."""
+    found = Counter(
+        one
+        for memory in memories
+        for one in (memory.about if names else memory.tags)
+        if normalise(one) in box.topics
+    )
+    return [one for one, _ in found.most_common()]
+
+
 def box_subjects(box: Box) -> tuple[str, ...]:
     """Return the topics of `box`, or the name of its conversation if it has none."""
     return box.topics or (normalise(box.session),)
@@ -120,9 +163,7 @@ def find_trace(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
 
     (Rows `C32`, `E14`.) Only traces of the same persona within `trace_days` of the box
     count. The overlap is the best with one of a trace's latest `trace_boxes` boxes, not
-    with all its topics: those only grow, and a long trace would stop matching. A new id
-    is `trace-` and 8 hex digits of the SHA-256 of the sorted topics and the persona, so
-    the same subject always gives the same id.
+    with all its topics: those only grow, and a long trace would stop matching.
     """
     window = timedelta(days=policy.trace_days)
     own = box_subjects(box)
@@ -142,9 +183,18 @@ def find_trace(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
             default=0.0,
         )
         best = max(best, (likeness, trace.seen, trace.id))
-    seed = [*sorted(own), *filter(None, [box.persona])]
+    return best[2] or new_trace_id(box)
+
+
+def new_trace_id(box: Box) -> str:
+    """Return the id of the trace that begins with `box`.
+
+    It is `trace-` and 8 hex digits of the SHA-256 of the sorted topics and the persona,
+    so the same subject always gives the same id.
+    """
+    seed = [*sorted(box_subjects(box)), *filter(None, [box.persona])]
     digest = sha256("\n".join(seed).encode("utf-8", "surrogatepass")).hexdigest()
-    return best[2] or f"{TRACE_PREFIX}{digest[:8]}"
+    return f"{TRACE_PREFIX}{digest[:8]}"
 
 
 def add_to_trace(trace: Trace | None, trace_id: str, name: str, box: Box) -> Trace:
@@ -154,7 +204,8 @@ def add_to_trace(trace: Trace | None, trace_id: str, name: str, box: Box) -> Tra
     """
     own = box_subjects(box)
     seen = box.sealed or box.last
-    trace = trace or Trace(trace_id, own[0], seen, persona=box.persona)
+    topic = box.title or own[0]
+    trace = trace or Trace(trace_id, topic, seen, persona=box.persona)
     if any(known == name for known, _ in trace.boxes):
         return trace
     boxes = sorted([*trace.boxes, (name, own)], key=lambda item: item[0][:10])

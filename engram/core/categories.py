@@ -25,8 +25,6 @@ class Category:
     """The kind of its facts; '' where their words decide (row C6)."""
     protected: bool = False
     """A fact never leaves by itself (law 1)."""
-    artifact: str = ""
-    """The type under which the exact words are kept, '' for not at all (row C9)."""
     slot: str = ""
     """The name of the category in a slot, which is this name and an entity (row E5).
 
@@ -90,7 +88,6 @@ _ROWS = (
         "correction",
         kind="note",
         protected=True,
-        artifact="correction",
         slot="fact",
         corrects=True,
         profile=True,
@@ -102,7 +99,6 @@ _ROWS = (
         aliases=("architectural",),
         kind="note",
         protected=True,
-        artifact="decision",
         slot="decision",
         only_user=True,
         spine="projects",
@@ -122,7 +118,6 @@ _ROWS = (
         aliases=("meta", "rule"),
         kind="note",
         protected=True,
-        artifact="constraint",
         slot="principle",
         layer="procedural",
         needs_steps=True,
@@ -135,7 +130,6 @@ _ROWS = (
         "commitment",
         kind="note",
         protected=True,
-        artifact="commitment",
         slot="commitment",
         promise=True,
         dated=True,

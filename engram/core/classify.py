@@ -1,4 +1,4 @@
-"""Classify a text: its kind, confidence tier, importance, artifact (C4, C6, C9, C10).
+"""Classify a text: its kind, confidence tier, importance (C4, C6, C10).
 
 Word lists are for English unless noted. The kind of memory is decided in every language
 with `dates` and `permanent_attributes` data.
@@ -10,14 +10,14 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.categories import CATEGORIES, PLAIN, category_of
+from engram.core.categories import CATEGORIES, category_of
 from engram.core.language.dates import has_time_expression, resolve
 from engram.core.language.permanent_attributes import permanent_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from engram.core.policy import DedupPolicy, ExtractionPolicy, ImportancePolicy
+    from engram.core.policy import ExtractionPolicy, ImportancePolicy
     from engram.core.records import Interval
 
 
@@ -265,22 +265,3 @@ def event_end(
         kind == "episode" and not _SINCE.search(text)
     )
     return when.end if when and happens else None
-
-
-def artifact_of(category: str) -> str:
-    """Return the type of artifact of a category: a principle is a constraint (`C9`).
-
-    Most others are a fact.
-    """
-    return category_of(category).artifact or PLAIN
-
-
-def is_artifact(category: str, confidence: float, policy: DedupPolicy) -> bool:
-    """Return whether the exact words of a memory are kept (`C9`).
-
-    They are for a decision, correction, principle or commitment from importance .8.
-    """
-    return (
-        bool(category_of(category).artifact)
-        and confidence >= policy.artifact_confidence
-    )

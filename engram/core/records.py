@@ -447,8 +447,8 @@ class Edge:
 class Box:
     """The memories of a stretch of conversation with at most 16 topics (row C31).
 
-    Memories are ids, oldest first. `sealed` and `why` (topic_shift, time_gap,
-    max_memories, flush) are set when it closes.
+    Memories are ids, oldest first. `sealed`, `why` (topic_shift, time_gap,
+    max_memories, flush) and `title` are set when it closes.
     """
 
     id: str
@@ -460,13 +460,14 @@ class Box:
     memories: tuple[str, ...] = ()
     sealed: datetime | None = None
     why: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
     """The boxes of one persona about one subject, oldest first (row C32).
 
-    Each has its name and its topics.
+    Each has its name and its topics. `topic` is the title of the first box.
     """
 
     id: str

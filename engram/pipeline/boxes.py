@@ -1,7 +1,8 @@
 """Boxes and traces: notes that list the memories of a stretch of conversation.
 
 (Rows C31, C32.) A box collects the memories of one conversation. When it is sealed, it
-gets a note, and is added to the trace of its topics, which has a note as well.
+gets a note and is added to the trace of its topics, which has a note from its second
+box.
 
 The order of writes is: state (`state/open-boxes.jsonl`), box note, trace note. After a
 crash
@@ -191,8 +192,9 @@ class BoxWriter:
         assigned: list[OpenBox] = []
         for row in sealed:
             trace_id = boxes.find_trace(row.box, traces, self.policy)
-            traces[trace_id] = self._with_box(traces.get(trace_id), trace_id, row.box)
-            assigned.append(replace(row, trace=trace_id))
+            titled = self._titled(replace(row, trace=trace_id))
+            traces[trace_id] = self._with_box(traces.get(trace_id), titled)
+            assigned.append(titled)
 
         self._store([*others, *assigned, *opened])
         if sealed:
@@ -200,10 +202,15 @@ class BoxWriter:
         for row in (*assigned, *opened):
             self._boxed[_thread(row)].update(row.box.memories)
 
-    def _with_box(self, trace: Trace | None, trace_id: str, box: Box) -> Trace:
-        return boxes.add_to_trace(
-            trace, trace_id, forms.box_name(box, self.settings.zone), box
-        )
+    def _titled(self, row: OpenBox) -> OpenBox:
+        """Return a sealed box with its title."""
+        facts = map(self.index.catalog.fact, row.box.memories)
+        title = boxes.box_title([fact for fact in facts if fact], row.box)
+        return replace(row, box=replace(row.box, title=title))
+
+    def _with_box(self, trace: Trace | None, row: OpenBox) -> Trace:
+        name = forms.box_name(row.box, self.settings.zone)
+        return boxes.add_to_trace(trace, row.trace, name, row.box)
 
     # -- notes -------------------------------------------------------------------------
 
@@ -233,27 +240,37 @@ class BoxWriter:
         self._retry_at = now + timedelta(seconds=pause) if waits else None
 
     def _write(self, row: OpenBox, now: datetime) -> bool:
-        """Write the notes of a box and of its trace; return False if a user edits one."""
+        """Write the notes of a box and of its trace; return False if a user edits one.
+
+        A trace gets its note with its second box; the first one would only repeat it.
+        """
         zone, box, trace = self.settings.zone, row.box, self._traces()[row.trace]
-        box_path = forms.box_path(forms.box_name(box, zone))
+        path = forms.box_path(forms.box_name(box, zone))
         trace_path = forms.trace_path(trace)
+        begun = self.vault.exists(trace_path)
+        linked = trace if begun or len(trace.boxes) > 1 else None
+        others = [] if begun else [forms.box_path(name) for name, _ in trace.boxes]
+        others = [one for one in others if one != path and self.vault.exists(one)]
         quiet = self.settings.policy.files.quiet_seconds
-        for path in (box_path, trace_path):
-            if not self.vault.is_at_rest(path, now, quiet):
+        for one in (path, trace_path, *others):
+            if not self.vault.is_at_rest(one, now, quiet):
                 return False
 
         facts = (self.index.catalog.fact(memory) for memory in box.memories)
         stems = [PurePosixPath(fact.path).stem for fact in facts if fact]
         self._write_note(
-            box_path,
-            forms.box_note(box, stems, trace, zone),
-            lambda raw: forms.updated_box_note(raw, box, stems, trace),
+            path,
+            forms.box_note(box, stems, linked, zone),
+            lambda raw: forms.updated_box_note(raw, box, stems, linked),
         )
-        self._write_note(
-            trace_path,
-            forms.trace_note(trace, zone, self.policy),
-            lambda raw: forms.updated_trace_note(raw, trace, zone, self.policy),
-        )
+        if linked:
+            for one in others:
+                self.vault.rewrite(one, lambda raw: forms.linked_box_note(raw, trace))
+            self._write_note(
+                trace_path,
+                forms.trace_note(trace, zone, self.policy),
+                lambda raw: forms.updated_trace_note(raw, trace, zone, self.policy),
+            )
         return True
 
     def _write_note(
@@ -317,8 +334,7 @@ class BoxWriter:
             traces = self._load_traces()
             # The file may be older than the sealed boxes of the state.
             for row in filter(_is_sealed, self._rows):
-                trace = traces.get(row.trace)
-                traces[row.trace] = self._with_box(trace, row.trace, row.box)
+                traces[row.trace] = self._with_box(traces.get(row.trace), row)
             self._traces_cache = traces
         return self._traces_cache
 

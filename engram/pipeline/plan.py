@@ -11,12 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core import dedup
-from engram.core.classify import artifact_of, is_artifact
 from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.records import Create, Edit, Fact
 from engram.core.text import content_hash
 from engram.pipeline.forgetting import tombstone
-from engram.vault import artifacts, facts, reviews
+from engram.vault import facts, reviews
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ class WritePlan:
         self._bodies: dict[str, str] = {}
         self._reasons: dict[str, str] = {}
         self._cases: dict[str, Create] = {}
-        self._artifacts: list[Create] = []
 
     # -- facts as the plan changes them ------------------------------------------------
 
@@ -134,17 +132,10 @@ class WritePlan:
     def add(self, fact: Fact, why: str, quote: str, *, asking: bool) -> None:
         """Create the note of a new fact; `with_path` gave it its path.
 
-        With `asking` the note has a section that asks the user whether to keep it. A
-        fact worth an artifact gets one with its `quote` (`C9`).
+        With `asking` the note has a section that asks the user whether to keep it. Its
+        exact words are those of its turn, which the note shows (`C9`).
         """
         self._new[fact.id] = (fact, why, reviews.section(why, quote) if asking else "")
-
-        policy = self.settings.policy.ladder
-        if not quote or fact.status != "active":
-            return
-        if is_artifact(fact.category, fact.confidence, policy):
-            kind, zone = artifact_of(fact.category), self.settings.zone
-            self._artifacts.append(artifacts.artifact(fact, kind, quote, zone))
 
     def confirm(self, fact: Fact, new: Fact | None = None) -> None:
         """Remove the speculative expiry of a fact that was stated again (`C17`).
@@ -322,11 +313,6 @@ class WritePlan:
             if self._keys[fact.id] or fact.id in self._bodies
         ]
         return [*edits, *self._cases.values()]
-
-    @property
-    def artifacts(self) -> list[Change]:
-        """The notes of artifacts, which hold exact quotes (`C9`)."""
-        return list(self._artifacts)
 
     @property
     def notes(self) -> list[Change]:

@@ -382,11 +382,11 @@ class Reconciler:
     def _write(self, plan: WritePlan) -> None:
         """Write the plan of a batch, which is filed again if the process ends here.
 
-        The order is: tombstones, changes of known facts, questions, artifacts, new notes.
+        The order is: tombstones, changes of known facts, questions, new notes.
         A fact whose note exists is not filed again, so its note is written last.
         """
         self._write_tombstones(plan)
-        self._write_changes(plan, [*plan.updates, *plan.artifacts], plan.notes)
+        self._write_changes(plan, plan.updates, plan.notes)
 
     def _write_unrepeatable(self, plan: WritePlan) -> None:
         """Write a plan that is not made again after a crash.
@@ -395,7 +395,7 @@ class Reconciler:
         """
         self.note_writer.write(plan.notes, [])
         self._write_tombstones(plan)
-        self._write_changes(plan, [], [*plan.artifacts, *plan.updates])
+        self._write_changes(plan, [], plan.updates)
 
     def _write_tombstones(self, plan: WritePlan) -> None:
         if plan.tombstones:

@@ -19,7 +19,14 @@ from engram.core.text import slug
 from engram.errors import ConflictError, EngramError, StorageError
 from engram.vault import frontmatter as notes
 from engram.vault.facts import link
-from engram.vault.formats import plain_text, replace_block, time_text, time_value, title
+from engram.vault.formats import (
+    plain_text,
+    replace_block,
+    time_text,
+    time_value,
+    title,
+    unescaped_title,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +40,6 @@ TRACES = "state/traces.json"
 
 _SLUG_BYTES = 40
 _ID_SIGNS = 8
-_TITLE_TOPICS = 3
 _LIMITS = FilePolicy()
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -69,7 +75,8 @@ class BoxNote:
 def box_name(box: Box, zone: tzinfo) -> str:
     """The name of a box: `<local date>/box-<topic>-<end of the id>`."""
     day = box.opened.astimezone(zone)
-    return f"{day:%Y-%m-%d}/box-{slug(boxes.box_subjects(box)[0], _SLUG_BYTES)}-{box.id[-_ID_SIGNS:].lower()}"
+    topic = slug(box.title or boxes.box_subjects(box)[0], _SLUG_BYTES)
+    return f"{day:%Y-%m-%d}/box-{topic}-{box.id[-_ID_SIGNS:].lower()}"
 
 
 def box_path(name: str) -> str:
@@ -89,8 +96,13 @@ def trace_path(trace: Trace) -> str:
     return f"traces/{trace_name(trace)}.md"
 
 
-def box_note(box: Box, stems: Sequence[str], trace: Trace, zone: tzinfo) -> bytes:
-    """The note of a sealed box with links to the memories `stems` (`C31`)."""
+def box_note(
+    box: Box, stems: Sequence[str], trace: Trace | None, zone: tzinfo
+) -> bytes:
+    """The note of a sealed box with links to the memories `stems` (`C31`).
+
+    It links to its `trace` if that has a note.
+    """
     keys = {
         "id": box.id,
         "kind": "box",
@@ -99,19 +111,27 @@ def box_note(box: Box, stems: Sequence[str], trace: Trace, zone: tzinfo) -> byte
         "opened": time_text(box.opened, zone),
         "sealed": time_text(box.sealed or box.last, zone),
         "end_reason": box.why,
-        "topics": [plain_text(topic) for topic in box.topics],
-        "trace": f"[[{trace_name(trace)}]]",
+        "topics": [plain_text(topic) for topic in box.topics] or None,
+        **_trace_key(trace),
     }
-    said = ", ".join(boxes.box_subjects(box)[:_TITLE_TOPICS])
+    said = box.title or boxes.box_subjects(box)[0]
     head = f"# {_heading(said)}\n\n{span(box.opened, box.last, zone)}\n\n"
     return notes.emit(keys, replace_block(head, "memories", _memories(stems)))
 
 
-def updated_box_note(raw: bytes, box: Box, stems: Sequence[str], trace: Trace) -> bytes:
+def updated_box_note(
+    raw: bytes, box: Box, stems: Sequence[str], trace: Trace | None
+) -> bytes:
     """The box's note `raw` with its list of memories and its trace updated."""
-    return _patched(
-        raw, box.id, {"trace": f"[[{trace_name(trace)}]]"}, "memories", _memories(stems)
-    )
+    return _patched(raw, box.id, _trace_key(trace), "memories", _memories(stems))
+
+
+def linked_box_note(raw: bytes, trace: Trace) -> bytes:
+    """The box's note `raw` with a link to its `trace`; other notes stay as they are."""
+    note = notes.read(raw, _LIMITS)
+    if note.problems or note.keys.get("kind") != "box":
+        return raw
+    return notes.edit(raw, _trace_key(trace))
 
 
 def trace_note(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
@@ -161,6 +181,8 @@ def box_from(note: notes.Note, path: str, zone: tzinfo) -> BoxNote | None:
         for line in note.body.split("\n")
         if line.startswith("- [[")
     ]
+    heading = next((one for one in note.body.split("\n") if one.startswith("# ")), "")
+    box = replace(box, title=unescaped_title(heading.removeprefix("# ")))
     name = path.removeprefix("boxes/").removesuffix(".md")
     return BoxNote(name, box, _target(text_of("trace")), tuple(links))
 
@@ -181,7 +203,10 @@ def span(start: datetime, end: datetime, zone: tzinfo) -> str:
 
 
 def traces_from_notes(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
-    """The traces, derived from the box notes; for a lost `state/traces.json`."""
+    """The traces, derived from the box notes; for a lost `state/traces.json`.
+
+    A box whose note names no trace is the only one on its trace.
+    """
     found: dict[str, list[BoxNote]] = {}
     for path in sorted((vault.root / "boxes").rglob("*.md")):
         name = path.relative_to(vault.root).as_posix()
@@ -189,13 +214,18 @@ def traces_from_notes(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
             note = notes.read(vault.read(name), _LIMITS)
         except EngramError:  # skipped, as in the catalogue
             continue
-        if (box := box_from(note, name, zone)) and box.trace:
-            found.setdefault(box.trace, []).append(box)
+        if box := box_from(note, name, zone):
+            alone = boxes.add_to_trace(None, boxes.new_trace_id(box.box), "", box.box)
+            found.setdefault(box.trace or trace_name(alone), []).append(box)
     traces: dict[str, Trace] = {}
     for trace, held in found.items():
         topic, _, digits = trace.rpartition("-")
         trace_id = f"{boxes.TRACE_PREFIX}{digits}"
-        words = [subject for box in held for subject in boxes.box_subjects(box.box)]
+        words = [
+            subject
+            for box in held
+            for subject in (box.box.title, *boxes.box_subjects(box.box))
+        ]
         named = next(
             (word for word in words if slug(word, _SLUG_BYTES) == topic), topic
         )
@@ -276,6 +306,7 @@ def _row(held: OpenBox) -> dict[str, object]:
         "memories": box.memories,
         "sealed": box.sealed and box.sealed.isoformat(),
         "why": box.why,
+        **({"title": box.title} if box.title else {}),
         "touched": held.touched.isoformat(),
         "trace": held.trace,
         "filed": held.filed,
@@ -307,6 +338,7 @@ def _held(row: Mapping[str, object]) -> OpenBox:
         tuple(map(str, memories)),
         sealed,
         str(row["why"]),
+        str(row.get("title") or ""),
     )
     return OpenBox(box, touched, str(row["trace"]), bool(row["filed"]))
 
@@ -328,6 +360,10 @@ def _patched(
     return (
         patched.removesuffix(body) + replace_block(body.decode(), block, lines).encode()
     )
+
+
+def _trace_key(trace: Trace | None) -> dict[str, object]:
+    return {"trace": f"[[{trace_name(trace)}]]"} if trace else {}
 
 
 def _trace_keys(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> dict[str, object]:

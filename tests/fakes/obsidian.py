@@ -206,8 +206,8 @@ def _is_trace(name: str) -> bool:
 
 
 def orphan_boxes(vault: Path) -> list[str]:
-    """Each box without memories or without a trace that lists it, and each trace with a
-    box that is not there.
+    """Each box without memories, or that names a trace that does not list it, and each
+    trace with a box that is not there.
 
     A memory that went to the trash by rule is named without a link.
     """
@@ -238,5 +238,6 @@ def orphan_boxes(vault: Path) -> list[str]:
             ]
             named = GONE.search((vault / name).read_text("utf-8"))
             found += [] if memories or named else [f"{name} holds no memory"]
-            found += [] if traces else [f"{name} is in no trace"]
+            alone = "\ntrace:" not in (vault / name).read_text("utf-8")
+            found += [] if traces or alone else [f"{name} is in no trace"]
     return found

@@ -46,7 +46,6 @@ class Kept:
     asked: list[tuple[Fact, Note]] = field(default_factory=list)
     boxes: list[BoxNote] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
-    artifacts: list[Note] = field(default_factory=list)
     raw: dict[str, str] = field(default_factory=dict)
 
 
@@ -85,8 +84,6 @@ def _take_in(kept: Kept, read: Note, name: str, settings: Settings) -> None:
             entity, problems = entities.entity_from(read, name, "", settings.zone)
             assert not problems, f"{name}: {problems}"
             kept.entities.append(entity)
-        case "artifacts":
-            kept.artifacts.append(read)
         case "traces" | "macros":
             assert read.keys["kind"] in {"trace", "storyline", "macro"}, (
                 f"{name} is not whole"
@@ -117,7 +114,6 @@ def check(
     ties_agree_with_notes(root, kept, removes=removes)
     questions_are_asked_once(kept)
     buried_is_not_active(root, kept)
-    very_words_are_kept(kept, settings, sure)
 
 
 def links_lead_somewhere(kept: Kept, *, removes: bool) -> None:
@@ -205,13 +201,15 @@ def each_memory_has_its_box(root: Path, kept: Kept) -> None:
             }
     told: dict[str, set[str]] = defaultdict(set)
     for box in kept.boxes:
-        told[box.trace].add(box.name.rpartition("/")[2])
+        if box.trace:
+            told[box.trace].add(box.name.rpartition("/")[2])
     assert told == names, f"boxes and traces disagree: {told}, {names}"
     if kept.boxes:
         traces = boxes.traces_from((root / "vault" / boxes.TRACES).read_bytes())
         state = {
             boxes.trace_name(one): {name.rpartition("/")[2] for name, _ in one.boxes}
             for one in traces.values()
+            if len(one.boxes) > 1
         }
         assert state == names, f"traces and their state disagree: {names}, {state}"
 
@@ -286,21 +284,3 @@ def buried_is_not_active(root: Path, kept: Kept) -> None:
         if digest in buried and (digest, fact.id) not in own
     ]
     assert not back, f"buried and active: {back}"
-
-
-def very_words_are_kept(kept: Kept, settings: Settings, sure: set[str]) -> None:
-    """A sure decision has its very words beside it, once."""
-    beside = Counter(str(read.keys["memory"]) for read in kept.artifacts)
-    least = settings.policy.ladder.artifact_confidence
-    for fact in kept.facts:
-        cut_short = fact.origin == "user" and fact.text not in sure
-        if (
-            fact.category == "decision"
-            and fact.confidence >= least
-            and not fact.supersedes
-            and not cut_short
-        ):
-            stem = PurePosixPath(fact.path).stem
-            assert beside[f"[[{stem}]]"] == 1, (
-                f"the words of {fact.text!r} are kept {beside[f'[[{stem}]]']} times"
-            )

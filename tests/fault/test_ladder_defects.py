@@ -23,18 +23,12 @@ def notes_first(self, plan):
     """The new facts, then what happens to those that are known."""
     self.note_writer.write(plan.notes, [])
     self._write_tombstones(plan)
-    self._write_changes(plan, [], [*plan.updates, *plan.artifacts])
+    self._write_changes(plan, [], plan.updates)
 
 
 def asked_as_heard(self, plan):
     """What somebody asks for is written like a batch, which is filed again."""
     self._write(plan)
-
-
-def words_last(self, plan):
-    """The very words after the fact, which is not filed again."""
-    self._write_tombstones(plan)
-    self._write_changes(plan, [*plan.updates, *plan.notes], plan.artifacts)
 
 
 def question_first(self, case, decision, now, honest=ReviewQueue._decide_conflict):
@@ -68,7 +62,6 @@ def run_together(lines, honest=edges._raw):
 
 DEFECTS = [
     (JudgeWork, Reconciler, "_write", notes_first),
-    (JudgeWork, Reconciler, "_write", words_last),
     (LadderWork, Reconciler, "_write_unrepeatable", asked_as_heard),
     (LadderWork, ReviewQueue, "_decide_conflict", question_first),
     (LadderWork, BoxWriter, "_file", settled_first),

@@ -366,3 +366,30 @@ def test_boxes_of_two_personas_are_in_no_common_trace(first, second):
         )
         == one
     )
+
+
+# row: C31
+@pytest.mark.parametrize(
+    ("memories", "title"),
+    [
+        ([("Mia", ["school", "family"]), ("Mia", ["school"])], "Mia: school"),
+        ([("Mia", []), ("Elif", []), ("Elif", [])], "Elif, Mia"),
+        ([("Mia", ["mia"])], "Mia"),
+        ([("Mia", ["food/soup"])], "Mia: soup"),
+        ([("", ["health", "diet"]), ("", ["diet"])], "Diet, health"),
+        (
+            [("", []), ("", [])],
+            "They got the keys to the flat in the old town on the third …",
+        ),
+    ],
+)
+def test_a_box_is_titled_by_what_is_in_it(memories, title):
+    """A name and what is said of it, else tags, else a statement; never the session."""
+    text = "They got the keys to the flat in the old town on the third floor."
+    made = [
+        replace(memory(f"m{n}", *filter(None, [name]), tags=tags), text=text)
+        for n, (name, tags) in enumerate(memories)
+    ]
+    known = boxes.topics(made, (), POLICY)
+    box = boxes.box_of_batch("s4", None, made, known, NOON)
+    assert boxes.box_title(made, box) == title

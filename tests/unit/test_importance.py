@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core import lifecycle
-from engram.core.categories import CATEGORIES
-from engram.core.classify import artifact_of, is_artifact
 from engram.core.importance import (
     ImportanceInputs,
     Surprise,
@@ -163,22 +161,6 @@ def test_every_use_adds_and_the_whole_is_a_share(
         <= composite_importance(more, POLICY)
         <= 1
     )
-
-
-# row: C9
-def test_four_categories_keep_their_words():
-    """From a confidence of .8; a principle is a constraint."""
-    kept = {name for name in CATEGORIES if is_artifact(name, 0.8, POLICY)}
-    assert kept == {"decision", "correction", "principle", "commitment"}
-    assert not any(is_artifact(name, 0.79, POLICY) for name in CATEGORIES)
-    assert [
-        artifact_of(name) for name in ("decision", "principle", "commitment", "skill")
-    ] == [
-        "decision",
-        "constraint",
-        "commitment",
-        "fact",
-    ]
 
 
 # row: D2

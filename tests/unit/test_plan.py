@@ -34,7 +34,6 @@ STAGES = {
     "tombstone": b'"reason": "corrected"',
     "edit": b"status: superseded",
     "question": b"kind: review",
-    "artifact": b"kind: artifact",
     "note": b"Anna lives in Munich.\n\n![[",
     "doubt": b"status: review\nconfidence",
     "hashes": content_hash("Anna lives in Munich.").encode(),
@@ -198,7 +197,7 @@ def test_a_batch_cut_short_anywhere_is_made_whole_by_filing_it_again(
 
 
 # row: X23
-@pytest.mark.parametrize("stage", ["question", "artifact", "note", "doubt"])
+@pytest.mark.parametrize("stage", ["question", "note", "doubt"])
 @pytest.mark.parametrize("end", ["refused", "killed"])
 def test_what_we_wrote_before_we_were_cut_short_is_no_word_of_a_persons(
     held, opened, clock, monkeypatch, stage, end
@@ -315,7 +314,7 @@ def test_what_a_person_dropped_is_not_asked_about_again_by_the_same_batch(
 
 
 # row: A1
-@pytest.mark.parametrize("stage", ["note", "artifact", "tombstone", "edit"])
+@pytest.mark.parametrize("stage", ["note", "tombstone", "edit"])
 def test_what_somebody_asks_to_remember_ends_nothing_before_it_stands_itself(
     held, opened, monkeypatch, stage
 ):
@@ -333,12 +332,6 @@ def test_what_somebody_asks_to_remember_ends_nothing_before_it_stands_itself(
         {"Anna lives in Munich."} if stage != "note" else set()
     )
     assert set(texts(held)) == stands
-    root = held.settings.vault
-    assert all(
-        f"{path.stem.removeprefix('artifact-')}.md"
-        in {note.name for note in root.glob("facts/*/*.md")}
-        for path in root.glob("artifacts/*/*.md")
-    )
 
 
 # row: A8

@@ -862,42 +862,32 @@ def test_a_speculation_for_a_week_ends_after_a_week(held, clock):
 
 # row: C9
 @pytest.mark.parametrize(
-    ("category", "kind"),
-    [
-        ("decision", "decision"),
-        ("commitment", "commitment"),
-        ("principle", "constraint"),
-        ("correction", "correction"),
-    ],
+    "category", ["decision", "commitment", "principle", "correction"]
 )
-def test_the_very_words_of_a_decision_are_kept(held, category, kind):
-    """In a note of their own that leads to the memory, from confidence .8."""
+def test_the_very_words_of_a_decision_are_kept(held, category):
+    """In the conversation, which the memory shows; no note only repeats them."""
     words = "OK, decided: we paint the boat red, on Sunday, with <b>two</b> coats."
     tell(
         held, "The boat is painted red.", turn=words, category=category, confidence=0.8
     )
-    tell(
-        held,
-        "The mast is painted blue.",
-        turn="The mast, hm, blue?",
-        category=category,
-        confidence=0.79,
-    )
-    (kept,) = held.settings.vault.glob("artifacts/2026-11-20/artifact-*.md")
+    vault = held.settings.vault
     fact = by_text(held, "The boat is painted red.")
-    text = kept.read_text()
-    assert f"artifact_type: {kind}\n" in text
-    assert f'memory: "[[{fact.path.rpartition("/")[2].removesuffix(".md")}]]"' in text
-    assert (
-        "OK, decided: we paint the boat red, on Sunday, with &lt;b>two&lt;/b> coats."
-        in text
-    )
+    note, _, block = fact.source.partition("#^")
+    assert f"![[{note}#^{block}]]" in (vault / fact.path).read_text()
+    (talk,) = vault.glob(f"sessions/*/{note}.md")
+    assert words.replace("<", "&lt;") in talk.read_text().split(f"^{block}\n")[0]
+    repeated = [
+        path for path in vault.rglob("*.md") if "with &lt;b>two" in path.read_text()
+    ]
+    assert repeated == [talk]
 
 
 # row: C9
 # row: C31
 def test_no_link_leads_to_a_note_that_a_person_deleted(held, clock):
-    """Box and very words keep its name; what stands beside it keeps every byte."""
+    """The box keeps its name; what stands beside it keeps every byte. So do the words
+    that an older version kept in a note.
+    """
     vault = held.settings.vault
     tell(
         held,
@@ -908,11 +898,16 @@ def test_no_link_leads_to_a_note_that_a_person_deleted(held, clock):
     )
     tell(held, "Anna loves tea.", session="boat")
     held.reconciler.box_writer.flush(clock())
-    (box,), (words,) = vault.glob("boxes/*/*.md"), vault.glob("artifacts/*/*.md")
+    (box,) = vault.glob("boxes/*/*.md")
     box.write_bytes(box.read_bytes() + b"Mine: [[elsewhere]]\r\n")
     before = box.read_bytes()
     path = by_text(held, "The boat is painted red.").path
     name = path.rpartition("/")[2].removesuffix(".md")
+    words = vault / f"artifacts/2026-11-20/artifact-{name}.md"
+    words.parent.mkdir(parents=True)
+    words.write_text(
+        f'---\nkind: artifact\nmemory: "[[{name}]]"\n---\nOK, decided: red.\n'
+    )
     (vault / path).unlink()
     held.index.scanner.clock = lambda: clock().timestamp()
     held.files.rescan(None)
@@ -1014,29 +1009,29 @@ def test_what_waits_for_a_person_is_in_no_box(held):
 # row: C31
 # row: C32
 def test_a_flush_closes_the_box_of_a_conversation_and_weaves_it(memory):
-    """Its note holds the memories, the trace's note the box, and each links to the
-    other.
+    """Its note holds the memories; with the second box on one subject the note of the
+    trace holds the boxes, and each links to the other.
     """
-    memory.call(
-        "observe",
-        {
-            "turns": [
-                {"session": "boat", "text": "My name is Mira and I live in Porto."}
-            ]
-        },
-    )
-    memory.call("flush", {})
+
+    def talk(text):
+        memory.call("observe", {"turns": [{"session": "boat", "text": text}]})
+        memory.call("flush", {})
+
+    talk("My sister Rita is a nurse.")
     root = memory.settings.vault
     (box,) = root.glob("boxes/**/box-*.md")
-    (trace,) = root.glob("traces/*.md")
+    assert not [*root.glob("traces/*.md")]
     facts = every(memory, "facts")
     assert facts
     assert all(
         f"[[{fact.path.rpartition('/')[2].removesuffix('.md')}]]" in box.read_text()
         for fact in facts
     )
-    assert f"[[{box.stem}]]" in trace.read_text()
-    assert f"[[{trace.stem}]]" in box.read_text()
+    talk("Rita lives in Porto.")
+    (trace,) = root.glob("traces/*.md")
+    for one in root.glob("boxes/**/box-*.md"):
+        assert f"[[{one.stem}]]" in trace.read_text()
+        assert f"[[{trace.stem}]]" in one.read_text()
 
 
 # row: C10

@@ -331,7 +331,7 @@ def test_the_command_line_lists_settles_and_tells(memory):
 def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere(
     memory, clock, person
 ):
-    """Box and artifact go on naming it; where a note of a person leads to it, it is put
+    """The box goes on naming it; where a note of a person leads to it, it is put
     away instead.
     """
     vault = memory.settings.vault
@@ -351,10 +351,7 @@ def test_a_kept_promise_that_goes_to_the_trash_leaves_no_link_that_leads_nowhere
         for path in vault.rglob("*.md")
         if any(f"[[{n}" in path.read_text() for n in names)
     }
-    assert {path.relative_to(vault).parts[0] for path in before} == {
-        "artifacts",
-        "boxes",
-    }
+    assert {path.relative_to(vault).parts[0] for path in before} == {"boxes"}
     if person:
         (vault / "notes/mine.md").write_text(
             f"See [[{names[0]}]] and [[{names[1]}]].\n"

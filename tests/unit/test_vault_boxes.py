@@ -24,8 +24,9 @@ START = datetime(2026, 11, 20, 20, 14, tzinfo=UTC)
 BOX = Box(
     "01KBH2Q0M6T4W2Y0B7C5D9E1FX", "coffee plans", None, START, START + timedelta(minutes=26),
     ("porto", "anna müller"), ("a", "b"), START + timedelta(minutes=56), "time_gap",
+    "Porto: Anna Müller",
 )  # fmt: skip
-NAME = "2026-11-20/box-porto-c5d9e1fx"
+NAME = "2026-11-20/box-porto-anna-müller-c5d9e1fx"
 TRACE = Trace("trace-1a2b3c4d", "porto", BOX.sealed, ((NAME, BOX.topics),))
 NO_TIMES = forms.open_boxes_text([forms.OpenBox(BOX, START)]).replace(
     b'"2026-11-20T20:14:00+00:00"', b"null"
@@ -41,7 +42,7 @@ def test_a_box_note_reads_well():
         "---\nid: 01KBH2Q0M6T4W2Y0B7C5D9E1FX\nkind: box\nsession: coffee plans\n"
         "opened: 2026-11-20T21:14:00\nsealed: 2026-11-20T22:10:00\nend_reason: time_gap\n"
         'topics:\n  - porto\n  - anna müller\ntrace: "[[porto-1a2b3c4d]]"\n---\n'
-        "# Porto, anna müller\n\n20 November 2026, 21:14 to 21:40\n\n"
+        "# Porto: Anna Müller\n\n20 November 2026, 21:14 to 21:40\n\n"
         "%% engram:begin memories %%\n"
         "- [[fact-anna-lives-in-porto-12345678]]\n- [[plan-visit-anna-87654321]]\n"
         "%% engram:end memories %%\n"
@@ -56,7 +57,7 @@ def test_a_trace_note_lists_its_boxes_with_their_dates():
     assert forms.trace_path(TRACE) == "traces/porto-1a2b3c4d.md"
     assert forms.trace_note(TRACE, ZONE, POLICY).decode() == (
         "---\nid: trace-1a2b3c4d\nkind: trace\ntopics:\n  - porto\n  - anna müller\nseen: 2026-11-20T22:10:00\n---\n"
-        "# Porto\n\n%% engram:begin boxes %%\n- [[box-porto-c5d9e1fx]], 2026-11-20\n%% engram:end boxes %%\n"
+        "# Porto\n\n%% engram:begin boxes %%\n- [[box-porto-anna-müller-c5d9e1fx]], 2026-11-20\n%% engram:end boxes %%\n"
     )
 
 

@@ -75,9 +75,6 @@ class DedupPolicy:
         "E14",
         "importance for each e-fold of times it was heard again",
     )
-    artifact_confidence: float = number(
-        0.8, "share", 0, 1, "C9", "confidence from which words are kept verbatim"
-    )
     weigh_base: float = number(
         0.25, "share", 0, 1, "D2", "weight of the base importance"
     )
