@@ -91,6 +91,17 @@ class Tombstone:
         )
 
 
+def read_restored(rows: Iterable[Mapping[str, object]]) -> dict[str, datetime]:
+    """Return when a person last brought a memory back, by its id, from these rows."""
+    return {
+        str(row.get("memory")): at
+        for row in rows
+        if row.get("restored")
+        and not row.get("lifted")
+        and (at := _time(row.get("at")))
+    }
+
+
 def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ...]:
     """Return the tombstones in force, from their rows in order.
 

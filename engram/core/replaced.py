@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engram.core.language.state_changes import replacement
 from engram.core.language.states import states
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
     from engram.core.language.states import State
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
 _DEATH = "alive"
 
 
-def replaced(facts: Iterable[Fact], names: Collection[str] = ()) -> dict[str, str]:
+def replaced(
+    facts: Iterable[Fact],
+    names: Collection[str] = (),
+    restored: Mapping[str, datetime] = MappingProxyType({}),
+) -> dict[str, str]:
     """Return why a later one of the facts replaces another, by the id of that one.
 
     A fact that tells several states is replaced only where all of them are. `names` are
-    the folded words of the owner's names.
+    the folded words of the owner's names. A fact that a person brought back, at the
+    time in `restored`, is replaced only by what was said after that.
     """
     told: dict[str, list[State]] = {}
     groups: defaultdict[str, list[tuple[State, datetime]]] = defaultdict(list)
@@ -37,8 +43,9 @@ def replaced(facts: Iterable[Fact], names: Collection[str] = ()) -> dict[str, st
 
     reasons = {}
     for name, known in told.items():
+        since = max(times[name], restored.get(name, times[name]))
         why = [
-            _reason(state, times[name], [*groups[state.attribute], *groups[_DEATH]])
+            _reason(state, since, [*groups[state.attribute], *groups[_DEATH]])
             for state in known
         ]
         if all(why):

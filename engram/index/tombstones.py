@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.core.forgetting import TombstoneSet, read_tombstones
+from engram.core.forgetting import TombstoneSet, read_restored, read_tombstones
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,8 @@ class Tombstones:
     """The tombstones in effect, as of the last `add` or `reload`.
 
     `keys` are content hashes of statements and keys of turns; `forgotten` hides the
-    sentences that say what was forgotten. Only the writer's thread adds and reloads.
+    sentences that say what was forgotten. `restored` says when a person last brought a
+    memory back, by its id. Only the writer's thread adds and reloads.
     """
 
     def __init__(self, vault: Vault) -> None:
@@ -32,4 +33,6 @@ class Tombstones:
     def reload(self) -> None:
         """Read the file again, which git and sync tools may have changed."""
         self.keys = self._vault.tombstones()
-        self.forgotten = TombstoneSet(read_tombstones(self._vault.tombstone_rows()))
+        rows = self._vault.tombstone_rows()
+        self.forgotten = TombstoneSet(read_tombstones(rows))
+        self.restored = read_restored(rows)

@@ -10,12 +10,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.core import jsonl
 from engram.core.records import Create
 from engram.errors import ConflictError, EngramError
 from engram.maintenance.plan import INCOMPLETE
 from engram.maintenance.report import counts
-from engram.maintenance.snapshot import RUNS
+from engram.pipeline.run_log import RUNS
 from engram.pipeline.write import action_row
 from engram.vault import disk, reviews
 from engram.vault import undo as vault_undo
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.write import NoteWriter
     from engram.vault.git import Git
-    from engram.vault.undo import UndoHistory
 
     LogRows = Mapping[str, Sequence[Mapping[str, object]]]
     Failures = dict[str, str]
@@ -47,7 +45,6 @@ class RunWriter:
         self,
         note_writer: NoteWriter,
         entity_writer: EntityWriter,
-        history: UndoHistory,
         clock: Callable[[], datetime],
         usage_path: str,
         git: Git | None,
@@ -56,7 +53,7 @@ class RunWriter:
         self.vault = note_writer.vault
         self.index = note_writer.index
         self.entity_writer = entity_writer
-        self.history = history
+        self.history = note_writer.runs.history
         self.clock = clock
         self.usage_path = usage_path
         self.git = git
@@ -201,17 +198,9 @@ class RunWriter:
         failures: Mapping[str, str],
     ) -> Failures:
         """Append the line about a run to `state/runs.jsonl`."""
-        row: dict[str, object] = {
-            "id": run,
-            "at": now.isoformat(timespec="seconds"),
-            "cadence": cadence,
-            "ended": self.clock().isoformat(timespec="seconds"),
-            "counts": counts(actions),
-        }
-        if failures:
-            row["failures"] = dict(failures)
+        append, done = self.note_writer.runs.append, counts(actions)
         try:
-            self.vault.append(RUNS, jsonl.encode([row]))
+            append(run, cadence, now, self.clock(), done, failures)
         except EngramError as fault:
             return {RUNS: str(fault)}
         return {}

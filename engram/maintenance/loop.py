@@ -16,7 +16,7 @@ from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.maintenance.schedule import CADENCES
-from engram.maintenance.snapshot import RUNS
+from engram.pipeline.run_log import RUNS
 from engram.pipeline.write import empty_trash
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engram.core.text import ulid
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.maintenance.apply import RunWriter
 from engram.maintenance.drafts import NoteDrafts
@@ -26,8 +25,10 @@ from engram.maintenance.passes import lifecycle
 from engram.maintenance.plan import RunPlan
 from engram.maintenance.report import Action, Report
 from engram.maintenance.snapshot import Snapshot
+from engram.pipeline.forgetting import Forgetting
+from engram.pipeline.run_log import FILING
 from engram.pipeline.write import action_row
-from engram.vault import frontmatter
+from engram.vault import frontmatter, reviews
 from engram.vault import undo as vault_undo
 
 if TYPE_CHECKING:
@@ -93,13 +94,11 @@ class Maintenance:
         self.drafts = NoteDrafts(note_writer)
         self.holds = Holds(self.vault, settings.zone, ask=settings.holds == "ask")
         self.history_bytes = settings.policy.consolidation.history_bytes
-        self.history = vault_undo.UndoHistory(
-            settings.state / "history", self.history_bytes
-        )
+        self.run_log = note_writer.runs
+        self.history = self.run_log.history
         self.run_writer = RunWriter(
             note_writer,
             entity_writer,
-            self.history,
             clock,
             usage_tracker.usage_log.path,
             git,
@@ -233,7 +232,7 @@ class Maintenance:
         plan = planned.plan
         writes = plan.writes(self.edges, self.history_bytes)
         failures |= plan.failures
-        run = self._new_id(now, name)
+        run = self.run_log.new_id(now, name)
         if not dry_run:
             failures |= self.run_writer.apply(
                 run, name, now, writes, plan.actions, failures
@@ -256,14 +255,6 @@ class Maintenance:
             held_actions=planned.held_actions,
             dry_run=dry_run,
         )
-
-    def _new_id(self, now: datetime, name: str) -> str:
-        """Return an id for a run; two runs at one instant have different ids."""
-        kept = set(self.history.runs())
-        number = 0
-        while (run := ulid(now, f"{name}\n{number}")) in kept:
-            number += 1
-        return run
 
     def _flush_usage(self, now: datetime, *, compact: bool) -> dict[str, str]:
         """Write the use of memories down and read that of other machines (`A19`)."""
@@ -326,7 +317,7 @@ class Maintenance:
         """
         now, recorded = self.clock(), self._recorded_run(run_id)
         plan = vault_undo.plan_undo(self.vault, recorded)
-        run = self._new_id(now, "undo")
+        run = self.run_log.new_id(now, "undo")
         writes = [
             PlannedWrite(_id_in(new or raw), step, raw, new)
             for step, new in plan.steps
@@ -341,7 +332,11 @@ class Maintenance:
         if writes and not dry_run:
             self.history.record(run, [write.step for write in writes], plan.replaced)
             failures |= self.run_writer.put(writes)
-            self._log_undo(run, now, writes, actions, failures)
+            is_filing = recorded.cadence == FILING
+            self._log_undo(run, now, writes, actions, failures, is_filing=is_filing)
+            if is_filing:
+                self._settle_filing(now, writes, why)
+                failures |= self.run("light", only="merge").failures
             failures |= self.run_writer.record(run, "undo", now, actions, failures)
             self.history.mark_finished(run)
             failures |= self.run_writer.commit(run, f"undo {recorded.run}", writes)
@@ -363,14 +358,37 @@ class Maintenance:
         writes: Sequence[PlannedWrite],
         actions: Sequence[Action],
         failures: Mapping[str, str],
+        *,
+        is_filing: bool,
     ) -> None:
-        """Log an undo; a memory that is restored counts as edited by the person."""
-        restored = {write.key for write in writes if _is_restored(write)}
+        """Log an undo; a memory that is restored counts as edited by the person.
+
+        The statement that had ended it in a filing does not.
+        """
+        changed = _is_active_again if is_filing else _is_restored
+        restored = {write.key for write in writes if changed(write)}
+        verb = "restore" if is_filing else "edit"
         rows: list[dict[str, object]] = []
         for one in actions:
             if one.memory and one.path not in failures:
-                verb = "edit" if one.memory in restored else "undo"
-                rows.append(action_row(now, verb, one.memory, one.why) | {"run": run})
+                name = verb if one.memory in restored else "undo"
+                rows.append(action_row(now, name, one.memory, one.why) | {"run": run})
+        self.note_writer.log_actions(rows)
+
+    def _settle_filing(
+        self, now: datetime, writes: Sequence[PlannedWrite], why: str
+    ) -> None:
+        """Let no rule and no question end again what the undo of a filing brought back."""
+        catalog = self.index.catalog
+        restored = filter(None, map(catalog.fact, (one.key for one in writes)))
+        facts = [fact for fact in restored if fact.status == "active"]
+        Forgetting(self.note_writer).bring_back(facts, now)
+        rows = []
+        for write in writes:
+            named = frontmatter.read(write.raw).keys.get("superseded_by")
+            for newer in named if isinstance(named, list) else ():
+                pair = reviews.case_id(str(newer), write.key)
+                rows.append(action_row(now, "decide", pair, why))
         self.note_writer.log_actions(rows)
 
     def _recorded_run(self, run_id: str) -> vault_undo.RecordedRun:
@@ -394,6 +412,14 @@ def _id_in(raw: bytes) -> str:
     """Return the id of the memory in a note, '' for any other file."""
     name = frontmatter.read(raw).keys.get("id")
     return name if isinstance(name, str) else ""
+
+
+def _is_active_again(write: PlannedWrite) -> bool:
+    """Return whether an undo makes an ended or weakened memory what it was."""
+    was, now = frontmatter.read(write.raw).keys, frontmatter.read(write.new).keys
+    return was.get("superseded_by") != now.get("superseded_by") or (
+        was.get("status") != now.get("status")
+    )
 
 
 def _is_restored(write: PlannedWrite) -> bool:

@@ -13,6 +13,7 @@ from engram.index.conversations import SessionReader
 from engram.llm.answers import AnswerCache
 from engram.maintenance.passes import FOREIGN, MemoryState, PassView, VaultReader
 from engram.pipeline.neighbours import NeighbourCache
+from engram.pipeline.run_log import RUNS
 from engram.vault import disk as vault_disk
 from engram.vault import frontmatter
 from engram.vault.blocks import page_from
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
 
-RUNS = "state/runs.jsonl"
 ANSWERS = "answers.jsonl"
 _CHUNK = 1000
 _LINKED = frozenset({"archive", "facts", "entities", "review"})
@@ -111,6 +111,7 @@ class Snapshot(VaultReader):
             whole=whole,
             tombstones=self.index.tombstones.keys,
             forgotten=self.index.tombstones.forgotten,
+            restored=self.index.tombstones.restored,
             feedback=self.usage_tracker.feedback(self.read(ACTIONS), now)
             if whole
             else {},

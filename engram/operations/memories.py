@@ -16,6 +16,7 @@ from engram.errors import BadRequestError, ConflictError, EngramError
 from engram.operations.notes import ACTIVE
 from engram.pipeline.forgetting import USER_DECIDED
 from engram.pipeline.write import KNOWN, action_row
+from engram.recall.states import ENDED
 from engram.vault.formats import time_text
 
 if TYPE_CHECKING:
@@ -160,6 +161,8 @@ class MemoryOperations:
         if keys:
             action = _action_name(pinned, status, layer)
             self.editor.patch(fact, keys, action, USER_ASKED, unarchive=bool(status))
+            if status and fact.status in ENDED:
+                self.forgetting.bring_back([fact], now)
             if status:
                 self.usage_tracker.record_evidence(fact.id, now)
         return {

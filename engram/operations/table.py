@@ -492,7 +492,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintenance.runs",
         "GET",
         "/v1/runs",
-        "List the latest maintenance runs. Shows the id, the time and the changes of each, and whether it can still be undone.",
+        "List the latest runs: maintenance, and statements that ended known facts as they were filed. Shows the id, the time and the changes of each, and whether it can still be undone.",
         (Param("last", "int", "most runs to list", default=20, least=1, most=1000),),
     ),
     Operation(
@@ -500,7 +500,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintenance.undo",
         "POST",
         "/v1/runs/{id}/undo",
-        "Undo a maintenance run. Restores its files byte for byte, except those edited since, and shows each change.",
+        "Undo a run. Restores its files byte for byte, except those edited since, and shows each change.",
         (
             Param(
                 "id",

@@ -61,7 +61,7 @@ class EvidenceReader:
         A user edited the note, or `said` is private and others know the fact (`X23`,
         `E14`).
         """
-        edited = self.note_writer.is_logged("edit", fact.id)
+        edited = self.note_writer.is_edited(fact.id)
         if edited or said.private_to not in {None, fact.persona}:
             return replace(fact, verification="user_confirmed")
         return fact
@@ -75,7 +75,7 @@ class EvidenceReader:
         """
         if said.private_to not in {None, fact.persona}:
             return True
-        if self.note_writer.is_logged("edit", fact.id):
+        if self.note_writer.is_edited(fact.id):
             return True
         return fact.id not in self.note_writer.creation_times()
 

@@ -94,6 +94,18 @@ class Forgetting:
         if rows:
             self.index.tombstones.add(rows)
 
+    def bring_back(self, facts: Iterable[Fact], now: datetime) -> None:
+        """Record that ended facts hold again: no statement before `now` replaces them.
+
+        What was corrected may be filed again (rows X6, X8).
+        """
+        rows = []
+        for fact in facts:
+            turn = fact.source if fact.source in self.index.tombstones.keys else None
+            row = tombstone(fact, now, USER_DECIDED, turn=turn)
+            rows.append(row | {"restored": True})
+        self.index.tombstones.add(rows)
+
     # -- requests to forget ------------------------------------------------------------
 
     def add_tombstones(

@@ -38,8 +38,10 @@ class WritePlan:
 
     `rows` are rows of the action log, `tombstones` rows of the tombstone file, `ended`
     is the number of facts that the plan ends, `refused` counts the changes that were
-    refused, by reason. `neighbours` are those of the new
-    statements, by the id of the new fact, so that one search serves every rule.
+    refused, by reason. `contradicted` has the ids of the known facts that are ended or
+    weakened, by path, and `contradictions` says by what, of each of them. `neighbours`
+    are those of the new statements, by the id of the new fact, so that one search
+    serves every rule.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class WritePlan:
         self.tombstones: list[dict[str, object]] = []
         self.ended = 0
         self.refused: Counter[str] = Counter()
+        self.contradicted: dict[str, str] = {}
+        self.contradictions: list[str] = []
         self.neighbours: dict[str, Sequence[Neighbour]] = {}
         self._new: dict[str, tuple[Fact, str, str]] = {}
         self._changed: dict[str, Fact] = {}
@@ -250,6 +254,8 @@ class WritePlan:
             )
             self.ended += 1
 
+        done = "weakened" if effect.action == "weaken" else "ended"
+        self._note_contradiction(old, done, effect.why)
         digest = content_hash(old.text)
         if effect.add_tombstone and not self.has_tombstone(digest):
             self.tombstones.append(tombstone(old, self.now, effect.why))
@@ -266,7 +272,16 @@ class WritePlan:
         }
         changed = replace(old, status="invalidated", end_reason=why, valid_until=until)
         self.ended += 1
+        self._note_contradiction(old, "ended", why)
         self._patch(changed, keys, why)
+
+    def _note_contradiction(self, old: Fact, done: str, why: str) -> None:
+        """Note that a known fact is ended or weakened, for the run of this filing (`X6`)."""
+        if old.id not in self._new:
+            self.contradicted[old.path] = old.id
+            self.contradictions.append(
+                f"{done} by {'a model' if 'model' in why else 'rule'}"
+            )
 
     def _ask(self, old: Fact, new: Fact, why: str, quotes: Mapping[str, str]) -> None:
         """Create a note that asks the user about two facts, once for each pair (`X9`)."""

@@ -9,6 +9,7 @@ second time, as after a crash, changes nothing.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
 
+ENDS = frozenset({"supersede", "invalidate", "weaken"})
+"""The actions in the log by which a statement ends or weakens a known fact."""
 APART = "apart"
 """The action in the log for two statements that a model judged to differ."""
 APART_REASON = "a model found that they say different things"
@@ -385,17 +388,37 @@ class Reconciler:
         The order is: tombstones, changes of known facts, questions, new notes.
         A fact whose note exists is not filed again, so its note is written last.
         """
-        self._write_tombstones(plan)
-        self._write_changes(plan, plan.updates, plan.notes)
+        with self._as_run(plan):
+            self._write_tombstones(plan)
+            self._write_changes(plan, plan.updates, plan.notes)
 
     def _write_unrepeatable(self, plan: WritePlan) -> None:
         """Write a plan that is not made again after a crash.
 
         No known fact ends before its successor exists, so new notes are written first.
         """
-        self.note_writer.write(plan.notes, [])
-        self._write_tombstones(plan)
-        self._write_changes(plan, [], plan.updates)
+        with self._as_run(plan):
+            self.note_writer.write(plan.notes, [])
+            self._write_tombstones(plan)
+            self._write_changes(plan, [], plan.updates)
+
+    @contextmanager
+    def _as_run(self, plan: WritePlan) -> Iterator[None]:
+        """Record the ends of known facts as a run, which can be undone (`X6`)."""
+        runs, ended = self.note_writer.runs, set(plan.contradicted.values())
+        run = runs.begin_filing(plan)
+        if not run:
+            yield
+            return
+        for row in plan.rows:
+            if row["memory"] in ended and row["action"] in ENDS:
+                row["run"] = run
+        failure = "it was cut short"
+        try:
+            yield
+            failure = ""
+        finally:
+            self.note_writer.finish_run(run, plan, failure)
 
     def _write_tombstones(self, plan: WritePlan) -> None:
         if plan.tombstones:

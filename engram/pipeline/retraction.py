@@ -357,7 +357,7 @@ class Retraction:
     def _is_persons(self, fact: Fact) -> bool:
         """Whether a person wrote or edited the note, so that only they may end it."""
         foreign = fact.id not in self.note_writer.creation_times()
-        return foreign or self.note_writer.is_logged("edit", fact.id)
+        return foreign or self.note_writer.is_edited(fact.id)
 
     def _resting_on(self, said: Sequence[tuple[FiledTurn, str]]) -> list[Fact]:
         """Return the facts whose only evidence are these sentences."""

@@ -22,6 +22,7 @@ from engram.core.records import BlockEdit, Create, Fact, FiledTurn, Move
 from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
 from engram.pipeline.conflicts import ConflictNotes
+from engram.pipeline.run_log import RUNS, RunLog
 from engram.vault import blocks, disk, facts, frontmatter, sessions
 from engram.vault.paths import stat_of
 from engram.vault.store import ACTIONS, HASHES
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from engram.errors import Health
     from engram.index.search import Index
     from engram.ingest.queue import Batch
+    from engram.pipeline.plan import WritePlan
     from engram.vault.paths import Stat
     from engram.vault.store import Vault
 
@@ -59,6 +61,7 @@ class NoteWriter:
         self.settings = settings
         self.health = health
         self.conflicts = ConflictNotes(vault, index, settings)
+        self.runs = RunLog(vault, settings)
         self._logged: set[tuple[str, str]] | None = None
         self._creation_times: dict[str, str] = {}
         self._creation_times_stat: Stat | None = None
@@ -255,11 +258,20 @@ class NoteWriter:
         if self._logged is not None:
             self._logged |= {(str(row["action"]), str(row["memory"])) for row in rows}
 
+    def finish_run(self, run: str, plan: WritePlan, failure: str) -> None:
+        """Record that the changes of a filing run are written, or why they failed."""
+        finish = partial(self.runs.finish_filing, run, plan, failure)
+        self._write_auxiliary(RUNS, finish)
+
     def is_logged(self, action: str, memory: str) -> bool:
         """Whether the log has a row `edit`, `decide` or `restore` on a memory (X9, X23)."""
         if self._logged is None:
             self._logged = self.vault.logged_actions(("edit", "decide", "restore"))
         return (action, memory) in self._logged
+
+    def is_edited(self, fact_id: str) -> bool:
+        """Whether a user edited a memory, or brought it back (`X23`)."""
+        return self.is_logged("edit", fact_id) or self.is_logged("restore", fact_id)
 
     def user_claim(self, fact: Fact) -> str | None:
         """Return why no pass may contradict a memory, None if one may (`X23`).

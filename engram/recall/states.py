@@ -204,10 +204,25 @@ class StateQuery:
                 for new in stated
                 if new.at > old.at and replacement(new.state, old.state)
             ]
+            if newer and (restored := self._restored_at(old.key)):
+                newer = [new for new in newer if new.at > restored]
             if newer:
                 last = max(newer, key=lambda one: one.at)
                 past[old.key] = PastState(last.at, last.key, old.certain)
         return past
+
+    def _restored_at(self, key: str) -> datetime | None:
+        """When a person brought the fact back that the unit is, or that rests on it."""
+        restored = self.search.index.tombstones.restored
+        if not restored or key in restored:
+            return restored.get(key)
+        facts = self.search.index.units(list(restored)).values()
+        resting = (
+            restored[fact.id]
+            for fact in facts
+            if isinstance(fact, Fact) and key in {fact.source, *fact.also}
+        )
+        return max(resting, default=None)
 
     def _of_ended_facts(
         self, wanted: State, shown: Mapping[str, Unit]

@@ -266,12 +266,19 @@ def _runs(result: Mapping[str, Any]) -> Iterator[str]:
         yield "There was no run yet."
     for run in result["runs"]:
         counts = run.get("counts", {})
-        done = ", ".join(f"{name} {number}" for name, number in counts.items())
+        done = ", ".join(_count(name, number) for name, number in counts.items())
         kept = "" if run["can_be_undone"] else " · no longer kept"
         cadence = run["cadence"] or "cut short"
         yield f"{run['id']} · {str(run['at'])[:16]} · {cadence} · {done or 'nothing'}{kept}"
         for name, why in run.get("failures", {}).items():
             yield f"    failed: {name}, {why}"
+
+
+def _count(name: str, number: int) -> str:
+    """The count of a pass, or of the facts that a filing "ended by rule"."""
+    if " by " not in name:
+        return f"{name} {number}"
+    return f"{number} fact{'s' * (number != 1)} {name}"
 
 
 def _forecast(result: Mapping[str, Any]) -> Iterator[str]:

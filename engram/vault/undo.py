@@ -44,11 +44,15 @@ class FileStep:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run: its steps in order, and the contents that they replaced, by SHA-256."""
+    """A run: its steps in order, and the contents that they replaced, by SHA-256.
+
+    `cadence` is recorded where undoing it differs from undoing a maintenance run.
+    """
 
     run: str
     steps: tuple[FileStep, ...]
     contents: Mapping[str, bytes]
+    cadence: str = ""
 
 
 class UndoHistory:
@@ -60,6 +64,7 @@ class UndoHistory:
     def __init__(self, folder: Path, most: int) -> None:
         self.folder = folder
         self.most = most
+        self._size: int | None = None
 
     def runs(self) -> list[str]:
         """The ids of the recorded runs, oldest first."""
@@ -88,7 +93,11 @@ class UndoHistory:
         return found[0]
 
     def record(
-        self, run: str, steps: Iterable[FileStep], contents: Mapping[str, bytes]
+        self,
+        run: str,
+        steps: Iterable[FileStep],
+        contents: Mapping[str, bytes],
+        cadence: str = "",
     ) -> None:
         """Record a run durably, before it begins; `contents` by SHA-256.
 
@@ -99,13 +108,17 @@ class UndoHistory:
         for sha in sorted({step.was for step in steps if step.was}):
             places[sha] = (len(blob), len(contents[sha]))
             blob += contents[sha]
-        head = json.dumps(
-            {"run": run, "steps": [asdict(step) for step in steps], "contents": places}
-        )
+        record = {"run": run, "steps": [asdict(step) for step in steps]}
+        named = {"cadence": cadence} if cadence else {}
+        head = json.dumps({**record, "contents": places, **named})
         raw = head.encode("utf-8", "surrogatepass") + b"\n" + bytes(blob)
         disk.make_folders(self.folder)
         self._make_room(len(raw))
         disk.write_new(self._path(run), raw)
+
+    def is_kept(self, run: str) -> bool:
+        """Return whether a run of this id is recorded."""
+        return self._path(run).exists()
 
     def load(self, run: str) -> RecordedRun:
         """A recorded run. Raises NotFoundError, or StorageError for a damaged file."""
@@ -121,29 +134,43 @@ class UndoHistory:
             raise self._damaged(run) from fault
         if any(disk.sha256(content) != sha for sha, content in contents.items()):
             raise self._damaged(run)
-        return RecordedRun(run, steps, contents)
+        return RecordedRun(run, steps, contents, str(record.get("cadence", "")))
 
     def mark_finished(self, run: str) -> None:
-        """Record that every step of the run was applied or refused."""
-        disk.write_derived(self.folder / DONE, run.encode())
+        """Record that every step of the run was applied or refused.
+
+        Of runs at one instant the one with the largest id counts as the latest.
+        """
+        disk.write_derived(self.folder / DONE, max(run, self._finished()).encode())
 
     def unfinished(self) -> str:
         """The id of the latest run if it did not finish, else ''."""
         latest = (self.runs() or [""])[-1]
+        return "" if latest == self._finished() else latest
+
+    def _finished(self) -> str:
+        """Return the id of the latest run that finished, or ''."""
         try:
-            done = disk.read(self.folder / DONE).decode(errors="replace")
+            return disk.read(self.folder / DONE).decode(errors="replace")
         except NotFoundError:
-            done = ""
-        return "" if latest == done else latest
+            return ""
 
     def _make_room(self, size: int) -> None:
-        """Remove the oldest runs until `size` more bytes fit."""
+        """Remove the oldest runs until `size` more bytes fit.
+
+        The files are looked at only where the known size says that they may not fit: an
+        import makes thousands of runs.
+        """
+        if self._size is not None and self._size + size <= self.most:
+            self._size += size
+            return
         sizes = {run: self._path(run).stat().st_size for run in self.runs()}
         for run in sorted(sizes):
             if sum(sizes.values()) + size <= self.most:
-                return
+                break
             disk.remove(self._path(run))
             del sizes[run]
+        self._size = sum(sizes.values()) + size
 
     def _path(self, run: str) -> Path:
         return self.folder / f"{run}{SUFFIX}"

@@ -58,7 +58,8 @@ class Struck(syscalls.Syscalls):
         self.mark, self.fault, self.met = mark, fault, False
 
     def write(self, descriptor, content):
-        if self.mark in content and not self.met:
+        is_history = content.startswith(b'{"run": ')
+        if self.mark in content and not self.met and not is_history:
             self.met = True
             raise self.fault
         return super().write(descriptor, content)
@@ -193,7 +194,7 @@ def test_a_batch_cut_short_anywhere_is_made_whole_by_filing_it_again(
     found = content(held)
     assert {
         path for path in {*found, *whole} if found.get(path) != whole.get(path)
-    } == set()
+    } <= {"state/runs.jsonl"}  # which tells of each try
 
 
 # row: X23

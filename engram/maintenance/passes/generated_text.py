@@ -91,7 +91,8 @@ def current(
     At most `_COMPARED` times `most` are compared, the first ones; the rest follow.
     """
     first = memories[: _COMPARED * most]
-    past = replaced([one.fact for one in first], name_words(view))
+    facts = [one.fact for one in first]
+    past = replaced(facts, name_words(view), view.restored)
     return [one for one in memories if one.fact.id not in past]
 
 

@@ -151,7 +151,8 @@ class PassView:
     Memories: `memories` by id, `edges` of the graph, `entities` by the path of their
     note, `owner` the configured names of the owner, and `stored`, the precision and tier of vectors by memory. `tombstones` are
     the hashes of statements that must not come back, `forgotten` decides the same for
-    any text. `feedback` is the recent feedback on each category, −1…1 (`C30`).
+    any text, `restored` says when a person brought a memory back, by id. `feedback` is
+    the recent feedback on each category, −1…1 (`C30`).
 
     Conversations: `talks` are those with turns to summarise, `messages` counts the
     turns by persona, `summaries` are the latest of conversations without a persona.
@@ -181,6 +182,7 @@ class PassView:
     stored: Mapping[str, VectorStorage] = field(default_factory=dict)
     tombstones: Collection[str] = ()
     forgotten: TombstoneSet = field(default_factory=TombstoneSet)
+    restored: Mapping[str, datetime] = field(default_factory=dict)
     closed: Mapping[str, Collection[str]] = field(default_factory=dict)
     approved: Collection[str] | None = None
     feedback: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,124 @@
+"""The runs of a vault: the bytes they replaced, and a line for each (row X6).
+
+A run changes memories by itself: a maintenance run, or the filing of a statement that
+ends known facts. `UndoHistory` keeps what it replaced; its line is in `state/runs.jsonl`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from engram.core import jsonl
+from engram.core.records import Create, Edit
+from engram.core.text import ulid
+from engram.vault import disk, facts, frontmatter
+from engram.vault.undo import FileStep, UndoHistory
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from datetime import datetime
+
+    from engram.config import Settings
+    from engram.core.records import Change
+    from engram.pipeline.plan import WritePlan
+    from engram.vault.store import Vault
+
+RUNS = "state/runs.jsonl"
+FILING = "filing"
+"""The cadence of a run that files statements; undoing it keeps the new statements."""
+
+
+class RunLog:
+    """The record of the runs of one vault. For the writer thread."""
+
+    def __init__(self, vault: Vault, settings: Settings) -> None:
+        self.vault = vault
+        self.settings = settings
+        most = settings.policy.consolidation.history_bytes
+        self.history = UndoHistory(settings.state / "history", most)
+
+    def new_id(self, now: datetime, name: str) -> str:
+        """Return an id for a run; two runs at one instant have different ids."""
+        number = 0
+        while self.history.is_kept(run := ulid(now, f"{name}\n{number}")):
+            number += 1
+        return run
+
+    def append(
+        self,
+        run: str,
+        cadence: str,
+        begun: datetime,
+        ended: datetime,
+        counts: Mapping[str, int],
+        failures: Mapping[str, str],
+    ) -> None:
+        """Append the line about a run. Raises EngramError."""
+        row: dict[str, object] = {
+            "id": run,
+            "at": begun.isoformat(timespec="seconds"),
+            "cadence": cadence,
+            "ended": ended.isoformat(timespec="seconds"),
+            "counts": dict(counts),
+        }
+        if failures:
+            row["failures"] = dict(failures)
+        self.vault.append(RUNS, jsonl.encode([row]))
+
+    # -- filing ------------------------------------------------------------------------
+
+    def begin_filing(self, plan: WritePlan) -> str:
+        """Record what the plan replaces of the facts that it ends or weakens.
+
+        Returns the id of the run; '' where there are none, or a note is not as planned,
+        so that writing it will be refused. Raises EngramError.
+        """
+        steps: list[FileStep] = []
+        contents: dict[str, bytes] = {}
+        for edit in plan.updates:
+            if not isinstance(edit, Edit) or edit.path not in plan.contradicted:
+                continue
+            raw = self.vault.read(edit.path)
+            if disk.sha256(raw) != edit.sha:
+                return ""
+            new = frontmatter.edit(raw, facts.keys_to_write(edit), edit.body)
+            steps.append(_step(edit.path, raw, new))
+            contents[edit.sha] = raw
+        if not steps:
+            return ""
+        for note in plan.notes:
+            raw = _without_links(note, plan.contradicted.values())
+            if raw and isinstance(note, Create):
+                new = frontmatter.emit(note.keys, note.body)
+                steps.append(_step(note.path, raw, new))
+                contents[disk.sha256(raw)] = raw
+        run = self.new_id(plan.now, FILING)
+        self.history.record(run, steps, contents, FILING)
+        return run
+
+    def finish_filing(self, run: str, plan: WritePlan, failure: str) -> None:
+        """Append the line of a filing run. Raises EngramError."""
+        counts = Counter(plan.contradictions)
+        failures = {FILING: failure} if failure else {}
+        self.append(run, FILING, plan.now, plan.now, counts, failures)
+        self.history.mark_finished(run)
+
+
+def _step(path: str, raw: bytes, new: bytes) -> FileStep:
+    return FileStep(path, path, disk.sha256(raw), disk.sha256(new), len(new))
+
+
+def _without_links(note: Change, ended: Collection[str]) -> bytes:
+    """Return the bytes of a new note that replaces none of these facts.
+
+    b'' for a note that does not name them.
+    """
+    named = note.keys.get("supersedes") if isinstance(note, Create) else None
+    if not isinstance(note, Create) or not isinstance(named, list):
+        return b""
+    left = [name for name in named if name not in ended]
+    if left == named:
+        return b""
+    keys = {key: value for key, value in note.keys.items() if key != "supersedes"}
+    return frontmatter.emit(keys | ({"supersedes": left} if left else {}), note.body)

@@ -1,0 +1,202 @@
+"""What a statement ends as it is filed is a run: listed, explained and taken back (X6)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import frontmatter
+import pytest
+
+from engram.errors import StorageError
+from engram.pipeline.write import NoteWriter
+from engram.serve.output import shown
+from engram.testing import Simulation
+
+START = datetime(2027, 1, 11, 9, tzinfo=UTC)
+LIVES, MOVED = "The user lives in Munich.", "The user moved to Augsburg."
+
+
+@pytest.fixture
+def simulation(tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "engram.toml").write_text("")
+    with Simulation(vault, at=START, home=tmp_path / "home") as sim:
+        yield sim
+
+
+@pytest.fixture
+def notes(tmp_path):
+    """Reads the front matter of each fact, by its text, with its path."""
+
+    def read():
+        found = {}
+        for path in (tmp_path / "vault" / "facts").rglob("*.md"):
+            note = frontmatter.load(str(path))
+            found[note.content.splitlines()[0]] = {**note.metadata, "path": path}
+        return found
+
+    return read
+
+
+def say(sim, text, *, day):
+    """A turn of a session of its own, heard on a day."""
+    sim.advance(START + timedelta(days=day))
+    sim.call("observe", turns=[{"text": text, "session": f"day-{day}"}])
+    sim.advance(START + timedelta(days=day, hours=6))
+
+
+def moved(sim):
+    say(sim, "I live in Munich.", day=0)
+    say(sim, "I've moved to Augsburg.", day=40)
+
+
+def filing_runs(sim):
+    return [run for run in sim.call("runs")["runs"] if run["cadence"] == "filing"]
+
+
+def told(sim):
+    hits = sim.call("recall", query="Where do I live?", k=4)["hits"]
+    return {hit["text"]: hit.get("ended") for hit in hits}
+
+
+# row: X6
+def test_an_end_by_a_rule_is_a_run_that_is_listed_explained_and_taken_back(
+    simulation, notes
+):
+    moved(simulation)
+    (run,) = filing_runs(simulation)
+    assert (run["counts"], run["can_be_undone"]) == ({"ended by rule": 1}, True)
+    listed = shown("runs", simulation.call("runs"))
+    assert f"{run['id']} · 2027-02-20T09:15 · filing · 1 fact ended by rule" in listed
+    old = notes()[LIVES]
+    decisions = simulation.call("why", id=old["id"])["decisions"]
+    assert [(row["action"], row.get("run")) for row in decisions] == [
+        ("store", None),
+        ("supersede", run["id"]),
+    ]
+
+    tried = simulation.call("undo", id=run["id"], dry_run=True)
+    assert str(old["path"]).endswith(tried["deeds"][-1]["path"])
+    assert notes()[LIVES]["status"] == "superseded"
+    simulation.call("undo", id=run["id"])
+    after = notes()
+    assert after[LIVES]["status"] == after[MOVED]["status"] == "active"
+    assert "superseded_by" not in after[LIVES]
+    assert "supersedes" not in after[MOVED]
+    assert told(simulation)[LIVES] == ""
+    (last,) = simulation.call("why", id=old["id"])["decisions"][2:]
+    assert (last["action"], last["by"]) == ("restore", "user")
+
+
+# row: X6
+def test_what_was_taken_back_is_not_ended_again_by_the_same_words(simulation, notes):
+    """Not by a night, not by the same turn or the same words, and no question asks."""
+    moved(simulation)
+    simulation.call("undo", id=filing_runs(simulation)[0]["id"])
+    simulation.advance(START + timedelta(days=45))
+    simulation.call(
+        "observe",
+        turns=[
+            {
+                "text": "I've moved to Augsburg.",
+                "session": "day-40",
+                "occurred_at": (START + timedelta(days=40)).isoformat(),
+            }
+        ],
+    )
+    say(simulation, "I've moved to Augsburg.", day=46)
+    simulation.advance(START + timedelta(days=60))
+    assert notes()[LIVES]["status"] == "active"
+    assert simulation.call("review")["cases"] == []
+    assert "1 Feb" not in str(told(simulation))
+    assert len(filing_runs(simulation)) == 1
+
+
+def test_what_is_said_later_is_past_and_current_as_before(simulation, notes):
+    """A further move is shown at once; the note that a person brought back asks."""
+    moved(simulation)
+    simulation.call("undo", id=filing_runs(simulation)[0]["id"])
+    say(simulation, "I live in Hamburg now.", day=60)
+    assert notes()[LIVES]["status"] == "active"
+    assert told(simulation)[LIVES]
+    assert len(simulation.call("review")["cases"]) == 1
+
+
+# row: X6
+def test_equal_statements_become_one_after_an_undo(simulation, notes):
+    """The user said it again while the first one counted as over."""
+    moved(simulation)
+    say(simulation, "I live in Munich.", day=80)
+    first, second = filing_runs(simulation)[::-1]
+    assert second["counts"] == {"ended by rule": 1}
+    simulation.call("undo", id=first["id"])
+    active = [
+        fact
+        for fact in simulation._memory.index.catalog.facts()
+        if fact.status == "active" and fact.text == LIVES
+    ]
+    assert len(active) == 1
+
+
+def test_the_undo_is_a_run_that_can_be_undone(simulation, notes):
+    moved(simulation)
+    before = {path: path.read_bytes() for path in _paths(notes())}
+    undone = simulation.call("undo", id=filing_runs(simulation)[0]["id"])
+    simulation.call("undo", id=undone["run"])
+    assert {path: path.read_bytes() for path in _paths(notes())} == before
+
+
+def _paths(notes):
+    return [one["path"] for one in notes.values()]
+
+
+# row: X23
+def test_a_note_that_a_person_changed_since_stays_and_is_named(simulation, notes):
+    moved(simulation)
+    path = notes()[LIVES]["path"]
+    path.write_text(path.read_text() + "\nMine.\n")
+    simulation.files_changed()
+    undone = simulation.call("undo", id=filing_runs(simulation)[0]["id"])
+    assert list(undone["put_off"].values()) == ["it was changed since"]
+    assert notes()[LIVES]["status"] == "superseded"
+
+
+def test_a_statement_that_a_caller_has_kept_is_a_run_too(simulation, notes):
+    say(simulation, "I live in Munich.", day=0)
+    simulation.advance(START + timedelta(days=40))
+    simulation.call("remember", text="I've moved to Augsburg.")
+    (run,) = filing_runs(simulation)
+    simulation.call("undo", id=run["id"])
+    assert notes()[LIVES]["status"] == "active"
+
+
+def test_a_statement_that_ends_nothing_is_no_run(simulation):
+    say(simulation, "I live in Munich.", day=0)
+    say(simulation, "I love dark chocolate.", day=3)
+    assert filing_runs(simulation) == []
+
+
+# row: X18
+def test_a_filing_that_failed_half_way_is_one_run_for_each_try(
+    simulation, notes, monkeypatch
+):
+    """The second try ends nothing more, so the run of the first takes it back."""
+    say(simulation, "I live in Munich.", day=0)
+    simulation.advance(START + timedelta(days=40))
+    write = NoteWriter.write
+
+    def once(self, changes, rows, *more):
+        if any(row["action"] == "supersede" for row in rows):
+            monkeypatch.undo()
+            raise StorageError("the disk is full")
+        write(self, changes, rows, *more)
+
+    monkeypatch.setattr(NoteWriter, "write", once)
+    simulation.call("observe", turns=[{"text": "I've moved to Augsburg."}])
+    simulation.advance(START + timedelta(days=41))
+    assert notes()[MOVED]["status"] == "active"
+    (run,) = filing_runs(simulation)
+    assert run["failures"] == {"filing": "it was cut short"}
+    simulation.call("undo", id=run["id"])
+    assert notes()[LIVES]["status"] == "active"
