@@ -7,12 +7,20 @@ nothing.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.language.echo import own_words
+from engram.core.language.promises import (
+    Report,
+    fits,
+    names_task,
+    only_says_done,
+    reports,
+    same_task,
+)
 from engram.core.language.sentences import sentences
 from engram.core.language.words import content, fold, language, words
 
@@ -35,31 +43,15 @@ LOOPS = (HABIT, THREAD, FRICTION)
 Habits are done again and again, threads are left open, frictions go wrong.
 """
 
+TIME_OVER = "its time is over"
+"""Why a promise whose end has passed is given up."""
+
 PROMISE_MARKERS = tuple(
     f'"{word}"'
     for word in (*(row.name for row in CATEGORIES.values() if row.promise), *LOOPS)
 )
 """Each record of a fact that has a todo stage contains one of these strings."""
 
-_DONE = re.compile(
-    r"\b(?:(?:it|that|this)(?:'s| is| has been)? (?:all |finally |now |already )?(?:done|finished|sorted|taken care of)"
-    r"|all done|^done|(?:i|we)(?:'m| am|'ve| have| are)? (?:\w+ )?(?:did (?:it|that|this)|finished|completed|done)"
-    r"|took care of|taken care of|got (?:it|that|this) (?:done|sorted)|crossed (?:it|that) off|mission accomplished"
-    r"|erledigt|geschafft|c'est fait|j'ai (?:fini|terminé)|ya está(?: hecho)?|he terminado|lo hice|fatto|feito|gedaan"
-    r"|готово|сделал[аи]?)\b|完成了|做完了|終わった|終わりました",
-)
-_PAST = re.compile(
-    r"\b(?:i|we)(?:'ve| have)? (?:(?:just|already|finally|now|also|even|then) ){0,2}"
-    r"(?:(?!wanted|needed|planned|hoped|promised|intended|tried|decided|started|liked|loved|asked|wished|missed|wondered"
-    r"|considered|delayed|postponed|cancelled|canceled|skipped|stopped|failed|refused)\w{2,}ed|sent|paid"
-    r"|bought|brought|wrote|written|did|made|got|gave|given|took|taken|told|met|went|built|found|put|set|read|sold|made)\b"
-    r"|\b(?:habe|hab|haben) (?:\w+ ){1,8}(?:ge\w+t|ge\w+en|\w+ge\w+t|\w+ge\w+en|bezahlt|erledigt|besorgt)\b",
-)
-_NOT = re.compile(
-    r"\b(?:not|never|haven't|hasn't|didn't|isn't|wasn't|won't|couldn't|yet to|will|'ll|going to|gonna|would|should"
-    r"|if|when|once|until|unless|before|almost|nearly|half|partly|wish|hope|nicht|noch|nie|kein|keine|wenn|sobald|werde"
-    r"|fast|pas|jamais|quand|si|nunca|cuando|non|mai|não|niet)\b|n't\b",
-)
 _NO_LONGER = re.compile(
     r"\b(?:no longer|not anymore|used to|stopped|nicht mehr|ne plus|ya no|non più|niet meer)\b"
 )
@@ -100,6 +92,24 @@ def is_open(fact: Fact) -> bool:
     """Return whether a fact is an open promise, thread or friction."""
     counts = category_of(fact.category).promise or not _OPEN_LOOPS.isdisjoint(fact.tags)
     return counts and fact.status == "active" and _SETTLED.isdisjoint(fact.tags)
+
+
+def ran_out(fact: Fact) -> bool:
+    """Return whether a promise was given up because its time was over; it may be kept
+    late.
+    """
+    return (
+        category_of(fact.category).promise
+        and fact.status == "active"
+        and EXPIRED in fact.tags
+        and fact.end_reason == TIME_OVER
+    )
+
+
+def settled_keys(fact: Fact, tag: str, done: str, why: str) -> dict[str, object]:
+    """Return the keys of the note of a promise that was settled at `done`."""
+    tags = [one for one in fact.tags if one not in _SETTLED]
+    return {"tags": [*tags, tag], "done": done, "end_reason": why}
 
 
 def due_at(fact: Fact) -> datetime | None:
@@ -160,34 +170,87 @@ def loop_key(text: str) -> str:
     return "_".join(dict.fromkeys(_terms(text)[:_KEY_TERMS]))
 
 
-def fulfilled_promise(
-    text: str, promises: Sequence[Fact], overlap: float
-) -> Fact | None:
-    """Return the open promise that `text` says is fulfilled, or None (`E16`).
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What a text settles: `tag` is `fulfilled` or `expired`, `why` the reason.
 
-    It is the promise with the largest overlap of words, at least `overlap`; of two
-    equal ones neither. Where the text says explicitly that something is done, a single
-    promise needs no overlap; a thread or a friction does.
+    `promises` are one promise, or several of the same words. If `asks`, the text may
+    mean any one of them, and only the user can say which.
     """
-    single = [one for one in promises if category_of(one.category).promise]
-    for sentence in _asserted(text, _NOT):
-        done = bool(_DONE.search(sentence))
-        if not done and not _PAST.search(sentence):
-            continue
-        if best := _best_match(sentence, promises, overlap):
-            return best
-        if done and len(single) == 1:
-            return single[0]
-    return None
+
+    promises: tuple[Fact, ...]
+    tag: str
+    why: str
+    asks: bool = False
 
 
-def _best_match(text: str, promises: Sequence[Fact], overlap: float) -> Fact | None:
-    """Return the promise with the largest overlap; None if it is too small or a tie."""
-    shares = [(word_overlap(promise, text), promise) for promise in promises]
-    matches = [(share, promise) for share, promise in shares if share >= overlap]
-    largest = max((share for share, _ in matches), default=0.0)
-    best = [promise for share, promise in matches if share == largest]
-    return best[0] if len(best) == 1 else None
+def settlements(
+    text: str, promises: Sequence[Fact], context: str = "", when: datetime | None = None
+) -> list[Settlement]:
+    """Return what a text of the user settles among the open `promises` (`E16`).
+
+    Verb and object of a promise must be met by one report. `context` are the words
+    just before, for a pronoun ("I rang them") and for a bare "Done!", which counts only
+    where that context names a single promise. Of promises of the same words, said twice,
+    those not due after the day of the text are settled, or else the one due first.
+    """
+    found: list[Settlement] = []
+    settled: set[str] = set()
+    for report in reports(text):
+        fitting = [one for one in promises if one.id not in settled]
+        settlement = _settlement(report, fitting, context, when)
+        if settlement:
+            found.append(settlement)
+            settled |= {one.id for one in settlement.promises}
+    if not found and context and only_says_done(text):
+        meant = [one for one in promises if names_task(context, one.text)]
+        if len(meant) == 1:
+            found.append(Settlement((meant[0],), FULFILLED, KEPT))
+    return found
+
+
+def _is_trouble(fact: Fact) -> bool:
+    return FRICTION in fact.tags and not category_of(fact.category).promise
+
+
+KEPT, CANCELLED = "kept", "cancelled"
+
+
+def _settlement(
+    report: Report, promises: Sequence[Fact], context: str, when: datetime | None
+) -> Settlement | None:
+    """Return what one report settles: the promises that share most words with it."""
+    scores = [
+        (fits(report, one.text, context, named=_is_trouble(one)), one)
+        for one in promises
+    ]
+    most = max((score for score, _ in scores), default=0)
+    if not most:
+        return None
+    best = [one for score, one in scores if score == most]
+    tag, why = (
+        (FULFILLED, KEPT) if report.outcome == "kept" else (EXPIRED, CANCELLED)
+    )
+    if all(same_task(best[0].text, one.text, report.language) for one in best):
+        return Settlement(_due_first(best, when), tag, why)
+    return Settlement(tuple(best), tag, why, asks=True)
+
+
+def _due_first(promises: Sequence[Fact], when: datetime | None) -> tuple[Fact, ...]:
+    """Of promises of the same words those not due after `when`, else the first due."""
+    due = {one.id: due_at(one) for one in promises}
+    last = when + _ONE_DAY if when else None
+    now = [
+        one
+        for one in promises
+        if (at := due[one.id]) is None or last is None or at <= last
+    ]
+    if now:
+        return tuple(now)
+    return (min(promises, key=lambda one: (due[one.id], one.id)),)
+
+
+_ONE_DAY = timedelta(days=1)
 
 
 def is_repeated(text: str, promise: Fact, overlap: float) -> bool:

@@ -38,7 +38,8 @@ class ReviewCase:
     `choices` are the answers it takes, `decision` the ticked one, `problem` why the
     ticks are not valid. `memories` are the doubtful memory, or the two of a conflict,
     the newer first; `evidence` holds the words of the turn behind each, or ''.
-    `held_pass` names the maintenance pass of a held run. `text` is the note of a case
+    `held_pass` names the maintenance pass of a held run. `asked` is the turn that may
+    mean one of the memories `offered`, for promises with the `stage` it gives them. `text` is the note of a case
     without memories.
     """
 
@@ -54,7 +55,8 @@ class ReviewCase:
     text: str = ""
     held_pass: str = ""
     asked: str = ""
-    forgets: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
+    stage: str = ""
 
 
 class CaseReader:
@@ -135,9 +137,8 @@ class CaseReader:
         )
         if fact.kind != reviews.KIND:
             return self._doubt(case, fact, note)
-        forgets = note.keys.get("forgets")
-        if isinstance(forgets, list):
-            return _wish_to_forget(case, [str(one) for one in forgets], note)
+        if note.keys.get("asked"):
+            return _numbered(case, note)
         if held_pass := str(note.keys.get("holds") or ""):
             case = replace(
                 case, choices=reviews.HOLD, held_pass=held_pass, text=note.body
@@ -238,13 +239,19 @@ def current_fact(
     return facts.fact_from(note, known.path, disk.sha256(raw), settings.zone)[0]
 
 
-def _wish_to_forget(case: ReviewCase, forgets: list[str], note: Note) -> ReviewCase:
-    """The case of a wish to forget; its answer may be the numbers that are ticked."""
+def _numbered(case: ReviewCase, note: Note) -> ReviewCase:
+    """The case of a turn that may mean several memories or promises.
+
+    Its answer may be the numbers that are ticked.
+    """
+    stage = str(note.keys.get("stage") or "")
+    offered = note.keys.get("settles" if stage else "forgets")
     case = replace(
         case,
-        choices=reviews.FORGET,
-        asked=str(note.keys.get("asked") or ""),
-        forgets=tuple(forgets),
+        choices=reviews.SETTLE if stage else reviews.FORGET,
+        asked=str(note.keys.get("asked")),
+        offered=tuple(map(str, offered)) if isinstance(offered, list) else (),
+        stage=stage,
         text=note.body,
     )
     if numbers := reviews.ticked_numbers(note.body):

@@ -15,6 +15,7 @@ from engram.core.records import Edit
 from engram.errors import BadRequestError, ConflictError, EngramError
 from engram.operations.notes import NoteChanges, superseding_keys
 from engram.pipeline.forgetting import DROPPED, USER_DECIDED
+from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
 from engram.pipeline.write import KNOWN, action_row
 from engram.vault import facts, reviews
@@ -54,6 +55,7 @@ class ReviewQueue:
         self.index = note_writer.index
         self.settings = note_writer.settings
         self.retraction = Retraction(note_writer, forgetting)
+        self.promises = PromiseSettler(note_writer)
         self._changes = NoteChanges(note_writer)
 
     def obey(self, paths: Collection[Path | str] | None = None) -> dict[str, str]:
@@ -113,7 +115,7 @@ class ReviewQueue:
 
         now = self.clock()
         if current.asked:
-            self._decide_forgetting(current, decision, now)
+            self._decide_numbered(current, decision, now)
         elif current.held_pass:
             self._decide_held_run(current, decision, now)
         elif current.choices == reviews.CONFLICT:
@@ -168,14 +170,14 @@ class ReviewQueue:
             [action_row(now, "drop", fact.id, DROPPED) | BY_USER],
         )
 
-    def _decide_forgetting(
-        self, case: ReviewCase, decision: str, now: datetime
-    ) -> None:
-        """Forget what is ticked of a wish to forget, and close the case."""
-        chosen = list(case.forgets) if decision == "forget" else []
+    def _decide_numbered(self, case: ReviewCase, decision: str, now: datetime) -> None:
+        """Forget or settle what is ticked of what is offered, and close the case."""
+        chosen = list(case.offered) if decision in {"forget", "settle"} else []
         if _are_numbers(decision, case):
-            chosen = [case.forgets[int(one) - 1] for one in decision.split(",")]
-        if chosen:
+            chosen = [case.offered[int(one) - 1] for one in decision.split(",")]
+        if chosen and case.stage:
+            self.promises.settle_chosen(case.asked, chosen, case.stage, now)
+        elif chosen:
             self.retraction.forget(case.asked, chosen, now)
         row = action_row(now, "decide", case.id, decision)
         trash = self._changes.trash(case.path, case.sha, now, "decided")
@@ -247,8 +249,8 @@ class ReviewQueue:
 
 
 def _are_numbers(decision: str, case: ReviewCase) -> bool:
-    """Whether an answer is a list of numbers of what the case offers to forget."""
+    """Whether an answer is a list of numbers of what the case offers."""
     numbers = decision.split(",")
     return all(
-        one.isdecimal() and 1 <= int(one) <= len(case.forgets) for one in numbers
+        one.isdecimal() and 1 <= int(one) <= len(case.offered) for one in numbers
     )

@@ -31,6 +31,7 @@ from engram.pipeline.linked import LinkDecider
 from engram.pipeline.owner import OwnerNames
 from engram.pipeline.plan import WritePlan
 from engram.pipeline.privacy import keep_private, with_borrowed_privacy
+from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
 from engram.pipeline.write import action_row
 
@@ -101,6 +102,7 @@ class Reconciler:
         )
         self.forgetting = Forgetting(note_writer)
         self.retraction = Retraction(note_writer, self.forgetting)
+        self.promises = PromiseSettler(note_writer)
 
     # -- batches -----------------------------------------------------------------------
 
@@ -134,6 +136,7 @@ class Reconciler:
             self._plan_end(plan, extraction.extractor, end, turns[end.turn_id])
         self._write(plan)
         self._write_related(plan, batch, extraction, results)
+        self.promises.apply(turns.values(), now)
 
         by_action: dict[str, list[str]] = {}
         skipped = Counter(extraction.dropped)

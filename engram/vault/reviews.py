@@ -39,6 +39,7 @@ LABELS: Mapping[str, str] = {
     "apply": "Do it",
     "leave": "Leave all of it as it is",
     "forget": "Forget all of them",
+    "settle": "Settle all of them",
 }
 """The answers and the labels of their boxes."""
 
@@ -54,6 +55,9 @@ HOLD = ("apply", "leave")
 FORGET = ("forget", "leave")
 """The answers to a wish to forget, besides the numbers of what is to be forgotten."""
 
+SETTLE = ("settle", "leave")
+"""The answers to a report that may mean several promises, besides their numbers."""
+
 _SLUG_BYTES = 60
 _HEADING = re.compile(r"^## Review[ \t\r]*$", re.MULTILINE)
 _NEXT = re.compile(r"^#{1,2} ", re.MULTILINE)
@@ -66,7 +70,7 @@ _BOX = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NUMBERED = re.compile(
-    r"^[ \t]*[-*+][ \t]+\[[xX]\][ \t]+Forget (\d{1,3})\b", re.MULTILINE | re.IGNORECASE
+    r"^[ \t]*[-*+][ \t]+\[[xX]\][ \t]+(?:Forget|Settle) (\d{1,3})\b", re.MULTILINE | re.IGNORECASE
 )
 _ANSWERS = {label.casefold(): answer for answer, label in LABELS.items()}
 
@@ -133,29 +137,72 @@ def forget_note(
     ids of memories and keys of turns to what they say. The turn makes name and id, so
     that nothing is asked twice.
     """
-    digest = content_hash(f"{request}\n{wish}")
     why = "the user asked to forget this, but not plainly which"
+    texts = (
+        "Which of these is to be forgotten?",
+        "Tick what is to be forgotten and save; what is not ticked stays.",
+    )
+    keys = {"forgets": list(units)}
+    return _numbered_note("forget", request, wish, units, keys, why, texts, now, zone)
+
+
+def settle_note(
+    turn: str,
+    words: str,
+    promises: Mapping[str, str],
+    stage: str,
+    now: datetime,
+    zone: tzinfo,
+) -> Create:
+    """Return the note that asks which of these promises the `words` of a turn settle.
+
+    `promises` maps their ids to what they say; `stage` is fulfilled or expired.
+    """
+    what = "kept" if stage == "fulfilled" else "cancelled"
+    why = f"the user said that a promise is {what}, but not plainly which"
+    texts = (
+        f"Which of these is {what}?",
+        f"Tick what is {what} and save; what is not ticked stays open.",
+    )
+    keys = {"settles": list(promises), "stage": stage}
+    return _numbered_note("settle", turn, words, promises, keys, why, texts, now, zone)
+
+
+def _numbered_note(
+    kind: str,
+    request: str,
+    wish: str,
+    units: Mapping[str, str],
+    offered: Mapping[str, object],
+    why: str,
+    texts: tuple[str, str],
+    now: datetime,
+    zone: tzinfo,
+) -> Create:
+    """Return a note with a numbered box for each of `units`."""
+    digest = content_hash(f"{request}\n{wish}")
     keys: dict[str, object] = {
-        "id": ulid(now, f"forget\n{digest}"),
+        "id": ulid(now, f"{kind}\n{digest}"),
         "kind": KIND,
         "status": "review",
         "created": time_text(now, zone),
         "asked": request,
-        "forgets": list(units),
+        **offered,
         "end_reason": why,
     }
     boxes = [
-        f"- [ ] Forget {number}: {escape(' '.join(text.split()))}"
+        f"- [ ] {kind.capitalize()} {number}: {escape(' '.join(text.split()))}"
         for number, text in enumerate(units.values(), 1)
     ]
+    answers = FORGET if kind == "forget" else SETTLE
     body = [
-        "Which of these is to be forgotten?",
+        texts[0],
         "## Review",
-        f"{_ASK}{why}. Tick what is to be forgotten and save; what is not ticked stays.",
+        f"{_ASK}{why}. {texts[1]}",
         _quoted(wish),
-        "\n".join([*boxes, *(f"- [ ] {LABELS[answer]}" for answer in FORGET)]),
+        "\n".join([*boxes, *(f"- [ ] {LABELS[answer]}" for answer in answers)]),
     ]
-    path = f"{FOLDER}/forget-{slug(wish, _SLUG_BYTES)}-{digest[:8]}.md"
+    path = f"{FOLDER}/{kind}-{slug(wish, _SLUG_BYTES)}-{digest[:8]}.md"
     return Create(path, keys, "\n\n".join(body) + "\n", why)
 
 

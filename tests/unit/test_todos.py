@@ -28,18 +28,18 @@ CAKE = Fact("B", "The user promised Anna a cake.", "commitment", about=("Anna",)
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("I called the agency about the flat.", AGENCY),
-        ("I've finally called that agency, they have a flat for us.", AGENCY),
-        ("The cake for Anna is baked. All done!", None),
-        ("I baked the cake for Anna.", CAKE),
-        ("Ich habe die cake schon gebracht.", CAKE),
-        ("Done!", None),
-        ("Did I call the agency?", None),
-        ("I haven't called the agency about the flat yet.", None),
-        ("I will have called the agency about the flat.", None),
-        ("If I called the agency about the flat, they would laugh.", None),
-        ("I wanted to call the agency about the flat.", None),
-        ("I saw a red car.", None),
+        ("I called the agency about the flat.", [AGENCY]),
+        ("I've finally called that agency, they have a flat for us.", [AGENCY]),
+        ("The cake for Anna is baked. All done!", [CAKE]),
+        ("I baked the cake for Anna.", [CAKE]),
+        ("I baked a cake for Paul.", []),
+        ("Done!", []),
+        ("Did I call the agency?", []),
+        ("I haven't called the agency about the flat yet.", []),
+        ("I will have called the agency about the flat.", []),
+        ("If I called the agency about the flat, they would laugh.", []),
+        ("I wanted to call the agency about the flat.", []),
+        ("I saw a red car.", []),
     ],
 )
 # row: E16
@@ -47,27 +47,21 @@ def test_of_several_promises_the_one_whose_words_are_repeated_is_kept(text, kept
     """Doubt keeps nothing: a question, a plan, a denial, a condition, or words that fit
     none.
     """
-    assert todos.fulfilled_promise(text, [AGENCY, CAKE], 0.34) == kept
+    found = todos.settlements(text, [AGENCY, CAKE])
+    assert [fact for one in found for fact in one.promises] == kept
 
 
 # row: E16
 @pytest.mark.parametrize(
     "text", ["Done!", "It's done.", "I did it.", "Erledigt.", "C'est fait !", "完成了"]
 )
-def test_a_single_open_promise_is_kept_by_any_word_for_done(text):
-    assert todos.fulfilled_promise(text, [AGENCY], 0.34) == AGENCY
-    assert todos.fulfilled_promise("Not done yet.", [AGENCY], 0.34) is None
-
-
-# row: E16
-def test_two_promises_of_the_same_words_are_kept_by_name_only():
-    other = replace(AGENCY, id="C")
-    assert (
-        todos.fulfilled_promise(
-            "I called the agency about the flat.", [AGENCY, other], 0.34
-        )
-        is None
+def test_a_bare_word_for_done_keeps_only_what_was_named_just_before(text):
+    """Not even a single open promise, since nothing says that it is meant."""
+    assert todos.settlements(text, [AGENCY]) == []
+    (found,) = todos.settlements(
+        text, [AGENCY, CAKE], "Did you call the agency about the flat?"
     )
+    assert found.promises == (AGENCY,)
 
 
 # row: E15
@@ -151,13 +145,12 @@ def stages(memory, **more):
 # row: E16
 # row: C16
 def test_what_the_user_says_is_done_is_fulfilled_and_nothing_else(memory):
-    """The note says when and by which words, and goes to the trash by rule when it is
-    old enough.
+    """At once. The note says when and by which words, and goes to the trash by rule
+    when it is old enough.
     """
     agency = promise(memory, "I will call the agency about the flat.")
     cake = promise(memory, "I promise to bake Anna a cake.")
     say(memory, "I called the agency, the flat is ours.")
-    over(memory)
     assert stages(memory) == {agency: "fulfilled", cake: "open"}
     fact = memory.index.catalog.find_fact(agency)
     assert fact.end_reason == "kept, as said in 2026-11-20-porto#^t1"
@@ -175,10 +168,10 @@ def test_what_the_user_says_is_done_is_fulfilled_and_nothing_else(memory):
 # row: E16
 # row: X22
 def test_a_word_for_done_counts_for_what_was_open_when_it_was_said(memory):
-    """Heard again later, when one promise is left, it keeps nothing."""
+    """After words about another matter it keeps nothing."""
     agency = promise(memory, "I will call the agency about the flat.")
     cake = promise(memory, "I promise to bake Anna a cake.")
-    say(memory, "All done!", *(f"The tide was {number} metres." for number in range(3)))
+    say(memory, "The tide was high.", "All done!", "The tide was low.")
     run(memory)
     assert set(stages(memory).values()) == {"open"}
     memory.call("settle", {"id": agency})

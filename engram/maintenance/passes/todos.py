@@ -1,9 +1,8 @@
-"""Promises that are fulfilled, expire, or become a habit (row E16). Deletes nothing."""
+"""Promises that a person ticks, that expire, or become a habit (row E16)."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -39,32 +38,23 @@ def ticked(view: PassView, now: datetime) -> list[Step]:
 
 
 def promises(view: PassView, now: datetime) -> list[Step]:
-    """Settle promises that expired, or that a turn of the user fulfils or repeats.
+    """Give up promises whose time is over; make habits of those that are repeated.
 
-    Only turns of the user in a chat count, for promises made earlier; a private turn
-    settles no promise that another persona knows. A turn is compared with the promises
-    that were open when it was said, so that a second run changes nothing.
+    What a turn keeps or cancels is settled when it is filed (`pipeline/promises.py`).
+    Only turns of the user in a chat count; a private turn makes no habit of a promise
+    that another persona knows.
     """
-    promised = {one.fact.id: one.fact for one in view.active() if _counts(one.fact)}
+    promised = [one.fact for one in view.active() if todos.is_open(one.fact)]
     edits = {
-        fact.id: _settled(fact, todos.EXPIRED, now, "its time is over", view)
-        for fact in promised.values()
-        if _is_over(fact, now)
+        fact.id: _settled(fact, todos.EXPIRED, now, todos.TIME_OVER, view)
+        for fact in promised
+        if fact.valid_until is not None and fact.valid_until <= now
     }
     for filed in _user_turns(view):
-        visible = [one for one in promised.values() if _may_settle(filed, one)]
+        visible = [fact for fact in promised if _may_settle(filed, fact)]
         habit = _habit(visible, filed, view)
         if habit and habit.id not in edits:
             edits[habit.id] = _as_habit(habit, filed)
-            continue
-        candidates = [fact for fact in visible if fact.id not in edits]
-        fulfilled = _fulfilled(candidates, filed, view)
-        if fulfilled:
-            when = filed.turn.occurred_at
-            why = f"kept, as said in {filed.key}"
-            edits[fulfilled.id] = _settled(fulfilled, todos.FULFILLED, when, why, view)
-            tags = (*fulfilled.tags, todos.FULFILLED)
-            promised[fulfilled.id] = replace(fulfilled, done=when, tags=tags)
     return list(edits.values())
 
 
@@ -75,27 +65,11 @@ def _as_habit(fact: Fact, filed: FiledTurn) -> Edit:
     return Edit(fact.path, fact.sha, keys, why)
 
 
-def _fulfilled(
-    promises: Iterable[Fact], filed: FiledTurn, view: PassView
-) -> Fact | None:
-    """Return the promise that a turn fulfils; None if that one is not open any more."""
-    open_then = [fact for fact in promises if _was_open(fact, filed)]
-    overlap = view.policy.todos.overlap
-    fulfilled = todos.fulfilled_promise(filed.turn.text, open_then, overlap)
-    return fulfilled if fulfilled and todos.is_open(fulfilled) else None
-
-
 def _may_settle(filed: FiledTurn, fact: Fact) -> bool:
     """Whether a turn may settle a promise: any where the turn is everybody's, else one
     that no other persona knows.
     """
     return filed.turn.private_to in {None, fact.persona}
-
-
-def _is_over(fact: Fact, now: datetime) -> bool:
-    """Return whether a promise is open, and its time has passed."""
-    until = fact.valid_until
-    return todos.is_open(fact) and until is not None and until <= now
 
 
 def _habit(known: Iterable[Fact], filed: FiledTurn, view: PassView) -> Fact | None:
@@ -105,28 +79,6 @@ def _habit(known: Iterable[Fact], filed: FiledTurn, view: PassView) -> Fact | No
         if promise and _habitual(fact, filed, view):
             return fact
     return None
-
-
-def _counts(fact: Fact) -> bool:
-    """Return whether a memory is an open or settled promise."""
-    return (
-        todos.is_open(fact)
-        or category_of(fact.category).promise
-        or fact.done is not None
-    )
-
-
-def _was_open(fact: Fact, filed: FiledTurn) -> bool:
-    """Return whether a promise was made, by another turn, and open before a turn."""
-    when = filed.turn.occurred_at
-    made = (
-        fact.created is not None
-        and fact.created < when
-        and filed.key not in {fact.source, *fact.also}
-    )
-    return made and (
-        todos.is_open(fact) or (fact.done is not None and fact.done >= when)
-    )
 
 
 def _user_turns(view: PassView) -> list[FiledTurn]:
@@ -156,9 +108,4 @@ def _habitual(fact: Fact, filed: FiledTurn, view: PassView) -> bool:
 
 def _settled(fact: Fact, tag: str, when: datetime, why: str, view: PassView) -> Edit:
     done = f"{when.astimezone(view.zone):%Y-%m-%dT%H:%M:%S}"
-    return Edit(
-        fact.path,
-        fact.sha,
-        {"tags": [*fact.tags, tag], "done": done, "end_reason": why},
-        why,
-    )
+    return Edit(fact.path, fact.sha, todos.settled_keys(fact, tag, done, why), why)

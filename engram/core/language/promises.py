@@ -1,0 +1,476 @@
+"""What a text says was done or will not be done, and the words of a promise (E16).
+
+Section `[promises]` of the language files has the patterns. A lone keyword decides
+nothing: a report holds a completed verb and its object, and `fits` compares both with
+the promise, word stem by word stem.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from engram.core.language import languages
+from engram.core.language.dates import spans
+from engram.core.language.echo import own_words
+from engram.core.language.sentences import is_doubtful, is_game, plain, sentences
+from engram.core.language.words import IRREGULAR, content, fold, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Outcome = Literal["kept", "dropped"]
+
+_KEY = "promises"
+_LONGEST = 400
+"""Characters of a sentence that is read."""
+_LEAST_STEM = 3
+_SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
+"""Dates are only cut out of a text, so any day serves to read them."""
+_BRACKETS = re.compile(r"[(（][^)）]*[)）]")
+_DATE = "§"
+_SIGN = re.compile(r"[一-鿿々ァ-ヶー]")
+"""A character with meaning of its own in a script without blanks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a clause says of something promised.
+
+    `verb` is the stem of what was done, '' if the clause only says that it is done.
+    `things` are the stems of its other words; `heads` those of its direct object, none
+    where a pronoun stands for it. `is_own` says that the object is the speaker's.
+    """
+
+    language: str
+    outcome: Outcome
+    verb: str
+    things: frozenset[str]
+    heads: frozenset[str]
+    is_own: bool = False
+    is_event: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The words of a promise in one language: possible verbs, and the other stems.
+
+    `is_joined` says that it promises more than one thing, `of_other` that its object
+    belongs to another person.
+    """
+
+    verbs: frozenset[str]
+    words: frozenset[str]
+    is_joined: bool = False
+    of_other: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The patterns and word lists of section `[promises]` of one language."""
+
+    code: str
+    kept: tuple[re.Pattern[str], ...]
+    dropped: tuple[re.Pattern[str], ...]
+    called_off: tuple[re.Pattern[str], ...]
+    done: re.Pattern[str]
+    lead: re.Pattern[str]
+    refused: re.Pattern[str]
+    against: re.Pattern[str]
+    join: re.Pattern[str]
+    event: re.Pattern[str]
+    before: re.Pattern[str]
+    cut: frozenset[str]
+    adverbs: frozenset[str]
+    own: frozenset[str]
+    others: re.Pattern[str]
+    forms: Mapping[str, str]
+    endings: tuple[str, ...]
+    prefixes: re.Pattern[str]
+    alike: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    verb_last: bool = False
+
+    @property
+    def unspaced(self) -> bool:
+        """Whether the language has no blanks between words."""
+        return self.code in languages.unspaced()
+
+
+# -- reports ---------------------------------------------------------------------------
+
+
+def reports(text: str) -> list[Report]:
+    """What `text` says that the speaker did or need not do any more, in its order.
+
+    Questions, plans, doubts, conditions, attempts and quotations say nothing.
+    """
+    return [
+        report
+        for sentence in _sentences(text)
+        for rules in _languages()
+        for report in _of_sentence(sentence, rules)
+    ]
+
+
+def only_says_done(text: str) -> bool:
+    """Whether a sentence of `text` says that something is done without naming it."""
+    return any(
+        rules.done.fullmatch(sentence.strip(" .!。！"))
+        for sentence in _sentences(text)
+        for rules in _languages()
+    )
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The asserted sentences, folded, with a sign in the place of each date."""
+    own = plain(own_words(text))
+    if is_game(own):
+        return
+    for date in reversed(spans(own, _SOME_DAY)):
+        own = f"{own[: date.start]} {_DATE} {own[date.end :]}"
+    for start, end in sentences(own):
+        sentence = fold(own[start:end]) if end - start <= _LONGEST else ""
+        sentence = " ".join(sentence.split())
+        question = sentence.endswith(("?", "？"))
+        if sentence and not question and not is_doubtful(sentence):
+            yield sentence
+
+
+def _of_sentence(sentence: str, rules: _Rules) -> Iterator[Report]:
+    """The reports of a sentence; of its parts first, then of the whole."""
+    whole = sentence.rstrip(" .!。！")
+    if rules.against.search(whole):
+        return
+    parts = [part for part in rules.join.split(whole) if part]
+    for part in dict.fromkeys([*parts, whole]):
+        yield from _of_part(part.strip(), rules)
+
+
+def _of_part(part: str, rules: _Rules) -> Iterator[Report]:
+    part = rules.before.sub("", part).strip()
+    if any(one.search(part) for one in rules.dropped):
+        yield _report(part, "", part, "dropped", rules)
+        return
+    for one in rules.called_off:
+        if found := one.search(part):
+            yield _report(part, "", found["o"], "dropped", rules, is_event=True)
+    part = " ".join(rules.before.sub("", part.replace(_DATE, " ").strip()).split())
+    if rules.refused.search(part):
+        return
+    for one in rules.kept:
+        if found := one.fullmatch(part):
+            groups = found.groupdict()
+            object_ = f"{groups.get('o') or ''} {groups.get('r') or ''}"
+            yield _report(part, groups.get("v") or "", object_, "kept", rules)
+
+
+def _report(
+    part: str,
+    verb: str,
+    object_: str,
+    outcome: Outcome,
+    rules: _Rules,
+    *,
+    is_event: bool = False,
+) -> Report:
+    if rules.unspaced:
+        signs = _signs(part, rules)
+        return Report(rules.code, outcome, "", signs, signs, is_event=is_event)
+    things = _stems(object_, rules)
+    own = not rules.own.isdisjoint(object_.split())
+    is_whole = outcome == "dropped" and not is_event
+    heads = things if is_whole else _direct_object(object_, rules)
+    return Report(
+        rules.code,
+        outcome,
+        _stem(verb, rules) if verb else "",
+        frozenset(things),
+        frozenset(heads),
+        is_own=own,
+        is_event=is_event,
+    )
+
+
+def _direct_object(object_: str, rules: _Rules) -> list[str]:
+    """The stems up to the first preposition behind a meaningful word, the head last."""
+    heads: list[str] = []
+    for word in words(object_):
+        if word in rules.cut:
+            if heads:
+                break
+            continue
+        heads += _stems(word, rules)
+    return heads[:1] if rules.code in _HEAD_FIRST else heads[-1:]
+
+
+_HEAD_FIRST = frozenset({"fr", "es", "it", "pt"})
+"""Languages in which the head of a noun phrase comes first."""
+
+
+# -- promises --------------------------------------------------------------------------
+
+
+@cache
+def task(text: str, code: str) -> Task:
+    """The words of the promise `text`, read in the language `code`."""
+    rules = _rules(code)
+    for date in reversed(spans(text, _SOME_DAY)):
+        text = f"{text[: date.start]} {text[date.end :]}"
+    folded = fold(_BRACKETS.sub(" ", text)).rstrip(" .!。")
+    if rules.unspaced:
+        return Task(frozenset(), _signs(folded, rules))
+
+    lead = rules.lead.match(folded)
+    rest = folded[lead.end() :] if lead else folded
+    found = _stems(rest, rules)
+    verbs = found[:1] + (found[-1:] if rules.verb_last else [])
+    if lead and lead.groupdict().get("noun"):
+        verbs = []
+    return Task(
+        frozenset(verbs),
+        frozenset(found),
+        is_joined=rules.join.search(rest) is not None,
+        of_other=rules.others.search(rest) is not None,
+    )
+
+
+def is_event(text: str) -> bool:
+    """Whether a plan is an event at its time, such as a meeting, and no duty."""
+    folded = fold(text)
+    return any(rules.event.search(folded) for rules in _languages())
+
+
+def fits(report: Report, text: str, context: str = "", *, named: bool = False) -> int:
+    """How many words of the promise `text` a report repeats; 0 if it means another.
+
+    Verb and object must meet. Where the report leaves out words of the promise it may
+    add none. An object that is a pronoun is looked for in `context`, the words before.
+    With `named` the text names a trouble and has no verb.
+    """
+    wanted = task(text, report.language)
+    if named:
+        wanted = replace(wanted, verbs=frozenset())
+    rules = _rules(report.language)
+    if rules.unspaced:
+        return _fits_signs(report, wanted)
+
+    verbs = _meant_verbs(report, wanted, text, rules)
+    if verbs is None:
+        return 0
+    things = wanted.words - verbs
+    met = _common(things, report.things, rules)
+    if not report.heads and context:
+        return _fits_context(verbs, things, context, rules)
+    if things and not _common(report.heads, things, rules):
+        return 0
+    if report.is_own and wanted.of_other:
+        return 0
+    missing = things - met
+    strict = wanted.is_joined or not verbs or not report.verb
+    if missing and (strict and report.outcome == "kept"):
+        return 0
+    added = report.things - _common(report.things, wanted.words, rules)
+    if missing and added:
+        return 0
+    return len(met) + len(verbs)
+
+
+def _meant_verbs(
+    report: Report, wanted: Task, text: str, rules: _Rules
+) -> frozenset[str] | None:
+    """The verbs of the promise that the report means; None if it means another one."""
+    if report.is_event:
+        return frozenset(_common(wanted.words, rules.adverbs, rules)) if is_event(
+            text
+        ) else None
+    if report.outcome == "dropped":
+        found = _common(wanted.verbs, report.things, rules)
+        return frozenset(found) or None
+    if not report.verb:
+        return wanted.verbs if len(wanted.verbs) == 1 else frozenset()
+    if not wanted.verbs:
+        return frozenset()
+    alike = rules.alike.get(report.verb, frozenset()) | {report.verb}
+    found = _common(wanted.verbs, alike, rules)
+    return frozenset(found) or None
+
+
+def _fits_context(
+    verbs: frozenset[str], things: frozenset[str], context: str, rules: _Rules
+) -> int:
+    """Whether the words before name all things of a promise whose verb was met."""
+    named = frozenset(_stems(fold(context), rules))
+    if not verbs or not things or things - _common(things, named, rules):
+        return 0
+    return len(verbs) + len(things)
+
+
+def names_task(text: str, promise: str) -> bool:
+    """Whether `text` names both the verb and the things of a promise."""
+    for rules in _languages():
+        wanted = task(promise, rules.code)
+        if rules.unspaced:
+            signs = _signs(fold(text), rules)
+            if wanted.words and wanted.words <= signs:
+                return True
+            continue
+        named = frozenset(_stems(fold(text), rules))
+        if wanted.words and not wanted.words - _common(wanted.words, named, rules):
+            return len(wanted.words) > 1
+    return False
+
+
+def same_task(one: str, other: str, code: str) -> bool:
+    """Whether two promises have the same words, dates apart."""
+    return task(one, code).words == task(other, code).words
+
+
+def _fits_signs(report: Report, wanted: Task) -> int:
+    """Of a script without blanks: nearly all signs of the promise are in the report."""
+    met = wanted.words & report.things
+    enough = len(met) >= _LEAST_SIGNS and len(met) >= _SHARE * len(wanted.words)
+    return len(met) if enough else 0
+
+
+_LEAST_SIGNS = 2
+_SHARE = 0.75
+
+
+# -- words -----------------------------------------------------------------------------
+
+
+def _stems(text: str, rules: _Rules) -> list[str]:
+    meaning = content(words(text), rules.code)
+    return [
+        _stem(word, rules)
+        for word in dict.fromkeys(meaning)
+        if word not in rules.adverbs and not word.isdigit()
+    ]
+
+
+def _stem(word: str, rules: _Rules) -> str:
+    """The part that the forms of a word share.
+
+    `called` and `calls` give `cal`, as `call` does; `angerufen` and `anzurufen` anruf.
+    """
+    base = rules.forms.get(word, word)
+    if found := rules.prefixes.match(base) if base == word else None:
+        before, rest = found[1] or "", word[found.end() :]
+        inner = word[len(before) :]
+        base = before + rules.forms.get(inner, rules.forms.get(rest, rest))
+    for ending in rules.endings:
+        if base.endswith(ending) and len(base) - len(ending) >= _LEAST_STEM:
+            base = base[: -len(ending)]
+            break
+    if len(base) > _LEAST_STEM and base[-1] == base[-2]:
+        base = base[:-1]
+    return base
+
+
+def _common(
+    some: frozenset[str], others: frozenset[str], rules: _Rules
+) -> frozenset[str]:
+    """Those of `some` that `others` have, in German also without their prefix."""
+    if not rules.verb_last:
+        return some & others
+    return frozenset(
+        one
+        for one in some
+        if one in others
+        or any(
+            min(len(one), len(other)) >= _LEAST_STEM
+            and (one.endswith(other) or other.endswith(one))
+            and abs(len(one) - len(other)) <= _PREFIX
+            for other in others
+        )
+    )
+
+
+_PREFIX = 4
+"""The most letters of a separable prefix."""
+
+
+def _signs(text: str, rules: _Rules) -> frozenset[str]:
+    """The characters with meaning of a text without blanks."""
+    for word in sorted(rules.adverbs, key=len, reverse=True):
+        text = text.replace(word, "")
+    return frozenset(_SIGN.findall(text))
+
+
+# -- data ------------------------------------------------------------------------------
+
+
+@cache
+def _languages() -> tuple[_Rules, ...]:
+    return tuple(_rules(code) for code in languages.section(_KEY))
+
+
+@cache
+def _rules(code: str) -> _Rules:
+    section = languages.section(_KEY)[code]
+    forms = _forms(section.get("forms", ""))
+    if code == "en":
+        forms = {**IRREGULAR, **forms}
+    adverbs = frozenset(fold(section.get("adverbs", "")).split())
+    groups = {
+        "ADV": f"(?:(?:{'|'.join(sorted(adverbs)) or '(?!)'}) )*",
+        "PAST": "|".join([section.get("past", r"\w+"), *sorted(forms)]),
+    }
+
+    def one(key: str) -> re.Pattern[str]:
+        text = languages.pattern(section.get(key, "(?!)"))
+        return re.compile(_filled(text, groups))
+
+    def some(key: str) -> tuple[re.Pattern[str], ...]:
+        rows = languages.entries(section.get(key, ""))
+        return tuple(re.compile(_filled(row, groups)) for row in rows if row)
+
+    endings = section.get("endings", "").split()
+    rules = _Rules(
+        code,
+        some("kept"),
+        some("dropped"),
+        some("called_off"),
+        one("done"),
+        one("lead"),
+        one("refused"),
+        one("against"),
+        one("join"),
+        one("event"),
+        one("before"),
+        frozenset(section.get("cut", "").split()),
+        adverbs,
+        frozenset(section.get("own", "").split()),
+        one("others"),
+        forms,
+        tuple(sorted(endings, key=len, reverse=True)),
+        one("prefixes"),
+        verb_last="verb_last" in section,
+    )
+    return replace(rules, alike=_alike(section.get("alike", ""), rules))
+
+
+def _alike(text: str, rules: _Rules) -> dict[str, frozenset[str]]:
+    """The stems of verbs that may stand for each other, one group a line."""
+    found: dict[str, frozenset[str]] = {}
+    for group in languages.entries(text):
+        stems = frozenset(_stem(word, rules) for word in fold(group).split())
+        for stem in stems:
+            found[stem] = found.get(stem, frozenset()) | stems
+    return found
+
+
+def _filled(text: str, groups: Mapping[str, str]) -> str:
+    return re.sub(r"<([A-Z]+)>", lambda found: groups[found[1]], text)
+
+
+def _forms(text: str) -> dict[str, str]:
+    """Lines `base form form` as `{form: base}`."""
+    return {
+        form: base
+        for base, *forms in (fold(row).split() for row in languages.entries(text))
+        for form in forms
+    }

@@ -1,0 +1,154 @@
+"""Promises that a turn of the user keeps or cancels, when the turn is filed (row E16).
+
+Rules read the turn (`core/language/promises.py`); each change is a row of the action log
+by `rule`, and `engram settle ID --stage open` undoes it. Where a turn may mean one of
+several promises, a note in `review/` asks once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.core import todos
+from engram.core.language.promises import only_says_done, reports
+from engram.core.language.role_play import played
+from engram.core.records import Edit, Fact, FiledTurn
+from engram.pipeline.write import action_row
+from engram.vault import reviews, sessions
+from engram.vault.formats import time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from engram.core.todos import Settlement
+    from engram.pipeline.write import NoteWriter
+
+RULE = "rule"
+
+
+class PromiseSettler:
+    """Settles the promises that turns keep or cancel. For the writer thread."""
+
+    def __init__(self, note_writer: NoteWriter) -> None:
+        self.note_writer = note_writer
+        self.index = note_writer.index
+        self.zone = note_writer.settings.zone
+
+    def apply(self, turns: Iterable[FiledTurn], now: datetime) -> None:
+        """Settle what these turns keep or cancel; a second time this changes nothing."""
+        for turn in sorted(turns, key=_order):
+            text = turn.turn.text
+            if _counts(turn) and (reports(text) or only_says_done(text)):
+                self._read(turn, now)
+
+    def _read(self, turn: FiledTurn, now: datetime) -> None:
+        promises = self._open_at(turn)
+        before = self._before(turn) if promises else []
+        if not promises or played([one.turn for one in (*before, turn)])[-1]:
+            return
+        words = [*(one.turn.text for one in before[-1:]), turn.turn.text]
+        at = turn.turn.occurred_at
+        for one in todos.settlements(turn.turn.text, promises, "\n".join(words), at):
+            if any(self._was_reopened(fact, turn) for fact in one.promises):
+                continue
+            if one.asks or any(map(self._is_persons, one.promises)):
+                self._ask(one, turn, now)
+            else:
+                self.settle(one.promises, one.tag, one.why, turn, now)
+
+    def _open_at(self, turn: FiledTurn) -> list[Fact]:
+        """The open promises that were made before a turn and that it may settle."""
+        said = turn.turn
+        return [
+            fact
+            for fact in self.index.catalog.facts(*todos.PROMISE_MARKERS)
+            if (todos.is_open(fact) or todos.ran_out(fact))
+            and said.private_to in {None, fact.persona}
+            and (fact.created is None or fact.created <= said.occurred_at)
+            and turn.key not in {fact.source, *fact.also}
+        ]
+
+    def _was_reopened(self, fact: Fact, turn: FiledTurn) -> bool:
+        """Whether the user opened a promise again that this turn had settled."""
+        rows = self.note_writer.vault.actions_of(fact.id)
+        return any(
+            row.get("action") == "settle" and row.get("turn") == turn.key
+            for row in rows
+        )
+
+    def _is_persons(self, fact: Fact) -> bool:
+        """Whether a person wrote or edited the note, so that only they settle it."""
+        is_foreign = fact.id not in self.note_writer.creation_times()
+        return is_foreign or self.note_writer.is_logged("edit", fact.id)
+
+    def _before(self, turn: FiledTurn) -> list[FiledTurn]:
+        """The turns of the same session stretch before this one, in their order."""
+        units = self.index.catalog.units_at(sessions.path(turn.note))
+        before = [
+            unit
+            for unit in units
+            if isinstance(unit, FiledTurn) and _order(unit) < _order(turn)
+        ]
+        return sorted(before, key=_order)
+
+    def settle(
+        self,
+        promises: Sequence[Fact],
+        tag: str,
+        why: str,
+        turn: FiledTurn,
+        now: datetime,
+        by: str = RULE,
+    ) -> None:
+        """Mark promises as settled at the time of a turn."""
+        why = f"{why}, as said in {turn.key}"
+        done = time_text(turn.turn.occurred_at, self.zone)
+        self.note_writer.write(
+            [
+                Edit(fact.path, fact.sha, todos.settled_keys(fact, tag, done, why), why)
+                for fact in promises
+            ],
+            [
+                action_row(now, "settle", fact.id, why, by) | {"turn": turn.key}
+                for fact in promises
+            ],
+        )
+
+    def settle_chosen(
+        self, asked: str, chosen: Sequence[str], tag: str, now: datetime
+    ) -> None:
+        """Settle those of the promises `chosen` by the user that are still open.
+
+        `asked` is the key of the turn that may have meant any of them.
+        """
+        turn = self.index.unit(asked)
+        units = self.index.units(list(chosen)).values()
+        facts = [one for one in units if isinstance(one, Fact) and todos.is_open(one)]
+        if facts and isinstance(turn, FiledTurn):
+            why = todos.KEPT if tag == todos.FULFILLED else todos.CANCELLED
+            self.settle(facts, tag, why, turn, now, by="user")
+
+    def _ask(self, one: Settlement, turn: FiledTurn, now: datetime) -> None:
+        """Ask in review, once, which of these promises a turn settles."""
+        texts = {fact.id: fact.text for fact in one.promises}
+        at = turn.turn.occurred_at
+        note = reviews.settle_note(turn.key, turn.turn.text, texts, one.tag, at, self.zone)
+        decided = self.note_writer.is_logged("decide", str(note.keys["id"]))
+        if not decided and not self.index.scanner.exists(note.path):
+            row = action_row(now, "ask", turn.key, note.why, RULE) | {"turn": turn.key}
+            self.note_writer.write([note], [row])
+
+
+def _order(filed: FiledTurn) -> tuple[datetime, str, int, str]:
+    return filed.turn.occurred_at, filed.note, len(filed.block), filed.block
+
+
+def _counts(filed: FiledTurn) -> bool:
+    """Whether a turn may settle promises: the user's own words, outside a group."""
+    turn = filed.turn
+    return (
+        turn.role == "user"
+        and turn.origin == "chat"
+        and not (turn.group and turn.speaker)
+    )

@@ -1,0 +1,304 @@
+"""What is said to be done, and which promise it means (row E16)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engram.core import todos
+from engram.core.records import Fact
+
+BANK = "The user has to call the bank on 2 March 2027."
+PHOTOS = "The user will send Mira the photos in the week of 1 March 2027."
+BIKE = "The user promised their mum to fix her bike on 6 March 2027."
+TAX = "The user has to hand in their tax return by 31 May 2027."
+PASSPORT = "The user wants to be reminded to renew their passport before 30 June 2027."
+TABLE = "The user wants to book a table for Friday (12 March 2027) at the Thai place."
+MILK = "The user needs to buy milk."
+TWO = "The user plans to call Anna and write to Ben on 6 July 2027."
+BANK_DE = "Die Person muss morgen die Bank anrufen (2027-02-02)."
+EXAMS_DE = "Die Person will bis Freitag die Klassenarbeiten korrigieren (2027-02-05)."
+INSURANCE_DE = "Die Person muss die Versicherung anrufen."
+RENT_DE = "Die Person will daran erinnert werden, die Miete zu überweisen."
+BOOK_DE = "Die Person verspricht, der Oma das Buch zurückzubringen."
+BANK_FR = "La personne dois appeler la banque demain (2027-02-02)."
+REPORT_FR = "La personne promet d'envoyer le rapport à Luc."
+BANK_ES = "La persona tiene que llamar al banco mañana (2027-02-02)."
+RENT_ES = "La persona quiere que le recuerden pagar el alquiler."
+BANK_IT = "La persona deve chiamare la banca domani (2027-02-02)."
+BANK_PT = "A pessoa tem de ligar para o banco amanhã (2027-02-02)."
+BANK_NL = "De persoon moet morgen de bank bellen (2027-02-02)."
+BANK_ZH = "用户明天要给银行打电话（2027-02-02）。"
+MILK_ZH = "用户要买牛奶。"
+BANK_JA = "ユーザーは明日銀行に電話する（2027-02-02）。"
+MILK_JA = "ユーザーは牛乳を買う。"
+
+EN = [BANK, PHOTOS, BIKE, TAX, PASSPORT, TABLE, MILK, TWO]
+DE = [BANK_DE, EXAMS_DE, INSURANCE_DE, RENT_DE, BOOK_DE]
+REST = [
+    *(BANK_FR, REPORT_FR, BANK_ES, RENT_ES, BANK_IT, BANK_PT, BANK_NL),
+    *(BANK_ZH, MILK_ZH, BANK_JA, MILK_JA),
+]
+
+
+def promised(*texts):
+    return [Fact(f"P{n}", text, "commitment") for n, text in enumerate(texts)]
+
+
+def settled(text, context="", promises=(*EN, *DE, *REST)):
+    found = todos.settlements(text, promised(*promises), context)
+    return [(fact.text, one.tag) for one in found for fact in one.promises]
+
+
+KEPT = [
+    ("I called the bank, all settled.", BANK),
+    ("I've finally called the bank!", BANK),
+    ("Called the bank this morning.", BANK),
+    ("Just phoned the bank.", BANK),
+    ("Ok, I rang the bank yesterday.", BANK),
+    ("I managed to call the bank.", BANK),
+    ("The bank is called, phew.", BANK),
+    ("I sent Mira the photos.", PHOTOS),
+    ("I've sent the photos to Mira.", PHOTOS),
+    ("Sent Mira the photos.", PHOTOS),
+    ("I fixed mum's bike on Saturday.", BIKE),
+    ("I got her bike fixed.", BIKE),
+    ("I finished fixing her bike.", BIKE),
+    ("I finally handed in my tax return.", TAX),
+    ("My tax return is handed in.", TAX),
+    ("We submitted the tax return today.", TAX),
+    ("The tax return is done!", TAX),
+    ("I renewed my passport.", PASSPORT),
+    ("I got my passport renewed last week.", PASSPORT),
+    ("I booked a table at the Thai place.", TABLE),
+    ("I've reserved a table at the Thai place for Friday.", TABLE),
+    ("I bought milk.", MILK),
+    ("I got the milk.", MILK),
+    ("Picked up milk on the way home.", MILK),
+    ("I called Anna and wrote to Ben.", TWO),
+    ("Ich habe die Bank angerufen.", BANK_DE),
+    ("Gestern habe ich die Bank angerufen.", BANK_DE),
+    ("Die Bank habe ich heute angerufen.", BANK_DE),
+    ("Hab die Bank endlich angerufen!", BANK_DE),
+    ("Bank angerufen!", BANK_DE),
+    ("Ich rief gestern die Bank an.", BANK_DE),
+    ("Die Klassenarbeiten sind korrigiert, endlich!", EXAMS_DE),
+    ("Ich habe alle Klassenarbeiten korrigiert.", EXAMS_DE),
+    ("Versicherung angerufen.", INSURANCE_DE),
+    ("Ich habe die Miete überwiesen.", RENT_DE),
+    ("Die Miete ist bezahlt.", RENT_DE),
+    ("Ich habe der Oma das Buch zurückgebracht.", BOOK_DE),
+    ("J'ai appelé la banque.", BANK_FR),
+    ("J'ai enfin téléphoné à la banque.", BANK_FR),
+    ("Ce matin, j'ai appelé la banque.", BANK_FR),
+    ("J'ai envoyé le rapport à Luc.", REPORT_FR),
+    ("Le rapport est envoyé à Luc.", REPORT_FR),
+    ("Ya llamé al banco.", BANK_ES),
+    ("He llamado al banco esta mañana.", BANK_ES),
+    ("Pagué el alquiler.", RENT_ES),
+    ("El alquiler está pagado.", RENT_ES),
+    ("Ho chiamato la banca.", BANK_IT),
+    ("Já liguei para o banco.", BANK_PT),
+    ("Ik heb de bank gebeld.", BANK_NL),
+    ("我给银行打过电话了。", BANK_ZH),
+    ("牛奶买好了。", MILK_ZH),
+    ("銀行に電話しました。", BANK_JA),
+    ("牛乳を買った。", MILK_JA),
+]
+
+
+# row: E16
+@pytest.mark.parametrize(("text", "promise"), KEPT)
+def test_a_promise_is_kept_by_words_that_name_what_was_done_and_to_what(text, promise):
+    assert settled(text) == [(promise, "fulfilled")]
+
+
+KEPT_NONE = [
+    "I finished my dinner.",
+    "I finished the book, finally.",
+    "I called the dentist today.",
+    "I called the bank's lawyer.",
+    "I walked past the bank.",
+    "Did I call the bank?",
+    "I haven't called the bank yet.",
+    "I almost called the bank.",
+    "I tried to call the bank.",
+    "I called the bank but nobody answered.",
+    "I will have called the bank by noon.",
+    "If I called the bank, they would laugh.",
+    "I wanted to call the bank.",
+    "Anna called the bank.",
+    "She called the bank for me.",
+    "I should have called the bank.",
+    "I'm calling the bank now.",
+    'My boss said: "I called the bank."',
+    "I dreamt that I called the bank.",
+    "I sent Paul the photos.",
+    "I sent Mira an email.",
+    "I fixed my bike.",
+    "I booked a table at the Italian.",
+    "I called Anna.",
+    "I bought bread.",
+    "I lost my passport.",
+    "I forgot to renew my passport.",
+    "Done!",
+    "All sorted.",
+    "Ich habe mein Abendessen fertig.",
+    "Ich habe die Bank noch nicht angerufen.",
+    "Ich muss die Bank anrufen.",
+    "Habe ich die Bank angerufen?",
+    "Anna hat die Bank angerufen.",
+    "Ich habe den Zahnarzt angerufen.",
+    "Ich wollte die Bank anrufen.",
+    "Ich habe versucht, die Bank anzurufen.",
+    "Wenn ich die Bank angerufen habe, gehe ich essen.",
+    "J'ai fini mon dîner.",
+    "Je n'ai pas appelé la banque.",
+    "J'ai appelé le dentiste.",
+    "Je dois appeler la banque.",
+    "Il a appelé la banque.",
+    "No llamé al banco.",
+    "Llamé al dentista.",
+    "Non ho chiamato la banca.",
+    "Ainda não liguei para o banco.",
+    "Ik heb de bank nog niet gebeld.",
+    "我还没给银行打电话。",
+    "我要给银行打电话。",
+    "銀行にまだ電話していません。",
+    "銀行に電話しなければ。",
+]
+
+
+# row: E16
+@pytest.mark.parametrize("text", KEPT_NONE)
+def test_what_means_another_thing_or_is_not_done_keeps_no_promise(text):
+    assert settled(text) == []
+
+
+CANCELLED = [
+    ("I don't need to call the bank any more.", BANK),
+    ("I no longer have to call the bank.", BANK),
+    ("No need to call the bank anymore.", BANK),
+    ("I don't have to call the bank.", BANK),
+    ("I won't fix mum's bike on Saturday after all, she bought a new one.", BIKE),
+    ("I've decided not to renew my passport.", PASSPORT),
+    ("You can drop the reminder to renew my passport.", PASSPORT),
+    ("I'm not going to buy milk after all.", MILK),
+    ("Die Bank muss ich nicht mehr anrufen.", BANK_DE),
+    ("Ich muss die Bank doch nicht anrufen.", BANK_DE),
+    ("Ich brauche die Klassenarbeiten nicht mehr zu korrigieren.", EXAMS_DE),
+    ("Plus besoin d'appeler la banque.", BANK_FR),
+    ("Je n'ai plus besoin d'appeler la banque.", BANK_FR),
+    ("Finalement je ne vais pas appeler la banque.", BANK_FR),
+    ("Ya no hace falta llamar al banco.", BANK_ES),
+    ("Ya no tengo que pagar el alquiler.", RENT_ES),
+    ("Non devo più chiamare la banca.", BANK_IT),
+    ("Já não preciso de ligar para o banco.", BANK_PT),
+    ("Ik hoef de bank niet meer te bellen.", BANK_NL),
+    ("我不用给银行打电话了。", BANK_ZH),
+    ("銀行に電話しなくてよくなった。", BANK_JA),
+]
+
+
+# row: E16
+@pytest.mark.parametrize(("text", "promise"), CANCELLED)
+def test_a_promise_that_is_not_needed_any_more_is_cancelled(text, promise):
+    assert settled(text) == [(promise, "expired")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't have to call the bank today.",
+        "I don't need to call the bank now.",
+        "I don't call the bank any more, I write to them.",
+        "Anna doesn't need to call the bank any more.",
+        "Do I still need to call the bank?",
+        "I don't need to call the dentist any more.",
+        "I won't call the bank before noon.",
+        "Maybe I don't need to call the bank any more.",
+        "I hope I don't have to call the bank any more?",
+        "I no longer work at the bank.",
+        "Ich muss die Bank nicht heute anrufen.",
+        "Ich muss den Zahnarzt nicht mehr anrufen.",
+        "Er muss die Bank nicht mehr anrufen.",
+        "Je n'aime plus la banque.",
+        "Ya no voy al gimnasio.",
+        "我不喜欢银行了。",
+    ],
+)
+def test_what_cancels_nothing(text):
+    assert settled(text) == []
+
+
+EVENT = "The user has a dinner with Paul on 5 March 2027."
+
+
+# row: E16
+@pytest.mark.parametrize(
+    ("text", "promise", "tags"),
+    [
+        ("The dinner with Paul is off.", EVENT, ["expired"]),
+        ("The dinner is cancelled.", EVENT, ["expired"]),
+        ("The concert is off.", EVENT, []),
+        ("The tax return is off.", TAX, []),
+        (
+            "Die Prüfung ist abgesagt.",
+            "Die Person hat am Montag eine Prüfung.",
+            ["expired"],
+        ),
+        (
+            "Le concert est annulé.",
+            "La personne a un concert vendredi (2027-03-05).",
+            ["expired"],
+        ),
+    ],
+)
+def test_an_event_that_is_off_is_cancelled(text, promise, tags):
+    assert [tag for _, tag in settled(text, promises=[promise])] == tags
+
+
+# row: E16
+@pytest.mark.parametrize(
+    ("text", "context", "kept"),
+    [
+        ("I rang them.", "I need to call the bank tomorrow.", [BANK]),
+        ("Yes, I called them this morning.", "Did you call the bank?", [BANK]),
+        ("Done!", "Did you call the bank?", [BANK]),
+        ("It's done.", "Don't forget to renew your passport.", [PASSPORT]),
+        ("Erledigt.", "Hast du die Bank angerufen?", [BANK_DE]),
+        ("Erledigt.", "Du musst noch die Bank anrufen.", [BANK_DE]),
+        ("C'est fait !", "Il faut appeler la banque.", [BANK_FR]),
+        ("I rang them.", "How was your day?", []),
+        ("Done!", "How was your day?", []),
+        ("Done!", "Did you visit the bank?", []),
+        ("I rang them.", "The dentist moved.", []),
+        ("Not done yet.", "Did you call the bank?", []),
+    ],
+)
+def test_a_pronoun_and_a_bare_done_need_what_was_said_before(text, context, kept):
+    assert [name for name, _ in settled(text, context)] == kept
+
+
+def test_two_promises_that_a_report_may_mean_are_asked_about():
+    loan, card = (
+        "The user has to call the bank about the loan.",
+        "The user has to call the bank about the card.",
+    )
+    (found,) = todos.settlements("I called the bank.", promised(loan, card))
+    assert (found.asks, len(found.promises)) == (True, 2)
+    assert settled("I called the bank about the card.", promises=[loan, card]) == [
+        (card, "fulfilled")
+    ]
+
+
+def test_the_same_promise_said_twice_is_kept_once_and_a_later_one_stays():
+    at = datetime(2027, 3, 3, 15, tzinfo=UTC)
+    april = datetime(2027, 4, 2, tzinfo=UTC)
+    now, again = promised(BANK, BANK)
+    later = Fact("L", BANK, "commitment", valid_from=april)
+    (found,) = todos.settlements("I called the bank.", [now, again, later], "", at)
+    assert [one.id for one in found.promises] == ["P0", "P1"]
+    (found,) = todos.settlements("I called the bank.", [later], "", at)
+    assert found.promises == (later,)
