@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from engram.core.categories import CATEGORIES, PLAIN, category_of
 from engram.core.language.echo import own_words
 from engram.core.language.promises import (
-    Report,
+    PromiseReport,
     fits,
     names_task,
     only_says_done,
@@ -217,7 +217,7 @@ KEPT, CANCELLED = "kept", "cancelled"
 
 
 def _settlement(
-    report: Report, promises: Sequence[Fact], context: str, when: datetime | None
+    report: PromiseReport, promises: Sequence[Fact], context: str, when: datetime | None
 ) -> Settlement | None:
     """Return what one report settles: the promises that share most words with it."""
     scores = [
@@ -228,9 +228,7 @@ def _settlement(
     if not most:
         return None
     best = [one for score, one in scores if score == most]
-    tag, why = (
-        (FULFILLED, KEPT) if report.outcome == "kept" else (EXPIRED, CANCELLED)
-    )
+    tag, why = (FULFILLED, KEPT) if report.outcome == "kept" else (EXPIRED, CANCELLED)
     if all(same_task(best[0].text, one.text, report.language) for one in best):
         return Settlement(_due_first(best, when), tag, why)
     return Settlement(tuple(best), tag, why, asks=True)

@@ -133,7 +133,9 @@ class PromiseSettler:
         """Ask in review, once, which of these promises a turn settles."""
         texts = {fact.id: fact.text for fact in one.promises}
         at = turn.turn.occurred_at
-        note = reviews.settle_note(turn.key, turn.turn.text, texts, one.tag, at, self.zone)
+        note = reviews.settle_note(
+            turn.key, turn.turn.text, texts, one.tag, at, self.zone
+        )
         decided = self.note_writer.is_logged("decide", str(note.keys["id"]))
         if not decided and not self.index.scanner.exists(note.path):
             row = action_row(now, "ask", turn.key, note.why, RULE) | {"turn": turn.key}

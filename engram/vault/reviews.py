@@ -70,7 +70,8 @@ _BOX = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NUMBERED = re.compile(
-    r"^[ \t]*[-*+][ \t]+\[[xX]\][ \t]+(?:Forget|Settle) (\d{1,3})\b", re.MULTILINE | re.IGNORECASE
+    r"^[ \t]*[-*+][ \t]+\[[xX]\][ \t]+(?:Forget|Settle) (\d{1,3})\b",
+    re.MULTILINE | re.IGNORECASE,
 )
 _ANSWERS = {label.casefold(): answer for answer, label in LABELS.items()}
 

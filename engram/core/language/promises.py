@@ -37,7 +37,7 @@ _SIGN = re.compile(r"[一-鿿々ァ-ヶー]")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PromiseReport:
     """What a clause says of something promised.
 
     `verb` is the stem of what was done, '' if the clause only says that it is done.
@@ -55,7 +55,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PromiseWords:
     """The words of a promise in one language: possible verbs, and the other stems.
 
     `is_joined` says that it promises more than one thing, `of_other` that its object
@@ -102,7 +102,7 @@ class _Rules:
 # -- reports ---------------------------------------------------------------------------
 
 
-def reports(text: str) -> list[Report]:
+def reports(text: str) -> list[PromiseReport]:
     """What `text` says that the speaker did or need not do any more, in its order.
 
     Questions, plans, doubts, conditions, attempts and quotations say nothing.
@@ -139,7 +139,7 @@ def _sentences(text: str) -> Iterator[str]:
             yield sentence
 
 
-def _of_sentence(sentence: str, rules: _Rules) -> Iterator[Report]:
+def _of_sentence(sentence: str, rules: _Rules) -> Iterator[PromiseReport]:
     """The reports of a sentence; of its parts first, then of the whole."""
     whole = sentence.rstrip(" .!。！")
     if rules.against.search(whole):
@@ -149,7 +149,7 @@ def _of_sentence(sentence: str, rules: _Rules) -> Iterator[Report]:
         yield from _of_part(part.strip(), rules)
 
 
-def _of_part(part: str, rules: _Rules) -> Iterator[Report]:
+def _of_part(part: str, rules: _Rules) -> Iterator[PromiseReport]:
     part = rules.before.sub("", part).strip()
     if any(one.search(part) for one in rules.dropped):
         yield _report(part, "", part, "dropped", rules)
@@ -175,15 +175,15 @@ def _report(
     rules: _Rules,
     *,
     is_event: bool = False,
-) -> Report:
+) -> PromiseReport:
     if rules.unspaced:
         signs = _signs(part, rules)
-        return Report(rules.code, outcome, "", signs, signs, is_event=is_event)
+        return PromiseReport(rules.code, outcome, "", signs, signs, is_event=is_event)
     things = _stems(object_, rules)
     own = not rules.own.isdisjoint(object_.split())
     is_whole = outcome == "dropped" and not is_event
     heads = things if is_whole else _direct_object(object_, rules)
-    return Report(
+    return PromiseReport(
         rules.code,
         outcome,
         _stem(verb, rules) if verb else "",
@@ -214,14 +214,14 @@ _HEAD_FIRST = frozenset({"fr", "es", "it", "pt"})
 
 
 @cache
-def task(text: str, code: str) -> Task:
+def task(text: str, code: str) -> PromiseWords:
     """The words of the promise `text`, read in the language `code`."""
     rules = _rules(code)
     for date in reversed(spans(text, _SOME_DAY)):
         text = f"{text[: date.start]} {text[date.end :]}"
     folded = fold(_BRACKETS.sub(" ", text)).rstrip(" .!。")
     if rules.unspaced:
-        return Task(frozenset(), _signs(folded, rules))
+        return PromiseWords(frozenset(), _signs(folded, rules))
 
     lead = rules.lead.match(folded)
     rest = folded[lead.end() :] if lead else folded
@@ -229,7 +229,7 @@ def task(text: str, code: str) -> Task:
     verbs = found[:1] + (found[-1:] if rules.verb_last else [])
     if lead and lead.groupdict().get("noun"):
         verbs = []
-    return Task(
+    return PromiseWords(
         frozenset(verbs),
         frozenset(found),
         is_joined=rules.join.search(rest) is not None,
@@ -243,7 +243,9 @@ def is_event(text: str) -> bool:
     return any(rules.event.search(folded) for rules in _languages())
 
 
-def fits(report: Report, text: str, context: str = "", *, named: bool = False) -> int:
+def fits(
+    report: PromiseReport, text: str, context: str = "", *, named: bool = False
+) -> int:
     """How many words of the promise `text` a report repeats; 0 if it means another.
 
     Verb and object must meet. Where the report leaves out words of the promise it may
@@ -279,13 +281,15 @@ def fits(report: Report, text: str, context: str = "", *, named: bool = False) -
 
 
 def _meant_verbs(
-    report: Report, wanted: Task, text: str, rules: _Rules
+    report: PromiseReport, wanted: PromiseWords, text: str, rules: _Rules
 ) -> frozenset[str] | None:
     """The verbs of the promise that the report means; None if it means another one."""
     if report.is_event:
-        return frozenset(_common(wanted.words, rules.adverbs, rules)) if is_event(
-            text
-        ) else None
+        return (
+            frozenset(_common(wanted.words, rules.adverbs, rules))
+            if is_event(text)
+            else None
+        )
     if report.outcome == "dropped":
         found = _common(wanted.verbs, report.things, rules)
         return frozenset(found) or None
@@ -328,7 +332,7 @@ def same_task(one: str, other: str, code: str) -> bool:
     return task(one, code).words == task(other, code).words
 
 
-def _fits_signs(report: Report, wanted: Task) -> int:
+def _fits_signs(report: PromiseReport, wanted: PromiseWords) -> int:
     """Of a script without blanks: nearly all signs of the promise are in the report."""
     met = wanted.words & report.things
     enough = len(met) >= _LEAST_SIGNS and len(met) >= _SHARE * len(wanted.words)
