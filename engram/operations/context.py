@@ -6,6 +6,7 @@ The text has parts (foundation, promises, threads …) and fits a budget of toke
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -320,12 +321,16 @@ class ContextBuilder:
         }
 
     def _promises(self, persona: str | None, facts: Iterable[Fact]) -> list[Fact]:
-        """Return the promises and loops among the facts, those due first."""
+        """Return the promises and loops among the facts, those due first.
+
+        A promise whose end has passed is listed as well: late is not gone.
+        """
         now = self.clock()
         promises = {
             fact.id: fact
             for fact in facts
-            if todos.todo_stage(fact) and may_show(fact, persona, now)
+            if todos.todo_stage(fact)
+            and may_show(replace(fact, valid_until=None), persona, now)
         }
         return sorted(
             promises.values(),

@@ -401,3 +401,70 @@ def test_at_most_three_frictions_and_threads_are_told(memory):
     parts = memory.call("context", {})["parts"]
     assert (len(parts["threads"]), len(parts["frictions"])) == (3, 3)
     assert len(memory.call("todos", {"stage": "thread"})["todos"]) == 5
+
+
+def promises_of(memory):
+    return {
+        row["text"]: row["stage"]
+        for row in memory.call("todos", {"stage": "all"})["todos"]
+    }
+
+
+# row: E16
+# row: X9
+def test_a_report_that_may_mean_two_promises_asks_once_which(memory):
+    """Nothing is closed until the user ticks one."""
+    loan = promise(memory, "I will call the bank about the loan.")
+    card = promise(memory, "I will call the bank about the card.")
+    say(memory, "I called the bank.")
+    assert set(stages(memory).values()) == {"open"}
+    (case,) = memory.call("review", {})["cases"]
+    assert "kept" in case["why"]
+    memory.call("decide", {"id": case["id"], "decision": "2"})
+    assert sorted(stages(memory).values()) == ["fulfilled", "open"]
+    assert memory.call("review", {})["cases"] == []
+    assert {loan, card} == set(stages(memory))
+
+
+# row: E16
+def test_a_turn_that_keeps_a_promise_is_logged_as_a_rule_and_can_be_undone(memory):
+    name = promise(memory, "I will call the agency about the flat.")
+    say(memory, "I called the agency about the flat.")
+    (row,) = [row for row in memory.vault.actions_of(name) if row["action"] == "settle"]
+    assert (row["by"], row["turn"]) == ("rule", "2026-11-20-porto#^t1")
+    memory.call("settle", {"id": name, "stage": "open"})
+    assert stages(memory) == {name: "open"}
+
+
+# row: E16
+def test_a_promise_that_ran_out_is_kept_late_and_one_not_needed_is_given_up(
+    memory, clock
+):
+    agency = promise(memory, "I will call the agency about the flat.")
+    cake = promise(memory, "I promise to bake Anna a cake.")
+    path = memory.settings.vault / memory.index.catalog.find_fact(agency).path
+    path.write_bytes(
+        frontmatter.edit(path.read_bytes(), {"valid_until": "2026-11-21T10:00:00"})
+    )
+    memory.index.wrote({memory.index.catalog.find_fact(agency).path: path.read_bytes()})
+    clock.advance(days=2)
+    run(memory)
+    assert stages(memory) == {agency: "expired", cake: "open"}
+    say(memory, "I finally called the agency about the flat.")
+    say(memory, "I don't need to bake Anna a cake any more.")
+    assert stages(memory) == {agency: "fulfilled", cake: "expired"}
+    assert memory.index.catalog.find_fact(cake).end_reason.startswith("cancelled, as")
+
+
+# row: E16
+def test_a_promise_in_a_note_that_the_user_wrote_is_settled_only_by_a_tick(memory):
+    (memory.settings.vault / "facts").mkdir(exist_ok=True)
+    (memory.settings.vault / "facts/mine.md").write_text(
+        "---\ncategory: commitment\n---\n\nI have to call the agency about the flat.\n"
+    )
+    memory.files.rescan(None)
+    say(memory, "I called the agency about the flat.")
+    assert set(promises_of(memory).values()) == {"open"}
+    (case,) = memory.call("review", {})["cases"]
+    memory.call("decide", {"id": case["id"], "decision": "settle"})
+    assert set(promises_of(memory).values()) == {"fulfilled"}
