@@ -45,7 +45,6 @@ LIGHT: tuple[Pass, ...] = (
 )
 NIGHTLY: tuple[Pass, ...] = (
     lifecycle.promote,
-    lifecycle.expire,
     lifecycle.archive,
     lifecycle.revive,
     vectors.tier,
@@ -62,6 +61,7 @@ NIGHTLY: tuple[Pass, ...] = (
     entities.subjects,
     entities.describe,
     entities.relate,
+    lifecycle.expire,
     entities.cards,
     entities.bridges,
     insight.probe,

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engram.config import ModelSettings
+from engram.core.policy import Policy, with_settings
 from engram.core.records import Usage
 from engram.vault import entities, frontmatter, syscalls
 from tests.fakes.keeping import Keeping
@@ -344,6 +345,72 @@ def test_only_what_changed_and_was_touched_within_a_week_is_described_again(
     ]
     assert sorted(described[1:]) == ["Anna", "Ben"]
     assert "Anna has a boat." in text(told, "entities/people/Anna.md")
+
+
+# row: B11
+# row: B13
+def test_a_model_is_shown_the_description_so_far_and_the_memories_by_date(
+    told, fake, clock
+):
+    """Without what rests on a memory that is over; nothing is asked twice."""
+    path = entity(told, "Anna")
+    told.plant(
+        told.made("Anna is a nurse.", about=("Anna",), kind="note", days=5),
+        told.made("Anna lives in Porto.", about=("Anna",), kind="note", days=9),
+    )
+    consolidate(told)
+    clock.advance(days=1)
+    plant(told, "Anna has a boat.")
+    consolidate(told)
+    shown = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
+    assert "before" not in shown[0]
+    dates = [one["date"] for one in shown[1]["facts"]]
+    assert dates == sorted(dates)
+    assert shown[1]["before"] == [
+        "So it is said: Anna lives in Porto.",
+        "So it is said: Anna is a nurse.",
+    ]
+    assert "Anna has a boat." in text(told, path)
+    whole(told)
+
+    porto = next(
+        one for one in told.memory.index.catalog.facts() if "Porto" in one.text
+    )
+    told.memory.call("forget", {"id": porto.id})
+    plant(told, "Anna sings.")
+    clock.advance(days=1)
+    consolidate(told)
+    shown = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
+    assert "Porto" not in json.dumps(shown[2:])
+
+
+# row: B14
+def test_a_lazy_vault_describes_after_the_next_recall(opened, fake, clock):
+    """A mention alone costs no question; a recall of before the mention counts as
+    little.
+    """
+    policy = with_settings(Policy(), {"describe.lazy": 1})
+    lazy = Keeping(
+        opened(model=ModelSettings("m", fake.url, api="chat"), policy=policy)
+    )
+
+    def described():
+        consolidate(lazy)
+        return [
+            material_of(body)["name"]
+            for body in fake.asked
+            if task_of(body) in {"describe", "relate"}
+        ]
+
+    (first,) = plant(lazy, "Anna is a nurse.")
+    assert described() == []
+    used(lazy, first)
+    assert described() == ["Anna"]
+    clock.advance(days=1)
+    plant(lazy, "Anna has a boat.")
+    assert described() == ["Anna"]
+    used(lazy, first)
+    assert described() == ["Anna", "Anna"]
 
 
 # row: B14

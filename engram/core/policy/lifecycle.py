@@ -509,6 +509,15 @@ class ProfilePolicy:
         "B14",
         "time since a mention or recall within which one is made",
     )
+    lazy: int = number(
+        0,
+        "switch",
+        0,
+        1,
+        "B14",
+        "1: one is made only after a recall that followed the last mention",
+        "describe.lazy",
+    )
     together: int = number(
         10, "memories", 1, 100, "B14", "memories that one question to a model holds"
     )

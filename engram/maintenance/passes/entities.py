@@ -18,6 +18,7 @@ from engram.core.records import BlockEdit, Edge, Edit, Fact, Line, Move
 from engram.maintenance.passes import TRASH, Finding, NewEdge
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
+    by_date,
     by_weight,
     current,
     entity_names,
@@ -251,7 +252,7 @@ def _resolves_to(name: str, entity: Entity) -> bool:
 def describe(view: PassView, now: datetime) -> list[Step]:
     """Describe entities in one to four sentences of a model (rows B11, B12, C14).
 
-    At most 5 a run, of those mentioned or recalled in the last 7 days (`B14`), and only
+    The model is shown the description so far, and the memories by date. At most 5 a run, of those mentioned or recalled in the last 7 days (`B14`), and only
     where their memories changed.
     """
     policy, texts = view.policy.portraits, GeneratedText(view, now)
@@ -262,7 +263,7 @@ def describe(view: PassView, now: datetime) -> list[Step]:
             break
         entity = view.entities[path]
         weightiest = sorted(known[path], key=by_weight)[: policy.together]
-        facts = sorted((one.fact for one in weightiest), key=lambda fact: fact.id)
+        facts = sorted((one.fact for one in weightiest), key=by_date)
         material = {
             "name": entity.name,
             "type": entity.type,
@@ -272,7 +273,7 @@ def describe(view: PassView, now: datetime) -> list[Step]:
         ask = question_of("describe", material, why)
         change = BlockEdit(path, f"generated from {len(facts)} memories")
         sources = [(link_name(fact),) for fact in facts]
-        room -= texts.generate(change, "description", ask, sources)
+        room -= texts.generate(change, "description", ask, sources, rewritten=True)
     return texts.finish()
 
 
@@ -328,27 +329,42 @@ def _relations_in(
         if mentions and len(facts) + len(fresh) <= policy.together:
             rows.append({"r": len(rows) + 1, "relation": kind, "to": to})
             facts += fresh
-    return rows, sorted(facts, key=lambda fact: fact.id)
+    return rows, sorted(facts, key=by_date)
 
 
 def _recent(
     view: PassView, known: Mapping[str, Sequence[MemoryState]], now: datetime
 ) -> list[str]:
-    """Return the entities mentioned or recalled in the last 7 days, latest first (`B14`)."""
+    """Return the entities mentioned or recalled in the last 7 days, latest first (`B14`).
+
+    With `lazy` only those that were recalled since the last mention.
+    """
+    touched = _last_recalled if view.policy.portraits.lazy else _last_mentioned_or_used
     latest = view.once(
-        _recent,
-        lambda: {path: max(map(_last_touched, some)) for path, some in known.items()},
-        known,
+        _recent, lambda: {path: touched(some) for path, some in known.items()}, known
     )
     since = (now - timedelta(days=view.policy.portraits.recent_days)).timestamp()
     recent = [path for path, when in latest.items() if when >= since]
     return sorted(recent, key=lambda path: (-latest[path], path))
 
 
-def _last_touched(one: MemoryState) -> float:
-    """Return when a memory was made, recalled or confirmed last, in epoch seconds."""
-    times = (one.fact.created, one.usage.last_access, one.usage.evidence_at)
+def _last_mentioned_or_used(memories: Sequence[MemoryState]) -> float:
+    """Return when one was made, recalled or confirmed last, in epoch seconds."""
+    times = [
+        when
+        for one in memories
+        for when in (one.fact.created, one.usage.last_access, one.usage.evidence_at)
+    ]
     return max([when.timestamp() for when in times if when], default=0.0)
+
+
+def _last_recalled(memories: Sequence[MemoryState]) -> float:
+    """Return when one was recalled last, in epoch seconds; 0 before the last mention."""
+    recalls = [one.usage.last_access for one in memories]
+    mentions = [one.fact.created for one in memories]
+    last = max([when.timestamp() for when in recalls if when], default=0.0)
+    made = max([when.timestamp() for when in mentions if when], default=0.0)
+    return last if last >= made else 0.0
 
 
 def cards(view: PassView, now: datetime) -> list[Step]:

@@ -136,6 +136,11 @@ def by_weight(one: MemoryState) -> tuple[Any, ...]:
     return (not one.fact.pinned, -one.fact.importance, -created, one.fact.id)
 
 
+def by_date(fact: Fact) -> tuple[float, str]:
+    """Return the sort key by time, oldest first."""
+    return (fact.created.timestamp() if fact.created else 0.0, fact.id)
+
+
 def local_date(view: PassView, when: datetime | None) -> str:
     """Return the local date, '' for none."""
     return f"{when.astimezone(view.zone):%Y-%m-%d}" if when else ""
@@ -220,20 +225,25 @@ class GeneratedText:
         block: str,
         ask: ModelQuestion,
         sources: Sequence[Sequence[str]],
+        *,
+        rewritten: bool = False,
     ) -> bool:
         """Fill a block with the answer to `ask`, or ask it; False if it is up to date.
 
         `change` names the page, and `sources` the notes behind each statement. Without
-        sentences in the answer the block stays as it is.
+        sentences in the answer the block stays as it is. With `rewritten` the model is
+        shown the sentences of the block so far (`B11`).
         """
         page = self.view.page(change.path)
         have = page.blocks.get(block, ()) if page else ()
         name = f"{change.path}#{block}"
         if self.known.get(name, {}).get("from") == _digest(ask, have):
             return False
-        answer = self.view.answers.get(ask.key)
+        asked = self._with_text(ask, have) if rewritten else ask
+        answers = self.view.answers
+        answer = answers.get(ask.key, answers.get(asked.key))
         if answer is None:
-            self.steps.append(ask)
+            self.steps.append(asked)
             return True
         lines = self._labelled(sentences(answer, sources)) or have
         if lines != have:
@@ -241,6 +251,18 @@ class GeneratedText:
             self.steps.append(replace(change, why=why, blocks={block: lines}))
         self.known[name] = {"from": _digest(ask, lines), "at": self.now.isoformat()}
         return True
+
+    def _with_text(self, ask: ModelQuestion, lines: Iterable[Line]) -> ModelQuestion:
+        """Return the question with the sentences whose sources may still be told."""
+        usable = {link_name(one.fact) for one in public_memories(self.view, self.now)}
+        told = [
+            one.text for one in lines if one.sources and usable.issuperset(one.sources)
+        ]
+        if not told:
+            return ask
+        return question_of(
+            ask.task, json.loads(ask.material) | {"before": told}, ask.why
+        )
 
     def _labelled(self, lines: Iterable[Line]) -> tuple[Line, ...]:
         """Return the lines, each labelled with the least trusted class of its sources.

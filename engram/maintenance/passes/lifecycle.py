@@ -21,7 +21,7 @@ from engram.core.records import BlockEdit, Edit, Move
 from engram.maintenance.passes import TRASH, EdgeUpdate, FileWrite
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import tzinfo
 
     from engram.core.policy import LinkPolicy
@@ -107,7 +107,10 @@ def _is_generated(path: str) -> bool:
 
 
 def archive(view: PassView, now: datetime) -> list[Step]:
-    """Archive old, unimportant, unused and faded memories (rows B8, C18, D11; law 2)."""
+    """Archive old, unimportant, unused and faded memories (rows B8, C18, D11; law 2).
+
+    What has expired is left to `expire`, after the descriptions are written (`B13`).
+    """
     return [
         archive_move(one.fact, why, now, view.zone)
         for one in view.active()
@@ -116,6 +119,8 @@ def archive(view: PassView, now: datetime) -> list[Step]:
 
 
 def _archive_reason(view: PassView, one: MemoryState, now: datetime) -> str | None:
+    if lifecycle.expiry_reason(one.fact, now):
+        return None
     vitals, policy = view.vitals(one, now), view.policy
     return lifecycle.archive_reason(
         one.fact, one.usage, vitals, now, policy, said_by=one.said_by, kept=one.kept
@@ -283,14 +288,24 @@ def logs(view: PassView, now: datetime) -> list[Step]:
 
     Rows of `USER_ACTIONS` and `CREATION_ACTIONS` stay. A log is rewritten only when a
     tenth of its rows may go; else every run would remove the rows of the run 90 days
-    before, and the vault would change each night.
+    before, and the vault would change each night. The creation of a memory that this
+    run puts away stays too: the process may end before its note is moved.
     """
     limit = now - timedelta(days=view.policy.consolidation.log_days)
     found: list[Step] = []
     for path in view.logs:
         lines = list(jsonl.lines(view.read(path)))
+        rows = [(line, _row_time(line.value)) for line in lines]
+        lately = {
+            line.value.get("memory")
+            for line, at in rows
+            if at is not None and at >= limit
+        }
+        known = {*view.memories, *view.reader.statements(), *lately}
         left = [
-            line.raw for line in lines if not _may_go_from_log(line.value, limit, view)
+            line.raw
+            for line, at in rows
+            if at is None or at >= limit or _stays_in_log(line.value, known)
         ]
         gone = len(lines) - len(left)
         if gone and gone >= view.policy.consolidation.log_share * len(lines):
@@ -299,18 +314,21 @@ def logs(view: PassView, now: datetime) -> list[Step]:
     return found
 
 
-def _may_go_from_log(row: Any, limit: datetime, view: PassView) -> bool:
-    """Return whether a row may be removed; one that cannot be read stays."""
+def _row_time(row: Any) -> datetime | None:
+    """Return the time of a row, None for a row that cannot be read."""
     try:
         at = datetime.fromisoformat(row["at"])
-        by_user = row.get("by") == "user" or row.get("action") in USER_ACTIONS
-        creation = (
-            row.get("action") in CREATION_ACTIONS and row.get("memory") in view.memories
-        )
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return False
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return at < limit and not by_user and not creation
+    except (ValueError, TypeError, KeyError):
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _stays_in_log(row: Mapping[str, Any], known: Collection[str]) -> bool:
+    """Return whether a row stays however old it is, because of its user or memory."""
+    by_user = row.get("by") == "user" or row.get("action") in USER_ACTIONS
+    return by_user or (
+        row.get("action") in CREATION_ACTIONS and str(row.get("memory")) in known
+    )
 
 
 def _stamp(now: datetime) -> str:
