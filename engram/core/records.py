@@ -131,13 +131,15 @@ class FiledTurn:
 class Interval:
     """An interval of time named in a text (row X14): `start <= t < end`.
 
-    `words` is the text that names it.
+    `words` is the text that names it. `role` tells that what is said of it began then
+    (`since`) or lasts so long (`until`), '' that it is then.
     """
 
     start: datetime
     end: datetime
     granularity: Literal["minute", "hour", "day", "week", "month", "season", "year"]
     words: str
+    role: Literal["", "since", "until"] = ""
 
 
 @dataclass(frozen=True, slots=True)

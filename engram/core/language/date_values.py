@@ -80,6 +80,11 @@ class DateMatch:
         found = [token for token in self.tokens if token.letter in "mzB"]
         return int(str(found[0].value)) if found else 0
 
+    def month_offset(self) -> int:
+        """The offset of the month in `the last Monday of next month`."""
+        found = [token for token in self.tokens if token.letter in "mjz"]
+        return int(str(found[-1].value)) if found[-1].letter != "j" else 0
+
 
 # Ranges of the local calendar.
 
@@ -88,18 +93,20 @@ def _at(day: date, tz: tzinfo | None, hour: int = 0) -> datetime:
     return datetime.combine(day, time(), tz) + timedelta(hours=hour)
 
 
-def _days(
-    start: date, end: date, when: datetime, granularity: Granularity
+def days_range(
+    start: date, end: date, when: datetime, granularity: Granularity = "day"
 ) -> DateRange:
+    """The local days from `start` up to `end`."""
     return DateRange(_at(start, when.tzinfo), _at(end, when.tzinfo), granularity)
 
 
-def _day(day: date, when: datetime) -> DateRange:
-    return _days(day, day + DAY, when, "day")
+def day_range(day: date, when: datetime) -> DateRange:
+    """The local day."""
+    return days_range(day, day + DAY, when, "day")
 
 
 def _week(monday: date, when: datetime) -> DateRange:
-    return _days(monday, monday + 7 * DAY, when, "week")
+    return days_range(monday, monday + 7 * DAY, when, "week")
 
 
 def _month(year: int, month: int, when: datetime) -> DateRange | None:
@@ -107,7 +114,7 @@ def _month(year: int, month: int, when: datetime) -> DateRange | None:
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     if not _FIRST_YEAR <= year <= _LAST_YEAR:
         return None
-    return _days(
+    return days_range(
         date(year, month, 1), date(year + month // 12, month % 12 + 1, 1), when, "month"
     )
 
@@ -115,7 +122,7 @@ def _month(year: int, month: int, when: datetime) -> DateRange | None:
 def _year(year: int, when: datetime) -> DateRange | None:
     if not _FIRST_YEAR <= year <= _LAST_YEAR:
         return None
-    return _days(date(year, 1, 1), date(year + 1, 1, 1), when, "year")
+    return days_range(date(year, 1, 1), date(year + 1, 1, 1), when, "year")
 
 
 def _season(year: int, season: int, when: datetime) -> DateRange | None:
@@ -123,7 +130,7 @@ def _season(year: int, season: int, when: datetime) -> DateRange | None:
 
     Seasons are turned in southern zones.
     """
-    if _zone(when).startswith(SOUTH):
+    if zone_name(when).startswith(SOUTH):
         season = (season + 2) % 4
     first = _month(year, season * 3 or 12, when)
     last = _month(year, (season * 3 or 12) + 2, when)
@@ -134,11 +141,13 @@ def _monday(day: date) -> date:
     return day - timedelta(days=day.weekday())
 
 
-def _zone(when: datetime) -> str:
+def zone_name(when: datetime) -> str:
+    """The key of the time zone, '' for a fixed offset."""
     return str(getattr(when.tzinfo, "key", ""))
 
 
-def _calendar_day(year: int, month: int, day: int) -> date | None:
+def calendar_day(year: int, month: int, day: int) -> date | None:
+    """The day, None if no calendar has it."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -153,11 +162,11 @@ def _full_date(match: DateMatch) -> DateRange | None:
     numbers = [int(str(value)) for value in match.all("nb")]
     if match.all("b"):
         month, day = match.number("b"), match.number("n")
-    elif match.all("u") == ["year", "month", "day"]:
+    elif match.all("uU") == ["year", "month", "day"]:
         month, day = numbers
     else:
         return None
-    return _agreed(match, _calendar_day(match.number("y"), month, day))
+    return _agreed(match, calendar_day(match.number("y"), month, day))
 
 
 def _agreed(match: DateMatch, day: date | None) -> DateRange | None:
@@ -167,13 +176,15 @@ def _agreed(match: DateMatch, day: date | None) -> DateRange | None:
     """
     named = match.all("k")
     return (
-        _day(day, match.when)
+        day_range(day, match.when)
         if day and (not named or day.weekday() == named[0])
         else None
     )
 
 
 def _month_of_year(match: DateMatch) -> DateRange | None:
+    if match.all("b") and match.all("u") not in ([], ["year"]):
+        return None
     if not match.all("b") and (
         match.all("u") != ["year", "month"] or not 1 <= match.number("n") <= 12
     ):
@@ -190,18 +201,37 @@ def _season_of_year(match: DateMatch) -> DateRange | None:
 def _yearless(match: DateMatch) -> DateRange | None:
     """`Nov 20` in a sentence that looks back or ahead; not an anniversary."""
     values = [int(str(value)) for value in match.all("nb")]
-    if match.all("u") not in ([], ["month", "day"]) or match.annual or not match.lean:
+    if match.all("uU") not in ([], ["month", "day"]) or match.annual:
         return None
     month, day = (match.number("b"), match.number("n")) if match.all("b") else values
+    if match.all("k"):
+        return _agreed_day(match, month, day)
+    if not match.lean:
+        return None
     for step in range(9):
-        found = _calendar_day(match.today.year + step * match.lean, month, day)
+        found = calendar_day(match.today.year + step * match.lean, month, day)
         away = (found - match.today).days * match.lean if found else -1
         if away >= 0:
-            return _agreed(match, found) if away <= _CLEAR_DAYS else None
+            return _agreed(match, found) if away <= CLEAR_DAYS else None
     return None
 
 
-_CLEAR_DAYS = 322
+def _agreed_day(match: DateMatch, month: int, day: int) -> DateRange | None:
+    """`Friday, April 16`: the year near today in which it is that weekday."""
+    days = [calendar_day(match.today.year + step, month, day) for step in (-1, 0, 1)]
+    near = [
+        found
+        for found in days
+        if found
+        and found.weekday() == match.number("k")
+        and (found - match.today).days * match.lean >= 0
+        and abs((found - match.today).days) < _AGREED_DAYS
+    ]
+    return day_range(near[0], match.when) if len(near) == 1 else None
+
+
+_AGREED_DAYS = 366
+CLEAR_DAYS = 322
 """A date without a year that is farther away than this lies less than six weeks on the
 other side of today.
 """
@@ -228,6 +258,8 @@ def _end(match: DateMatch) -> DateRange | None:
     whole: DateRange | None = None
     if match.lean < 0:
         return None
+    if match.all("Z"):
+        return _end_by_signs(match)
     if match.all("b"):
         named = (
             _month_of_year
@@ -238,10 +270,23 @@ def _end(match: DateMatch) -> DateRange | None:
         )
         whole = named(match)
     elif match.all("u") in (["day"], ["month"], ["year"]):
-        whole = _unit_at(str(match.all("u")[0]), match.offset(), match.when)
+        whole = unit_at(str(match.all("u")[0]), match.offset(), match.when)
     elif match.all("y"):
         whole = _year_named(match)
-    return _day((whole.end - DAY).date(), match.when) if whole else None
+    return day_range((whole.end - DAY).date(), match.when) if whole else None
+
+
+def _end_by_signs(match: DateMatch) -> DateRange | None:
+    """`十二月底`, `下个月底`."""
+    if match.all("W"):
+        unit, offset = _named(match.all("W")[0])
+        whole = unit_at(unit, offset, match.when) if unit != "week" else None
+    elif match.all("u") == ["month"] and 1 <= match.number("nw") <= 12:
+        ahead = match.number("nw") < match.today.month
+        whole = _month(match.today.year + ahead, match.number("nw"), match.when)
+    else:
+        return None
+    return day_range((whole.end - DAY).date(), match.when) if whole else None
 
 
 def _month_ahead(match: DateMatch) -> DateRange | None:
@@ -256,17 +301,20 @@ def _counted(match: DateMatch, sign: int) -> DateRange | None:
         start = moment.replace(minute=0, second=0, microsecond=0)
         return DateRange(start, start + timedelta(hours=1), "hour")
     if unit == "day":
-        return _day(match.today + count * DAY, when)
-    return _unit_at(str(unit), count, when)
+        return day_range(match.today + count * DAY, when)
+    return unit_at(str(unit), count, when)
 
 
-def _unit_at(unit: str, offset: int, when: datetime) -> DateRange | None:
-    """The day, week, month or year that lies `offset` away."""
+def unit_at(unit: str, offset: int, when: datetime) -> DateRange | None:
+    """The day, week, weekend, month or year that lies `offset` away."""
     today = when.date()
     if unit == "day":
-        return _day(today + offset * DAY, when)
+        return day_range(today + offset * DAY, when)
     if unit == "week":
         return _week(_monday(today) + 7 * offset * DAY, when)
+    if unit == "weekend":
+        saturday = _monday(today) + timedelta(days=5 + 7 * offset)
+        return days_range(saturday, saturday + 2 * DAY, when)
     if unit == "month":
         return _month(today.year, today.month + offset, when)
     return _year(today.year + offset, when) if unit == "year" else None
@@ -285,12 +333,12 @@ def _unit(match: DateMatch) -> DateRange | None:
     """`last week`, `先週`; `this past week` is a rolling window in English."""
     if match.all("W"):
         unit, offset = _named(match.all("W")[0])
-        return _unit_at(unit, offset, match.when)
+        return unit_at(unit, offset, match.when)
     if match.all("z") and match.lexicon.rolling_nearest:
         return None
     unit = str(match.all("u")[0])
     return (
-        None if unit in {"hour", "day"} else _unit_at(unit, match.offset(), match.when)
+        None if unit in {"hour", "day"} else unit_at(unit, match.offset(), match.when)
     )
 
 
@@ -313,7 +361,9 @@ def _weekday_of_week(match: DateMatch) -> DateRange | None:
         else 6
     )
     return (
-        _day(_monday(match.today) + timedelta(days=7 * offset + weekday), match.when)
+        day_range(
+            _monday(match.today) + timedelta(days=7 * offset + weekday), match.when
+        )
         if weekday < 7
         else None
     )
@@ -322,7 +372,7 @@ def _weekday_of_week(match: DateMatch) -> DateRange | None:
 def _of_named(match: DateMatch) -> DateRange | None:
     """`去年3月`, `去年3月5日`, `上个月5号`."""
     unit, offset = _named(match.all("W")[0])
-    around = _unit_at(unit, offset, match.when)
+    around = unit_at(unit, offset, match.when)
     numbers = [int(str(value)) for value in match.all("nw")]
     if around is None or [unit, *match.all("u")] not in _NAMED_ORDERS:
         return None
@@ -331,8 +381,8 @@ def _of_named(match: DateMatch) -> DateRange | None:
         return (
             _month(around.start.year, month, match.when) if 1 <= month <= 12 else None
         )
-    found = _calendar_day(around.start.year, month, numbers[0])
-    return _day(found, match.when) if found else None
+    found = calendar_day(around.start.year, month, numbers[0])
+    return day_range(found, match.when) if found else None
 
 
 _NAMED_ORDERS = (["year", "month"], ["year", "month", "day"], ["month", "day"])
@@ -350,16 +400,18 @@ def _weekday(match: DateMatch) -> DateRange | None:
     coming = today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
     offset = match.offset()
     if offset < 0:
-        return _day(before + 7 * (offset + 1) * DAY, match.when)
+        return day_range(before + 7 * (offset + 1) * DAY, match.when)
     if match.all("z"):
-        return _day(coming, match.when)
+        return day_range(coming, match.when)
     if offset > 0:
         is_next_week = coming == in_week + 7 * DAY
         agreed = match.lexicon.next_weekday_is_next_week or is_next_week
-        return _day(in_week + 7 * offset * DAY, match.when) if agreed else None
+        return day_range(in_week + 7 * offset * DAY, match.when) if agreed else None
     if in_week < today and match.lean >= 0:
-        return _day(coming, match.when) if match.lean else None
-    return None if in_week > today and match.lean < 0 else _day(in_week, match.when)
+        return day_range(coming, match.when) if match.lean else None
+    return (
+        None if in_week > today and match.lean < 0 else day_range(in_week, match.when)
+    )
 
 
 def _weekday_by_lean(match: DateMatch) -> DateRange | None:
@@ -372,7 +424,7 @@ def _weekday_by_lean(match: DateMatch) -> DateRange | None:
         ahead = ahead or 7
     if not match.lean or not ahead:
         return None
-    return _day(
+    return day_range(
         match.today + timedelta(days=ahead if match.lean > 0 else ahead - 7),
         match.when,
     )
@@ -429,11 +481,11 @@ def _weekend(match: DateMatch) -> DateRange | None:
     if match.all("z") and offset > 0:
         offset = 0 if match.today.weekday() < 5 else 1
     saturday = _monday(match.today) + timedelta(days=5 + 7 * offset)
-    return _days(saturday, saturday + 2 * DAY, match.when, "day")
+    return days_range(saturday, saturday + 2 * DAY, match.when, "day")
 
 
 def _named_day(match: DateMatch) -> DateRange | None:
-    return _day(match.today + match.number("d") * DAY, match.when)
+    return day_range(match.today + match.number("d") * DAY, match.when)
 
 
 def _part(match: DateMatch) -> DateRange | None:
@@ -456,15 +508,17 @@ def _numeric(match: DateMatch) -> DateRange | None:
     text = str(match.all("D")[0])
     first, second, third = (int(part) for part in re.split(r"[-/.]", text))
     if len(re.split(r"[-/.]", text)[0]) == 4:
-        found = _calendar_day(first, second, third)
-    elif "." in text or _zone(match.when).startswith(DAY_FIRST) or first > 12:
-        found = _calendar_day(third, second, first)
-    elif _zone(match.when).startswith(MONTH_FIRST) or second > 12 or first == second:
-        found = _calendar_day(third, first, second)
+        found = calendar_day(first, second, third)
+    elif "." in text or zone_name(match.when).startswith(DAY_FIRST) or first > 12:
+        found = calendar_day(third, second, first)
+    elif (
+        zone_name(match.when).startswith(MONTH_FIRST) or second > 12 or first == second
+    ):
+        found = calendar_day(third, first, second)
     else:
         found = None
     return (
-        _day(found, match.when)
+        day_range(found, match.when)
         if found and _FIRST_YEAR <= found.year <= _LAST_YEAR
         else None
     )
@@ -508,7 +562,7 @@ def _numbers(value: Value) -> tuple[int, int]:
     return int(value[-2]), int(value[-1])
 
 
-MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
+VALUE_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
     "end": _end,
     "date": _full_date,
     "month_of_year": _month_of_year,

@@ -23,6 +23,7 @@ _NUMBERED = {
     "months": ("b", 1),
     "seasons": ("s", 0),  # winter 0
     "numbers": ("w", 1),
+    "ordinal_words": ("o", 1),
 }
 """Classes whose words have consecutive values: the letter and the first value."""
 
@@ -37,25 +38,36 @@ _CLASSES = {
     "before_last_or_after_next": "B",  # before last = -2
     "this": "j",  # diese
     "weekend": "e",  # wochenende
+    "holidays": "H",  # christmas eve = 12-24
     "ago_before": "h",  # before the number: `vor`
     "ago_after": "a",  # after it: `ago`
     "from_now": "f",  # from today
     "from_another_time": "F",  # counted from a time the text does not give
     "within": "i",  # before a number or a year: `in`
     "since": "q",  # seit
-    "until": "r",  # never looks back
-    "by_the_end_of": "R",  # bis ende
+    "since_after": "Q",  # から
+    "starting": "S",  # ab
+    "until": "L",  # bis: lasts so long
+    "until_after": "M",  # まで
+    "by": "r",  # spätestens: is due
+    "by_after": "N",  # までに
+    "until_the_end_of": "E",  # bis ende
+    "by_the_end_of": "R",  # vor ende
+    "end_sign": "Z",  # 月底
+    "range_to": "T",  # from Monday to Friday
     "on": "c",  # am
+    "toward": "x",  # für
     "at": "@",  # um
     "every": "v",  # what follows is a habit
+    "day_signs": "U",  # 号
     "glue": "g",  # `the`, `of`
     "not_dates": "-",  # phrases that only look like a time
 }
 """The letter of each other class. A comma has the letter `,`."""
 
-_ANCHORS = "dWPukbsemzaBh"
+_ANCHORS = "dWPukbsemzaBhH"
 """Classes of which an expression without a number needs one word."""
-_CJK_ANCHORS = "dWPuk"
+_CJK_ANCHORS = "dWPukH"
 
 _CJK_SIGNS = "\u3005\u3040-\u30ff\u3400-\u9fff"
 _NUMERIC = r"\d{4}(?P<ymd>[-/.])\d{1,2}(?P=ymd)\d{1,2}(?![\d/])|\d{1,2}(?P<dmy>[-/.])\d{1,2}(?P=dmy)\d{4}(?![\d/])"
@@ -78,6 +90,33 @@ _ASCII_TOKEN = re.compile(rf"{_ASCII_WORD}|{_NUMBER}|{_ASCII_SINGLE}")
 _NO_NUMBER = re.compile(rf"{_WORD}|{_SINGLE}")
 _NO_NUMBER_ASCII = re.compile(rf"{_ASCII_WORD}|{_ASCII_SINGLE}", re.ASCII)
 _DIGIT = re.compile(r"\d")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+
+
+@dataclass(frozen=True, slots=True)
+class TenseWords:
+    """What tells whether a sentence of a language looks back or ahead.
+
+    The words stand alone; the forms are patterns. `maybe_past` may be another form,
+    `not_evidence` contains a form that is no past. What is `reported` is of another
+    time than the report; what is `unreal` did not happen. With a `duty` a day is a
+    deadline. A clause ends at a word of `conjunctions`; what comes `toward` a day is
+    ahead of it.
+    """
+
+    language: str
+    past: frozenset[str]
+    future: frozenset[str]
+    present: frozenset[str]
+    not_past: frozenset[str]
+    reported: frozenset[str]
+    conjunctions: frozenset[str]
+    past_forms: re.Pattern[str] | None
+    present_forms: re.Pattern[str] | None
+    maybe_past: re.Pattern[str] | None
+    not_evidence: re.Pattern[str] | None
+    unreal: re.Pattern[str] | None
+    duty: re.Pattern[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +126,7 @@ class Lexicon:
     `phrases` maps tokens joined by blanks to their class letter and value; `heads` are
     their first tokens, `reach` the tokens of the longest. `family` chooses the grammar.
     A text can hold an expression only if it has one of `anchors`, or one of `years` and
-    a number. `past`, `future` and `present` are the words, and `past_ending` the ending
-    of a verb, that tell whether a sentence looks back or ahead.
+    a number. `function_words` may follow a day that is named by its number alone.
     """
 
     name: str
@@ -98,10 +136,8 @@ class Lexicon:
     reach: int
     anchors: frozenset[str]
     years: frozenset[str]
-    past: frozenset[str]
-    future: frozenset[str]
-    present: frozenset[str]
-    past_ending: str = ""
+    function_words: frozenset[str]
+    tenses: tuple[TenseWords, ...]
     ordinal_dot: bool = False
     """`20.` is a day."""
     bare_weekdays: bool = False
@@ -110,6 +146,14 @@ class Lexicon:
     """`next Friday` is never the coming one."""
     rolling_nearest: bool = False
     """`the past week` is no calendar week."""
+
+    def tense_of(self, text: str) -> TenseWords:
+        """The tense words of the language of `text`: kana are Japanese."""
+        is_japanese = len(self.tenses) > 1 and _KANA.search(text)
+        wanted = "ja" if is_japanese else "zh"
+        return next(
+            (one for one in self.tenses if one.language == wanted), self.tenses[0]
+        )
 
 
 def tokens(text: str) -> Iterable[str]:
@@ -155,11 +199,11 @@ def _value(text: str) -> Value:
     return int(text) if len(parts) == 1 else tuple(int(part) for part in parts)
 
 
-def _lexicon(name: str, sections: Iterable[Mapping[str, str]]) -> Lexicon:
+def _lexicon(name: str, sections: Mapping[str, Mapping[str, str]]) -> Lexicon:
     """The lexicon of the languages to which the sections belong."""
-    sections = list(sections)
+    first = next(iter(sections.values()))
     phrases: dict[str, tuple[str, Value]] = {",": (",", "")}
-    for section in sections:
+    for section in sections.values():
         phrases |= _phrases(section)
 
     def heads(letters: str) -> frozenset[str]:
@@ -169,34 +213,57 @@ def _lexicon(name: str, sections: Iterable[Mapping[str, str]]) -> Lexicon:
             if letter in letters
         )
 
-    def words(key: str) -> frozenset[str]:
-        return frozenset(" ".join(one.get(key, "") for one in sections).split())
+    def longest(letter: str) -> frozenset[str]:
+        return frozenset(
+            max(phrase.split(), key=len)
+            for phrase, (one, _) in phrases.items()
+            if one == letter
+        )
 
-    family = sections[0]["family"]
+    family = first["family"]
     return Lexicon(
         name,
         family,
         phrases,
         heads=frozenset(phrase.split()[0] for phrase in phrases),
         reach=max(len(phrase.split()) for phrase in phrases),
-        anchors=heads(_CJK_ANCHORS if family == "cjk" else _ANCHORS),
-        years=heads("iqr"),
-        past=words("past"),
-        future=words("future"),
-        present=words("present"),
-        past_ending=sections[0].get("past_ending", ""),
-        ordinal_dot="ordinal_dot" in sections[0],
-        bare_weekdays="bare_weekdays" in sections[0],
-        next_weekday_is_next_week="next_weekday_is_next_week" in sections[0],
-        rolling_nearest="rolling_nearest" in sections[0],
+        anchors=heads(_CJK_ANCHORS)
+        if family == "cjk"
+        else heads(_ANCHORS.replace("H", "")) | longest("H"),
+        years=heads("iqrcLSE"),
+        function_words=frozenset(
+            languages.texts("words", "stop").get(name, "").split()
+        ),
+        tenses=tuple(_tense(code, one) for code, one in sections.items()),
+        ordinal_dot="ordinal_dot" in first,
+        bare_weekdays="bare_weekdays" in first,
+        next_weekday_is_next_week="next_weekday_is_next_week" in first,
+        rolling_nearest="rolling_nearest" in first,
+    )
+
+
+def _tense(language: str, section: Mapping[str, str]) -> TenseWords:
+    def words(key: str) -> frozenset[str]:
+        return frozenset(section.get(key, "").split())
+
+    def forms(key: str) -> re.Pattern[str] | None:
+        found = languages.pattern(section.get(key, ""))
+        return re.compile(found) if found else None
+
+    return TenseWords(
+        language,
+        *map(words, ("past", "future", "present", "not_past", "reported")),
+        words("conjunctions"),
+        *map(forms, ("past_forms", "present_forms", "maybe_past", "not_evidence")),
+        *map(forms, ("unreal", "duty")),
     )
 
 
 def _lexicons() -> tuple[Lexicon, ...]:
     sections = languages.section("dates")
-    cjk = [one for one in sections.values() if one["family"] == "cjk"]
+    cjk = {code: one for code, one in sections.items() if one["family"] == "cjk"}
     own = [
-        _lexicon(code, [one])
+        _lexicon(code, {code: one})
         for code, one in sections.items()
         if one["family"] != "cjk"
     ]
@@ -206,11 +273,16 @@ def _lexicons() -> tuple[Lexicon, ...]:
 LEXICONS = _lexicons()
 """English first: where two languages read one phrase, the earlier wins."""
 
-NOT_PAST = languages.all_words("dates", "not_past")
-"""Words with the ending of a past tense that do not say that something is over."""
 
 ANNUAL = languages.all_words("dates", "annual")
 """Words beside which a date without a year comes round every year."""
+
+ANNUAL_SIGNS = frozenset(
+    word
+    for code in languages.unspaced()
+    for word in languages.texts("dates", "annual").get(code, "").split()
+)
+"""The same of languages without blanks between words."""
 
 COUNTED_NOUNS = languages.all_words("dates", "counted_nouns")
 """Nouns that make a number an amount, not a year or a day."""

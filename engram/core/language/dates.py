@@ -21,13 +21,17 @@ last day; the end of a week, Friday for some and Sunday for others, is left open
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from engram.core.language.date_direction import Context, direction, has_duty
+from engram.core.language.date_grammar import GRAMMAR
+from engram.core.language.date_named import NAMED_MAKERS
+from engram.core.language.date_refused import is_refused
 from engram.core.language.date_values import (
     DAY,
-    MAKERS,
+    VALUE_MAKERS,
     DateMatch,
     DateRange,
     Token,
@@ -35,11 +39,10 @@ from engram.core.language.date_values import (
 )
 from engram.core.language.date_words import (
     ANNUAL,
+    ANNUAL_SIGNS,
     BEFORE_MONTH_OR_VERB,
-    COUNTED_NOUNS,
     LEXICONS,
     MONTH_OR_VERB,
-    NOT_PAST,
     TOKEN,
     Lexicon,
     Value,
@@ -50,6 +53,15 @@ from engram.core.records import Interval
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
+
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+MAKERS = {**VALUE_MAKERS, **NAMED_MAKERS}
+"""One maker for each rule of the grammar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +100,64 @@ def spans(text: str, when: datetime) -> tuple[Span, ...]:
             taken[start:end] = b"x" * (end - start)
             if interval is not None:
                 out.append(Span(start, end, interval))
-    return tuple(sorted(out, key=lambda span: span.start))
+    out.sort(key=lambda span: span.start)
+    return tuple(_once(text, out, when))
+
+
+_BESIDE = re.compile(
+    r" \((?P<date>\d{4}(?:-\d\d(?:-\d\d)?)?(?:/\d{4}-\d\d(?:-\d\d)?)?"
+    rf"|(?:[A-Za-z0-9: ]{{1,30}} )?(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)}) \d{{4}}"
+    r"|the [a-z]+ of \d{4}(?:/\d\d)?)\)"
+)
+"""A date in brackets after the words that name it."""
+
+
+def _once(text: str, found: Sequence[Span], when: datetime) -> Iterator[Span]:
+    """The spans; where a date stands beside its words, that date alone (`X14`).
+
+    So a text that is read years later means what it meant when it was written.
+    """
+    end = 0
+    for span in found:
+        if span.start < end:
+            continue
+        beside = _BESIDE.match(text, span.end)
+        if beside is None:
+            yield span
+            continue
+        end = beside.end()
+        words = text[span.start : end]
+        for interval in _written(beside["date"], span.interval, when):
+            yield Span(span.start, end, replace(interval, words=words))
+
+
+def _written(date: str, named: Interval, when: datetime) -> Iterator[Interval]:
+    """The interval of a date in brackets; none if it names none."""
+    if not date[:4].isdigit():
+        for there in resolve(date, when)[:1]:
+            days = 7 if "week of" in date else 2 if "weekend of" in date else 0
+            end = there.start + days * DAY if days else there.end
+            size = named.granularity if days else there.granularity
+            yield replace(there, end=end, granularity=size, role=named.role)
+        return
+    ranges = [
+        resolve(f"in {part}" if len(part) < 10 else part, when)
+        for part in map(_numbered_month, date.split("/"))
+    ]
+    if all(ranges):
+        first, last = ranges[0][0], ranges[-1][0]
+        size = first.granularity if named.granularity in _CLOCK else named.granularity
+        yield replace(named, start=first.start, end=last.end, granularity=size)
+
+
+_CLOCK = frozenset({"hour", "minute"})
+
+
+def _numbered_month(date: str) -> str:
+    """`2026-11` as `November 2026`."""
+    year, _, month = date.partition("-")
+    is_month = len(date) == 7 and 1 <= int(month) <= 12
+    return f"{MONTHS[int(month) - 1]} {year}" if is_month else date
 
 
 _DIGITS = frozenset("0123456789")
@@ -185,85 +254,6 @@ def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
     return "n", int(digits)
 
 
-# The rules, in order of preference at one place. A rule without a maker swallows what
-# must not be read. The letters are those of `date_words._CLASSES`.
-_WEEKDAY_BEFORE = r"(?:[mjz]?k,?g?)?"  # last Friday, the
-_BEFORE_LAST = "B(?![kbsuednw])"  # not the beginning of `after next week`
-_HABIT = r"v[gmjnwz]{0,3}[kubsepWdP]"  # every other Friday
-_FROM_ANOTHER_TIME = r"[nw]u[rF]g?[mjz]?[kdbpD]"  # a week from Friday
-_AGO_ON_A_DAY = r"[nw]ua(?:[mz]?k|d)"  # a week ago yesterday
-_COUNT_BEFORE_LAST = r"[nw]uB"  # two weeks before last
-_COMMON = (
-    ("skip", f"{_HABIT}|{_FROM_ANOTHER_TIME}|{_AGO_ON_A_DAY}|{_COUNT_BEFORE_LAST}"),
-    # by the end of next month, by the end of May 2027
-    ("end", r"Rg?[jmz]?(?:[use][jmzB]?|b[jmz]?(?:,?g?y)?|y)"),
-    # since Friday, 20 November 2026; on November 20, 2026
-    ("date", rf"[iqr]?g?{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b,?g?y|bg?n,?y)"),
-    ("month_of_year", r"[iqr]?g?b,?g?y"),  # in May 2024
-    ("season_of_year", r"[iq]?g?sg?y"),  # the summer of 2021
-    # the 20th of November; Friday, November 20
-    ("yearless", rf"[rq]?g?{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b|bg?n)(?!u)"),
-    ("ago", r"[nw]ua|h[nw]u"),  # three weeks ago, vor drei Wochen
-    ("ahead", r"i[nw]u|[nw]uf"),  # in three weeks, three weeks from now
-    ("weekday_of_week", r"c?g?k,?g?[mj]u|[mj]uc?g?k"),  # on Friday of next week
-    ("day", r"g?d"),  # yesterday
-    ("part", r"P"),  # tonight
-    ("numeric", r"[cr]?D"),  # on 2026-11-20
-    ("year", r"[iqr]g?y"),  # since 2019
-)
-_PREFIX = (
-    ("skip", r"gmu"),  # the last week
-    ("unit", r"[mjz]u|g?uB"),  # last week, the week before last
-    # on next Friday, the Friday before last
-    ("weekday", rf"[cr]?[mjz]k|[cr]?g?k{_BEFORE_LAST}"),
-    ("month", rf"i?[mjz]b|i?g?b{_BEFORE_LAST}"),  # in this May, the May after next
-    ("season", rf"i?[mjz]s|i?g?s{_BEFORE_LAST}"),  # last summer, the summer before last
-    ("weekend", r"c?[mjz]e|c?g?eB"),  # on this weekend, the weekend after next
-)
-_EITHER = (
-    ("unit", r"[jm]u|um"),  # cette semaine, semaine dernière
-    ("weekday", r"c?g?(?:[jm]k|km)"),  # ce vendredi, vendredi dernier
-    ("month", r"[ig]?(?:[jm]b|bm)"),  # este mayo, mayo pasado
-    ("season", r"g?(?:[jm]s|sm)"),  # cet été, l'été dernier
-    ("weekend", r"c?g?(?:[jm]e|em)"),  # ce week-end, le week-end prochain
-)
-_OPEN = (
-    ("month_by_lean", r"[iqr]g?b"),  # in May
-    ("weekday_by_lean", r"[crqR]?g?k"),  # on Friday
-)
-_SIGNS = (
-    ("skip", r"v[nw]?u"),  # 毎週
-    ("date", r"yununu"),  # 2024年5月5日
-    ("month_of_year", r"yunu(?!a|f)"),  # 2024年5月
-    ("year", r"yu(?![af])"),  # 2024年
-    ("yearless", r"nunu(?![af])"),  # 5月5日
-    ("ago", r"[nw]ua"),  # 三日前
-    ("ahead", r"[nw]uf"),  # 三年后
-    ("weekday_of_week", r"Wg?[kw](?!u)|Wu"),  # 先週の金曜日, 上周五
-    ("of_named", r"W[nw]u(?:[nw]u)?"),  # 去年3月5日
-    ("unit", r"W"),  # 来月
-    ("day", r"d"),  # 昨日
-    ("part", r"P"),  # 今晩
-    ("numeric", r"D"),  # 2026-11-20
-)
-
-
-def _grammar(rules: Sequence[tuple[str, str]]) -> re.Pattern[str]:
-    return re.compile(
-        "|".join(
-            f"(?P<{name}_{place}>{pattern})"
-            for place, (name, pattern) in enumerate(rules)
-        )
-    )
-
-
-_GRAMMAR = {
-    "germanic": _grammar((*_COMMON, *_PREFIX, *_OPEN)),
-    "romance": _grammar((*_COMMON, *_EITHER, *_OPEN)),
-    "cjk": _grammar(_SIGNS),
-}
-
-
 def _scan(
     text: str, when: datetime, lexicon: Lexicon
 ) -> Iterator[tuple[int, int, Interval | None]]:
@@ -274,118 +264,76 @@ def _scan(
     row = _read(text, lexicon)
     letters = "".join(token.letter for token in row)
     yield from ((token.start, token.end, None) for token in row if token.letter == "-")
-    for found in _GRAMMAR[lexicon.family].finditer(letters):
+    for found in GRAMMAR[lexicon.family].finditer(letters):
         rule = (found.lastgroup or "").rpartition("_")[0]
         first, last = found.span()
         if rule == "skip":
             yield row[first].start, row[last - 1].end, None
             continue
-        if _is_refused(rule, row, first, last, lexicon):
+        context = Context(text, row, first, last)
+        if is_refused(rule, context, lexicon):
             continue
-        interval = MAKERS[rule](_match(row, first, last, when, lexicon))
+        match = _match(context, when, lexicon)
+        interval = MAKERS[rule](match)
         if interval is None:
-            if rule == "date":
+            if rule in _SWALLOWED:
                 yield row[first].start, row[last - 1].end, None
             continue
+        role = _role(context, lexicon)
         first, last, interval = _narrowed(row, letters, first, last, interval)
-        while row[first].letter in "qr":
+        while row[first].letter in _NOT_OF_THE_TIME:
             first += 1
         start, end = row[first].start, row[last - 1].end
-        if row[first].letter == "R":  # its `by` stays before the day
+        if row[first].letter in "RE":  # its `by` stays before the day
             start += len(row[first].word)
             start += text[start] == " "
         yield (
             start,
             end,
             Interval(
-                interval.start, interval.end, interval.granularity, text[start:end]
+                interval.start,
+                interval.end,
+                interval.granularity,
+                text[start:end],
+                role,
             ),
         )
 
 
-def _is_refused(
-    rule: str, row: Sequence[Token], first: int, last: int, lexicon: Lexicon
-) -> bool:
-    """Return whether the tokens around a match of `rule` show that it is no date."""
-    if rule in {"year", "yearless", "date"} and _is_amount(row, last):
-        return True
-    if rule in {"month", "month_by_lean", "yearless"} and _is_no_year(row, last):
-        return True
-    if rule != "weekday_by_lean" or row[first].letter != "k":
-        return False
-    return not lexicon.bare_weekdays and not _opens(row, first)
+_SWALLOWED = frozenset({"date", "nth_weekday", "date_of_named_year", "day_of_month"})
+"""Rules whose words must not be read by another if they name no day."""
+_NOT_OF_THE_TIME = "qrLSFx"
+"""Letters of words before a time that are no part of it."""
+_RANGE_FROM = frozenset({"from", "von", "vom", "du", "del"})
 
 
-def _is_amount(row: Sequence[Token], after: int) -> bool:
-    """Whether the digits before `after` count things or begin a range.
-
-    `in 2000 words`, `May 26-27`.
-    """
-    if after >= len(row):
-        return False
-    ranged = (
-        row[after].word in {"-", "–"}
-        and after + 1 < len(row)
-        and row[after + 1].letter in "ny"
-    )
-    return ranged or row[after].word in COUNTED_NOUNS
-
-
-def _is_no_year(row: Sequence[Token], after: int) -> bool:
-    """Whether the number at `after` is neither a day nor a plausible year.
-
-    `in January 1200`.
-    """
-    ahead = [token.word for token in row[after : after + 2] if token.letter != ","]
-    return bool(ahead) and ahead[0].isdigit() and len(ahead[0]) > 2
+def _role(context: Context, lexicon: Lexicon) -> Literal["", "since", "until"]:
+    """Whether the time is a beginning or an end of what is said."""
+    row, first, last = context.row, context.first, context.last
+    before = row[first - 1].letter if first else ""
+    after = row[last].letter if last < len(row) else ""
+    letters = {token.letter for token in row[first:last]} | {before}
+    if "T" in letters or ("F" in letters and not letters.isdisjoint("LEr")):
+        return ""
+    if letters & {"q", "S"} or after == "Q" or row[first].word in _RANGE_FROM:
+        return "since"
+    is_end = bool(letters & {"L", "E"}) or after == "M"
+    return "until" if is_end and not has_duty(context, lexicon) else ""
 
 
-def _opens(row: Sequence[Token], place: int) -> bool:
-    """Return whether a bare weekday begins its clause; else it may describe a day."""
-    return place == 0 or row[place - 1].word in _STOPS or row[place - 1].letter == ","
-
-
-def _match(
-    row: Sequence[Token], first: int, last: int, when: datetime, lexicon: Lexicon
-) -> DateMatch:
-    """The tokens `first:last` with the direction of the sentence around them."""
-    left, right = first, last
-    while left and first - left < _WINDOW and row[left - 1].word not in _STOPS:
-        left -= 1
-    while right < len(row) and right - last < _WINDOW and row[right].word not in _STOPS:
-        right += 1
-    words = [token.word for token in row[left:right]]
+def _match(context: Context, when: datetime, lexicon: Lexicon) -> DateMatch:
+    """The tokens of a time with the direction of the sentence around them."""
+    row, first, last = context.row, context.first, context.last
     letters = {token.letter for token in row[first:last]}
-    lean = -1 if "q" in letters else _lean(words, lexicon)
-    if "r" in letters:  # `I sent it by March` may be of either year
+    lean = -1 if "q" in letters else direction(context, lexicon)
+    # `I sent it by March` may be of either year
+    if letters & {"r", "L"} and not letters & {"F"}:
         lean = int(lean >= 0)
-    return DateMatch(
-        row[first:last], when, lexicon, lean, annual=not ANNUAL.isdisjoint(words)
-    )
-
-
-def _lean(words: Sequence[str], lexicon: Lexicon) -> int:
-    """-1 if the words look back, 1 if ahead (as the present does), 0 if unclear."""
-    back = any(word in lexicon.past or _is_past_form(word, lexicon) for word in words)
-    ahead = not lexicon.future.isdisjoint(words)
-    if back or ahead:
-        return ahead - back
-    return int(not lexicon.present.isdisjoint(words))
-
-
-_WINDOW = 40
-"""Tokens each side that say whether a sentence looks back or ahead."""
-_STOPS = frozenset(".!?;。！？\n")
-
-
-def _is_past_form(word: str, lexicon: Lexicon) -> bool:
-    """An English word in -ed that is a past tense."""
-    return (
-        bool(lexicon.past_ending)
-        and len(word) > 4
-        and word.endswith(lexicon.past_ending)
-        and word not in NOT_PAST
-    )
+    sentence = context.sentence()
+    annual = not ANNUAL.isdisjoint(context.words(*sentence))
+    if lexicon.family == "cjk":
+        annual = any(word in context.part(*sentence) for word in ANNUAL_SIGNS)
+    return DateMatch(row[first:last], when, lexicon, lean, annual=annual)
 
 
 _CLOCK_AFTER = re.compile(r"g?@?t|[ig]{0,2}p")
@@ -411,12 +359,6 @@ def _narrowed(
             else (first, last, interval)
         )
     return first, last, interval
-
-
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 
 def day_in_words(moment: datetime) -> str:

@@ -24,13 +24,15 @@ _SECTIONS: Mapping[str, str] = {
         contractions irregular
     """,
     "dates": """
-        family weekdays months seasons numbers days parts_of_a_day_by_offset
-        parts_of_the_day units units_by_offset last_or_next nearest
-        before_last_or_after_next this weekend ago_before ago_after from_now
-        from_another_time within since until by_the_end_of on at every glue not_dates
-        kinds_of_weekday past future present past_ending not_past annual counted_nouns
-        month_or_verb before_month_or_verb clock ordinals ordinal_dot bare_weekdays
-        next_weekday_is_next_week rolling_nearest
+        family weekdays months seasons numbers ordinal_words days holidays
+        parts_of_a_day_by_offset parts_of_the_day units units_by_offset day_signs
+        last_or_next nearest before_last_or_after_next this weekend ago_before ago_after from_now
+        from_another_time range_to within since since_after starting until until_after
+        by by_after by_the_end_of until_the_end_of end_sign on toward at every glue
+        not_dates kinds_of_weekday past past_forms maybe_past not_past not_evidence
+        reported future present present_forms unreal duty conjunctions annual
+        counted_nouns month_or_verb before_month_or_verb clock ordinals ordinal_dot
+        bare_weekdays next_weekday_is_next_week rolling_nearest
     """,
     "synonyms": "*",
     "permanent_attributes": "before_request request request_signs",

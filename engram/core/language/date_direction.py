@@ -1,0 +1,137 @@
+"""Whether a sentence looks back or ahead: the tense around a time (row X14).
+
+Each language lists the words and the forms of its past and of what is ahead
+(`TenseWords`). What is told for certain by neither is left open, as is what did not
+happen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engram.core.language.date_words import tokens
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Sequence
+
+    from engram.core.language.date_values import Token
+    from engram.core.language.date_words import Lexicon, TenseWords
+
+STOPS = frozenset(".!?;。！？；\n")
+_COMMAS = frozenset(",，、:：–—")
+_WINDOW = 40
+"""Tokens each side of a time that say whether its sentence looks back or ahead."""
+_NEAR = 2
+"""Tokens between a report and a time that may be that of the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The sentence around the tokens `first:last` of a text."""
+
+    text: str
+    row: Sequence[Token]
+    first: int
+    last: int
+
+    def sentence(self) -> tuple[int, int]:
+        """The tokens of the sentence, at most `_WINDOW` on each side."""
+        return self._around(STOPS)
+
+    def clause(self, tense: TenseWords) -> tuple[int, int]:
+        """The tokens up to a comma or a conjunction on each side."""
+        return self._around(STOPS | _COMMAS | tense.conjunctions)
+
+    def _around(self, ends: frozenset[str]) -> tuple[int, int]:
+        left, right = self.first, self.last
+        while (
+            left and self.first - left < _WINDOW and self.row[left - 1].word not in ends
+        ):
+            left -= 1
+        while (
+            right < len(self.row)
+            and right - self.last < _WINDOW
+            and self.row[right].word not in ends
+        ):
+            right += 1
+        return left, right
+
+    def words(self, left: int, right: int) -> list[str]:
+        """The tokens without those of the time itself."""
+        row = self.row
+        return [
+            token.word for token in (*row[left : self.first], *row[self.last : right])
+        ]
+
+    def part(self, left: int, right: int) -> str:
+        """The text of the tokens, with a blank for the time itself."""
+        row, first, last = self.row, self.first, self.last
+        before = self.text[row[left].start : row[first].start] if left < first else ""
+        after = (
+            self.text[row[last - 1].end : row[right - 1].end] if right > last else ""
+        )
+        return f"{before} {after}".strip()
+
+
+def direction(context: Context, lexicon: Lexicon) -> int:
+    """-1 if the words look back, 1 if ahead (as the present does), 0 if unclear."""
+    tense = lexicon.tense_of(context.text)
+    whole = context.sentence()
+    if tense.unreal and tense.unreal.search(context.part(*whole)):
+        return 0
+    clause = context.clause(tense)
+    found = _evidence(context, tense, *clause)
+    if found is None and clause != whole:
+        found = _evidence(context, tense, *whole)
+    return found or 0
+
+
+def has_duty(context: Context, lexicon: Lexicon) -> bool:
+    """Return whether the sentence says that something is due."""
+    duty = lexicon.tense_of(context.text).duty
+    return duty is not None and bool(duty.search(context.part(*context.sentence())))
+
+
+def _evidence(context: Context, tense: TenseWords, left: int, right: int) -> int | None:
+    """The direction of some tokens around the time, None if they say nothing."""
+    words, part = context.words(left, right), context.part(left, right)
+    bare = tense.not_evidence.sub(" ", part) if tense.not_evidence else part
+    back = _looks_back(bare, tense)
+    future = not tense.future.isdisjoint(words)
+    if back:
+        return 0 if future else -1
+    if not future and _matches(tense.maybe_past, bare):
+        return 0
+
+    present = not tense.present.isdisjoint(words) or _matches(tense.present_forms, part)
+    ahead = future or present
+    if _is_toward(context) and not tense.not_past.isdisjoint(words):
+        return 1  # I booked a table for Tuesday
+    if not tense.reported.isdisjoint(words):
+        before = [token.word for token in context.row[left : context.first]]
+        is_near = not tense.reported.isdisjoint(before[-_NEAR - 1 :])
+        return (0 if is_near else 1) if ahead else -1
+    return 1 if ahead else None
+
+
+def _is_toward(context: Context) -> bool:
+    row, first = context.row, context.first
+    return row[first].letter == "x" or (first > 0 and row[first - 1].letter == "x")
+
+
+def _looks_back(part: str, tense: TenseWords) -> bool:
+    """Return whether a text has a word or a form of the past."""
+    if not tense.past.isdisjoint(tokens(part)):
+        return True
+    if tense.past_forms is None:
+        return False
+    return any(
+        found.group().casefold() not in tense.not_past
+        for found in tense.past_forms.finditer(part[:1].lower() + part[1:])
+    )
+
+
+def _matches(pattern: re.Pattern[str] | None, part: str) -> bool:
+    return pattern is not None and pattern.search(part) is not None

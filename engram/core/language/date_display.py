@@ -1,0 +1,63 @@
+"""Dates beside the words that name them: `on Friday (2026-11-27)` (row X14)."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from engram.core.language.dates import has_time_expression, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engram.core.records import Interval
+
+_FULL = re.compile(r"(?<!\d)\d{4}(?!\d)")
+"""Words with a year are a full date."""
+_LONGEST = 4000
+"""Characters of a text in which dates are looked for."""
+
+
+def in_figures(interval: Interval) -> str:
+    """Return a time as in ISO 8601: `2026-11-27`, `2026-11-30/2026-12-06`, `2026-11`."""
+    start, last = interval.start, interval.end - timedelta(microseconds=1)
+    if interval.granularity == "minute":
+        return f"{start:%Y-%m-%dT%H:%M}"
+    form = {"year": "%Y", "month": "%Y-%m", "season": "%Y-%m"}.get(
+        interval.granularity, "%Y-%m-%d"
+    )
+    # an evening or a night belongs to the day on which it begins
+    if interval.granularity == "hour":
+        last = start
+    first, until = start.strftime(form), last.strftime(form)
+    return first if first == until else f"{first}/{until}"
+
+
+def named_dates(text: str, when: datetime) -> tuple[tuple[str, str], ...]:
+    """Return the words of each time in `text` that is no full date, with its date.
+
+    `when` is the local time at which it was said.
+    """
+    said = text[:_LONGEST]
+    if not has_time_expression(said):
+        return ()
+    return tuple(
+        (one.words, in_figures(one))
+        for one in resolve(said, when)
+        if not _FULL.search(one.words)
+    )
+
+
+def with_named_dates(text: str, dates: Sequence[tuple[str, str]]) -> str:
+    """Return `text` with each date of `named_dates` in brackets after its words."""
+    out, place = [], 0
+    for words, date in dates:
+        found = text.find(words, place)
+        if found < 0:
+            continue
+        end = found + len(words)
+        out += [text[place:end], f" ({date})"]
+        place = end
+    return "".join([*out, text[place:]])

@@ -1,0 +1,208 @@
+"""Days that are named by their place in a year or a month (row X14).
+
+Holidays, `the second Tuesday in March`, `the 12th`, `Saturday the 5th`, and ranges such
+as `from December 3 to 7`.
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from engram.core.language.date_values import (
+    CLEAR_DAYS,
+    DAY,
+    DateMatch,
+    DateRange,
+    calendar_day,
+    day_range,
+    days_range,
+    unit_at,
+    zone_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from engram.core.language.date_words import Value
+
+_NEAR = 62
+"""Days on each side within which `Saturday the 5th` is looked for."""
+_LUNAR = "0219 0208 0128 0216 0205 0125 0212 0201 0122 0210 0129 0217 0206 0126 0213 0203 0123 0211 0131 0219 0208"
+_LUNAR_NEW_YEAR = {
+    year: (int(day[:2]), int(day[2:])) for year, day in enumerate(_LUNAR.split(), 2015)
+}
+"""Month and day of the Chinese New Year."""
+_OTHER_THANKSGIVING = ("America/Toronto", "America/Vancouver", "America/Montreal")
+
+
+def easter(year: int) -> date:
+    """Easter Sunday of the Gregorian calendar, by the anonymous algorithm."""
+    a, b, c = year % 19, year // 100, year % 100
+    d = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
+    f = d + e - 7 * ((a + 11 * d + 22 * e) // 451) + 114
+    return date(year, f // 31, f % 31 + 1)
+
+
+def nth_weekday(year: int, month: int, nth: int, weekday: int) -> date | None:
+    """The n-th weekday of a month, the last for -1; None if there is none."""
+    first = date(year, month, 1)
+    if nth < 0:
+        last = date(year + month // 12, month % 12 + 1, 1) - DAY
+        return last - timedelta(days=(last.weekday() - weekday) % 7)
+    found = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
+    return found if found.month == month else None
+
+
+def _holiday_in(year: int, value: Value, zone: str) -> date | None:
+    if isinstance(value, tuple):
+        rule, offset = str(value[0]), timedelta(days=int(value[1]))
+        if rule == "easter":
+            return easter(year) + offset
+        if rule == "lunar" and year in _LUNAR_NEW_YEAR:
+            return date(year, *_LUNAR_NEW_YEAR[year]) + offset
+        if rule == "thanksgiving" and not zone.startswith(_OTHER_THANKSGIVING):
+            return nth_weekday(year, 11, 4, 3)
+        return None
+    month, day = (int(part) for part in str(value).split("-"))
+    return date(year, month, day)
+
+
+def _holiday(match: DateMatch) -> DateRange | None:
+    """`on Christmas Eve`, `last Easter`, `New Year's Eve 2027`."""
+    value, zone = match.all("H")[0], zone_name(match.when)
+
+    def in_year(year: int) -> date | None:
+        return _holiday_in(year, value, zone)
+
+    if match.all("y"):
+        found = in_year(match.number("y"))
+    elif match.all("j"):
+        found = in_year(match.today.year)
+    else:
+        found = _nearest(match, in_year, match.offset() or match.lean)
+    return day_range(found, match.when) if found and not match.annual else None
+
+
+def _nearest(
+    match: DateMatch, in_year: Callable[[int], date | None], lean: int
+) -> date | None:
+    """The day nearest to today on one side; None if it is nearly a year away.
+
+    A day that is today is meant by what is ahead and open for what is past.
+    """
+    if not lean:
+        return None
+    for step in (0, 1, 2, 3, 4):
+        found = in_year(match.today.year + (step if lean > 0 else -step))
+        away = (found - match.today).days * lean if found else -1
+        if away > 0 or (away == 0 and lean > 0):
+            return found if away <= CLEAR_DAYS else None
+        if away == 0 and found == match.today:
+            return None
+    return None
+
+
+def _nth_weekday(match: DateMatch) -> DateRange | None:
+    """`the second Tuesday in March`, `the last Monday of next month`."""
+    nth = match.number("o") if match.all("o") else match.offset()
+    weekday = match.number("k")
+    if nth < -1 or (nth > 0 and not match.all("o")):
+        return None
+
+    def in_year(year: int) -> date | None:
+        return nth_weekday(year, match.number("b"), nth, weekday)
+
+    if not match.all("b"):
+        month = unit_at("month", match.month_offset(), match.when)
+        assert month is not None
+        found = nth_weekday(month.start.year, month.start.month, nth, weekday)
+    elif match.all("y"):
+        found = in_year(match.number("y"))
+    else:
+        found = _nearest(match, in_year, match.lean)
+    return day_range(found, match.when) if found else None
+
+
+def _day_of_month(match: DateMatch) -> DateRange | None:
+    """`on the 12th`, `Saturday the 5th`, `the 3rd of next month`."""
+    day, today = match.number("n"), match.today
+    if match.all("u"):
+        month = unit_at("month", match.offset(), match.when)
+        assert month is not None
+        found = calendar_day(month.start.year, month.start.month, day)
+        return day_range(found, match.when) if found else None
+
+    lean = match.lean or int(bool(match.all("rL")))
+    days = [one for one in _days_called(day, today) if (one - today).days * lean >= 0]
+    if match.all("k"):
+        days = [one for one in days if one.weekday() == match.number("k")]
+        return day_range(days[0], match.when) if len(days) == 1 else None
+    if not lean or not days or day == today.day:
+        return None
+    return day_range(days[0] if lean > 0 else days[-1], match.when)
+
+
+def _days_called(day: int, today: date) -> list[date]:
+    """The days of that number in the months around today."""
+    around = (today + timedelta(days=step) for step in range(-_NEAR, _NEAR + 1))
+    return [one for one in around if one.day == day]
+
+
+def _date_of_named_year(match: DateMatch) -> DateRange | None:
+    """`June 27 next year`, `am 27. Juni nächsten Jahres`."""
+    if match.all("u") != ["year"]:
+        return None
+    year = match.today.year + match.offset()
+    found = calendar_day(year, match.number("b"), match.number("n"))
+    return day_range(found, match.when) if found else None
+
+
+def _range_of_weekdays(match: DateMatch) -> DateRange | None:
+    """`from Wednesday to Friday` in a sentence that looks back or ahead."""
+    first, last = (int(str(value)) for value in match.all("k"))
+    ahead = (first - match.today.weekday()) % 7
+    if not match.lean or not ahead:
+        return None
+    start = match.today + timedelta(days=ahead if match.lean > 0 else ahead - 7)
+    end = start + timedelta(days=(last - first) % 7)
+    return _whole(match, start, end)
+
+
+def _range_of_days(match: DateMatch) -> DateRange | None:
+    """`from December 3 to 7`, `from 28 May to 2 June 2027`."""
+    days = [int(str(value)) for value in match.all("n")]
+    months = [int(str(value)) for value in match.all("b")]
+    if len(days) != 2 or not months:
+        return None
+
+    def begin(year: int) -> date | None:
+        return calendar_day(year, months[0], days[0])
+
+    start = (
+        begin(match.number("y"))
+        if match.all("y")
+        else _nearest(match, begin, match.lean)
+    )
+    if start is None:
+        return None
+    end = calendar_day(start.year + (months[-1] < months[0]), months[-1], days[1])
+    return _whole(match, start, end) if end and end > start else None
+
+
+def _whole(match: DateMatch, start: date, end: date) -> DateRange | None:
+    """The days from `start` to `end`; None if what is past would not be over."""
+    if match.lean < 0 and end > match.today:
+        return None
+    return days_range(start, end + DAY, match.when)
+
+
+NAMED_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
+    "holiday": _holiday,
+    "nth_weekday": _nth_weekday,
+    "day_of_month": _day_of_month,
+    "date_of_named_year": _date_of_named_year,
+    "range_of_weekdays": _range_of_weekdays,
+    "range_of_days": _range_of_days,
+}

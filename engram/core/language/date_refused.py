@@ -1,0 +1,157 @@
+"""Words that only look like a time, by the words around them (row X14).
+
+`in 2000 words`, `Sunday roast`, `the 3rd floor`, `Christmas music`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from engram.core.language.date_direction import STOPS
+from engram.core.language.date_words import COUNTED_NOUNS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.core.language.date_direction import Context
+    from engram.core.language.date_values import Token
+    from engram.core.language.date_words import Lexicon
+
+_ARTICLES = re.compile(
+    r"(?:\b(?:le|el|del|au|al|ao|il|día|dia|zum|am|dem|den|do))$", re.IGNORECASE
+)
+"""What a day without a sign of order needs before it."""
+_IS = frozenset(
+    [
+        "is",
+        "was",
+        "are",
+        "were",
+        "ist",
+        "war",
+        "sind",
+        "est",
+        "était",
+        "es",
+        "era",
+        "è",
+        "são",
+        "é",
+    ]
+)
+_OF = frozenset(["de", "d'", "di", "del", "do", "da", "des", "du"])
+_OBJECTS = frozenset(
+    ["you", "him", "her", "it", "them", "us", "me", "there", "home", "back", "again"]
+)
+_PLACES = frozenset("楼樓线線门門房院店机機室车車码碼位班栋棟")
+_SUBJECT_SIGNS = frozenset("がのも")
+_YEARLY = frozenset({"year", "yearless", "date"})
+_MONTHS = frozenset({"month", "month_by_lean", "yearless"})
+
+
+def is_refused(rule: str, context: Context, lexicon: Lexicon) -> bool:
+    """Return whether the words around a match of `rule` show that it is no date."""
+    row, last = context.row, context.last
+    if rule in _YEARLY and _is_amount(row, last):
+        return True
+    if rule in _MONTHS and _is_no_year(row, last):
+        return True
+    if rule == "month_by_lean":
+        return row[context.first].letter == "c" and lexicon.name != "ru"
+    if rule == "weekday_by_lean":
+        return _is_no_weekday(context, lexicon)
+    if rule == "holiday":
+        return _is_no_holiday(context, lexicon)
+    return rule == "day_of_month" and _is_no_day(context, lexicon)
+
+
+def _is_amount(row: Sequence[Token], after: int) -> bool:
+    """Whether the digits before `after` count things or begin a range.
+
+    `in 2000 words`, `May 26-27`.
+    """
+    if after >= len(row):
+        return False
+    ranged = (
+        row[after].word in {"-", "–"}
+        and after + 1 < len(row)
+        and row[after + 1].letter in "ny"
+    )
+    return ranged or row[after].word in COUNTED_NOUNS
+
+
+def _is_no_year(row: Sequence[Token], after: int) -> bool:
+    """Whether the number at `after` is neither a day nor a plausible year.
+
+    `in January 1200`.
+    """
+    ahead = [token.word for token in row[after : after + 2] if token.letter != ","]
+    return bool(ahead) and ahead[0].isdigit() and len(ahead[0]) > 2
+
+
+def _opens(row: Sequence[Token], place: int) -> bool:
+    """Return whether a time begins its clause; else it may describe something."""
+    return place == 0 or row[place - 1].word in STOPS or row[place - 1].letter == ","
+
+
+def _is_before_noun(context: Context, lexicon: Lexicon) -> bool:
+    """Return whether a word follows that the time may describe: `Sunday roast`."""
+    if context.last >= len(context.row):
+        return False
+    after = context.row[context.last]
+    if after.letter in "ubse" or after.word == "of":
+        return True
+    is_word = after.letter == "." and after.word[0].isalpha()
+    if lexicon.ordinal_dot:  # nouns are capitalised
+        return is_word and context.text[after.start].isupper()
+    return is_word and after.word.strip("'") not in lexicon.function_words
+
+
+def _is_no_weekday(context: Context, lexicon: Lexicon) -> bool:
+    row, first = context.row, context.first
+    if lexicon.family == "cjk":
+        return False
+    if row[first].letter != "k":
+        return False
+    if lexicon.bare_weekdays:
+        return False
+    at_end = context.last >= len(row) or row[context.last].word in STOPS
+    after_object = first > 0 and row[first - 1].word in _OBJECTS
+    if at_end and after_object:
+        return False
+    return not _opens(row, first) or _is_before_noun(context, lexicon)
+
+
+def _is_no_holiday(context: Context, lexicon: Lexicon) -> bool:
+    row, first, last = context.row, context.first, context.last
+    after = row[last].word if last < len(row) else ""
+    if lexicon.family == "cjk":
+        return after in _SUBJECT_SIGNS
+    if after in _IS or (first and row[first - 1].word in _OF):
+        return True
+    if lexicon.name == "en" and _is_before_noun(context, lexicon):
+        return True
+    return row[first].letter in "gH" and not _opens(row, first)
+
+
+def _is_no_day(context: Context, lexicon: Lexicon) -> bool:
+    """Return whether a number is no day of a month: `on the 3rd floor`, `by 15`."""
+    row, first, last = context.row, context.first, context.last
+    number = next(token for token in row[first:last] if token.letter == "n")
+    if not 1 <= int(str(number.value)) <= 31:
+        return True
+    if lexicon.family == "cjk":
+        return last < len(row) and row[last].word in _PLACES
+    if row[last - 1].letter == "n" and (
+        _is_before_noun(context, lexicon) or _is_amount(row, last)
+    ):
+        return True
+    if not number.word.rstrip(".").isdigit() or any(
+        token.letter == "k" for token in row[first:last]
+    ):
+        return False
+    before = context.text[: number.start].rstrip()
+    has_article = _ARTICLES.search(before) is not None
+    dotted = "." in context.text[number.start : number.end + 1]
+    return not has_article or (lexicon.ordinal_dot and not dotted)
