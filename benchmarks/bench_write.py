@@ -4,6 +4,7 @@ right (row X21).
     python benchmarks/bench_write.py            the offline rules, then a fallible model
     python benchmarks/bench_write.py --rules    the offline rules alone
     python benchmarks/bench_write.py --model    the model alone: its replies are written by hand, not recorded
+    python benchmarks/bench_write.py --dates    the table of dates alone
     python benchmarks/bench_write.py --facts    also every fact, with the golden facts it meets
 
 The conversation in `write/` goes turn by turn through a memory with a clock of its own,
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 # the script's own folder stands there, not the project
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import write_dates
 from benchmarks.write_judge import Filed, dated, near_duplicates, worded
 from engram import config
 from engram.core.records import FiledTurn
@@ -474,10 +476,30 @@ def report(rows: Sequence[Row], *, everything: bool) -> None:
             print("".join(f"  {item}\n" for item in row.items), end="")
 
 
+def date_rows() -> list[Row]:
+    """The table of dates: what is wrong and how much is resolved (`X14`)."""
+    table = list(write_dates.rows())
+    share, least = write_dates.resolved_share(table), write_dates.RESOLVED
+    lost = tuple(str(row) for row in table if row.is_lost)
+    return [
+        Row("sentences", len(table)),
+        Row("sentences without a date", sum(not row.date for row in table)),
+        none("wrong dates", tuple(str(row) for row in table if row.is_wrong)),
+        Row("resolved", share, f">={least:.2f}", share >= least, lost),
+    ]
+
+
 def main(flags: Sequence[str]) -> int:
-    """Both tables, or the one asked for; 1 where a bar is missed."""
-    names = [name for name in PRECISION if f"--{name}" in flags] or list(PRECISION)
+    """All tables, or the one asked for; 1 where a bar is missed."""
+    tables = (*PRECISION, "dates")
+    names = [name for name in tables if f"--{name}" in flags] or list(tables)
     fine = True
+    if "dates" in names:
+        names.remove("dates")
+        rows = date_rows()
+        print(f"{'dates in ten languages':44}  figure      bar")
+        report(rows, everything="--facts" in flags)
+        fine = all(row.met for row in rows)
     for name in names:
         done, rows = run(name)
         print(

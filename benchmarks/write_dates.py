@@ -34,6 +34,7 @@ class DateRow:
 
     language: str
     text: str
+    when: datetime
     date: str
     found: str
 
@@ -57,7 +58,7 @@ def rows(path: Path = TABLE) -> Iterator[DateRow]:
         row = json.loads(line)
         when = datetime.fromisoformat(row["at"]).replace(tzinfo=ZONE)
         found = " ".join(in_figures(one) for one in resolve(row["text"], when))
-        yield DateRow(row["language"], row["text"], row["date"], found)
+        yield DateRow(row["language"], row["text"], when, row["date"], found)
 
 
 def in_figures(interval: Interval) -> str:

@@ -117,7 +117,7 @@ def _kind_of_category(name: str) -> str:
 def _dated(text: str, when: Interval | None) -> str:
     """Return the time expression of a statement, or '' if it begins a state."""
     said = _AS_OF.sub("", text)
-    if _SINCE.search(said):
+    if _SINCE.search(said) or (when and when.role):
         return ""
     if when and said == text:
         return when.words.lower()
@@ -261,7 +261,18 @@ def event_end(
 
     "Anna was in Porto on 14 March" ends with that day; "Anna has lived in Porto since March" does not end with March.
     """
+    if when is None or when.role == "since" or is_end(category, when):
+        return None
     happens = category_of(category).dated or (
         kind == "episode" and not _SINCE.search(text)
     )
-    return when.end if when and happens else None
+    return when.end if happens else None
+
+
+def is_end(category: str, when: Interval | None) -> bool:
+    """Return whether `when` is the end of what is said (`X14`): `until Friday`.
+
+    A promise is due on that day instead.
+    """
+    is_until = when is not None and when.role == "until"
+    return is_until and not category_of(category).promise

@@ -491,7 +491,8 @@ class Hit:
     (0–1) says how far it is trusted (rows D6, X27); `role` and `speaker` are the
     caller's claims. `ended` is the local day (ISO 8601) on which the state that it
     tells was over, or ''; `certain` is false where only a later statement says so and
-    the note is a person's.
+    the note is a person's. `when` is local: when an episode happened, else when a unit
+    was told or written; `dates` are the words for a time with their dates (row X14).
     """
 
     key: str
@@ -519,6 +520,7 @@ class Hit:
     trust: float = 1.0
     ended: str = ""
     certain: bool = True
+    dates: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

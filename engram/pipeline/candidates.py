@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from engram.core import trust
 from engram.core.categories import PLAIN, category_of
-from engram.core.classify import event_end, importance_of, kind_of, tier_of
+from engram.core.classify import (
+    event_end,
+    importance_of,
+    is_end,
+    kind_of,
+    tier_of,
+)
 from engram.core.entities import lifetime_end
 from engram.core.language.permanent_attributes import REMEMBER_TAG, asked_to_keep
 from engram.core.lifecycle import protection
@@ -81,6 +87,8 @@ def candidate_fact(
             candidate.text, category, candidate.tags, policy.importance
         )
 
+    when = candidate.when
+    ends = is_end(category, when)
     fact = Fact(
         id=fact_id,
         text=candidate.text,
@@ -93,7 +101,8 @@ def candidate_fact(
         tags=_tags(candidate, turn),
         source=source.key,
         origin=extractor.partition("/")[0],
-        valid_from=candidate.when.start if candidate.when else None,
+        valid_from=when.start if when and not ends else None,
+        valid_until=when.end if when and ends and when.end > turn.occurred_at else None,
         event_end=event_end(
             f"{candidate.text} {candidate.quote}", category, kind, candidate.when
         ),

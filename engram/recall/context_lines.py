@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engram.core import todos
-from engram.recall.formatting import past_words
+from engram.core.language.date_display import with_named_dates
+from engram.recall.formatting import happened, past_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -59,8 +60,7 @@ def line(
     fact: Fact, provenance: Provenance, zone: tzinfo, past: PastState | None = None
 ) -> str:
     """Return a fact as a line with its source and its day (rows D6, E18)."""
-    moment = fact.valid_from or fact.created
-    head = [provenance.label, day(moment, zone)]
+    head = [provenance.label, day(happened(fact), zone)]
     if fact.confidence < _UNSURE:
         head.append("unsure")
     ended = day(past.until, zone) if past and past.until else ""
@@ -99,7 +99,8 @@ def grouped(hits: Iterable[Mapping[str, Any]]) -> list[str]:
 def _hit(hit: Mapping[str, Any]) -> str:
     source = ", ".join(filter(None, [hit["provenance"], hit["standing"]]))
     words = past_words(hit["ended"], certain=hit["certain"])
-    return f"- [{source}, {hit['category'] or hit['kind']}, {str(hit['when'])[:10]}] {words}{one_line(hit['text'])}"
+    text = one_line(with_named_dates(hit["text"], hit["dates"]))
+    return f"- [{source}, {hit['category'] or hit['kind']}, {str(hit['when'])[:10]}] {words}{text}"
 
 
 def one_line(text: str) -> str:

@@ -814,7 +814,14 @@ def _verified(
     faults = index.faults(((unit, path) for _, unit, path in current), seen)
     return [
         formatting.as_hit(
-            by_key[key], unit, path, turns, label_of(key), provenance[key], fault
+            by_key[key],
+            unit,
+            path,
+            turns,
+            label_of(key),
+            provenance[key],
+            settings.zone,
+            fault,
         )
         for (key, unit, path), fault in zip(current, faults, strict=True)
     ]

@@ -95,8 +95,8 @@ TO_DO = [
     ),
     (
         "I promised Mia a poem for Sunday.",
-        "The user promised Mia a poem for Sunday.",
-        None,
+        "The user promised Mia a poem for Sunday (22 November 2026).",
+        "2026-11-22",
     ),
     (
         "I'll send Ben the plan by the end of the month.",

@@ -23,13 +23,11 @@ _LONGEST = 4000
 def in_figures(interval: Interval) -> str:
     """Return a time as in ISO 8601: `2026-11-27`, `2026-11-30/2026-12-06`, `2026-11`."""
     start, last = interval.start, interval.end - timedelta(microseconds=1)
-    if interval.granularity == "minute":
-        return f"{start:%Y-%m-%dT%H:%M}"
     form = {"year": "%Y", "month": "%Y-%m", "season": "%Y-%m"}.get(
         interval.granularity, "%Y-%m-%d"
     )
-    # an evening or a night belongs to the day on which it begins
-    if interval.granularity == "hour":
+    # a night belongs to the day on which it begins, its hour is in the words
+    if interval.granularity in {"hour", "minute"}:
         last = start
     first, until = start.strftime(form), last.strftime(form)
     return first if first == until else f"{first}/{until}"

@@ -43,6 +43,7 @@ _COMMON = (
     ("holiday", r"[cx@irRLSEq]?g?[mjz]?H(?:,?g?y|[mz](?![uks]))?"),  # at Easter 2027
     ("day_of_month", r"[crLSFq]?g?[mjz]?kc?,?c?g{0,2}n"),  # Saturday the 5th
     ("day_of_month", r"[crLSFq]g?n(?:[gi]{0,2}[mj]u|[gi]{0,2}um)?"),  # on the 12th
+    ("day_dot_month", r"[crLSq]g?X"),  # am 28.11.
     ("day", r"g?d"),  # yesterday
     ("unit", r"W"),  # неделю назад
     ("part", r"P"),  # tonight

@@ -159,6 +159,17 @@ def _date_of_named_year(match: DateMatch) -> DateRange | None:
     return day_range(found, match.when) if found else None
 
 
+def _day_dot_month(match: DateMatch) -> DateRange | None:
+    """`am 28.11.` in a sentence that looks back or ahead."""
+    day, month = (int(part) for part in str(match.all("X")[0]).split("."))
+
+    def in_year(year: int) -> date | None:
+        return calendar_day(year, month, day)
+
+    found = None if match.annual else _nearest(match, in_year, match.lean)
+    return day_range(found, match.when) if found else None
+
+
 def _range_of_weekdays(match: DateMatch) -> DateRange | None:
     """`from Wednesday to Friday` in a sentence that looks back or ahead."""
     first, last = (int(str(value)) for value in match.all("k"))
@@ -202,6 +213,7 @@ NAMED_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
     "holiday": _holiday,
     "nth_weekday": _nth_weekday,
     "day_of_month": _day_of_month,
+    "day_dot_month": _day_dot_month,
     "date_of_named_year": _date_of_named_year,
     "range_of_weekdays": _range_of_weekdays,
     "range_of_days": _range_of_days,

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.core.language.date_direction import STOPS
-from engram.core.language.date_words import COUNTED_NOUNS
+from engram.core.language.date_words import COUNTED_NOUNS, STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,26 @@ _OF = frozenset(["de", "d'", "di", "del", "do", "da", "des", "du"])
 _OBJECTS = frozenset(
     ["you", "him", "her", "it", "them", "us", "me", "there", "home", "back", "again"]
 )
+_HABITS = frozenset(["mornings", "afternoons", "evenings", "nights"])
+_VERBS = frozenset(
+    [
+        "meet",
+        "starts",
+        "start",
+        "begins",
+        "begin",
+        "due",
+        "leave",
+        "leaves",
+        "come",
+        "comes",
+        "arrive",
+        "arrives",
+    ]
+)
+_CELEBRATED = frozenset(
+    ["spend", "spending", "celebrate", "celebrating", "host", "hosting"]
+)
 _PLACES = frozenset("楼樓线線门門房院店机機室车車码碼位班栋棟")
 _SUBJECT_SIGNS = frozenset("がのも")
 _YEARLY = frozenset({"year", "yearless", "date"})
@@ -57,6 +77,8 @@ def is_refused(rule: str, context: Context, lexicon: Lexicon) -> bool:
         return True
     if rule in _MONTHS and _is_no_year(row, last):
         return True
+    if rule == "day":
+        return _is_foreign(context, lexicon)
     if rule == "month_by_lean":
         return row[context.first].letter == "c" and lexicon.name != "ru"
     if rule == "weekday_by_lean":
@@ -90,6 +112,18 @@ def _is_no_year(row: Sequence[Token], after: int) -> bool:
     return bool(ahead) and ahead[0].isdigit() and len(ahead[0]) > 2
 
 
+def _is_foreign(context: Context, lexicon: Lexicon) -> bool:
+    """Return whether a word is a common one of another language: German `hier`."""
+    word = context.row[context.last - 1].word
+    words = context.words(*context.sentence())
+    own = sum(one in lexicon.function_words for one in words)
+    return any(
+        word in stop and sum(one in stop for one in words) > own
+        for code, stop in STOP_WORDS.items()
+        if code != lexicon.name
+    )
+
+
 def _opens(row: Sequence[Token], place: int) -> bool:
     """Return whether a time begins its clause; else it may describe something."""
     return place == 0 or row[place - 1].word in STOPS or row[place - 1].letter == ","
@@ -112,14 +146,16 @@ def _is_no_weekday(context: Context, lexicon: Lexicon) -> bool:
     row, first = context.row, context.first
     if lexicon.family == "cjk":
         return False
-    if row[first].letter != "k":
-        return False
-    if lexicon.bare_weekdays:
+    if context.last < len(row) and row[context.last].word in _HABITS:
+        return True
+    if row[first].letter != "k" or lexicon.bare_weekdays:
         return False
     at_end = context.last >= len(row) or row[context.last].word in STOPS
     after_object = first > 0 and row[first - 1].word in _OBJECTS
     if at_end and after_object:
         return False
+    if first and row[first - 1].word in _VERBS:
+        return _is_before_noun(context, lexicon)
     return not _opens(row, first) or _is_before_noun(context, lexicon)
 
 
@@ -132,6 +168,8 @@ def _is_no_holiday(context: Context, lexicon: Lexicon) -> bool:
         return True
     if lexicon.name == "en" and _is_before_noun(context, lexicon):
         return True
+    if first and row[first - 1].word in _CELEBRATED:
+        return False
     return row[first].letter in "gH" and not _opens(row, first)
 
 

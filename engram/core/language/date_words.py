@@ -63,7 +63,7 @@ _CLASSES = {
     "glue": "g",  # `the`, `of`
     "not_dates": "-",  # phrases that only look like a time
 }
-"""The letter of each other class. A comma has the letter `,`."""
+"""The letter of each other class. `X` is a day and a month in figures; a comma has the letter `,`."""
 
 _ANCHORS = "dWPukbsemzaBhH"
 """Classes of which an expression without a number needs one word."""
@@ -91,6 +91,13 @@ _NO_NUMBER = re.compile(rf"{_WORD}|{_SINGLE}")
 _NO_NUMBER_ASCII = re.compile(rf"{_ASCII_WORD}|{_ASCII_SINGLE}", re.ASCII)
 _DIGIT = re.compile(r"\d")
 _KANA = re.compile(r"[\u3040-\u30ff]")
+
+
+STOP_WORDS = {
+    code: frozenset(text.split())
+    for code, text in languages.texts("words", "stop").items()
+}
+"""The commonest words of each language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +238,7 @@ def _lexicon(name: str, sections: Mapping[str, Mapping[str, str]]) -> Lexicon:
         if family == "cjk"
         else heads(_ANCHORS.replace("H", "")) | longest("H"),
         years=heads("iqrcLSE"),
-        function_words=frozenset(
-            languages.texts("words", "stop").get(name, "").split()
-        ),
+        function_words=STOP_WORDS.get(name, frozenset()),
         tenses=tuple(_tense(code, one) for code, one in sections.items()),
         ordinal_dot="ordinal_dot" in first,
         bare_weekdays="bare_weekdays" in first,
@@ -252,10 +257,18 @@ def _tense(language: str, section: Mapping[str, str]) -> TenseWords:
 
     return TenseWords(
         language,
-        *map(words, ("past", "future", "present", "not_past", "reported")),
-        words("conjunctions"),
-        *map(forms, ("past_forms", "present_forms", "maybe_past", "not_evidence")),
-        *map(forms, ("unreal", "duty")),
+        past=words("past"),
+        future=words("future"),
+        present=words("present"),
+        not_past=words("not_past"),
+        reported=words("reported"),
+        conjunctions=words("conjunctions"),
+        past_forms=forms("past_forms"),
+        present_forms=forms("present_forms"),
+        maybe_past=forms("maybe_past"),
+        not_evidence=forms("not_evidence"),
+        unreal=forms("unreal"),
+        duty=forms("duty"),
     )
 
 

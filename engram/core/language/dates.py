@@ -105,7 +105,7 @@ def spans(text: str, when: datetime) -> tuple[Span, ...]:
 
 
 _BESIDE = re.compile(
-    r" \((?P<date>\d{4}(?:-\d\d(?:-\d\d)?)?(?:/\d{4}-\d\d(?:-\d\d)?)?"
+    r"\.? \((?P<date>\d{4}(?:-\d\d(?:-\d\d)?)?(?:/\d{4}-\d\d(?:-\d\d)?)?"
     rf"|(?:[A-Za-z0-9: ]{{1,30}} )?(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)}) \d{{4}}"
     r"|the [a-z]+ of \d{4}(?:/\d\d)?)\)"
 )
@@ -211,11 +211,21 @@ def _read(text: str, lexicon: Lexicon) -> list[Token]:
         start, end = found.start(), raw[place + size - 1][0].end()
         if entry is None:
             entry = _plain(found, lexicon)
+            if (
+                lexicon.ordinal_dot
+                and _DAY_DOT_MONTH.fullmatch(word)
+                and text[end : end + 1] == "."
+            ):
+                entry = ("X", word)
         if word in MONTH_OR_VERB and text[start].islower() and not _in_date(raw, place):
             entry = (".", "")
         out.append(Token(entry[0], entry[1], start, end, word))
         place += size
     return out
+
+
+_DAY_DOT_MONTH = re.compile(r"\d{1,2}\.\d{1,2}")
+"""`28.11.`, with the dot that follows."""
 
 
 def _in_date(raw: Sequence[tuple[re.Match[str], str]], place: int) -> bool:
@@ -300,7 +310,9 @@ def _scan(
         )
 
 
-_SWALLOWED = frozenset({"date", "nth_weekday", "date_of_named_year", "day_of_month"})
+_SWALLOWED = frozenset(
+    {"date", "yearless", "nth_weekday", "date_of_named_year", "day_of_month"}
+)
 """Rules whose words must not be read by another if they name no day."""
 _NOT_OF_THE_TIME = "qrLSFx"
 """Letters of words before a time that are no part of it."""

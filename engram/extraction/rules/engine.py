@@ -18,12 +18,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
 from engram.core.entities import ALIAS, OWNER, name_key, relation_label
 from engram.core.language import languages
+from engram.core.language.date_display import in_figures
 from engram.core.language.dates import day_in_words, spans
 from engram.core.language.retraction import withdrawals
 from engram.core.language.role_play import played
@@ -831,7 +831,7 @@ def _of_state(
 ) -> _Statement:
     """Return the statement of a state; outside English its date stands at the end."""
     when = clause.when() if state.language != "en" else None
-    dated = f"{text} ({_in_figures(when)})" if when else text
+    dated = f"{text} ({in_figures(when)})" if when else text
     rule = _STATES[_CATEGORIES.get(state.attribute.split()[0], "fact")]
     return _built(clause, rule, dated, policy, name)
 
@@ -903,7 +903,7 @@ def _from_language_rule(
         o=raw,
     )
     if when and rule.object_kind in AHEAD:
-        text = f"{text} ({_in_figures(when)})"
+        text = f"{text} ({in_figures(when)})"
     hint = relation_hint(rule, clause.speaker.name, "", words, raw)
     yield _built(clause, rule, text, policy, hint=hint)
 
@@ -921,12 +921,6 @@ def _fits_foreign(rule: Rule, raw: str, when: Interval | None, clause: Clause) -
         and len(raw.split()) <= _LONGEST_FOREIGN
         and is_whole(raw)
     )
-
-
-def _in_figures(when: Interval) -> str:
-    """A time as in ISO 8601: `2026-11-27`, `2026-11-30/2026-12-06`."""
-    first, last = when.start.date(), (when.end - timedelta(microseconds=1)).date()
-    return f"{first}" if last <= first else f"{first}/{last}"
 
 
 _LONGEST_FOREIGN = 10
