@@ -37,6 +37,7 @@ from engram.operations.explain import Explainer
 from engram.operations.file_sync import FileSync
 from engram.operations.health import HealthOperations
 from engram.operations.memories import MemoryOperations
+from engram.operations.questions import Questions
 from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
 from engram.operations.statements import StatementOperations
@@ -254,7 +255,8 @@ class Memory:
             self.handed_out,
             self.embedding,
         )
-        self.context_builder = ContextBuilder(sessions, self.retriever)
+        questions = Questions(cases, self.clock)
+        self.context_builder = ContextBuilder(sessions, self.retriever, questions)
         health_operations = HealthOperations(
             self.files, self.queue, self.maintenance_loop
         )
@@ -265,7 +267,7 @@ class Memory:
                 "memories": self.memory_operations,
                 "statements": statements,
                 "explainer": explainer,
-                "cases": cases,
+                "questions": questions,
                 "review": self.review_queue,
                 "retriever": self.retriever,
                 "context": self.context_builder,

@@ -18,7 +18,7 @@ from engram.recall import formatting
 from engram.vault import disk, facts, frontmatter, reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from engram.config import Settings
@@ -57,6 +57,11 @@ class ReviewCase:
     asked: str = ""
     offered: tuple[str, ...] = ()
     stage: str = ""
+
+    @property
+    def subject(self) -> str:
+        """Whom or what the memories are about; '' for the user and for other cases."""
+        return next((name for fact in self.memories for name in fact.about), "")
 
 
 class CaseReader:
@@ -113,8 +118,11 @@ class CaseReader:
         return found[0]
 
     def listed(self, id: str | None = None) -> dict[str, Any]:  # noqa: A002
-        """The operation `review`: return all cases, or the case `id`, as JSON."""
-        cases = [self.find(id)] if id else self.open_cases()
+        """Return all cases, or the case `id`, as JSON."""
+        return self.as_json([self.find(id)] if id else self.open_cases())
+
+    def as_json(self, cases: Sequence[ReviewCase]) -> dict[str, Any]:
+        """Return these cases as JSON."""
         memories = (fact for case in cases for fact in case.memories)
         sources = formatting.provenance(
             self.index, memories, self.settings.policy.trust
@@ -286,6 +294,7 @@ def _as_json(
     return {
         "id": case.id,
         "path": case.path,
+        "subject": case.subject,
         "why": case.why,
         "choices": list(case.choices),
         "ticked": case.decision,

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy.sessions import TodoPolicy
     from engram.index.conversations import SessionReader
+    from engram.operations.questions import Questions
     from engram.operations.retrieval import Retriever
 
 DROP_ORDER = (
@@ -59,9 +60,12 @@ STAGES = ("open", "fulfilled", "expired", *todos.LOOPS, "all")
 class ContextBuilder:
     """The operations `context` and `todos`. May be called from any thread."""
 
-    def __init__(self, sessions: SessionReader, retriever: Retriever) -> None:
+    def __init__(
+        self, sessions: SessionReader, retriever: Retriever, questions: Questions
+    ) -> None:
         self.sessions = sessions
         self.retriever = retriever
+        self.questions = questions
         self.index = retriever.index
         self.settings = retriever.settings
         self.handed_out = retriever.handed_out
@@ -108,11 +112,14 @@ class ContextBuilder:
         session: str | None,
         persona: str | None,
         budget: int | None,
+        *,
+        with_question: bool = False,
     ) -> dict[str, Any]:
         """Return the parts of the context, in at most `budget` tokens (`E18`).
 
         What does not fit is left out: first the hits for the question, then the parts
-        in the order of `DROP_ORDER`. The advice of the action log (`C21`) is beside
+        in the order of `DROP_ORDER`. With `with_question` one review question is added
+        if it fits, at most once a day (`X9`). The advice of the action log (`C21`) is beside
         the text: it is for the operator of the memory, not for the assistant.
         """
         policy = self.settings.policy
@@ -129,6 +136,13 @@ class ContextBuilder:
         parts = self._parts(current, facts, running)
         parts["named"] = self._cards(current, query, facts)
         budget -= self._cut_to(parts, budget)
+        if with_question:
+            left = budget
+            asked = self.questions.hand_out(
+                name, lambda line: self._cost([line]) <= left
+            )
+            parts["question"] = [asked] if asked else []
+            budget -= self._cost(parts["question"])
         if query and budget >= policy.recall.least_tokens + policy.recall.line_tokens:
             quotas = {
                 "fact": policy.recall.context_facts,

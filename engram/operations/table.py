@@ -245,6 +245,11 @@ OPERATIONS: tuple[Operation, ...] = (
             Param("session", "text", "the conversation in which the question is asked"),
             Param("persona", "text", "persona whose private memories count too"),
             Param("budget", "int", "most tokens of the text", least=50, most=100000),
+            Param(
+                "with_question",
+                "bool",
+                "add one review question for the user, at most once a day",
+            ),
         ),
         callers=ANY_CALLER,
     ),
@@ -424,11 +429,12 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "review",
-        "cases.listed",
+        "questions.listed",
         "GET",
         "/v1/review",
-        "List the cases that wait for a decision. Shows doubtful memories and conflicts, each with its evidence and the possible answers.",
+        "List the cases that wait for a decision. Shows doubtful memories and conflicts by subject, each with its evidence and the possible answers; at most three new ones a week, the rest waits.",
         (
+            Param("all", "bool", "list every case, not only three new ones a week"),
             Param(
                 "id",
                 "text",

@@ -28,6 +28,7 @@ TITLES = {
     "threads": "Left open",
     "frictions": "Going wrong",
     "relevant": "On the question",
+    "question": "To ask the user, if it fits",
 }
 """The parts of a context in their order, with their titles."""
 

@@ -231,7 +231,7 @@ class Memory:
         """Return what a chatbot should know before it answers `query`, as fenced text.
 
         It begins with who the user is, and is '' where nothing is known. The options
-        are those of the table: session, persona, budget.
+        are those of the table: session, persona, budget, with_question.
         """
         text: str = self.call("context", query=query, **options)["text"]
         return text

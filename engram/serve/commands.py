@@ -352,18 +352,21 @@ def reprocess(cli: CliContext, folder: Path) -> None:
 
 
 @tree.group(cls=CommandGroup, params=common(), invoke_without_command=True)
+@click.option(
+    "--all", "every", is_flag=True, help="List every case, not three new ones a week."
+)
 @click.pass_context
-def review(ctx: click.Context) -> None:
+def review(ctx: click.Context, *, every: bool) -> None:
     """List the cases that wait for a decision, or decide one.
 
-    Without a command, prints doubtful memories and conflicts, each with its answers and
-    its id. ID is the id of a case or the beginning of it. The notes in `review/` ask
+    Without a command, prints doubtful memories and conflicts by subject, each with its
+    answers and its id, at most three new ones a week. ID is the id of a case or the beginning of it. The notes in `review/` ask
     the same with checkboxes.
     """
     if ctx.invoked_subcommand is None:
         cli = ctx.ensure_object(CliContext)
         with cli.connect() as vault:
-            cli.show("review", vault.call("review", {}))
+            cli.show("review", vault.call("review", {"all": every}))
 
 
 def _answer(decision: str, words: str) -> None:

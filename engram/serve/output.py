@@ -175,11 +175,12 @@ def _diff(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cases(result: Mapping[str, Any], *, evidence: bool) -> Iterator[str]:
-    cases = result.get("cases", [])
+    cases, waiting = result.get("cases", []), result.get("waiting", 0)
     if not cases:
-        yield "Nothing waits for you."
+        yield "Nothing new waits for you." if waiting else "Nothing waits for you."
     for place, case in enumerate(cases, 1):
-        yield f"{place:>2}. {case['why']}"
+        subject = f"{case['subject']}: " if case.get("subject") else ""
+        yield f"{place:>2}. {subject}{case['why']}"
         statements = case["statements"]
         for label, one in zip(_LABELS[len(statements)], statements, strict=True):
             yield from _statement(label, one, evidence=evidence)
@@ -188,6 +189,8 @@ def _cases(result: Mapping[str, Any], *, evidence: bool) -> Iterator[str]:
         yield f"    {', '.join(case['choices']) or 'by hand'} · {case['id']}"
         if case["problem"]:
             yield f"    {case['problem']}"
+    if waiting:
+        yield f"{waiting} more can wait; `engram review --all` lists all."
 
 
 def _statement(

@@ -398,7 +398,7 @@ class TrustPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPolicy:
-    """What a person's word weighs (rows X8, X9)."""
+    """What a person's word weighs, and how often one is asked for (rows X8, X9)."""
 
     corrected: float = number(
         0.85,
@@ -408,3 +408,7 @@ class ReviewPolicy:
         "X8",
         "least confidence of a statement that corrects another",
     )
+    questions: int = number(
+        3, "questions", 1, 1000, "X9", "new review questions shown in these days"
+    )
+    days: float = number(7.0, "days", 0.01, 365, "X9", "days of the question budget")

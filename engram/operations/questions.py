@@ -1,0 +1,129 @@
+"""The questions that wait for the user: a few new ones a week, one a day by a chatbot.
+
+(Row X9.) The notes in `review/` hold every question, and an unanswered one changes
+nothing. `questions.json` in the state folder holds when each was first shown; if it is
+lost, the week begins anew.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from engram.core import questions
+from engram.errors import EngramError
+from engram.vault import disk, reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engram.operations.cases import CaseReader, ReviewCase
+
+STATE = "questions.json"
+HANDED = "handed"
+_ASKED_AT_ONCE = (reviews.FORGET, reviews.HOLD, ())
+"""The answers of cases outside the budget: the user's own wish, a held run, a file that
+only an editor can mend.
+"""
+
+
+class Questions:
+    """The operation `review`, and the question of a context. From any thread."""
+
+    def __init__(self, cases: CaseReader, clock: Callable[[], datetime]) -> None:
+        self.cases = cases
+        self.clock = clock
+        self.settings = cases.settings
+        self._lock = threading.Lock()
+
+    def listed(
+        self,
+        id: str | None = None,  # noqa: A002
+        all: bool = False,  # noqa: A002, FBT001, FBT002
+    ) -> dict[str, Any]:
+        """The operation `review`: the cases within the budget as JSON, by subject.
+
+        With `all` every case, with `id` that one. `waiting` counts those not listed.
+        """
+        if id:
+            return self.cases.listed(id)
+        open_cases = self.cases.open_cases()
+        order = questions.by_subject([(one.id, one.subject) for one in open_cases])
+        if not all:
+            with self._lock:
+                order = self._admit(open_cases, order)
+        by_id = {one.id: one for one in open_cases}
+        chosen = [by_id[one] for one in order]
+        waiting = len(open_cases) - len(chosen)
+        return {**self.cases.as_json(chosen), "waiting": waiting}
+
+    def hand_out(self, persona: str | None, fits: Callable[[str], bool]) -> str:
+        """Return one question for a chatbot as a line, or '' (`E18`).
+
+        At most one a day, about memories that the persona may know.
+        """
+        with self._lock:
+            today = f"{self.clock().astimezone(self.settings.zone):%Y-%m-%d}"
+            if self._read().get(HANDED) == today:
+                return ""
+            open_cases = [one for one in self.cases.open_cases() if one.memories]
+            order = questions.by_subject([(one.id, one.subject) for one in open_cases])
+            by_id = {one.id: one for one in open_cases}
+            for case in (by_id[one] for one in order):
+                line = self._line(case, persona)
+                if line and fits(line) and self._admit(open_cases, [case.id]):
+                    self._write(self._read() | {HANDED: today})
+                    return line
+        return ""
+
+    def _line(self, case: ReviewCase, persona: str | None) -> str:
+        """Return a case as a line, or '' where this chatbot must not ask it."""
+        private = any(fact.persona not in {None, persona} for fact in case.memories)
+        answers = reviews.CONFLICT if len(case.memories) > 1 else reviews.DOUBT
+        if private or case.problem or case.choices != answers:
+            return ""
+        text = questions.question_text(case.memories, self.settings.zone)
+        choices = ", ".join(case.choices)
+        return f"- {text} (question {case.id}; answers: {choices})" if text else ""
+
+    def _admit(self, cases: Sequence[ReviewCase], order: Sequence[str]) -> list[str]:
+        """Return the ids that may be shown, and record those that are new."""
+        now, policy = self.clock(), self.settings.policy.review
+        state = self._read()
+        shown = {
+            name: datetime.fromisoformat(at)
+            for name, at in state.items()
+            if name != HANDED
+        }
+        free = {one.id for one in cases if one.choices in _ASKED_AT_ONCE}
+        counted = questions.admitted(
+            [one for one in order if one not in free], shown, now, policy
+        )
+        fresh = {one: now.isoformat() for one in counted if one not in shown}
+        if fresh:
+            since = now - timedelta(days=policy.days)
+            ids = {one.id for one in cases}
+            kept = {one for one, at in shown.items() if at > since or one in ids}
+            old = {key: at for key, at in state.items() if key in kept or key == HANDED}
+            self._write(old | fresh)
+        return [one for one in order if one in free or one in counted]
+
+    def _read(self) -> dict[str, str]:
+        """Return the state, {} where it is missing or damaged."""
+        try:
+            found = json.loads(disk.read(self.settings.state / STATE))
+            for name, at in found.items():
+                datetime.fromisoformat(at)
+                str(name)
+        except (EngramError, ValueError, TypeError, AttributeError):
+            return {}
+        return {str(name): str(at) for name, at in found.items()}
+
+    def _write(self, state: dict[str, str]) -> None:
+        """Write the state; without it a question may be shown or asked again."""
+        content = json.dumps(state, indent=1, sort_keys=True).encode() + b"\n"
+        with suppress(EngramError):
+            disk.write_derived(self.settings.state / STATE, content)
