@@ -473,6 +473,50 @@ def test_five_about_one_entity_are_enough_without_having_faded(
 
 
 # row: B15
+def test_a_group_is_divided_at_a_long_silence(keeping, fake):
+    """Three trips of one spring are a group, and three of the next; never all six."""
+    spring = told(keeping, *TRIPS, days=200, kind="episode")
+    summer = told(
+        keeping,
+        *(text.replace("went", "was") for text in TRIPS),
+        days=80,
+        kind="episode",
+    )
+    night(keeping, "integrate")
+    asked = [[one["text"] for one in material(body)["memories"]] for body in fake.asked]
+    by_id = {one.id: one.text for one in keeping.memory.index.catalog.facts()}
+    assert sorted(asked) == sorted(
+        [by_id[name] for name in some] for some in (spring, summer)
+    )
+
+
+# row: B15
+def test_faded_episodes_of_the_user_that_are_alike_become_knowledge(keeping, fake):
+    """They name nobody, so likeness and time group them; the unlike one stays."""
+    runs = [
+        "Went running along the river at dawn.",
+        "Went running along the river in the rain.",
+        "Went running along the river with music.",
+    ]
+    names = told(keeping, *runs, days=80, kind="episode", about=(), category="moment")
+    (other,) = told(
+        keeping,
+        "Baked rye bread.",
+        days=80,
+        kind="episode",
+        about=(),
+        category="moment",
+    )
+    says = "Went running along the river, dawn, rain and music."
+    judging(fake, insights=lambda shown: {"insights": [all_of(says)(shown)]})
+    night(keeping, "integrate")
+    (fact,) = made(keeping)
+    assert (fact.text, fact.about, set(fact.derived_from)) == (says, (), set(names))
+    assert {keeping.seen(name).status for name in names} == {"archived"}
+    assert keeping.seen(other).status == "active"
+
+
+# row: B15
 # row: X22
 def test_several_insights_never_share_an_episode(keeping, fake):
     """So there is never a memory more than before."""

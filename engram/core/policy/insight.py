@@ -155,7 +155,10 @@ class InsightPolicy:
         "recalls from which low salience is enough at any age",
     )
     overlapping: int = number(
-        5, "memories", 2, 100, "B15", "episodes about one entity that are, faded or not"
+        5, "memories", 2, 100, "B15", "episodes of one group that are, faded or not"
+    )
+    group_gap_days: float = number(
+        30.0, "days", 1, 3650, "B15", "silence that divides a group of episodes"
     )
     insights: int = number(
         3, "notes", 1, 20, "B15", "most that is concluded from one group of episodes"

@@ -13,7 +13,7 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import UTC, timedelta
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from engram.core import actions, entities, lifecycle, todos, trust
@@ -25,7 +25,11 @@ from engram.core.records import Edit, Fact, Usage
 from engram.core.sessions import curation_state
 from engram.core.text import content_hash, ulid
 from engram.maintenance.passes import ChangeGroup, FileWrite, Finding, NewMemory
-from engram.maintenance.passes.generated_text import entity_names
+from engram.maintenance.passes.generated_text import (
+    by_date,
+    entity_names,
+    is_about_owner,
+)
 from engram.maintenance.passes.groups import (
     belongs_to_user,
     clusters,
@@ -160,9 +164,10 @@ def principles(view: PassView, now: datetime) -> list[Step]:
 
 
 def integrate(view: PassView, now: datetime) -> list[Step]:
-    """Turn old and faded episodes, or many about one entity, into lasting insights.
+    """Turn groups of old and faded episodes, or of many, into lasting insights.
 
-    The episodes are archived (`B15`).
+    The episodes of a group are about one entity, or about the user and alike, without a
+    long silence between them. They are archived (`B15`).
     """
     policy = view.policy.insight
     found: list[Step] = []
@@ -181,7 +186,7 @@ def integrate(view: PassView, now: datetime) -> list[Step]:
 
 
 def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
-    """Return groups of episodes about one entity that are ready for an insight."""
+    """Return groups of episodes that are ready for an insight (`B15`)."""
     policy = view.policy.insight
     faded: set[str] = set()
     ready: list[MemoryState] = []
@@ -194,13 +199,43 @@ def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
         if old or one.fact.id in faded:
             ready.append(one)
 
-    groups: list[list[MemoryState]] = []
-    for group in _by_entity(view, ready):
-        if len(group) < policy.overlapping:
-            group = [one for one in group if one.fact.id in faded]  # noqa: PLW2901
-        if len(group) >= policy.fold:
-            groups.append(group[: policy.shown])
-    return groups
+    def ripe(some: Iterable[list[MemoryState]]) -> Iterator[list[MemoryState]]:
+        for group in chain.from_iterable(_periods(view, one) for one in some):
+            chosen = group
+            if len(group) < policy.overlapping:
+                chosen = [one for one in group if one.fact.id in faded]
+            if len(chosen) >= policy.fold:
+                yield chosen[: policy.shown]
+
+    of_user = [one for one in ready if is_about_owner(view, one.fact)]
+    own = {one.fact.id for one in of_user[: policy.reflected]}
+    alike = clusters(
+        view,
+        of_user[: policy.reflected],
+        view.policy.similarity.related,
+        lambda one: one.fact.id in own,
+    )
+    by_likeness = (sorted(group, key=_by_time) for group in alike)
+    return [*ripe(_by_entity(view, ready)), *ripe(by_likeness)]
+
+
+def _periods(
+    view: PassView, memories: Sequence[MemoryState]
+) -> Iterator[list[MemoryState]]:
+    """Yield the memories, which are in order of time, divided at long silences."""
+    silence = view.policy.insight.group_gap_days * 86400
+    period: list[MemoryState] = []
+    for one in memories:
+        if period and _by_time(one)[0] - _by_time(period[-1])[0] > silence:
+            yield period
+            period = []
+        period.append(one)
+    if period:
+        yield period
+
+
+def _by_time(one: MemoryState) -> tuple[float, str]:
+    return by_date(one.fact)
 
 
 def _is_faded(view: PassView, one: MemoryState, now: datetime, *, old: bool) -> bool:
@@ -412,7 +447,7 @@ def _by_entity(
             key = one.fact.persona or "", entities.name_key(one.fact.about[0])
             groups[key].append(one)
     for _, group in sorted(groups.items()):
-        yield sorted(group, key=lambda one: one.fact.id)
+        yield sorted(group, key=_by_time)
 
 
 # -- checks ----------------------------------------------------------------------------
