@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
 from engram.core.dedup import Effect, is_event, session_count, weakened_confidence
-from engram.core.language.state_changes import is_fixed, replacement
+from engram.core.language.state_changes import is_fixed, replacement, state_time
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -30,13 +30,20 @@ RULE = "rule of states"
 LATER = timedelta(hours=12)
 """A statement without a word of change ends another one that is older than this."""
 
+SEVERAL = frozenset({"employer", "job"})
+"""Attributes of which a person may have several, of which "I quit" ends one."""
+
 
 @dataclass(frozen=True, slots=True)
 class EndedFact:
-    """A known fact that a new statement ends, and the reason."""
+    """A known fact that a new statement ends, and the reason.
+
+    `is_unclear` says that the statement may mean another one.
+    """
 
     fact: Fact
     why: str
+    is_unclear: bool = False
 
 
 def ended_facts(
@@ -48,16 +55,76 @@ def ended_facts(
 
     Words that tell a change end the old state at once; another value alone only where
     the old one is older than `LATER`, for a person may name two homes in one breath.
-    What happened stays (`C33`).
+    A change that is dated before the old one was told ends nothing, and what happened
+    stays (`C33`). Words without a value ("I quit") are unclear where more than one
+    value is known.
     """
-    ended = []
+    found: list[tuple[Fact, _Change]] = []
     for fact, states in known:
         if fact.status != "active" or is_event(fact):
             continue
-        why = _reason(new, states, is_later=_is_later(fact, said_at))
-        if why:
-            ended.append(EndedFact(fact, f"{why} ({RULE})"))
-    return ended
+        if change := _change(new, said_at, states, fact.created):
+            found.append((fact, change))
+
+    changes = [change for _, change in found]
+    return [
+        EndedFact(fact, f"{change.why} ({RULE})", _is_unclear(change, changes))
+        for fact, change in found
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """That the state `new` ends the state `old`, and why."""
+
+    new: State
+    old: State
+    why: str
+
+
+def _change(
+    new: Iterable[State],
+    said_at: datetime,
+    old: Sequence[State],
+    told_at: datetime | None,
+) -> _Change | None:
+    """The first of the `new` states that ends one of the `old` ones, told at `told_at`.
+
+    A change that was before the old state was told is no news and ends nothing.
+    """
+    is_later = told_at is None or said_at - told_at > LATER
+    for state in new:
+        if is_fixed(state) or not (state.change or is_later):
+            continue
+        if told_at and state_time(state, said_at) < told_at and state.dated:
+            continue
+        for other in old:
+            why = replacement(state, other)
+            if why and not _grows_too_fast(state, other, said_at, told_at):
+                return _Change(state, other, why)
+    return None
+
+
+def _grows_too_fast(
+    new: State, old: State, said_at: datetime, told_at: datetime | None
+) -> bool:
+    """Whether an age cannot be that of the same person: one of two sons."""
+    if new.attribute != "age" or not told_at:
+        return False
+    years = (said_at - told_at).days / 365
+    return int(new.value[0]) - int(old.value[0]) > years + 2
+
+
+def _is_unclear(change: _Change, others: Sequence[_Change]) -> bool:
+    """Whether words without a value ("I quit") may end any of several values."""
+    if change.new.value or change.new.attribute not in SEVERAL:
+        return False
+    values = {
+        frozenset(one.old.value)
+        for one in others
+        if one.old.attribute == change.old.attribute and one.old.value
+    }
+    return any(not one <= two and not two <= one for one in values for two in values)
 
 
 def successors(
@@ -88,21 +155,6 @@ def is_ended(
     )
 
 
-def _is_later(fact: Fact, said_at: datetime) -> bool:
-    return fact.created is None or said_at - fact.created > LATER
-
-
-def _reason(new: Iterable[State], old: Sequence[State], *, is_later: bool) -> str:
-    """Why one of the `old` states ends; '' if none does."""
-    for state in new:
-        if is_fixed(state) or not (state.change or is_later):
-            continue
-        for other in old:
-            if why := replacement(state, other):
-                return why
-    return ""
-
-
 def effects(
     ended: Sequence[EndedFact], claim: Evidence, guarded: Collection[str]
 ) -> tuple[Effect, ...]:
@@ -118,7 +170,8 @@ def effects(
         if one.fact.id in claim.newer:
             continue
         barred = not claim.from_user or one.fact.id in (claim.barred or {})
-        if not barred and one.fact.id not in guarded and remaining > 0:
+        closed = barred or one.is_unclear or one.fact.id in guarded
+        if not closed and remaining > 0:
             found.append(Effect("supersede", one.fact, one.why))
             remaining -= 1
         elif not asked:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from engram.core.language.state_changes import replacement
+from engram.core.language.state_changes import replacement, state_time
 from engram.core.language.states import states
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def replaced(
         if at and found:
             told[fact.id], times[fact.id] = list(found), at
             for state in found:
-                groups[state.attribute].append((state, at))
+                groups[state.attribute].append((state, state_time(state, at)))
 
     reasons = {}
     for name, known in told.items():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.language.state_changes import replacement
+from engram.core.language.state_changes import replacement, state_time
 from engram.core.language.state_subjects import USER, names_same
 from engram.core.language.states import asked, person_named, states
 from engram.core.ranking import RankedSlot
@@ -64,7 +64,7 @@ class Arrangement:
 
 @dataclass(frozen=True, slots=True)
 class _StatedState:
-    """A state that a unit tells, and when it was told."""
+    """A state that a unit tells, and when it was told or, if that is known, began."""
 
     key: str
     state: State
@@ -177,7 +177,7 @@ class StateQuery:
     def _stated(self, units: Mapping[str, Unit]) -> list[_StatedState]:
         """The states of the units with the times at which they were told."""
         return [
-            _StatedState(key, state, at, certain=_is_ours(unit))
+            _StatedState(key, state, state_time(state, at), certain=_is_ours(unit))
             for key, unit in units.items()
             if (at := _time(unit)) is not None
             for state in self._states(unit)

@@ -160,6 +160,22 @@ def _numbered_month(date: str) -> str:
     return f"{MONTHS[int(month) - 1]} {year}" if is_month else date
 
 
+YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+"""A year in figures, which alone is no time expression."""
+
+
+def latest(text: str, when: datetime) -> datetime | None:
+    """The last moment that a text said at `when` dates, at most `when`; None if none.
+
+    A year in figures is enough: "2010 nach Berlin".
+    """
+    ends = [one.end for one in resolve(text, when)]
+    ends = ends or [
+        when.replace(year=int(year) + 1, month=1, day=1) for year in YEAR.findall(text)
+    ]
+    return min(max(ends), when) if ends else None
+
+
 _DIGITS = frozenset("0123456789")
 ANCHORS = frozenset[str]().union(*(one.anchors for one in LEXICONS))
 """Words of which a text without digits holds one if it names a time."""

@@ -7,12 +7,17 @@ in `core` and for recall, which shows what holds now.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from engram.core.language.dates import latest
 from engram.core.language.state_subjects import USER, bare, names_same
-from engram.core.language.state_table import NAMED
+from engram.core.language.state_table import PEOPLE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
     from engram.core.language.states import State
 
 SINGLE = frozenset(
@@ -21,7 +26,15 @@ SINGLE = frozenset(
     partner phone role thing weight
     """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
-"""Attributes with one value at a time."""
+"""Attributes with one value at a time, as far as words of change tell."""
+
+REPLACED_BY_VALUE = frozenset(
+    {"age", "date", "diet", "favourite", "figure", "home", "weight"}
+)
+"""Those of which a mere later value replaces the one before.
+
+A second teacher, job or phone may be one more of them.
+"""
 
 FIXED = frozenset({"birthday", "birthplace", "origin"})
 """Attributes that never change: another value is a contradiction, or a correction."""
@@ -39,7 +52,7 @@ def replacement(new: State, old: State) -> str:
     """Why `new`, said later, takes the place of `old`; '' where it does not (`A7`).
 
     Another value of an attribute that has one at a time, the end of the same state or
-    its opposite, and the death of its subject.
+    its opposite, and the death of its subject. An addition replaces nothing.
     """
     if new.attribute == "alive":
         return _ended_by_death(new, old)
@@ -47,7 +60,17 @@ def replacement(new: State, old: State) -> str:
         return ""
     if new.over != old.over:
         return _ended_or_begun(new, old)
-    return "" if new.over else _another_value(new, old)
+    return "" if new.over or new.addition else _another_value(new, old)
+
+
+def state_time(state: State, told_at: datetime) -> datetime:
+    """When a state that was told at `told_at` began or ended, at the latest.
+
+    "I moved to Berlin in 2010" is no news, whenever it is told.
+    """
+    if not state.dated:
+        return told_at
+    return latest(state.dated, told_at) or told_at
 
 
 def is_fixed(state: State) -> bool:
@@ -57,16 +80,24 @@ def is_fixed(state: State) -> bool:
 
 def _ended_or_begun(new: State, old: State) -> str:
     """Why a state ends or holds again; '' where the two have different values."""
-    if new.value and old.value and not _is_same_value(new, old):
-        return ""
     name = _spoken(new)
-    return f"no longer holds: {name}" if new.over else f"holds again: {name}"
+    if new.over:
+        return f"no longer holds: {name}" if _is_within(old, new) else ""
+    is_same = _is_within(old, new) and _is_within(new, old)
+    return f"holds again: {name}" if is_same or not old.value else ""
 
 
 def _another_value(new: State, old: State) -> str:
     """Why a value ends another one of an attribute that has one at a time."""
     name = _spoken(new)
-    if name.partition(" ")[0] not in SINGLE or _contains(new.value, old.value):
+    kind = name.partition(" ")[0]
+    if kind not in SINGLE or not (new.value and old.value):
+        return ""
+    if not (new.change or kind in REPLACED_BY_VALUE) or _contains(new.value, old.value):
+        return ""
+    if kind == "figure" and _other_units(new.value, old.value):
+        return ""
+    if kind == "age" and int(new.value[0]) < int(old.value[0]):
         return ""
     # One place has two names in two languages: only words of change tell another.
     certain = new.language == old.language or new.change or new.value[0].isdigit()
@@ -100,18 +131,54 @@ def _ended_by_death(new: State, old: State) -> str:
     return ""
 
 
-def _is_same_value(one: State, other: State) -> bool:
-    """Whether two values are one: of a proper name all words of the shorter one.
+def _is_within(old: State, new: State) -> bool:
+    """Whether what `new` says covers the value of `old`.
 
-    Daniel Okafor is not Daniel Brandt, but "four cups of coffee" is coffee.
+    "No coffee" covers "four cups of coffee", and no word covers everything; "no jazz
+    concerts" does not cover "jazz". Daniel is Daniel Okafor, and the other way round.
     """
-    if one.attribute.partition(" ")[0] in NAMED:
-        return _contains(one.value, other.value)
-    return _overlap(one.value, other.value)
+    if not new.value or not old.value:
+        return not new.value
+    if new.attribute.partition(" ")[0] in PEOPLE:
+        return _contains(new.value, old.value)
+    return _roots(new.value) <= _roots(old.value)
 
 
-def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return not set(one).isdisjoint(other)
+_ENDINGS = (
+    "ing", "es", "ed", "en", "er", "ir", "ar", "s", "e", "t", "n", "r", "o", "a",
+)  # fmt: skip
+_LEAST_ROOT = 2
+_MOST_ROOT = 3
+
+
+def _roots(words: Iterable[str]) -> set[str]:
+    """The words without the endings of verbs and plurals: smoke, smokes, smoking."""
+    return {_root(word) for word in words}
+
+
+def _root(word: str) -> str:
+    for ending in _ENDINGS:
+        least = _LEAST_ROOT if ending in {"ing", "es"} else _MOST_ROOT
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            root = word.removesuffix(ending)
+            return root[:-1] if root[-1:] == root[-2:-1] else root
+    return word
+
+
+_SIGN_OF = {"€": "euro", "$": "dollar", "£": "pound", "¥": "yen", "%": "percent"}
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def _other_units(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two figures are in other units: 60 square metres and 5 minutes."""
+    first, second = _units(one), _units(other)
+    return bool(first and second) and first.isdisjoint(second)
+
+
+def _units(value: tuple[str, ...]) -> set[str]:
+    text = " ".join(value)
+    words = [*_WORD.findall(text), *(_SIGN_OF[one] for one in text if one in _SIGN_OF)]
+    return _roots(words)
 
 
 def _contains(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

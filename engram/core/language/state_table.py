@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 KEY = "states"
 """The section of the language files."""
 
-NAMED = {"home", "employer", "partner", "name", "nickname", "role", "kin"}
+PEOPLE = {"partner", "name", "nickname", "role", "kin"}
+"""Attributes whose value is the name of a person."""
+
+NAMED = PEOPLE | {"home", "employer", "car", "thing"}
 """Attributes whose value is a proper name."""
 
 _NUMBER = re.compile(r"\{[nf]\}|\(\?P<v>\\d\{")
@@ -32,24 +35,29 @@ _WORDS = r"\S+(?: \S+)*?"
 _FEW_WORDS = r"\S+(?: \S+){0,6}?"
 _HOLES = {
     "s": ("s", _FEW_WORDS),
+    "p": ("p", r"\S+(?: \S+)?"),
     "v": ("v", _WORDS),
+    "a": ("a", _WORDS),
     "o": ("o", _WORDS),
     "f": ("v", r"[$€£]?\d.*?"),
     "n": ("v", r"\d{1,2}|1[01]\d"),
     "k": ("k", r"\w.{0,29}?"),
 }
-"""Holes of a pattern: `{s}` the subject, `{v}` the value, `{o}` an owner that follows,
-`{f}` a value that begins with a number, `{n}` an age in years, `{k}` the kind.
+"""Holes of a pattern: `{s}` the subject, `{p}` a subject that is a proper name, `{v}` the
+value, `{a}` all of a value, with nothing after it ("coffee", not "coffee at night"),
+`{o}` an owner that follows, `{f}` a value that begins with a number, `{n}` an age in
+years, `{k}` the kind.
 """
 
-_HOLE = re.compile(r"\{([svofnk])(\d?)\}")
+_HOLE = re.compile(r"\{([spvaofnk])(\d?)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class StateRow:
     """One row of the table: a pattern of a whole clause.
 
-    `needs_digit` says that its value is a number.
+    `change` says that its words tell a change, `may_change` that they do with a word
+    like "now". `needs_digit` says that its value is a number.
     """
 
     language: str
@@ -57,6 +65,7 @@ class StateRow:
     pattern: re.Pattern[str]
     over: bool
     change: bool
+    may_change: bool
     needs_digit: bool
 
 
@@ -65,7 +74,7 @@ def rows() -> Mapping[str, tuple[StateRow, ...]]:
     """The rows by language; those that end a state come first."""
     found: dict[str, list[StateRow]] = defaultdict(list)
     for code, section in languages.section(KEY).items():
-        for key in ("ends", "changes", "holds"):
+        for key in ("ends", "changes", "holds", "holds_only"):
             for entry in languages.entries(section.get(key, "")):
                 names, pattern = entry.split(None, 1)
                 attributes = tuple(names.split("+"))
@@ -74,7 +83,8 @@ def rows() -> Mapping[str, tuple[StateRow, ...]]:
                     attributes,
                     _compiled(pattern, code),
                     over=key == "ends",
-                    change=key != "holds",
+                    change=key in {"ends", "changes"},
+                    may_change=key != "holds_only",
                     needs_digit=_NUMBER.search(pattern) is not None,
                 )
                 found[code].append(row)

@@ -7,12 +7,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.state_subjects import USER
-from engram.core.language.state_table import KEY
+from engram.core.language.state_table import KEY, PEOPLE
 from engram.core.text import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 _WORD = re.compile(r"\w+")
 _COMMA = re.compile("(?<![はもが])[，,、；;]")
@@ -20,6 +25,41 @@ _TOPIC = re.compile("(.+?)[はがも]")
 _MOST_SUBJECT_WORDS = 5
 _MOST_SIGNS = 16
 _FEW_NAMES = 2
+_NUMBERED = re.compile(r"\d|^\w$")
+"""A word that no place ends with: `Phase 2`, `Plan B`."""
+
+_LETTERS = re.compile(r"[^\W\d_][\w'-]*")
+_SMALL = {"am", "de", "del", "der", "des", "di", "du", "la", "las", "le", "les", "of"}
+"""Small words inside the name of a place, as in `Frankfurt am Main`."""
+
+_BETWEEN_WORDS = re.compile(r"[\s,/]+")
+
+
+def _words_of(name: str, key: str) -> frozenset[str]:
+    """The single words of a key in all languages."""
+    listed = " ".join(languages.texts(name, key).values())
+    return frozenset(_BETWEEN_WORDS.split(normalise(listed)))
+
+
+_TIMES = _words_of("dates", "weekdays") | _words_of("dates", "months")
+_NOT_EMPLOYERS = _TIMES | _words_of(KEY, "not_employers")
+"""Words of a value that is no employer, in any language, as in `Chapter 3`."""
+_NOT_HOMES = _NOT_EMPLOYERS | _words_of(KEY, "not_places")
+"""Words of a value that is no home either: an app, a department, a language."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadClause:
+    """The words of a clause that a row of the table reads.
+
+    `dropped` are the fillers that were taken out. `is_new` says that it has a word like
+    "now", `is_addition` one like "also" or "on weekends".
+    """
+
+    words: str
+    dropped: str
+    is_new: bool
+    is_addition: bool
 
 
 class StateReading:
@@ -31,7 +71,11 @@ class StateReading:
         self.capitalises_nouns = bool(section.get("capitalises_nouns"))
         self._first = frozenset(section.get("first_person", "").split())
         self._own = frozenset(section.get("own", "").split())
+        self._no_value = frozenset(section.get("no_value", "").split())
         self._no_value_signs = section.get("no_value_signs", "")
+        self._not_place_signs = section.get("not_place_signs", "")
+        self._not_names = frozenset(section.get("not_names", "").split())
+        self._naming = _pattern(section.get("naming", ""))
         self._possessive = frozenset(section.get("possessive", "").split())
         self._user = frozenset(section.get("user", "").split())
         self._no_subject = frozenset(section.get("no_subject", "").split())
@@ -40,8 +84,12 @@ class StateReading:
         self._indefinite = frozenset(section.get("indefinite", "").split())
         self._after_value = frozenset(section.get("after_value", "").split())
         self._lead = _prefix(section.get("leads", ""))
-        self._adverbs = _phrase(section.get("adverbs", ""), unspaced=self.unspaced)
-        self._news = _phrase(section.get("news", ""), unspaced=self.unspaced)
+        self._adverbs = self._phrase(section, "adverbs")
+        self._news = self._phrase(section, "news")
+        self._additions = self._phrase(section, "additions")
+        self._limits = self._phrase(section, "limits")
+        self._long_ago = self._phrase(section, "long_ago")
+        self._undone = self._phrase(section, "undone")
         self._written = [
             (re.compile(before.replace("ß", "ss")), after.replace("ß", "ss"))
             for before, after in languages.replacements(section.get("written", ""))
@@ -50,19 +98,43 @@ class StateReading:
         possessive = "".join(self._possessive)
         self._unspaced_user = re.compile(f"(?:{own})[{possessive}]?") if own else None
 
+    def _phrase(self, section: Mapping[str, str], key: str) -> re.Pattern[str] | None:
+        """The phrases of a key as a pattern of whole words; None where it has none."""
+        listed = languages.pattern(section.get(key, ""))
+        whole = listed if self.unspaced else rf"(?<!\S)(?:{listed})(?!\S)"
+        return _pattern(whole if listed else "")
+
     def parts(self, clause: str) -> list[str]:
         """The clause, in a script without blanks its parts between commas."""
         return _COMMA.split(clause) if self.unspaced else [clause]
 
-    def words(self, clause: str) -> tuple[str, bool]:
-        """The clause in its normal form without fillers, and whether it tells news."""
+    def words(self, clause: str) -> ReadClause:
+        """The clause in its normal form without fillers, and what they tell."""
         plain = self._normal(normalise(clause))
         if self._lead:
             plain = plain[self._lead.match(plain).end() :]  # type: ignore[union-attr]
-        is_new = bool(self._news and self._news.search(plain))
-        for phrase in filter(None, (self._news, self._adverbs)):
+        is_new = _has(self._news, plain)
+        is_addition = _has(self._additions, plain)
+        dropped: list[str] = []
+        for phrase in filter(None, (self._news, self._additions, self._adverbs)):
+            dropped += (found.group() for found in phrase.finditer(plain))
             plain = phrase.sub("" if self.unspaced else " ", plain)
-        return self._normal(" ".join(plain.split())), is_new
+        words = self._normal(" ".join(plain.split()))
+        return ReadClause(words, " ".join(dropped), is_new, is_addition)
+
+    def is_limited(self, value: str, clause: ReadClause) -> bool:
+        """Whether more than the value is said: "coffee at night", "no meat today"."""
+        if clause.is_addition or _has(self._limits, f"{clause.dropped} {value}"):
+            return True
+        return not self.unspaced and not _TIMES.isdisjoint(value.split())
+
+    def is_long_ago(self, sentence: str) -> bool:
+        """Whether a sentence tells of a time that it does not date, as childhood."""
+        return _has(self._long_ago, normalise(sentence))
+
+    def is_undone(self, text: str) -> bool:
+        """Whether a text says that what was told before it did not last."""
+        return _has(self._undone, normalise(text)) if text else False
 
     def _normal(self, plain: str) -> str:
         """The words with contractions written out and in the usual order."""
@@ -129,11 +201,13 @@ class StateReading:
 
     def value(self, said: str) -> tuple[str, ...]:
         """The head of a value, up to a word that begins something else."""
-        if not said:
+        if not said or said in self._no_value:
             return ()
         if self.unspaced:
             return self._unspaced_value(said)
         head = self._head(said)
+        if head and head[0] in self._after_value:
+            return ()
         if not self._first.isdisjoint(head):
             return ()
         return tuple(word for word in head if word not in self._indefinite)
@@ -155,25 +229,47 @@ class StateReading:
                 head.append(word)
         return head
 
+    def is_place(self, value: tuple[str, ...], name: str) -> bool:
+        """Whether a value may be a home or an employer: no weekday, app or `Phase 2`."""
+        if _NUMBERED.search(value[-1]) and not self.unspaced:
+            return False
+        if name == "employer":
+            return _NOT_EMPLOYERS.isdisjoint(value)
+        sign = self._not_place_signs
+        return _NOT_HOMES.isdisjoint(value) and not (sign and re.search(sign, value[0]))
+
     def is_named(
         self, said: str, value: tuple[str, ...], clause: str, name: str
     ) -> bool:
         """Whether a value is a proper name, as far as the script tells."""
+        if name in {"home", "employer"} and not self.is_place(value, name):
+            return False
         if self.unspaced or value[0][0].isdigit():
             return self.unspaced
-        if self.capitalises_nouns:
-            first = said.split(maxsplit=1)[0]
-            if first in self._indefinite or (
-                name == "home" and first in self._articles
-            ):
-                return False
-        if clause == clause.casefold():
-            return len(value) <= _FEW_NAMES  # a text without capitals
-        heads = value[:1] if name == "home" else value
-        return any(
-            word[:1].isupper() and normalise(word).startswith(heads)
-            for word in re.findall(r"[^\W\d_][\w'-]*", clause)
-        )
+        first = said.split(maxsplit=1)[0]
+        if name in PEOPLE and not self._not_names.isdisjoint(value):
+            return False
+        if self.capitalises_nouns and (
+            first in self._indefinite or (name == "home" and first in self._articles)
+        ):
+            return False
+        if clause == clause.casefold():  # a text without capitals
+            is_known = name not in PEOPLE or _has(self._naming, clause)
+            is_noun = name == "home" and first in self._articles | self._indefinite
+            return len(value) <= _FEW_NAMES and is_known and not is_noun
+        capitals = {
+            normalise(word) for word in _LETTERS.findall(clause) if word[:1].isupper()
+        }
+        if name == "home":
+            small = (one for one in value if not _is_capital(one, capitals))
+            return _is_capital(value[0], capitals) and self._after_value.union(
+                _SMALL
+            ).issuperset(small)
+        return any(word.startswith(value) for word in capitals)
+
+
+def _is_capital(word: str, capitals: Collection[str]) -> bool:
+    return any(one.startswith(word) for one in capitals)
 
 
 @cache
@@ -186,8 +282,9 @@ def _prefix(listed: str) -> re.Pattern[str] | None:
     return re.compile(rf"(?:(?:{languages.pattern(listed)}) )*") if listed else None
 
 
-def _phrase(listed: str, *, unspaced: bool) -> re.Pattern[str] | None:
-    if not listed:
-        return None
-    words = languages.pattern(listed)
-    return re.compile(words if unspaced else rf"(?<!\S)(?:{words})(?!\S)")
+def _pattern(listed: str) -> re.Pattern[str] | None:
+    return re.compile(languages.pattern(listed)) if listed else None
+
+
+def _has(phrase: re.Pattern[str] | None, text: str) -> bool:
+    return phrase is not None and phrase.search(text) is not None

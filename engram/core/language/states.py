@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.dates import YEAR, has_time_expression
 from engram.core.language.sentences import (
     clauses,
     is_doubtful,
@@ -25,12 +27,13 @@ from engram.core.language.state_subjects import USER, bare, of_owner
 from engram.core.language.state_table import (
     KEY,
     NAMED,
+    PEOPLE,
     StateRow,
     questions,
     rows,
     third_person,
 )
-from engram.core.language.state_words import reading_of
+from engram.core.language.state_words import ReadClause, reading_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -38,9 +41,13 @@ if TYPE_CHECKING:
 
 _MOST_CHARS = 600
 
-_VALUES = ("v", "w", "x", "v2", "v3")
-_SUBJECTS = ("s", "s2", "s3")
+_WHOLE = ("a", "a2", "a3")
+_VALUES = (*_WHOLE, "v", "w", "x", "v2", "v3")
+_SUBJECTS = ("s", "s2", "s3", "s4", "p")
 """Groups of a value and a subject; a row with alternatives has more than one."""
+
+_UNDATED = frozenset({"age", "date", "figure", "phone", "weight"})
+"""Attributes with numbers, or dates, as their values: these do not date a change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,8 @@ class State:
     value: tuple[str, ...]
     over: bool = False
     change: bool = False
+    addition: bool = False
+    dated: str = ""
     start: int = 0
     end: int = 0
 
@@ -94,10 +103,43 @@ def _states(text: str) -> tuple[State, ...]:
             if is_doubtful(words[start:end]):
                 continue
             found += [
-                replace(one, start=start, end=end)
+                replace(
+                    _dated(one, words[start:end], words[first:last]),
+                    start=start,
+                    end=end,
+                )
                 for one in _of_clause(words[start:end], named, is_first=not start)
+                if _is_lasting(one, words[first:last], words[end:])
             ]
     return tuple(found)
+
+
+def _is_lasting(state: State, sentence: str, after: str) -> bool:
+    """Whether a change still counts: not one of childhood, nor one that was undone.
+
+    `after` are the words that follow; those of the sentence and of the next one count.
+    """
+    if not (state.change or state.over):
+        return True
+    reading = reading_of(state.language)
+    if reading.is_long_ago(sentence):
+        return False
+    spans = list(islice(sentences(after), 2))
+    return not reading.is_undone(after[: spans[-1][1]] if spans else "")
+
+
+def _dated(state: State, clause: str, sentence: str) -> State:
+    """The state with the words that may date it, where they tell a change."""
+    if not (state.change or state.over) or state.attribute.split()[0] in _UNDATED:
+        return state
+    if reading_of(state.language).words(clause).is_new:
+        return state
+    words = clause if _may_date(clause) else sentence
+    return replace(state, dated=words) if _may_date(words) else state
+
+
+def _may_date(text: str) -> bool:
+    return YEAR.search(text) is not None or has_time_expression(text)
 
 
 def _of_clause(
@@ -129,23 +171,23 @@ def _in_language(
     if not reading.unspaced and code not in attributes_named(clause):
         return found
     for part in reading.parts(clause):
-        words, is_new = reading.words(part)
-        if not words:
+        read = reading.words(part)
+        if not read.words:
             continue
-        has_digit = any(sign.isdigit() for sign in words)
+        has_digit = any(sign.isdigit() for sign in read.words)
         for row in rows()[code]:
             if (row.needs_digit and not has_digit) or named.isdisjoint(row.attributes):
                 continue
-            read = row.pattern.fullmatch(words)
-            if read is None:
+            match = row.pattern.fullmatch(read.words)
+            if match is None:
                 continue
-            given = _read(row, read.groupdict(), part, elided, is_new=is_new)
+            given = _read(row, match.groupdict(), part, elided, read)
             if given:
                 found += given
                 elided = given[0].subject
                 break
         else:
-            elided = reading.topic(words) if reading.unspaced else elided
+            elided = reading.topic(read.words) if reading.unspaced else elided
     return found
 
 
@@ -154,28 +196,55 @@ def _read(
     parts: Mapping[str, str | None],
     clause: str,
     elided: tuple[str, ...],
-    *,
-    is_new: bool,
+    read: ReadClause,
 ) -> list[State]:
     """The states of a row that matched, none where a part of it is not definite."""
     reading = reading_of(row.language)
     said, owner = _one(parts, _SUBJECTS), parts.get("o")
     subject = reading.subject(said, owner) if said or owner else elided
-    if not subject:
+    whole = _one(parts, _WHOLE)
+    if not subject or (whole and reading.is_limited(whole, read)):
         return []
-    change = row.change or is_new
+    name = parts.get("p")
+    if name and not reading.is_named(name, subject, clause, ""):
+        return []
+    change = row.change or (read.is_new and row.may_change)
     found: list[State] = []
     for name in row.attributes:
         words = _value_words(name, parts)
         value = reading.value(words)
         if words and not value:
             return []
-        named = name in NAMED and not row.over
-        if named and value and not reading.is_named(words, value, clause, name):
+        if value and not _is_fit(row, name, words, value, clause):
+            if row.over and name in parts:
+                return []
             continue
         attribute = _attribute(name, parts)
-        found.append(State(row.language, subject, attribute, value, row.over, change))
-    return found
+        found.append(
+            State(
+                row.language,
+                subject,
+                attribute,
+                value,
+                row.over,
+                change,
+                read.is_addition,
+            )
+        )
+    valued = [one for one in found if one.value]
+    return valued if row.over and valued else found
+
+
+def _is_fit(
+    row: StateRow, name: str, words: str, value: tuple[str, ...], clause: str
+) -> bool:
+    """Whether a value is a proper name where its attribute needs one.
+
+    The end of a state of people is told by any words ("I broke up with her").
+    """
+    if name not in NAMED or (row.over and name in PEOPLE):
+        return True
+    return reading_of(row.language).is_named(words, value, clause, name)
 
 
 def _value_words(name: str, parts: Mapping[str, str | None]) -> str:
@@ -217,9 +286,9 @@ def _asked(question: str) -> State | None:
         return None
     for code in languages.section(KEY):
         reading = reading_of(code)
-        words, _ = reading.words(question.replace("’", "'").strip(" ?？.!。¿¡"))
+        read = reading.words(question.replace("’", "'").strip(" ?？.!。¿¡"))
         for name, pattern in questions(code):
-            found = pattern.fullmatch(words)
+            found = pattern.fullmatch(read.words)
             if found:
                 parts = found.groupdict()
                 subject = reading.subject(_one(parts, _SUBJECTS), parts.get("o"))

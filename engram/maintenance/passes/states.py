@@ -18,6 +18,7 @@ from engram.maintenance.passes import ChangeGroup, NewCase
 from engram.maintenance.passes.groups import seeds
 
 if TYPE_CHECKING:
+    from engram.core.changes import EndedFact
     from engram.maintenance.passes import MemoryState, PassView, Step
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -46,7 +47,7 @@ def end_states(view: PassView, now: datetime) -> list[Step]:
             if end.fact.id in ended or len(ended) >= left:
                 continue
             ended.add(end.fact.id)
-            steps.append(_ended(view, newer, older[end.fact.id], end.why, now))
+            steps.append(_ended(view, newer, older[end.fact.id], end, now))
     return steps
 
 
@@ -78,11 +79,15 @@ def _told_at(one: MemoryState) -> datetime:
 
 
 def _ended(
-    view: PassView, newer: MemoryState, older: MemoryState, why: str, now: datetime
+    view: PassView,
+    newer: MemoryState,
+    older: MemoryState,
+    end: EndedFact,
+    now: datetime,
 ) -> Step:
     """The change that ends a memory, or the question where a person must agree."""
-    new, old = newer.fact, older.fact
-    if older.kept or old.pinned:
+    new, old, why = newer.fact, older.fact, end.why
+    if older.kept or old.pinned or end.is_unclear:
         return NewCase(new, old, why)
 
     until = (new.valid_from or new.created or now).astimezone(view.zone)

@@ -1,0 +1,711 @@
+"""What people say of themselves: a life, talk that ends nothing of it, and changes.
+
+`KNOWN` are facts of one user by language, `TALK` sentences with the verbs and cue words
+of the states table that end none of them, `CHANGES` pairs of a sentence and a fact that
+it ends. One sentence a line.
+"""
+
+from __future__ import annotations
+
+KNOWN = {
+    "en": """
+The user lives in Munich.
+The user works at Bosch.
+The user works as a nurse.
+The user's wife is called Anna.
+The user has a dog.
+The user has a cat.
+The user's dog is called Rex.
+The user loves jazz.
+The user likes coffee.
+The user drinks four cups of coffee a day.
+The user eats meat.
+The user smokes.
+The user runs every morning.
+The user goes to the gym.
+The user plays tennis.
+The user is vegetarian.
+The user's phone number is 0170 123.
+The user's boss is Tom.
+The user's neighbour is Tom.
+The user's favourite band is Radiohead.
+The user's favourite colour is blue.
+The user's flat is 60 square metres.
+The user's rent is 1,250 euros.
+The user studies medicine.
+The user's son is 5.
+The user is 34 years old.
+The user drives a Golf.
+The user's laptop is a ThinkPad.
+The user's mother lives in Kiel.
+The user's bank is Sparkasse.
+The meeting is on Tuesday.
+The user's daughter likes horses.
+""".strip().splitlines(),
+    "de": """
+Die Person wohnt in München.
+Die Person arbeitet bei Bosch.
+Die Person arbeitet als Krankenschwester.
+Die Frau der Person heißt Anna.
+Die Person hat einen Hund.
+Die Person hat eine Katze.
+Die Person mag Jazz.
+Die Person mag Kaffee.
+Die Person trinkt Kaffee.
+Die Person isst Fleisch.
+Die Person isst Brot.
+Die Person raucht.
+Die Person spielt Tennis.
+Die Person ist vegetarisch.
+Die Telefonnummer der Person ist 0170 123.
+Der Mann der Person heißt Jens.
+Die Chefin der Person heißt Karin.
+Der Nachbar der Person heißt Tom.
+Die Lieblingsband der Person ist Rammstein.
+Die Lieblingsserie der Person ist Dark.
+Die Person fährt einen Golf.
+Die Mutter der Person wohnt in Kiel.
+Die Person ist 34 Jahre alt.
+Die Wohnung der Person ist 60 Quadratmeter.
+""".strip().splitlines(),
+    "fr": """
+La personne habite à Nantes.
+La personne travaille chez Airbus.
+La personne travaille comme infirmière.
+Le mari de la personne s'appelle Paul.
+La personne a un chien.
+La personne a un chat.
+La personne aime le jazz.
+La personne aime le café.
+La personne boit du café.
+La personne mange de la viande.
+La personne fume.
+La personne joue au tennis.
+La personne est végétarienne.
+La cheffe de la personne s'appelle Karine.
+La série préférée de la personne est Lupin.
+La mère de la personne habite à Brest.
+La personne a 34 ans.
+""".strip().splitlines(),
+    "es": """
+La persona vive en Valencia.
+La persona trabaja en Seat.
+La persona trabaja como enfermera.
+El marido de la persona se llama Paco.
+La persona tiene un perro.
+La persona tiene un gato.
+A la persona le gusta el jazz.
+A la persona le gusta el café.
+La persona bebe café.
+La persona come carne.
+La persona fuma.
+La persona juega tenis.
+La persona es vegetariana.
+La jefa de la persona se llama Karin.
+La persona tiene 34 años.
+La madre de la persona vive en Lugo.
+Estoy casada con Paco.
+""".strip().splitlines(),
+    "zh": """
+用户住在上海。
+用户在腾讯工作。
+用户的职业是护士。
+用户的丈夫叫健太。
+用户的老婆叫小丽。
+用户有一只狗。
+用户喜欢爵士乐。
+用户喜欢喝咖啡。
+用户吃肉。
+用户吃鱼。
+用户喝咖啡。
+用户的手机号是13900001111。
+我35岁。
+妈妈住在北京。
+""".strip().splitlines(),
+    "ja": """
+ユーザーは大阪に住んでいます。
+ユーザーはトヨタで働いています。
+ユーザーの職業は看護師です。
+ユーザーの夫は健太です。
+ユーザーは犬を飼っています。
+ユーザーは猫を飼っています。
+ユーザーはジャズが好きです。
+ユーザーはコーヒーが好きです。
+ユーザーの電話番号は090-1234です。
+私は35歳です。
+""".strip().splitlines(),
+}
+
+TALK = {
+    "en": """
+I moved to the window seat.
+We moved to Jira last month.
+We moved to Zulip.
+I've moved to Signal.
+I moved to management.
+I moved to Team B.
+I moved to Plan B.
+I moved to the guest room.
+i moved to the couch
+i moved to bed early
+I moved on to dessert.
+We moved to dismiss the motion.
+I was moved to tears.
+I moved to Berlin as a child.
+When I was six we moved to Hamburg.
+I moved to Paris once, for a boy.
+I first moved to Leeds, before all this.
+I moved back then to Rome.
+We moved to Lisbon for the summer.
+I'm living in Berlin for a month.
+I've lived in Paris, Rome and Oslo.
+I've lived in Rome.
+I live in Berlin on weekends.
+I live in denial.
+I don't live in Munich city centre yet.
+I moved to Berlin but moved back after a week.
+I moved out of the way.
+My flight moved to Gate 4.
+Our standup moved to Wednesday.
+The company moved to Dublin.
+I don't work at Bosch on Fridays.
+I work at home now.
+i work at night now
+I joined the gym.
+I joined Netflix.
+I joined a book club at the library.
+I started at Level 2.
+I left Bosch at noon today.
+I left Bosch early.
+I left the party.
+I left Anna a message.
+I quit at five today.
+I quit Facebook.
+I quit the game.
+I resigned from the board.
+I resigned myself to it.
+I retired to my room.
+I was fired up.
+I quit my job at the café.
+I switched to Linux.
+I switched to decaf.
+I started seeing a therapist.
+I'm seeing Paul for lunch.
+I'm not with Anna today.
+I'm not with Anna at the moment.
+I'm not seeing Paul tonight.
+Anna and I split the bill.
+Tom and I split up to look for the dog.
+Tom and I broke the record.
+Anna and I separated the eggs.
+We got separated in the crowd.
+I got separated from Anna.
+Anna left me at the airport.
+Anna left me a note.
+Anna left me alone.
+We got married in Rome.
+My wife is pregnant now.
+my wife is tired now
+My husband is now Head of Sales.
+My husband is German now.
+My boss is on holiday now.
+my boss is angry now
+My doctor is away now.
+My phone is dead.
+My laptop died.
+My battery died.
+The conversation died.
+The fire died down.
+My mum died laughing.
+My dad died of embarrassment.
+My grandpa passed me the salt.
+My daughter passed out.
+My character died again.
+My dog died in the game.
+We lost our dog at the beach but found him.
+We lost our cat for a day. He came back.
+I lost my dad in the supermarket.
+I lost my dog's leash.
+I put my cat to bed.
+I had to put Mia down for a nap.
+I had to put the baby to sleep.
+Our dog was put on a diet.
+The kids had to be put to bed.
+I don't just like jazz, I love it.
+I don't like jazz in the morning.
+I don't like coffee with milk.
+I don't like coffee that much today.
+I don't eat meat today.
+I don't eat meat during Lent.
+I'm not drinking coffee today.
+I don't drink coffee after four.
+I don't drink much coffee.
+I never drink coffee at night.
+I can't stand jazz clubs.
+I hate it when jazz is too loud.
+I'm tired of waiting for jazz concerts.
+I'm sick of this.
+I don't like it.
+I don't smoke in the house.
+I don't run in winter.
+I don't play on Sundays.
+I don't go to the gym on Mondays.
+I stopped running when I saw the bus.
+I stopped smoking for a week.
+I stopped at the bakery.
+I stopped the car.
+I gave up looking for it.
+I gave up my seat to her.
+I gave my dog a bath.
+I gave our cat her medicine.
+I sold my old phone case.
+I dropped out of the race.
+I'm vegan this week.
+I'm also a part-time barista.
+I also work at Aldi.
+I work at Aldi on Saturdays now.
+I started at Aldi as a cashier on the side.
+I work as a tutor in the evenings.
+My other phone number is 0170 999.
+My second job is at Lidl.
+My favourite band is playing tonight.
+My favourite restaurant is closed now.
+My favourite show is back.
+My favourite mug is broken.
+My flat is 5 minutes from the station.
+My email is broken now.
+My address is wrong now.
+My number is up.
+The meeting is on Zoom.
+The pressure is on Anna.
+My son is 3.
+I'm 5 minutes late.
+My bike is in Berlin.
+My laptop is a mess now.
+My bank is annoying now.
+I drive my kids to school now.
+My neighbour is also called Tom.
+I thought I'd quit, but they talked me out of it.
+I quit! Just kidding.
+I quit smoking once.
+I quit my job years ago.
+I almost broke up with Paula.
+Paula and I are not together today.
+We broke up the pallets.
+I'm over the moon.
+I'm done with Siemens for today.
+I have left Anna the keys.
+I have left the house.
+I'm single-minded.
+I am divorced from reality.
+I changed to Bosch tools.
+I moved to Bosch power tools.
+I lost interest in the film.
+I don't take the bus to work any more this week.
+I had to have my tooth put right.
+""".strip().splitlines(),
+    "de": """
+Wir sind auf Slack umgezogen.
+Ich bin zu Vodafone gewechselt.
+Ich bin zu Linux gewechselt.
+Ich habe bei Kapitel 3 angefangen.
+Ich habe bei Null angefangen.
+Ich habe bei Anna angefangen zu putzen.
+Ich bin 2010 nach Berlin gezogen.
+Ich bin vor zehn Jahren nach Berlin gezogen.
+Als Kind bin ich nach Ulm gezogen.
+Damals sind wir nach Kiel gezogen.
+Ich bin nach hinten gezogen.
+Wir sind in den Süden gezogen.
+Ich bin für den Sommer nach Rom gezogen.
+Ich habe meinen Hund verloren, aber er kam zurück.
+Wir haben unsere Katze verloren. Zum Glück haben wir sie wiedergefunden.
+Ich habe meinen Sohn im Getümmel verloren.
+Mein Handy ist tot.
+Der Akku ist tot.
+Ich bin fast gestorben vor Lachen.
+Meine Mutter ist vor Lachen gestorben.
+Ich mag keinen Kaffee nach dem Essen.
+Ich mag keinen Kaffee mit Milch.
+Ich esse freitags kein Fleisch.
+Ich esse heute kein Fleisch.
+Ich esse abends kein Brot.
+Ich trinke nach vier keinen Kaffee.
+Ich trinke keinen Kaffee auf leeren Magen.
+Ich mag Jazz nicht so.
+Ich mag Jazz morgens nicht.
+Ich rauche nicht im Haus.
+Ich rauche heute nicht mehr.
+Ich spiele heute nicht mehr.
+Ich gehe heute nicht mehr ins Fitnessstudio.
+Ich kann Jazz heute nicht hören.
+Ich arbeite nebenbei bei Aldi.
+Ich arbeite auch als Barista.
+Ich arbeite am Wochenende bei Lidl.
+Ich arbeite samstags jetzt bei Lidl.
+Ich arbeite freitags nicht mehr bei Bosch.
+Ich habe Bosch heute früh verlassen.
+Ich habe den Raum verlassen.
+Anna hat mich am Bahnhof verlassen.
+Anna und ich haben uns die Rechnung geteilt.
+Anna und ich haben uns am Bahnhof getrennt.
+Ich habe mich von dem Sofa getrennt.
+Mein Mann ist jetzt Rentner.
+Mein Mann ist jetzt krank.
+mein mann ist jetzt müde
+Meine Chefin ist jetzt im Urlaub.
+Mein Nachbar ist jetzt Vater.
+Meine Lieblingsband ist jetzt kaputt.
+Meine Lieblingsserie ist jetzt vorbei.
+Mein Handy ist jetzt kaputt.
+Meine E-Mail ist jetzt kaputt.
+Ich habe mit dem Essen aufgehört.
+Ich bin diese Woche vegan.
+Ich bin müde geworden.
+Meine Wohnung ist 5 Minuten vom Bahnhof.
+Das Treffen ist am besten online.
+Ich habe die Wohnung gekündigt.
+Ich habe den Handyvertrag gekündigt.
+Ich bin aus dem Krankenhaus entlassen worden.
+Ich lebe in Angst.
+Ich wohne nicht mehr in der Innenstadt.
+Ich habe früher bei Bosch angefangen.
+Ich bin in Rom geboren, aber nach Ulm gezogen und wieder zurück.
+""".strip().splitlines(),
+    "fr": """
+J'ai rejoint Anna au café.
+J'ai rejoint Facebook.
+J'ai rejoint le club de lecture.
+J'ai déménagé à Paris en 2010.
+Il y a dix ans, nous avons déménagé à Lyon.
+Enfant, j'ai déménagé à Nice.
+Quand j'étais petite, nous avons déménagé à Brest.
+J'ai déménagé à Rome pour l'été.
+J'ai emménagé dans une petite maison.
+On a déménagé au troisième étage.
+Je suis passé à Linux.
+J'ai commencé au chapitre 3.
+J'ai commencé à lire.
+Je suis avec Anna au cinéma.
+Je suis avec Paul ce soir.
+Je ne suis pas avec Anna aujourd'hui.
+Je ne mange pas de viande le vendredi.
+Je ne mange pas de viande aujourd'hui.
+Je ne bois pas de café après 16 heures.
+Je ne bois jamais de café le soir.
+Je n'aime pas le café sans sucre.
+Je n'aime pas le jazz le matin.
+Je ne fume pas dans la maison.
+Je ne joue plus ce soir.
+Mon chien est mort de faim.
+Ma mère est morte de rire.
+Mon téléphone est mort.
+J'ai perdu mon chien, mais il est revenu.
+On a perdu notre chat. On l'a retrouvé hier.
+J'ai perdu mon fils dans la foule.
+J'ai perdu ma fille au supermarché.
+J'ai quitté Airbus à cinq heures.
+J'ai quitté la pièce.
+Paul m'a quittée à la gare.
+Je suis séparée de mes amis par un mur.
+Paul et moi, on est plus ensemble ce soir.
+Je travaille aussi chez Lidl.
+Je travaille chez Lidl le week-end.
+Je travaille maintenant le samedi chez Lidl.
+Mon mari est maintenant retraité.
+mon mari est malade maintenant
+Ma cheffe est maintenant en vacances.
+Ma série préférée est finie maintenant.
+Mon mail est cassé maintenant.
+Je suis végétarienne cette semaine.
+J'ai arrêté de fumer dans la voiture.
+J'ai arrêté la voiture.
+Je ne travaille plus le vendredi.
+Je ne travaille plus chez Airbus le lundi.
+Avant, j'ai déménagé à Metz.
+""".strip().splitlines(),
+    "es": """
+Me uní a Anna en el café.
+Me uní a Facebook.
+Me cambié a Linux.
+Nos mudamos a Slack.
+Me mudé a Madrid en 2010.
+Hace diez años me mudé a Sevilla.
+De niña nos mudamos a Vigo.
+Cuando era pequeña nos mudamos a Lugo.
+Me mudé a Roma para el verano.
+Nos mudamos a otra casa.
+Me mudé al sofá.
+He empezado en el capítulo 3.
+He empezado en Inglés.
+Estoy con Ana en el cine.
+Estoy con Ana ahora mismo.
+No como carne los viernes.
+No como carne hoy.
+No bebo café después de cenar.
+No bebo café por la noche.
+Nunca bebo vino con la comida.
+No me gusta el café con leche.
+No me gusta el jazz por la mañana.
+Ya no juego hoy.
+Mi móvil se ha muerto.
+Mi madre se murió de risa.
+Perdí a mi hijo en el supermercado.
+Perdimos a nuestro perro, pero volvió.
+Hemos perdido a mi gata. La encontramos ayer.
+He dejado a mi hijo en el colegio.
+He dejado Seat a las cinco.
+Paco me ha dejado un mensaje.
+Me he separado de mis amigos en el concierto.
+He roto con la rutina.
+He roto el vaso.
+Nos hemos separado en el museo.
+También trabajo en Lidl.
+Trabajo en Lidl los fines de semana.
+Ahora trabajo los sábados en Lidl.
+Mi marido es ahora director.
+mi marido está cansado ahora
+Mi jefa está de vacaciones ahora.
+Soy vegana esta semana.
+He dejado de fumar en casa.
+He dejado el coche en casa.
+Ya no trabajo los viernes.
+Ya no trabajo en Seat los lunes.
+He vendido la idea.
+Mi correo es malo ahora.
+Antes me mudé a Lugo.
+Me mudé a Roma una vez.
+""".strip().splitlines(),
+    "zh": """
+我2010年搬到北京。
+我十年前搬到上海。
+我小时候搬到广州。
+我搬到新家了。
+我搬到二楼了。
+我搬到Slack了。
+我们搬到隔壁了。
+我把桌子搬到窗边了。
+我离开北京了。
+我加入了读书会。
+我加入了健身房。
+我去公司上班了。
+我到家工作了。
+我换到五班了。
+我被老师开除了。
+我周末在星巴克上班。
+我也在腾讯工作。
+我跟安娜在一起看电影。
+我和妈妈在一起了。
+我和小丽在车站分开了。
+我换了手机。
+我的手机死机了。
+我的手机死了。
+我累死了。
+妈妈笑死了。
+妈妈走了。
+我今天不吃鱼。
+我晚上不喝咖啡。
+我周五不吃肉。
+我不喜欢饭后喝咖啡。
+我不吃了。
+我的狗丢了。
+我老公现在是经理。
+我老公现在出差。
+我不在家工作。
+我今天不在公司上班。
+他搬到上海了。
+""".strip().splitlines(),
+    "ja": """
+2010年に東京に引っ越しました。
+十年前に大阪に引っ越しました。
+子供の頃、京都に引っ越しました。
+新しいアパートに引っ越しました。
+次の章に移りました。
+窓側の席に移りました。
+実家に引っ越しました。
+バンドを辞めました。
+ジムを辞めました。
+ゲームをやめました。
+スマホが死んだ。
+バッテリーが死にました。
+駅で友達と別れました。
+友達と駅で別れました。
+アンナと一緒に映画を見ました。
+夫は今出張中です。
+夫は今部長です。
+今日は肉を食べません。
+金曜日は肉を食べません。
+夜はコーヒーを飲みません。
+食後のコーヒーは飲みません。
+コーヒーはあまり好きじゃない。
+週末はスタバで働いています。
+副業でスタバで働いています。
+犬が死んだと思ったけど、生きていました。
+猫がいなくなりましたが、戻ってきました。
+昔、札幌に引っ越しました。
+スラックに移行しました。
+課長になりたい。
+家では働いていません。
+""".strip().splitlines(),
+}
+
+CHANGES = [
+    tuple(line.split(" | "))
+    for line in """
+The divorce came through. | The user's wife is called Anna.
+We had to have Rex put down. | Rex lives in Kiel.
+Bosch let me go. | The user works at Bosch.
+I've gone vegan. | The user is vegetarian.
+I handed in my notice. | The user works at Bosch.
+I switched my number to 0170 555 333. | The user's phone number is 0170 123.
+We've relocated to Leeds. | The user lives in Munich.
+I moved back to Munich. | The user lives in Ulm.
+I moved in with Tom in Graz. | The user lives in Munich.
+I have a new job at Siemens. | The user works at Bosch.
+I got a new job with Lidl. | The user works at Bosch.
+I've been laid off. | The user works at Bosch.
+I got the sack. | The user works at Bosch.
+I lost my job. | The user works at Bosch.
+I took early retirement. | The user works at Bosch.
+I'm retired now. | The user works at Bosch.
+I'm unemployed now. | The user works at Bosch.
+I work for Lidl now. | The user works at Bosch.
+I've left Bosch. | The user works at Bosch.
+I left Bosch after ten years. | The user works at Bosch.
+I left Bosch last month. | The user works at Bosch.
+I'm no longer with Bosch. | The user works at Bosch.
+Paula dumped me. | The user's girlfriend is called Paula.
+Paula and I aren't together any more. | The user's girlfriend is called Paula.
+I'm single again. | The user's wife is called Anna.
+I split up with my boyfriend. | The user's wife is called Anna.
+Tom and I called it quits. | The user is married to Tom.
+It's over between Paula and me. | The user's girlfriend is called Paula.
+I got engaged to Tom. | The user's wife is called Anna.
+I married Tom in June. | The user's wife is called Anna.
+I'm married to Tom now. | The user's wife is called Anna.
+Our cat died yesterday. | The user has a cat.
+Grandma passed away. | Grandma lives in Kiel.
+My dad died of cancer. | The user's dad lives in Kiel.
+We lost our dog to cancer. | The user has a dog.
+We lost my grandmother last week. | The user's grandmother lives in Kiel.
+Rex had to be put down. | Rex lives in Kiel.
+Our hamster is no longer with us. | The user has a hamster.
+I've gone off coffee. | The user likes coffee.
+I don't eat meat any more. | The user eats meat.
+I no longer eat meat. | The user eats meat.
+I've given up alcohol. | The user drinks alcohol.
+I've quit smoking. | The user smokes.
+I stopped smoking. | The user smokes.
+I don't smoke any more. | The user smokes.
+I stopped going to the gym. | The user goes to the gym.
+I cancelled my gym membership. | The user goes to the gym.
+I sold my car. | The user drives a Golf.
+I sold my bike. | The user's bike is a Brompton.
+I dropped out of university. | The user studies medicine.
+I graduated. | The user studies medicine.
+We gave our dog away. | The user has a dog.
+I turned 40 last week. | The user is 39 years old.
+My new number is 0170 555. | The user's phone number is 0170 123.
+My rent is now 1,310 euros. | The user's rent is 1,250 euros.
+Rent went up to 1,310. | The user's rent is 1,250 euros.
+My favourite colour is green now. | The user's favourite colour is blue.
+I was promoted to team lead. | The user works as a nurse.
+I've become a teacher. | The user works as a nurse.
+I'm not a nurse any more. | The user works as a nurse.
+I'm no longer vegetarian. | The user is vegetarian.
+The meeting was moved to Friday. | The meeting is on Tuesday.
+My new boss is Karin. | The user's boss is Tom.
+I changed jobs and work at Lidl now. | The user works at Bosch.
+I don't live in Munich any more. | The user lives in Munich.
+Wir sind jetzt in Köln zu Hause. | Die Person wohnt in München.
+Ich bin letzte Woche nach Ulm gezogen. | Die Person wohnt in München.
+Bosch hat mir gekündigt. | Die Person arbeitet bei Bosch.
+Ich habe die Kündigung eingereicht. | Die Person arbeitet bei Bosch.
+Ich bin jetzt arbeitslos. | Die Person arbeitet bei Bosch.
+Ich habe einen neuen Job bei Siemens. | Die Person arbeitet bei Bosch.
+Ich habe als Ingenieur bei Siemens angefangen. | Die Person arbeitet bei Bosch.
+Ich arbeite jetzt bei Lidl. | Die Person arbeitet bei Bosch.
+Ich bin nicht mehr bei Bosch. | Die Person arbeitet bei Bosch.
+Die Scheidung ist durch. | Die Frau der Person heißt Anna.
+Paula hat sich von mir getrennt. | Die Freundin der Person heißt Paula.
+Paula und ich haben Schluss gemacht. | Die Freundin der Person heißt Paula.
+Ich bin wieder Single. | Die Frau der Person heißt Anna.
+Oma ist gestern gestorben. | Oma wohnt in Kiel.
+Unsere Katze Mia ist von uns gegangen. | Die Person hat eine Katze.
+Wir haben unseren Hund an Krebs verloren. | Die Person hat einen Hund.
+Ich habe mit dem Rauchen aufgehört. | Die Person raucht.
+Ich rauche nicht mehr. | Die Person raucht.
+Ich esse kein Fleisch mehr. | Die Person isst Fleisch.
+Ich kann Jazz nicht mehr hören. | Die Person mag Jazz.
+Ich bin vegan geworden. | Die Person ist vegetarisch.
+Ich lebe nicht mehr vegan. | Die Person ist vegan.
+Ich habe mein Auto verkauft. | Die Person fährt einen Golf.
+Ich wohne nicht mehr in Erfurt. | Die Person wohnt in Erfurt.
+Ich bin keine Lehrerin mehr. | Die Person arbeitet als Lehrerin.
+Je suis au chômage maintenant. | La personne travaille chez Airbus.
+J'ai posé ma démission. | La personne travaille chez Airbus.
+J'ai quitté Airbus. | La personne travaille chez Airbus.
+Je ne suis plus chez Airbus. | La personne travaille chez Airbus.
+J'ai quitté mon mari. | Le mari de la personne s'appelle Paul.
+Le divorce est prononcé. | Le mari de la personne s'appelle Paul.
+C'est fini avec Paul. | Le mari de la personne s'appelle Paul.
+Je suis célibataire. | Le mari de la personne s'appelle Paul.
+On a dû faire piquer notre chat. | La personne a un chat.
+J'ai arrêté l'alcool. | La personne boit de l'alcool.
+J'ai arrêté la viande. | La personne mange de la viande.
+Je ne mange plus de viande. | La personne mange de la viande.
+Je ne suis plus végétarienne. | La personne est végétarienne.
+Je suis devenue végane. | La personne est végétarienne.
+J'ai vendu ma voiture. | La personne conduit une Clio.
+J'ai déménagé à Metz le mois dernier. | La personne habite à Nantes.
+Je travaille maintenant chez Lidl. | La personne travaille chez Airbus.
+J'ai été embauchée chez Lidl. | La personne travaille chez Airbus.
+J'ai commencé à travailler chez Lidl. | La personne travaille chez Airbus.
+Je n'aime plus le jazz. | La personne aime le jazz.
+Je ne fume plus. | La personne fume.
+Estoy en paro. | La persona trabaja en Seat.
+He presentado mi dimisión. | La persona trabaja en Seat.
+Me quedé sin trabajo. | La persona trabaja en Seat.
+Me han despedido de Seat. | La persona trabaja en Seat.
+Ya no estoy en Seat. | La persona trabaja en Seat.
+He dejado el trabajo. | La persona trabaja en Seat.
+He empezado a trabajar en Lidl. | La persona trabaja en Seat.
+Ahora trabajo en Lidl. | La persona trabaja en Seat.
+Se nos ha muerto el perro. | La persona tiene un perro.
+Perdimos a nuestro perro. | La persona tiene un perro.
+Ya no estoy con Paco. | El marido de la persona se llama Paco.
+He roto con Paco. | El marido de la persona se llama Paco.
+Paco me ha dejado. | El marido de la persona se llama Paco.
+Estoy soltera. | El marido de la persona se llama Paco.
+Me he divorciado. | El marido de la persona se llama Paco.
+He dejado de fumar. | La persona fuma.
+Ya no como carne. | La persona come carne.
+Me he hecho vegana. | La persona es vegetariana.
+Ya no soy vegana. | La persona es vegana.
+He vendido mi coche. | La persona conduce un Seat.
+Nos mudamos a Vigo la semana pasada. | La persona vive en Valencia.
+Ya no vivo en Vigo. | La persona vive en Vigo.
+Odio el jazz. | A la persona le gusta el jazz.
+我搬到杭州了。 | 用户住在上海。
+我跳槽到阿里了。 | 用户在腾讯工作。
+我被公司裁了。 | 用户在腾讯工作。
+我被炒鱿鱼了。 | 用户在腾讯工作。
+我辞职了。 | 用户在腾讯工作。
+我离婚了。 | 用户的丈夫叫健太。
+我和小丽分手了。 | 用户的老婆叫小丽。
+我不吃肉了。 | 用户吃肉。
+我不再喝酒。 | 用户喝酒。
+我对爵士乐没兴趣了。 | 用户喜欢爵士乐。
+外婆去世了。 | 外婆住在北京。
+福岡に引っ越しました。 | ユーザーは大阪に住んでいます。
+会社を辞めました。 | ユーザーはトヨタで働いています。
+仕事をやめました。 | ユーザーはトヨタで働いています。
+トヨタを退職しました。 | ユーザーはトヨタで働いています。
+ソニーに転職しました。 | ユーザーはトヨタで働いています。
+離婚しました。 | ユーザーの夫は健太です。
+健太と別れました。 | ユーザーの夫は健太です。
+祖母が亡くなりました。 | 祖母は京都に住んでいます。
+辞表を出しました。 | ユーザーはトヨタで働いています。
+ジャズは好きじゃなくなりました。 | ユーザーはジャズが好きです。
+""".strip().splitlines()
+]
