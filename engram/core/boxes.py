@@ -165,15 +165,10 @@ def find_trace(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
     count. The overlap is the best with one of a trace's latest `trace_boxes` boxes, not
     with all its topics: those only grow, and a long trace would stop matching.
     """
-    window = timedelta(days=policy.trace_days)
     own = box_subjects(box)
     best = (policy.trace_overlap, datetime.min.replace(tzinfo=UTC), "")
     for trace in traces.values():
-        if (
-            trace.persona != box.persona
-            or box.opened - trace.seen > window
-            or trace.seen - box.last > window
-        ):
+        if trace.persona != box.persona or not _is_recent(trace, box, policy):
             continue
         likeness = max(
             (
@@ -183,16 +178,31 @@ def find_trace(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
             default=0.0,
         )
         best = max(best, (likeness, trace.seen, trace.id))
-    return best[2] or new_trace_id(box)
+    if best[2]:
+        return best[2]
+    known = traces.get(trace_id := new_trace_id(box))
+    if known is None or _is_recent(known, box, policy):
+        return trace_id
+    return _trace_id(box, f"{box.opened.astimezone(UTC):%Y-%m-%d}")
 
 
 def new_trace_id(box: Box) -> str:
     """Return the id of the trace that begins with `box`.
 
     It is `trace-` and 8 hex digits of the SHA-256 of the sorted topics and the persona,
-    so the same subject always gives the same id.
+    and of the day of the box where a trace that is over has that id already.
     """
-    seed = [*sorted(box_subjects(box)), *filter(None, [box.persona])]
+    return _trace_id(box)
+
+
+def _is_recent(trace: Trace, box: Box, policy: BoxPolicy) -> bool:
+    """Return whether a trace was seen within `trace_days` of a box."""
+    window = timedelta(days=policy.trace_days)
+    return box.opened - trace.seen <= window and trace.seen - box.last <= window
+
+
+def _trace_id(box: Box, day: str = "") -> str:
+    seed = [*sorted(box_subjects(box)), *filter(None, [box.persona, day])]
     digest = sha256("\n".join(seed).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{TRACE_PREFIX}{digest[:8]}"
 

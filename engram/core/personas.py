@@ -16,9 +16,15 @@ if TYPE_CHECKING:
     from engram.core.records import Turn
 
 
-def is_reserved(name: str) -> bool:
-    """Whether no persona may have this name: in a note it means no persona."""
-    return plain_text(name).strip() == NO_PERSONA
+def name_fault(name: str) -> str:
+    """Return why no persona can have this name, or ''.
+
+    An empty name would silently mean no persona, and so does `NO_PERSONA` in a note.
+    """
+    plain = plain_text(name).strip()
+    if not plain:
+        return "the name of the persona is empty"
+    return f"no persona can have the name {name!r}" if plain == NO_PERSONA else ""
 
 
 def own_name(asking: str | None) -> str:

@@ -56,7 +56,7 @@ line sees the note.
 NO_PERSONA = "-"
 """The persona of what is private and was said without a persona.
 
-Only questions without a persona see it; `personas.is_reserved` refuses it as a name.
+Only questions without a persona see it; `personas.name_fault` refuses it as a name.
 """
 
 ALL_PERSONAS = "\0*"

@@ -288,6 +288,11 @@ def one_line(turn: Turn, policy: SessionPolicy) -> str:
     return shorten(" ".join(own_words(turn.text).split()), policy.turn_chars)
 
 
+def last_message(turn: Turn, policy: SessionPolicy) -> str:
+    """Return the beginning of a turn as the state of a persona has it (`E9`)."""
+    return shorten(one_line(turn, policy), policy.last_chars)
+
+
 def shorten(text: str, chars: int) -> str:
     """Return `text` cut between words to at most `chars` characters."""
     if len(text) <= chars:

@@ -281,6 +281,16 @@ class Catalog:
         )
         return tuple(unpack(*row) for row in rows)
 
+    def last_user_turn(self, path: str) -> FiledTurn | None:
+        """Return the user's last turn in the session file at `path` (`E9`)."""
+        rows = self.database.query(
+            "SELECT record FROM unit WHERE path = ? AND kind = 'turn' "  # noqa: S608
+            f"AND {ROLE} = 'user' ORDER BY seq DESC LIMIT 1",
+            (path,),
+        )
+        found = [unpack("turn", record) for (record,) in rows]
+        return next((one for one in found if isinstance(one, FiledTurn)), None)
+
     def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return path and SHA-256 of the files of these units, by key."""
         rows = self.database.query(

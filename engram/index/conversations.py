@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from engram.config import Settings
-    from engram.core.records import FiledTurn
+    from engram.core.records import FiledTurn, Turn
     from engram.core.sessions import SessionProgress
     from engram.index.database import SessionFile
     from engram.index.search import Index
@@ -99,6 +99,23 @@ class SessionReader:
             for filed in some
         )
         return dict(Counter(self.index.catalog.turn_counts()) + waiting)
+
+    def last_message(self, persona: str | None) -> tuple[datetime | None, Turn | None]:
+        """Return when a persona's last turn was said, and the user's last turn (`E9`)."""
+        waiting = [
+            filed
+            for some in self._waiting().values()
+            for filed in some
+            if filed.turn.persona == persona
+        ]
+        said = [filed for filed in waiting if filed.turn.role == "user"]
+        times = [filed.turn.occurred_at for filed in waiting]
+        for file in self.index.catalog.latest_sessions(persona, 1):
+            times.append(file.progress.ended)
+            if filed := self.index.catalog.last_user_turn(file.path):
+                said.append(filed)
+        last = max(said, key=lambda filed: filed.turn.occurred_at, default=None)
+        return max(times, default=None), self._with_marks(last).turn if last else None
 
     def latest(self, persona: str | None) -> list[Mapping[str, object]]:
         """Return the front matter of a persona's latest sessions with a summary.

@@ -21,7 +21,7 @@ from engram.core.language.permanent_attributes import asked_to_keep
 from engram.core.language.privacy import asks_privacy, with_privacy
 from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.language.signals import scan, table
-from engram.core.personas import is_reserved
+from engram.core.personas import name_fault
 from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.text import content_hash, ulid
 from engram.errors import (
@@ -193,8 +193,8 @@ def _checked_role(raw: Mapping[str, Any]) -> str:
         value = raw.get(name) or ""
         if not isinstance(value, str) or len(value) > 500:
             raise BadRequestError(f"{name} must be a text of at most 500 characters")
-    if is_reserved(raw.get("persona") or ""):
-        raise BadRequestError(f"no persona can have the name {raw['persona']!r}")
+    if raw.get("persona") is not None and (fault := name_fault(raw["persona"] or "")):
+        raise BadRequestError(fault, fix="Leave it out where there is no persona.")
     if not isinstance(raw.get("private") or False, bool):
         raise BadRequestError("private must be true or false")
     return role

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core import ranking, todos, trust
@@ -15,7 +15,12 @@ from engram.core.actions import GUIDELINES_FILE, clear_guidelines
 from engram.core.forgetting import Utterance
 from engram.core.markdown import unescape
 from engram.core.records import Fact
-from engram.core.sessions import STATE_FILE, curation_state, read_state
+from engram.core.sessions import (
+    STATE_FILE,
+    curation_state,
+    last_message,
+    read_state,
+)
 from engram.errors import BadRequestError
 from engram.ingest import intake
 from engram.operations.retrieval import asking
@@ -191,7 +196,7 @@ class ContextBuilder:
     def _state(
         self, persona: str | None, facts: Sequence[Fact], running: Collection[str]
     ) -> dict[str, Any]:
-        """Return the stored state of the persona with its counts of today.
+        """Return the stored state of the persona with what each turn changes (`E9`).
 
         The rolling text is there only for the session that it belongs to.
         """
@@ -200,6 +205,11 @@ class ContextBuilder:
         )
         if stored.pop("rollingFile", "") not in running:
             stored.pop("rollingSummary", None)
+        at, turn = self.sessions.last_message(persona)
+        if at:
+            stored["lastInteraction"] = at.astimezone(UTC).isoformat(timespec="seconds")
+        if turn:
+            stored["lastUserMessage"] = last_message(turn, self.settings.policy.talks)
         state = {
             key: self._cut(value) if isinstance(value, str) else value
             for key, value in stored.items()
@@ -215,13 +225,14 @@ class ContextBuilder:
         `running` are the stems of the session in which the question is asked.
         """
         persona, now = current.persona, current.now
+        policy = self.settings.policy
         promises = list(self._visible(self._promises(persona, facts)))
         pinned = [
             fact for fact in facts if fact.pinned and may_show(fact, persona, now)
         ]
-        foundation = list(self._visible(pinned))
+        foundation = list(self._visible(_latest(pinned, policy.recall.foundation)))
         listed = {fact.id for fact in foundation}
-        chosen = _by_stage(promises, now, self.settings.policy.todos)
+        chosen = _by_stage(promises, now, policy.todos)
         chosen["foundation"] = foundation
         chosen["user"] = current.about_user(
             (fact for fact in facts if fact.id not in listed), self._short_cost
@@ -233,7 +244,7 @@ class ContextBuilder:
         parts["threads"] += [
             f"- [{trust.SUMMARY_LABEL}, open] {loop}" for loop in open_loops
         ]
-        parts["threads"] = parts["threads"][: self.settings.policy.todos.threads]
+        parts["threads"] = parts["threads"][: policy.todos.threads]
         parts["summary"] = self._last_session(current, keys, ended)
         rolling = self._cut(self.sessions.rolling(persona, running))
         so_far = f"- [{trust.SUMMARY_LABEL}, this conversation so far] {rolling}"
@@ -365,6 +376,16 @@ class ContextBuilder:
                 break
             fitting.append(one)
         return fitting
+
+
+def _latest(facts: Sequence[Fact], most: int) -> list[Fact]:
+    """Return the latest `most` facts, in their order (`E4`)."""
+
+    def made(fact: Fact) -> tuple[float, str]:
+        return fact.created.timestamp() if fact.created else 0.0, fact.id
+
+    latest = {fact.id for fact in sorted(facts, key=made, reverse=True)[:most]}
+    return [fact for fact in facts if fact.id in latest]
 
 
 def _by_stage(

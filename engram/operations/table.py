@@ -679,8 +679,10 @@ def checked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             faults.append(_misfit(param))
         else:
             result[param.name] = _clean(value)
-    if (persona := result.get("persona")) and _is_reserved(persona):
-        faults.append(f"no persona can have the name {persona!r}")
+    if (persona := result.get("persona")) is not None and (
+        fault := _persona_fault(persona)
+    ):
+        faults.append(fault)
     if faults:
         raise BadRequestError(
             "; ".join(faults),
@@ -690,11 +692,11 @@ def checked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _is_reserved(persona: str) -> bool:
-    """Whether no persona may have this name; loaded late, for `engram --help`."""
-    from engram.core.personas import is_reserved
+def _persona_fault(persona: str) -> str:
+    """Return why no persona can have this name; loaded late, for `engram --help`."""
+    from engram.core.personas import name_fault
 
-    return is_reserved(persona)
+    return name_fault(persona)
 
 
 def _clean(value: Any) -> Any:

@@ -1115,3 +1115,14 @@ def test_help_is_cheap():
         cpu_seconds([sys.executable, "-P", "-m", "engram", "--help"], env, runs=5)
         < 0.150
     )
+
+
+# row: E14
+@pytest.mark.parametrize(
+    "command", [("recall", "code"), ("remember", "The code is 4711."), ("context",)]
+)
+def test_an_empty_name_of_a_persona_is_refused(answers, command):
+    for option in (("--persona", ""), ("--persona=",)):
+        said = engram(*command, *option)
+        assert said.returncode == 64
+        assert b"the name of the persona is empty" in said.stderr

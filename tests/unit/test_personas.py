@@ -172,6 +172,26 @@ def test_the_sign_for_no_persona_is_refused_as_a_name(memory, name):
 
 
 # row: E14
+@pytest.mark.parametrize("name", ["", " ", "\t"])
+def test_an_empty_name_of_a_persona_is_refused_and_stores_nothing(memory, name):
+    """A bot whose name got lost must not see what is told to no persona."""
+    fault = "the name of the persona is empty"
+    memory.call("remember", {"text": "The code is 4711.", "private": True})
+    with pytest.raises(BadRequestError, match=fault):
+        say(memory, "I live in Dresden.", name)
+    calls = {
+        "recall": {"query": "code"},
+        "context": {"query": "code"},
+        "todos": {},
+        "remember": {"text": "I live in Dresden."},
+    }
+    for command, arguments in calls.items():
+        with pytest.raises(BadRequestError, match=fault):
+            memory.call(command, {**arguments, "persona": name})
+    assert not found(memory, "where do I live")
+
+
+# row: E14
 def test_a_move_told_to_one_persona_corrects_what_another_was_told(memory):
     say(memory, "I live in Dresden.", "Coach")
     say(memory, "Actually, I live in Leipzig, not in Dresden.", "Chef", "kitchen")

@@ -396,3 +396,48 @@ def test_a_promise_whose_day_is_long_over_crowds_out_no_other(memory, clock):
     memory.call("consolidate", {"cadence": "talk"})
     page = read_block((vault / "spine.md").read_text(), "open_loops")
     assert ("late fence" in page, "old fence" in page) == (True, False)
+
+
+# row: E9
+def test_the_last_message_in_the_state_is_that_of_each_turn(memory, clock):
+    """At once, filed or not, by persona, and without what was forgotten since."""
+
+    def state(persona=None):
+        asked = {"persona": persona} if persona else {}
+        return memory.call("context", asked)["state"]
+
+    def say(text, persona=None, role="user"):
+        clock.advance(minutes=1)
+        turn = {"text": text, "session": "s", "role": role}
+        turn |= {"persona": persona} if persona else {}
+        memory.call("observe", {"turns": [turn]})
+        return clock().isoformat(timespec="seconds")
+
+    for number in range(1, 4):
+        at = say(f"I bought lamp number {number}.")
+        assert state()["lastUserMessage"] == f"I bought lamp number {number}."
+        assert state()["lastInteraction"] == at
+    at = say("Noted.", role="assistant")
+    assert state()["lastUserMessage"] == "I bought lamp number 3."
+    assert state()["lastInteraction"] == at
+    memory.call("flush", {})
+    assert state()["lastUserMessage"] == "I bought lamp number 3."
+    say("I like jazz.", "Mona")
+    assert state()["lastUserMessage"] == "I bought lamp number 3."
+    assert state("Mona")["lastUserMessage"] == "I like jazz."
+    say("word " * 60)
+    assert len(state()["lastUserMessage"]) <= 100
+
+
+# row: E4
+def test_a_context_has_the_latest_twenty_pinned_memories(memory, clock):
+    for number in range(24):
+        clock.advance(minutes=1)
+        memory.call(
+            "remember", {"text": f"The code of door {number} is blue.", "pinned": True}
+        )
+    shown = memory.call("context", {"budget": 5000})["parts"]["foundation"]
+    assert len(shown) == 20
+    assert not any("door 3 " in line for line in shown)
+    assert any("door 4 " in line for line in shown)
+    assert any("door 23 " in line for line in shown)

@@ -220,6 +220,9 @@ class RecallPolicy:
     user_each: int = number(
         8, "facts", 1, 1000, "E18", "facts on one attribute that it is chosen from"
     )
+    foundation: int = number(
+        20, "memories", 0, 1000, "E4", "pinned memories in a context, the latest"
+    )
     cards: int = number(
         3, "entities", 0, 100, "E18", "named people and things that a context tells of"
     )

@@ -63,6 +63,9 @@ class SessionPolicy:
         "A29",
         "share of the question's words above which an episode answers, where words decide",
     )
+    last_chars: int = number(
+        100, "characters", 20, 1000, "E9", "of the user's last message in the state"
+    )
     spine_turns: int = number(
         20,
         "turns",

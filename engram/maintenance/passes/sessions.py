@@ -30,6 +30,7 @@ from engram.core.sessions import (
     block_digest,
     due,
     key_sentences,
+    last_message,
     latest_of_both_sides,
     model_input,
     one_line,
@@ -64,7 +65,6 @@ SECTIONS = {
 
 _CONVERSATION = re.compile(r"^## Conversation[ \t]*$", re.MULTILINE)
 _ROLLING = re.compile(r"^## Rolling[ \t]*$", re.MULTILINE)
-_LAST_MESSAGE = 100
 _COMPARED = 4
 
 
@@ -296,8 +296,7 @@ class _SessionState:
             row["lastInteraction"] = last
             turns = [filed.turn for filed in talk.turns if filed.turn.role == "user"]
             if turns:
-                message = one_line(turns[-1], self.view.policy.talks)
-                row["lastUserMessage"] = shorten(message, _LAST_MESSAGE)
+                row["lastUserMessage"] = last_message(turns[-1], self.view.policy.talks)
         row["messageCount"] = self.view.messages.get(talk.persona or "", 0)
         return row
 
