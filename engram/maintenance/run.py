@@ -382,7 +382,10 @@ class Maintenance:
         catalog = self.index.catalog
         restored = filter(None, map(catalog.fact, (one.key for one in writes)))
         facts = [fact for fact in restored if fact.status == "active"]
-        Forgetting(self.note_writer).bring_back(facts, now)
+        forgetting = Forgetting(self.note_writer)
+        for fact in facts:
+            forgetting.restore(fact.id, now, why)
+        forgetting.bring_back(facts, now)
         rows = []
         for write in writes:
             named = frontmatter.read(write.raw).keys.get("superseded_by")

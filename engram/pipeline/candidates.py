@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from engram.core.changes import EndedFact
     from engram.core.dedup import Verdict
     from engram.core.policy import Policy
     from engram.core.records import Candidate, FactLinks, FiledTurn, Turn
@@ -50,7 +51,8 @@ class Statement:
     `attributed` is the turn with the origin that the quote has (`trust.turn_as_evidence`):
     a text that the user only passes on does not count as the user's. `opinion` is the
     relation to a known fact that a model reported, and the id of that fact; `links` are
-    the known facts that the model named as it extracted the statement.
+    the known facts that the model named as it extracted the statement. `corrects` is
+    the known fact whose value the user corrects with it, and the reason.
     """
 
     turn: Turn
@@ -58,6 +60,7 @@ class Statement:
     attributed: Turn
     opinion: tuple[str, str] | None = None
     links: FactLinks | None = None
+    corrects: EndedFact | None = None
 
 
 def candidate_fact(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
+    from engram.core.changes import EndedFact
     from engram.core.dedup import Effect, Neighbour
     from engram.core.language.states import State
     from engram.core.records import Fact, Turn
@@ -159,6 +160,8 @@ class Decider:
 
         With `surprise` the importance of the fact depends on how new it is (`D3`).
         """
+        if statement.corrects:
+            return self._corrected(fact, statement, statement.corrects)
         compared = self.comparison.compare(
             fact,
             statement.turn.occurred_at,
@@ -197,6 +200,24 @@ class Decider:
         if resolution.destination != "active":
             return resolution
         return self._with_links(resolution, statement, states)
+
+    def _corrected(
+        self, fact: Fact, statement: Statement, ended: EndedFact
+    ) -> Resolution:
+        """Resolve a statement by which the user corrects a value of a known fact.
+
+        The wrong statement does not come back by itself (`X8`); about one that only a
+        person may change, they are asked.
+        """
+        old, said = ended.fact, statement.turn
+        claim = self.evidence_for(fact, statement.attributed, [old])
+        guarded = {old.id} if self.is_guarded(old, said) else set()
+        effects = [
+            replace(one, add_tombstone=one.action == "supersede")
+            for one in changes.effects([ended], claim, guarded)
+        ]
+        quotes = {fact.id: statement.quote, old.id: self.evidence.quote(old)}
+        return Resolution(fact, "active", ended.why, (), quotes, effects)
 
     # -- changes of state --------------------------------------------------------------
 

@@ -38,7 +38,7 @@ class WritePlan:
 
     `rows` are rows of the action log, `tombstones` rows of the tombstone file, `ended`
     is the number of facts that the plan ends, `refused` counts the changes that were
-    refused, by reason. `contradicted` has the ids of the known facts that are ended or
+    refused, by reason. `contradicted` has the ids of the facts that are ended or
     weakened, by path, and `contradictions` says by what, of each of them. `neighbours`
     are those of the new statements, by the id of the new fact, so that one search
     serves every rule.
@@ -276,12 +276,12 @@ class WritePlan:
         self._patch(changed, keys, why)
 
     def _note_contradiction(self, old: Fact, done: str, why: str) -> None:
-        """Note that a known fact is ended or weakened, for the run of this filing (`X6`)."""
-        if old.id not in self._new:
+        """Note that a fact is ended, or a known one weakened, for the run (`X6`)."""
+        if done == "ended" or old.id not in self._new:
             self.contradicted[old.path] = old.id
-            self.contradictions.append(
-                f"{done} by {'a model' if 'model' in why else 'rule'}"
-            )
+            by_rule = why == "corrected" or "(rule of " in why
+            by = "rule" if by_rule else "a model"
+            self.contradictions.append(f"{done} by {by}")
 
     def _ask(self, old: Fact, new: Fact, why: str, quotes: Mapping[str, str]) -> None:
         """Create a note that asks the user about two facts, once for each pair (`X9`)."""

@@ -12,6 +12,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.core import trust
@@ -23,6 +24,7 @@ from engram.core.text import ulid
 from engram.pipeline.boxes import BoxWriter
 from engram.pipeline.candidates import Statement, candidate_fact, log_row
 from engram.pipeline.compare import Comparison, pair_of
+from engram.pipeline.corrections import Corrections
 from engram.pipeline.decide import Decider
 from engram.pipeline.entities import EntityWriter
 from engram.pipeline.evidence import EvidenceReader
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 
 ENDS = frozenset({"supersede", "invalidate", "weaken"})
 """The actions in the log by which a statement ends or weakens a known fact."""
+FIRST_CORRECTED = 1000
+"""The number of the first statement of a batch that the user corrects."""
 APART = "apart"
 """The action in the log for two statements that a model judged to differ."""
 APART_REASON = "a model found that they say different things"
@@ -103,6 +107,7 @@ class Reconciler:
         self.forgetting = Forgetting(note_writer)
         self.retraction = Retraction(note_writer, self.forgetting)
         self.promises = PromiseSettler(note_writer)
+        self.corrections = Corrections(self.retraction)
 
     # -- batches -----------------------------------------------------------------------
 
@@ -125,13 +130,10 @@ class Reconciler:
         plan = WritePlan(self.settings, now, self.note_writer)
         public = [turn for turn in batch.turns if not turn.private]
         plan.rows += self.owner_names.learn(extraction, public, now)
-        results = [
-            self._plan_candidate(
-                plan, batch, extraction, candidate, turns[candidate.turn_id], ordinal
-            )
-            for candidate, ordinal in numbered
-            if candidate in extraction.candidates
-        ]
+        kept = [one for one in numbered if one[0] in extraction.candidates]
+        planned = list(self._plan_candidates(plan, batch, extraction, kept, turns))
+        extraction = replace(extraction, candidates=tuple(one for one, _ in planned))
+        results = [result for _, result in planned]
         for end in [*_ends_of_known(extraction, results), *extraction.ended]:
             self._plan_end(plan, extraction.extractor, end, turns[end.turn_id])
         self._write(plan)
@@ -154,6 +156,36 @@ class Reconciler:
             skipped,
         )
 
+    def _plan_candidates(
+        self,
+        plan: WritePlan,
+        batch: Batch,
+        extraction: Extraction,
+        numbered: Sequence[tuple[Candidate, int]],
+        turns: Mapping[str, FiledTurn],
+    ) -> Iterator[tuple[Candidate, CandidateResult]]:
+        """Decide on every candidate, then on what the user corrects.
+
+        A correction replaces the candidates that were read in its own sentence.
+        """
+        decide = partial(self._plan_candidate, plan, batch, extraction)
+        requests = self.corrections.requests(turns.values())
+        for candidate, ordinal in numbered:
+            if not any(request.covers(candidate) for request in requests):
+                filed = turns[candidate.turn_id]
+                yield candidate, decide(candidate, filed, ordinal)
+        for number, request in enumerate(requests):
+            found = self.corrections.carried_out(request, plan)
+            if found:
+                ordinal = FIRST_CORRECTED + number
+                result = decide(found.candidate, request.turn, ordinal, found.ended)
+                yield found.candidate, result
+                self.corrections.hide(request, found, plan)
+                continue
+            for candidate, ordinal in numbered:
+                if request.covers(candidate):
+                    yield candidate, decide(candidate, request.turn, ordinal)
+
     def _plan_candidate(
         self,
         plan: WritePlan,
@@ -162,6 +194,7 @@ class Reconciler:
         candidate: Candidate,
         filed: FiledTurn,
         ordinal: int,
+        corrects: EndedFact | None = None,
     ) -> CandidateResult:
         """Decide on one candidate and enter the decision into the plan.
 
@@ -184,7 +217,7 @@ class Reconciler:
         )
         opinion = extraction.opinions.get(fact.text)
         statement = Statement(
-            filed.turn, candidate.quote, attributed, opinion, candidate.links
+            filed.turn, candidate.quote, attributed, opinion, candidate.links, corrects
         )
         earlier = self.vault.actions_of(fact.id) if batch.attempts else []
 

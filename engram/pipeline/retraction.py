@@ -151,7 +151,7 @@ class Retraction:
         return requests
 
     def _in_play(self, turn: FiledTurn) -> bool:
-        before = self._turns_before(turn, {"user", "assistant"})
+        before = self.turns_before(turn, {"user", "assistant"})
         return played([one.turn for one in (*before, turn)])[-1]
 
     def _carry_out(
@@ -204,7 +204,7 @@ class Retraction:
         turn = request.turn
         at, zone = turn.turn.occurred_at, self.settings.zone
         note = reviews.forget_note(turn.key, request.sentence, units, at, zone)
-        hidden = _tombstone(
+        hidden = sentence_tombstone(
             turn, request.sentence, at, request.why, turn.key, plain=True
         )
         self.index.tombstones.add([hidden])
@@ -246,7 +246,7 @@ class Retraction:
         turn, wish = request.turn, request.wish
         by_key = {turn.key: turn}
         said: list[Said] = []
-        for one in self._turns_before(turn, {"user"})[-self.policy.turns :]:
+        for one in self.turns_before(turn, {"user"})[-self.policy.turns :]:
             if one.turn.speaker == turn.turn.speaker:
                 by_key[one.key] = one
                 said += [Said(one.key, text) for *_, text in _sentences(one)]
@@ -269,13 +269,13 @@ class Retraction:
         words = frozenset[str]().union(*(content(text) for _, text in said))
         return [
             (one, text)
-            for one in self._turns_before(turn, {"assistant"})
+            for one in self.turns_before(turn, {"assistant"})
             if _order(one) > first
             for *_, text in _sentences(one)
             if words & content(text)
         ]
 
-    def _turns_before(self, turn: FiledTurn, roles: Collection[str]) -> list[FiledTurn]:
+    def turns_before(self, turn: FiledTurn, roles: Collection[str]) -> list[FiledTurn]:
         """Return the turns of the conversation just before, in their order."""
         said = turn.turn
         since = said.occurred_at - timedelta(minutes=self.policy.minutes)
@@ -432,7 +432,7 @@ class Retraction:
         jest = not request.wish.named
         self.index.tombstones.add(
             [
-                _tombstone(
+                sentence_tombstone(
                     turn,
                     text,
                     at,
@@ -502,7 +502,7 @@ def _prints(fact: Fact) -> tuple[Fingerprint, ...]:
     return fingerprints(fact.text)
 
 
-def _tombstone(
+def sentence_tombstone(
     turn: FiledTurn, text: str, at: datetime, why: str, whole: str, *, plain: bool
 ) -> dict[str, object]:
     """Return the row that hides one sentence of a turn.

@@ -16,7 +16,7 @@ from engram.vault import disk, facts, frontmatter
 from engram.vault.undo import FileStep, UndoHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
 
     from engram.config import Settings
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 RUNS = "state/runs.jsonl"
 FILING = "filing"
 """The cadence of a run that files statements; undoing it keeps the new statements."""
+
+ENDED = ("superseded", "invalidated")
+_END_KEYS = frozenset({"superseded_by", "end_reason", "valid_until"})
 
 
 class RunLog:
@@ -85,14 +88,14 @@ class RunLog:
             new = frontmatter.edit(raw, facts.keys_to_write(edit), edit.body)
             steps.append(_step(edit.path, raw, new))
             contents[edit.sha] = raw
-        if not steps:
-            return ""
         for note in plan.notes:
-            raw = _without_links(note, plan.contradicted.values())
+            raw = _as_before(note, plan.contradicted)
             if raw and isinstance(note, Create):
                 new = frontmatter.emit(note.keys, note.body)
                 steps.append(_step(note.path, raw, new))
                 contents[disk.sha256(raw)] = raw
+        if not steps:
+            return ""
         run = self.new_id(plan.now, FILING)
         self.history.record(run, steps, contents, FILING)
         return run
@@ -109,16 +112,20 @@ def _step(path: str, raw: bytes, new: bytes) -> FileStep:
     return FileStep(path, path, disk.sha256(raw), disk.sha256(new), len(new))
 
 
-def _without_links(note: Change, ended: Collection[str]) -> bytes:
-    """Return the bytes of a new note that replaces none of these facts.
+def _as_before(note: Change, contradicted: Mapping[str, str]) -> bytes:
+    """Return the bytes of a new note that replaces no fact and is not over itself.
 
-    b'' for a note that does not name them.
+    `contradicted` has the ids of the facts that the plan ends, by path. b'' for a note
+    that nothing of this concerns.
     """
-    named = note.keys.get("supersedes") if isinstance(note, Create) else None
-    if not isinstance(note, Create) or not isinstance(named, list):
+    if not isinstance(note, Create):
         return b""
-    left = [name for name in named if name not in ended]
-    if left == named:
-        return b""
-    keys = {key: value for key, value in note.keys.items() if key != "supersedes"}
-    return frontmatter.emit(keys | ({"supersedes": left} if left else {}), note.body)
+    keys = dict(note.keys)
+    named = keys.pop("supersedes", None)
+    if isinstance(named, list):
+        left = [name for name in named if name not in contradicted.values()]
+        keys |= {"supersedes": left} if left else {}
+    if note.path in contradicted and keys.get("status") in ENDED:
+        keys = {name: value for name, value in keys.items() if name not in _END_KEYS}
+        keys["status"] = "active"
+    return frontmatter.emit(keys, note.body) if keys != note.keys else b""

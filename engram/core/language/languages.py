@@ -84,6 +84,9 @@ _SECTIONS: Mapping[str, str] = {
         cue but before after filler untrue ending unsaid just_said forget polite old
         object_end generic goes_on
     """,
+    "corrections": """
+        lead particle tail value no_subject copula after said bare
+    """,
     "extraction": """
         speaker_rules continued_rules other_rules rules relations ended_relations
         clause_start subject of_subject of elided_before refused reflexive

@@ -1,0 +1,195 @@
+"""Corrections of a value that was said before: "it's Tuesday, not Wednesday" (A10, X8).
+
+A closed table by language, in section `[corrections]` of the language files; a sentence
+has to match from end to end, so a contrast of taste ("I like tea, not coffee"), a doubt,
+a question, a quotation or what another person says corrects nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from engram.core.language import languages
+from engram.core.language.dates import has_time_expression
+from engram.core.language.paraphrase import content, is_question
+from engram.core.language.sentences import MASK, is_doubtful, plain, sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KEY = "corrections"
+_MOST_CHARS = 200
+_MOST_WORDS = 5
+_END = re.compile(r"[\s.!。！…]+$")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_FIGURE = re.compile(r"\d|[一二三四五六七八九十]")
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """That `right` holds and not `wrong`, in the sentence `start` to `end` of a turn.
+
+    `subject` are the words for what has the value, '' where only a pronoun names it.
+    `bare` says that the sentence has no verb.
+    """
+
+    right: str
+    wrong: str
+    subject: str
+    start: int
+    end: int
+    language: str
+    bare: bool = False
+
+
+def corrections(text: str) -> tuple[Correction, ...]:
+    """Return what a turn corrects, in order.
+
+    >>> one = corrections("No, Mira's recital is on the 14th, not the 12th.")[0]
+    >>> one.right, one.wrong, one.subject
+    ('14th', '12th', "Mira's recital")
+    >>> corrections("I like tea, not coffee.")
+    ()
+    """
+    masked = plain(text)
+    found = (_of_sentence(masked, *place) for place in sentences(masked))
+    return tuple(one for one in found if one)
+
+
+def corrected(sentence: str, correction: Correction) -> str:
+    """Return an earlier sentence with the right value; '' where that is not certain.
+
+    The wrong value has to be there once, and the two have to be of one kind: times or
+    numbers, names, or what the sentence says that something is.
+    """
+    places = list(_value(correction.wrong).finditer(sentence))
+    if len(places) != 1 or is_question(sentence):
+        return ""
+    (place,) = places
+    if not (_is_of_one_kind(correction) or _is_predicate(sentence, place, correction)):
+        return ""
+    return sentence[: place.start()] + correction.right + sentence[place.end() :]
+
+
+def is_about(correction: Correction, *texts: str) -> bool:
+    """Return whether these texts have all words of the subject of a correction."""
+    named = content(correction.subject, correction.language)
+    held = frozenset[str]().union(*(content(text) for text in texts))
+    return named <= held
+
+
+def names_subject(correction: Correction) -> bool:
+    """Return whether a correction names what it is about."""
+    return bool(content(correction.subject, correction.language))
+
+
+def _of_sentence(text: str, start: int, end: int) -> Correction | None:
+    sentence = text[start:end]
+    words = _BLANKS.sub(" ", _END.sub("", sentence)).strip()
+    if len(words) > _MOST_CHARS or MASK in words:
+        return None
+    if is_question(sentence) or is_doubtful(sentence):
+        return None
+    for code, patterns, refused in _tables():
+        for pattern, bare in patterns:
+            found = pattern.fullmatch(words)
+            if not found:
+                continue
+            subject = (found.groupdict().get("s") or "").strip()
+            right, wrong = found["r"].strip(), found["w"].strip()
+            if not _are_values(right, wrong):
+                continue
+            if any(map(refused.search, (subject, right, wrong))):
+                continue
+            if any(map(_copula(code).search, (right, wrong))):
+                continue
+            return Correction(right, wrong, subject, start, end, code, bare=bare)
+    return None
+
+
+def _are_values(*values: str) -> bool:
+    return values[0] != values[1] and all(
+        value and len(value.split()) <= _MOST_WORDS for value in values
+    )
+
+
+@cache
+def _tables() -> tuple[
+    tuple[str, tuple[tuple[re.Pattern[str], bool], ...], re.Pattern[str]], ...
+]:
+    """The patterns of each language, and whether each is bare; words no subject has."""
+    return tuple(
+        (
+            code,
+            tuple(
+                (_compiled(values, entry), key == "bare")
+                for key in ("said", "bare")
+                for entry in languages.entries(values.get(key, ""))
+            ),
+            re.compile(languages.pattern(values["no_subject"]), re.IGNORECASE),
+        )
+        for code, values in languages.section(_KEY).items()
+    )
+
+
+def _compiled(values: Mapping[str, str], entry: str) -> re.Pattern[str]:
+    """A pattern with its holes filled: lead, subject, particles, right, wrong, tail."""
+    value = values.get("value", r"[^,;:()]{1,40}?")
+    parts = {
+        "<LEAD>": values["lead"],
+        "<P>": values["particle"],
+        "<TAIL>": values["tail"],
+        "<S>": r"(?P<s>[^,;:()]{1,60})",
+        "<R>": rf"(?P<r>{value})",
+        "<W>": rf"(?P<w>{value})",
+    }
+    for hole, part in parts.items():
+        entry = entry.replace(hole, languages.pattern(part))
+    return re.compile(entry, re.IGNORECASE)
+
+
+def _value(words: str) -> re.Pattern[str]:
+    """A value as it stands in a sentence: whole words, in any case."""
+    escaped = re.escape(words)
+    if _CJK.search(words):
+        return re.compile(escaped)
+    return re.compile(rf"(?<![\w-]){escaped}(?![\w-])", re.IGNORECASE)
+
+
+def _is_of_one_kind(correction: Correction) -> bool:
+    """Return whether both values are times or numbers, or both names."""
+    right, wrong = correction.right, correction.wrong
+    timed = [
+        bool(_FIGURE.search(one) or has_time_expression(one)) for one in (right, wrong)
+    ]
+    if any(timed):
+        return all(timed)
+    return all(
+        not _CJK.search(word) and word[:1].isupper()
+        for value in (right, wrong)
+        for word in value.split()
+    )
+
+
+def _is_predicate(sentence: str, place: re.Match[str], correction: Correction) -> bool:
+    """Return whether the sentence ends by saying that something is the value."""
+    if correction.bare:
+        return False
+    tail = languages.texts(_KEY, "after").get(correction.language, "")
+    after = re.compile(rf"(?:{languages.pattern(tail)})?[\s.!。！…]*")
+    before = sentence[: place.start()].rstrip()
+    return bool(after.fullmatch(sentence[place.end() :])) and any(
+        found.end() == len(before)
+        for found in _copula(correction.language).finditer(before)
+    )
+
+
+@cache
+def _copula(code: str) -> re.Pattern[str]:
+    """The words of a language that say what something is."""
+    copula = languages.pattern(languages.texts(_KEY, "copula")[code])
+    return re.compile(copula, re.IGNORECASE)

@@ -1,0 +1,301 @@
+"""Values that the user corrects in a conversation: "it's Tuesday, not Wednesday" (A10).
+
+Whatever extracts, the turns are read by the closed rules of
+`core/language/corrections.py`. The fact with the wrong value is looked for among the
+last turns of the conversation; where the correction names what it is about, in the whole
+vault. It is superseded by the same statement with the right value. Nothing is guessed:
+without exactly one such fact, or sentence, the words are a plain turn.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engram.core import ranking, trust
+from engram.core.changes import EndedFact
+from engram.core.language.corrections import (
+    Correction,
+    corrected,
+    corrections,
+    is_about,
+    names_subject,
+)
+from engram.core.language.date_display import named_dates, with_named_dates
+from engram.core.language.dates import spans
+from engram.core.language.role_play import played
+from engram.core.language.sentences import sentences
+from engram.core.language.words import of_oneself, words
+from engram.core.records import Candidate, Fact
+from engram.extraction.rules import engine
+from engram.extraction.rules.wording import tidy
+from engram.index.filters import SearchFilter
+from engram.pipeline.retraction import sentence_tombstone
+from engram.pipeline.write import action_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from engram.core.records import FiledTurn, Interval, Turn
+    from engram.pipeline.plan import WritePlan
+    from engram.pipeline.retraction import Retraction
+
+RULE = "rule of corrections"
+TURNS = 10
+"""Turns of the user that a correction may reach back."""
+POOL = 20
+_DATED = re.compile(r" \([^()]*\b\d{4}\b[^()]*\)")
+"""The date in brackets that stands beside the words for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionRequest:
+    """A correction that the user makes in a turn."""
+
+    turn: FiledTurn
+    correction: Correction
+
+    @property
+    def quote(self) -> str:
+        """The sentence of the correction."""
+        return self.turn.turn.text[self.correction.start : self.correction.end]
+
+    @property
+    def why(self) -> str:
+        """The reason in words."""
+        return f'corrected to "{self.correction.right}" ({RULE})'
+
+    def covers(self, candidate: Candidate) -> bool:
+        """Return whether a candidate was read in the sentence of the correction."""
+        if candidate.turn_id != self.turn.turn.id:
+            return False
+        return candidate.quote in self.quote or self.quote in candidate.quote
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The new statement of a correction, and the fact that it ends.
+
+    `said` is the sentence with the wrong value, of the turn `turn`, if it was found.
+    `ended` is None where no fact rests on it.
+    """
+
+    candidate: Candidate
+    ended: EndedFact | None = None
+    turn: FiledTurn | None = None
+    said: str = ""
+
+
+class Corrections:
+    """Finds what the turns of a batch correct. For the writer thread."""
+
+    def __init__(self, retraction: Retraction) -> None:
+        self.retraction = retraction
+        self.vault = retraction.vault
+        self.index = retraction.index
+        self.policy = retraction.settings.policy
+
+    def requests(self, turns: Iterable[FiledTurn]) -> list[CorrectionRequest]:
+        """Return the corrections that the user makes in these turns."""
+        return [
+            CorrectionRequest(turn, found)
+            for turn in turns
+            if turn.turn.role == "user" and trust.source_class(turn.turn) == "user"
+            for found in corrections(turn.turn.text)
+            if not self._in_play(turn)
+        ]
+
+    def carried_out(
+        self, request: CorrectionRequest, plan: WritePlan
+    ) -> Corrected | None:
+        """Return what a correction leads to, None where nothing is certain."""
+        turn, correction = request.turn, request.correction
+        for one, sentence in reversed(self._said_before(turn, correction)):
+            text = corrected(sentence, correction)
+            if not text or corrections(sentence):
+                continue
+            facts = self._resting_on(one, sentence, plan)
+            known = [sentence, *(fact.text for fact in facts)]
+            if not is_about(correction, *known):
+                continue
+            old = self._meant(facts, correction)
+            if facts and old is None:
+                return None
+            candidate = self._statement(one, sentence, text, old, correction)
+            if candidate is None:
+                return None
+            ended = EndedFact(old, request.why) if old else None
+            return Corrected(_said_by(request, candidate), ended, one, sentence)
+        return self._in_vault(request, plan)
+
+    def hide(
+        self, request: CorrectionRequest, found: Corrected, plan: WritePlan
+    ) -> None:
+        """Hide the sentence with the wrong value; undoing the run shows it again."""
+        old = plan.fact(found.ended.fact.id) if found.ended else None
+        if found.turn is None or (old and old.status == "active"):
+            return
+        key, why = request.turn.key, request.why
+        row = sentence_tombstone(found.turn, found.said, plan.now, why, key, plain=True)
+        plan.tombstones.append(row | ({"memory": old.id} if old else {}))
+        if old is None:
+            hides: dict[str, object] = {"memories": [], "turns": [found.turn.key]}
+            logged = action_row(plan.now, "retract", key, why, "rule")
+            plan.rows.append(logged | {"turn": key} | hides)
+
+    # -- what is meant -----------------------------------------------------------------
+
+    def _in_play(self, turn: FiledTurn) -> bool:
+        before = self.retraction.turns_before(turn, {"user", "assistant"})
+        return played([one.turn for one in (*before, turn)])[-1]
+
+    def _said_before(
+        self, turn: FiledTurn, correction: Correction
+    ) -> list[tuple[FiledTurn, str]]:
+        """Return the sentences of the last turns, and those before it in its own."""
+        before = [
+            one
+            for one in self.retraction.turns_before(turn, {"user"})
+            if one.turn.speaker == turn.turn.speaker
+        ]
+        return [
+            (one, one.turn.text[start:end])
+            for one in (*before[-TURNS:], turn)
+            for start, end in sentences(one.turn.text)
+            if one is not turn or start < correction.start
+        ]
+
+    def _resting_on(
+        self, turn: FiledTurn, sentence: str, plan: WritePlan
+    ) -> list[Fact]:
+        """Return the active facts that were read in a sentence, also in this plan."""
+        facts = [*map(plan.latest, self.index.catalog.facts(turn.key)), *plan.new]
+        resting = {
+            fact.id: fact
+            for fact in facts
+            if fact.status == "active" and turn.key in {fact.source, *fact.also}
+        }
+        return [
+            fact
+            for fact in resting.values()
+            if any(
+                quote in sentence or sentence in quote
+                for quote in self._quotes(fact, turn, plan)
+            )
+        ]
+
+    def _quotes(self, fact: Fact, turn: FiledTurn, plan: WritePlan) -> list[str]:
+        """Return the words of a turn that a fact was read in."""
+        rows = [*self.vault.actions_of(fact.id), *plan.rows]
+        return [
+            str(row["quote"])
+            for row in rows
+            if row.get("quote")
+            and row.get("turn") == turn.key
+            and fact.id in {row["memory"], row.get("met")}
+        ]
+
+    @staticmethod
+    def _meant(facts: Sequence[Fact], correction: Correction) -> Fact | None:
+        """Return the one fact with the wrong value, else the only one; None if unclear."""
+        holding = [fact for fact in facts if corrected(fact.text, correction)]
+        left = holding or list(facts)
+        return left[0] if len(left) == 1 else None
+
+    def _in_vault(
+        self, request: CorrectionRequest, plan: WritePlan
+    ) -> Corrected | None:
+        """Return the correction of the one fact of the vault with its subject."""
+        said, correction = request.turn.turn, request.correction
+        if not names_subject(correction):
+            return None
+        question = ranking.parse_question(
+            f"{correction.subject} {correction.wrong}", said.occurred_at
+        )
+        where = SearchFilter(("fact",), ("active",), persona=said.persona or "")
+        hits = self.index.lexical.search(question, where, POOL).hits
+        units = self.index.units([hit.key for hit in hits]).values()
+        found = [
+            (fact, text)
+            for fact in units
+            if isinstance(fact, Fact)
+            and plan.latest(fact).status == "active"
+            and is_about(correction, fact.text)
+            and (text := corrected(fact.text, correction))
+        ]
+        if len(found) != 1:
+            return None
+        ((old, text),) = found
+        candidate = _like(old, *_redated(text, self._local(said)))
+        return Corrected(_said_by(request, candidate), EndedFact(old, request.why))
+
+    def _local(self, said: Turn) -> datetime:
+        return said.occurred_at.astimezone(self.retraction.settings.zone)
+
+    # -- the new statement -------------------------------------------------------------
+
+    def _statement(
+        self,
+        turn: FiledTurn,
+        sentence: str,
+        text: str,
+        old: Fact | None,
+        correction: Correction,
+    ) -> Candidate | None:
+        """Return the statement of an earlier sentence with the right value.
+
+        `text` is the sentence with it. It is read as it would have been then, so that
+        its dates count from that day; where the rules read nothing, the fact, or a
+        sentence that is not about the speaker, gets the right value word for word.
+        """
+        said = replace(turn.turn, text=text)
+        read = engine.extract([said], self.policy.extraction).candidates
+        if old is None:
+            if len(read) == 1:
+                return read[0]
+            if read or of_oneself(" ".join(words(sentence))):
+                return None
+            statement, when = _redated(text, self._local(said))
+            return Candidate(statement, "fact", 0.7, "", "", when=when)
+        alike = [one for one in read if one.category == old.category]
+        if len(alike) == 1 and alike[0].text != old.text:
+            return _like(old, alike[0].text, alike[0].when, about=alike[0].about)
+        literal = corrected(old.text, correction)
+        return _like(old, *_redated(literal, self._local(said))) if literal else None
+
+
+def _said_by(request: CorrectionRequest, candidate: Candidate) -> Candidate:
+    turn = request.turn.turn
+    return replace(candidate, turn_id=turn.id, quote=request.quote)
+
+
+def _redated(text: str, when: datetime) -> tuple[str, Interval | None]:
+    """Return a statement with its dates as they count from `when`, and the first one."""
+    plain = _DATED.sub("", text)
+    found = spans(plain, when)
+    dated = with_named_dates(plain, named_dates(plain, when))
+    return tidy(dated), found[0].interval if found else None
+
+
+def _like(
+    old: Fact,
+    text: str,
+    when: Interval | None,
+    *,
+    about: Sequence[str] | None = None,
+) -> Candidate:
+    """Return a statement of the kind of a known fact, with another text."""
+    names = old.about if about is None else about
+    return Candidate(
+        text,
+        old.category,
+        old.confidence,
+        "",
+        "",
+        old.importance,
+        tuple(names),
+        old.tags,
+        when,
+    )

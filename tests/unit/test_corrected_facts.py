@@ -1,0 +1,192 @@
+"""A value that the user corrects is replaced the same day, and can be taken back (A10)."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.testing import Simulation
+
+DATE = re.compile(r" \(\d{4}-\d\d-\d\d\)")
+START = datetime(2027, 1, 11, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def sim(tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "engram.toml").write_text("")
+    with Simulation(vault, at=START, home=tmp_path / "home") as simulation:
+        yield simulation
+
+
+def say(sim, *texts, session="talk", apart=20, **more):
+    """Turns of one session, some minutes apart; a batch is filed in between."""
+    for text in texts:
+        sim.call("observe", turns=[{"text": text, "session": session, **more}])
+        sim.advance(sim.now + timedelta(minutes=apart))
+
+
+def facts(sim, status="active"):
+    return [
+        fact.text for fact in sim._memory.index.catalog.facts() if fact.status == status
+    ]
+
+
+def hits(sim, question):
+    found = sim.call("recall", query=question, k=5)["hits"]
+    return {hit["text"]: hit["ended"] for hit in found}
+
+
+# row: A10
+@pytest.mark.parametrize("apart", [1, 20])
+@pytest.mark.parametrize(
+    ("said", "correction", "statement"),
+    [
+        (
+            "My dentist appointment is at 3 pm on Friday.",
+            "Sorry, it's at 4, not 3.",
+            "The user's dentist appointment is at 16:00 on 15 January 2027.",
+        ),
+        (
+            "I'm flying to Porto in March.",
+            "I meant Lisbon, not Porto.",
+            "The user is flying to Lisbon in March 2027.",
+        ),
+        (
+            "My sister's name is Anna.",
+            "It's Hannah, not Anna.",
+            "The user's sister's name is Hannah.",
+        ),
+        (
+            "Mira's recital is on Wednesday.",
+            "It's Tuesday, not Wednesday.",
+            "Mira's recital is on Tuesday.",
+        ),
+        (
+            "Mira's recital is on the 12th.",
+            "No, Mira's recital is on the 14th, not the 12th.",
+            "Mira's recital is on the 14th.",
+        ),
+        (
+            "Die Probe ist am Dienstag.",
+            "Nicht Dienstag, sondern Mittwoch.",
+            "Die Probe ist am Mittwoch.",
+        ),
+        (
+            "Le concert est mercredi.",
+            "C'est mardi, pas mercredi.",
+            "Le concert est mardi.",
+        ),
+        (
+            "El concierto es el miércoles.",
+            "Es el martes, no el miércoles.",
+            "El concierto es el martes.",
+        ),
+        (
+            "発表会は水曜日です。",
+            "水曜日じゃなくて火曜日です。",
+            "発表会は火曜日です。",
+        ),
+        ("演出在周三。", "不是周三，是周二。", "演出在周二。"),
+    ],
+)
+def test_the_right_value_takes_the_place_of_the_wrong_one(
+    sim, said, correction, statement, apart
+):
+    """Whether a batch holds both turns or each its own."""
+    say(sim, said, correction, apart=apart)
+    sim.advance(sim.now + timedelta(minutes=30))
+    assert [DATE.sub("", text) for text in facts(sim)] == [statement]
+    found = hits(sim, said)
+    assert statement in {DATE.sub("", text) for text in found}
+    assert said not in found
+
+
+# row: X6
+@pytest.mark.parametrize("apart", [1, 20])
+def test_undoing_the_run_brings_the_old_statement_and_its_turn_back(sim, apart):
+    say(sim, "I work at Siemens.", "I meant Bosch, not Siemens.", apart=apart)
+    sim.advance(sim.now + timedelta(minutes=30))
+    assert facts(sim) == ["The user works at Bosch."]
+    (run,) = (run for run in sim.call("runs")["runs"] if run["cadence"] == "filing")
+    assert run["counts"] == {"ended by rule": 1}
+    sim.call("undo", id=run["id"])
+    assert sorted(facts(sim)) == [
+        "The user works at Bosch.",
+        "The user works at Siemens.",
+    ]
+    assert hits(sim, "Where do I work?")["I work at Siemens."] == ""
+
+
+def test_the_log_names_the_rule_and_the_words(sim):
+    say(sim, "My sister lives in Porto.", "Sorry, I meant Lisbon, not Porto.")
+    (old,) = (
+        fact
+        for fact in sim._memory.index.catalog.facts()
+        if fact.status == "superseded"
+    )
+    assert old.end_reason == 'corrected to "Lisbon" (rule of corrections)'
+    rows = sim.call("why", id=old.id)["decisions"]
+    assert rows[-1]["action"] == "supersede"
+    assert rows[-1]["run"]
+
+
+# row: A10
+def test_weeks_later_only_the_subject_finds_the_fact(sim):
+    say(sim, "My sister's name is Anna.", "My boss is called Anna.")
+    sim.advance(START + timedelta(days=30))
+    say(sim, "It's Hannah, not Anna.", session="later")
+    assert facts(sim, "superseded") == []
+    say(sim, "Sorry, my sister's name is Hannah, not Anna.", session="later")
+    assert facts(sim, "superseded") == ["The user's sister's name is Anna."]
+    assert "The user's sister's name is Hannah." in facts(sim)
+
+
+# row: A10
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Maybe it's Tuesday, not Wednesday.",
+        "Is it Tuesday, not Wednesday?",
+        "Tom says it's Tuesday, not Wednesday.",
+        "I like Tuesdays, not Wednesdays.",
+        "It's Thursday, not Friday.",
+        "It's a dance, not a promise.",
+        "I wish it was Tuesday, not Wednesday.",
+    ],
+)
+def test_other_words_correct_nothing(sim, words):
+    say(sim, "Remember that the recital is on Wednesday.", "I like jazz.")
+    before = facts(sim)
+    say(sim, words)
+    sim.advance(sim.now + timedelta(minutes=30))
+    assert set(before) <= set(facts(sim))
+    assert facts(sim, "superseded") == []
+
+
+def test_an_assistant_and_a_game_correct_nothing(sim):
+    say(sim, "I work at Siemens.")
+    say(sim, "I meant Bosch, not Siemens.", role="assistant")
+    say(sim, "Let's role-play: you are a policeman and I am a thief.")
+    assert facts(sim, "superseded") == []
+    assert "The user works at Siemens." in facts(sim)
+
+
+def test_of_two_statements_with_the_value_none_is_guessed(sim):
+    say(sim, "I live in Porto and my sister lives in Porto.", "It's Lisbon, not Porto.")
+    sim.advance(sim.now + timedelta(minutes=30))
+    assert facts(sim, "superseded") == []
+
+
+# row: X23
+def test_a_note_that_a_person_edited_is_asked_about(sim, tmp_path):
+    say(sim, "I work at Siemens.")
+    (path,) = (tmp_path / "vault" / "facts").rglob("*.md")
+    path.write_text(path.read_text().replace("works at", "works for"))
+    sim.files_changed()
+    say(sim, "I meant Bosch, not Siemens.")
+    assert "The user works for Siemens." in facts(sim)
+    assert len(sim.call("review")["cases"]) == 1

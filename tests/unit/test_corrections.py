@@ -1,0 +1,130 @@
+"""Which sentences correct a value that was said before, and which do not (A10, X8)."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.core.language.corrections import corrected, corrections
+
+SAID = """
+It's Tuesday, not Wednesday. | Tuesday | Wednesday
+it’s on Tuesday, not on Wednesday | Tuesday | Wednesday
+No, it's Tuesday, not Wednesday! | Tuesday | Wednesday
+Sorry, it's on the 14th, not the 12th. | 14th | 12th
+No, Mira's recital is on the 14th, not the 12th. | 14th | 12th
+I meant Lisbon, not Porto. | Lisbon | Porto
+Oops, I meant to say Lisbon instead of Porto. | Lisbon | Porto
+It's not Wednesday, it's Tuesday. | Tuesday | Wednesday
+It isn't on Wednesday but on Tuesday. | Tuesday | Wednesday
+Not Porto but Lisbon. | Lisbon | Porto
+Tuesday, not Wednesday. | Tuesday | Wednesday
+Actually the meeting starts at 4, not 3. | 4 | 3
+Her name is Hannah, not Anna. | Hannah | Anna
+The dress is green, not blue. | green | blue
+He's a dachshund, not a beagle. | dachshund | beagle
+Nicht Dienstag, sondern Mittwoch. | Mittwoch | Dienstag
+Die Probe ist nicht am Dienstag, sondern am Mittwoch. | Mittwoch | Dienstag
+Nein, es ist Dienstag, nicht Mittwoch. | Dienstag | Mittwoch
+Ich meinte Lissabon, nicht Porto. | Lissabon | Porto
+Sorry, um 16 Uhr, nicht um 15 Uhr. | 16 Uhr | 15 Uhr
+C'est mardi, pas mercredi. | mardi | mercredi
+Non, c’est le 14, pas le 12. | 14 | 12
+Je voulais dire Lisbonne, pas Porto. | Lisbonne | Porto
+Ce n'est pas mercredi mais mardi. | mardi | mercredi
+Es el martes, no el miércoles. | martes | miércoles
+No es el miércoles, sino el martes. | martes | miércoles
+Perdón, quise decir Lisboa, no Oporto. | Lisboa | Oporto
+Me refería a Lisboa, no a Oporto. | Lisboa | Oporto
+水曜日じゃなくて火曜日です。 | 火曜日 | 水曜日
+発表会は水曜日ではなく火曜日です。 | 火曜日 | 水曜日
+すみません、12日じゃなくて14日でした。 | 14日 | 12日
+不是周三，是周二。 | 周二 | 周三
+演出是周二，不是周三。 | 周二 | 周三
+我说的是里斯本，不是波尔图。 | 里斯本 | 波尔图
+"""
+
+NOT_SAID = """
+I like tea, not coffee.
+I prefer Lisbon, not Porto, in summer.
+I live in Lisbon and not far from Porto.
+Is it Tuesday, not Wednesday?
+It's Tuesday, not Wednesday, isn't it?
+Maybe it's Tuesday, not Wednesday.
+I think it's Tuesday, not Wednesday.
+If it's Tuesday, not Wednesday, I can come.
+Tom said it's Tuesday, not Wednesday.
+She told me "it's Tuesday, not Wednesday".
+I wish it were Tuesday, not Wednesday.
+It's not far.
+It's not bad, but it's not good.
+Not yet.
+Not only Porto, but also Lisbon.
+I'm not sure.
+Ich mag Tee, nicht Kaffee.
+Vielleicht nicht Dienstag, sondern Mittwoch.
+Ist es nicht am Dienstag, sondern am Mittwoch?
+J'aime le thé, pas le café.
+C'est mardi, pas mercredi ?
+Peut-être que c'est mardi, pas mercredi.
+Me gusta el té, no el café.
+¿Es el martes, no el miércoles?
+水曜日じゃなくて火曜日ですか？
+紅茶が好きです。
+也许不是周三，是周二。
+不是周三，是周二吗？
+我喜欢茶，不喜欢咖啡。
+"""
+
+
+# row: A10
+@pytest.mark.parametrize("line", SAID.strip().splitlines())
+def test_a_value_that_is_corrected_is_read(line):
+    text, right, wrong = (part.strip() for part in line.split(" | "))
+    (found,) = corrections(text)
+    assert (found.right, found.wrong) == (right, wrong)
+
+
+# row: A10
+@pytest.mark.parametrize("text", NOT_SAID.strip().splitlines())
+def test_no_taste_doubt_question_or_quotation_changes_a_sentence(text):
+    """Some have the form, but no earlier sentence has a value of their kind."""
+    earlier = (
+        "The recital is on Wednesday.",
+        "I like coffee.",
+        "I live in Porto.",
+        "Die Probe ist am Dienstag.",
+        "Le concert est mercredi.",
+        "J'aime le café.",
+        "Me gusta el café.",
+        "El concierto es el miércoles.",
+        "発表会は水曜日です。",
+        "演出是周三。",
+        "我喜欢咖啡。",
+    )
+    for found in corrections(text):
+        assert [corrected(one, found) for one in earlier] == [""] * len(earlier)
+
+
+CHANGED = """
+It's Tuesday, not Wednesday. | The recital is on Wednesday. | The recital is on Tuesday.
+It's at 4, not 3. | My dentist appointment is at 3 pm. | My dentist appointment is at 4 pm.
+I meant Lisbon, not Porto. | I'm flying to Porto in March. | I'm flying to Lisbon in March.
+It's green, not blue. | The dress is blue. | The dress is green.
+It's a joke, not a promise. | I made a promise to Ana. |
+It's tea, not coffee. | I drink coffee in the morning. |
+It's Tuesday, not Wednesday. | On Wednesday I swim and every Wednesday I run. |
+It's Tuesday, not Wednesday. | Is the recital on Wednesday? |
+Nicht Dienstag, sondern Mittwoch. | Die Probe ist am Dienstag. | Die Probe ist am Mittwoch.
+C'est mardi, pas mercredi. | Le concert est mercredi. | Le concert est mardi.
+Es el martes, no el miércoles. | El concierto es el miércoles. | El concierto es el martes.
+水曜日じゃなくて火曜日です。 | 発表会は水曜日です。 | 発表会は火曜日です。
+不是周三，是周二。 | 演出在周三。 | 演出在周二。
+"""
+
+
+# row: A10
+@pytest.mark.parametrize("line", CHANGED.strip().splitlines())
+def test_an_earlier_sentence_gets_the_right_value_only_where_it_is_certain(line):
+    text, earlier, after = (part.strip() for part in f"{line} ".split(" | "))
+    (found,) = corrections(text)
+    assert corrected(earlier, found) == after
