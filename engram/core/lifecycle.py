@@ -582,7 +582,10 @@ def vector_bits(retention: float, tier: str, policy: Policy) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A future event of a memory: stale, trash or archive, when it happens and why."""
+    """A future event of a memory, when it happens and why.
+
+    `what` is stale, trash or archive, or expired for a note that no run moves.
+    """
 
     at: datetime
     what: str

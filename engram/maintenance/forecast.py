@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,12 @@ from engram.core import decay, lifecycle
 from engram.core.records import Vitals
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from engram.maintenance.passes import MemoryState, PassView
 
+LEFT = "it is not recalled after the end that it gives; the note stays where it is"
 _SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0)
 
 
@@ -22,8 +25,8 @@ def forecast(
     """Return the coming changes of memories within `days` days, soonest first (`X10`).
 
     A row is one change of one memory. With `points` above 0 each row has a `curve` of
-    so many values: `1 − decay` (0–1) at equal steps from now on. Notes that engram did
-    not write have no row, because no run changes them.
+    so many values: `1 − decay` (0–1) at equal steps from now on. No run changes a note
+    that engram did not write: it has a row, `expired`, only for the end that it gives.
     """
     moments = [
         now + number * timedelta(days=days) / max(1, points - 1)
@@ -31,8 +34,6 @@ def forecast(
     ]
     rows: list[dict[str, Any]] = []
     for one in view.active():
-        if one.foreign:
-            continue
 
         def vitals_at(moment: datetime, one: MemoryState = one) -> Vitals:
             if one.kept:
@@ -42,16 +43,9 @@ def forecast(
                 one.fact, one.usage, moment, one.trust, view.policy, feedback
             )
 
-        changes = lifecycle.forecast(
-            one.fact,
-            one.usage,
-            vitals_at,
-            now,
-            days,
-            view.policy,
-            said_by=one.said_by,
-            kept=one.kept,
-        )
+        changes = _changes(view, one, vitals_at, now, days)
+        if not changes:
+            continue
         memory: dict[str, Any] = {
             "id": one.fact.id,
             "path": one.fact.path,
@@ -66,3 +60,30 @@ def forecast(
             at = change.at.isoformat(timespec="seconds")
             rows.append(memory | {"at": at, "what": change.what, "why": change.why})
     return sorted(rows, key=lambda row: (row["at"], row["path"]))
+
+
+def _changes(
+    view: PassView,
+    one: MemoryState,
+    vitals_at: Callable[[datetime], Vitals],
+    now: datetime,
+    days: int,
+) -> tuple[lifecycle.Forecast, ...]:
+    """Return what happens to a memory, as the runs do it (rows B16, X10)."""
+    if one.foreign:
+        end = lifecycle.effective_expiry(one.fact)
+        ends = end is not None and now < end <= now + timedelta(days=days)
+        return (lifecycle.Forecast(end, "expired", LEFT),) if end and ends else ()
+    fact = one.fact
+    if one.kept and lifecycle.is_guessed_expiry(fact):
+        fact = replace(fact, expires=None)  # `expire` takes the guess from the note
+    return lifecycle.forecast(
+        fact,
+        one.usage,
+        vitals_at,
+        now,
+        days,
+        view.policy,
+        said_by=one.said_by,
+        kept=one.kept,
+    )

@@ -630,6 +630,42 @@ def test_the_forecast_tells_what_a_night_will_do(keeping, clock):
     )
 
 
+# row: B16
+# row: X10
+def test_the_forecast_of_what_a_person_wrote_is_what_runs_do(keeping, clock):
+    """The end that a note of their own gives ends its recall and moves nothing; an end
+    that was guessed is taken from a note that they edited.
+    """
+    own = keeping.root / "facts" / "passport.md"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text("---\nexpires: 2026-12-01\n---\nThe passport is at the office.\n")
+    edited = keeping.fact(
+        "Anna is moody.",
+        confidence=0.3,
+        expires=clock() + timedelta(days=20),
+    )
+    keeping.memory.call("confirm", {"id": edited})
+    keeping.memory.files.rescan(None)
+    before = own.read_bytes()
+    (row,) = keeping.order.forecast(60)
+    assert (row["path"], row["what"], row["at"][:10]) == (
+        "facts/passport.md",
+        "expired",
+        "2026-12-01",
+    )
+
+    def recalled():
+        hits = keeping.memory.call("recall", {"query": "passport", "kinds": ["fact"]})
+        return [hit["text"] for hit in hits["hits"]]
+
+    assert recalled() == ["The passport is at the office."]
+    clock.now = datetime.fromisoformat(row["at"]) + timedelta(days=1)
+    keeping.run()
+    assert recalled() == []
+    assert own.read_bytes() == before
+    assert keeping.seen(edited).status == "active"
+
+
 # row: X10
 # row: X23
 def test_the_forecast_knows_what_is_a_persons(keeping):

@@ -161,7 +161,7 @@ def test_a_long_profile_is_put_into_fewer_words_and_grows_again_from_there(
             {
                 "sentences": [
                     {"facts": [1], "text": "Likes tea."},
-                    {"facts": [2, 3], "text": "Likes more tea."},
+                    {"facts": [*range(2, 13)], "text": "Likes more tea."},
                 ]
             }
             if task_of(body) == "profile"
@@ -195,6 +195,55 @@ def test_a_long_profile_is_put_into_fewer_words_and_grows_again_from_there(
         "- The user likes rum.",
     ]
     assert len(asks(fake, "profile")) == 1
+
+
+# row: C15
+def test_a_rewrite_keeps_what_it_does_not_carry(opened, settings, fake, clock):
+    """What the model's words rest on is in them; the others keep their lines, also
+    after one of the sources is forgotten.
+    """
+    model = ModelSettings("m", fake.url, api="chat")
+    keeping = Keeping(opened(model=model, **small(settings, profile_lines=10)))
+    of_the_user(keeping, *(f"The user likes tea number {n}." for n in range(9)))
+    of_the_user(keeping, "The user is allergic to nuts.", importance=0.1)
+    of_the_user(keeping, "The user likes chess.", importance=0.1)
+    tea = {"text": "Likes tea of many numbers."}
+
+    def short(body):
+        shown = material_of(body)["facts"]
+        numbers = [one["n"] for one in shown if "tea" in one["text"]]
+        return {"sentences": [tea | {"facts": numbers}]}
+
+    fake.script(
+        lambda body: short(body) if task_of(body) == "profile" else scribe(body)
+    )
+
+    def lines():
+        consolidate(keeping)
+        return [
+            line.partition(" [[")[0].removeprefix("- ")
+            for line in text(keeping, "profile.md").splitlines()
+            if line.startswith("- ")
+        ]
+
+    assert sorted(lines()) == [
+        "Likes tea of many numbers.",
+        "The user is allergic to nuts.",
+        "The user likes chess.",
+    ]
+    whole(keeping)
+    clock.advance(days=1)
+    first = next(
+        one
+        for one in keeping.memory.index.catalog.facts()
+        if one.text == "The user likes tea number 3."
+    )
+    keeping.memory.call("forget", {"id": first.id})
+    kept = lines()
+    assert "The user is allergic to nuts." in kept
+    page = text(keeping, "profile.md")
+    assert "tea-number-4" in page
+    assert "tea-number-3" not in page
 
 
 # row: C15
@@ -309,6 +358,21 @@ def test_a_wish_in_the_users_own_words_is_taken_from_an_import(keeping):
 # row: C19
 def test_from_eight_thousand_characters_patterns_are_made_of_it(told, fake):
     """A dated list under the untouched header; then it grows again."""
+    fake.script(
+        lambda body: (
+            {
+                "sentences": [
+                    {
+                        "facts": [one["n"] for one in material_of(body)["facts"][n::9]],
+                        "text": "So it is said: short answers are wanted.",
+                    }
+                    for n in range(9)
+                ]
+            }
+            if task_of(body) == "patterns"
+            else scribe(body)
+        )
+    )
     (told.root / "IDENTITY.md").write_text("You are a robot.\n")
     of_the_user(
         told,

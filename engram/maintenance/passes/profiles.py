@@ -73,10 +73,9 @@ def profile(view: PassView, now: datetime) -> list[Step]:
             memories,
         )
         if rewritten:
-            short, lines = rewritten, []
-        else:
-            kept = {link_name(one.fact) for one in fresh[: max(0, limit - len(short))]}
-            lines = [one for one in lines if kept.issuperset(one.sources)]
+            short, fresh = rewritten, _not_carried(memories, rewritten)
+        kept = {link_name(one.fact) for one in fresh[: max(0, limit - len(short))]}
+        lines = [one for one in lines if kept.issuperset(one.sources)]
     change = BlockEdit(
         PROFILE,
         "what lasts of the user",
@@ -109,7 +108,9 @@ def identity(view: PassView, now: datetime) -> list[Step]:
         )
         if rewritten:
             learned = f"Learned up to {local_date(view, memories[-1].fact.created)}"
-            short, lines = (Line(learned), *rewritten), []
+            short = (Line(learned), *rewritten)
+            fresh = _not_carried(memories, rewritten)
+            lines = [_dated_line(view, one) for one in fresh]
     room = policy.identity_bytes - len(own.encode()) - sum(map(_bytes, short))
     blocks = {"patterns": short, "reflections": _lines_within(lines, room)}
     if any(blocks.values()) or (page and page.blocks):
@@ -188,7 +189,7 @@ def _covered(
     block: str,
     memories: Sequence[MemoryState],
 ) -> tuple[tuple[Line, ...], list[MemoryState]]:
-    """Return the valid lines of a model in a block, and the memories they do not cover.
+    """Return the valid lines of a model in a block, and the memories they do not carry.
 
     A line is valid while all its sources are active. Where the block is not as it was
     written, it has no valid lines.
@@ -199,9 +200,16 @@ def _covered(
     if not digests or not digests <= set(row.get("lines", ())):
         return (), list(memories)
     active = {link_name(one.fact) for one in memories}
-    covered = row.get("sources", ())
     short = tuple(one for one in lines if active.issuperset(one.sources))
-    return short, [one for one in memories if link_name(one.fact) not in covered]
+    return short, _not_carried(memories, short)
+
+
+def _not_carried(
+    memories: Sequence[MemoryState], lines: Sequence[Line]
+) -> list[MemoryState]:
+    """Return the memories on which none of the lines rests."""
+    carried = {name for one in lines for name in one.sources}
+    return [one for one in memories if link_name(one.fact) not in carried]
 
 
 def _statements(
@@ -231,9 +239,15 @@ def _shortened(
 ) -> tuple[Line, ...]:
     """Return the statements in fewer words of a model; () where there is no answer.
 
-    The sources that they cover are recorded. A model is asked once in a run.
+    What it was shown is recorded. A model is asked once in a run, and again only with
+    something that it was not shown.
     """
-    if texts.known.get(f"{path}#{block}", {}).get("at") == texts.now.isoformat():
+    row = texts.known.get(f"{path}#{block}", {})
+    seen = set(row.get("sources", ()))
+    rewritten = any(_digest(one) in row.get("lines", ()) for _, one in statements)
+    if row.get("at") == texts.now.isoformat() or (
+        rewritten and seen.issuperset(link_name(one.fact) for one in memories)
+    ):
         return ()
     facts: list[dict[str, Any]] = [
         {"n": n, "date": date, "text": one.text}
