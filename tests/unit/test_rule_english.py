@@ -25,12 +25,12 @@ def facts(text, when=NOW, **about):
 TO_DO = [
     (
         "Please remind me to send Ben the contract on Monday.",
-        "The user wants to be reminded to send Ben the contract on 23 November 2026.",
+        "The user wants to be reminded to send Ben the contract on Monday (23 November 2026).",
         "2026-11-23",
     ),
     (
         "Remind me on Monday to send Ben the contract.",
-        "The user wants to be reminded on 23 November 2026 to send Ben the contract.",
+        "The user wants to be reminded on Monday (23 November 2026) to send Ben the contract.",
         "2026-11-23",
     ),
     (
@@ -45,22 +45,22 @@ TO_DO = [
     ),
     (
         "Hey, could you please remind me to call mum tomorrow?",
-        "The user wants to be reminded to call mum on 22 November 2026.",
+        "The user wants to be reminded to call mum tomorrow (22 November 2026).",
         "2026-11-22",
     ),
     (
         "Remind me about the dentist tomorrow.",
-        "The user wants to be reminded about the dentist on 22 November 2026.",
+        "The user wants to be reminded about the dentist tomorrow (22 November 2026).",
         "2026-11-22",
     ),
     (
         "Don't let me forget to pick up the parcel on Friday.",
-        "The user wants to be reminded to pick up the parcel on 27 November 2026.",
+        "The user wants to be reminded to pick up the parcel on Friday (27 November 2026).",
         "2026-11-27",
     ),
     (
         "Set a reminder to call mum on Sunday.",
-        "The user wants to be reminded to call mum on 22 November 2026.",
+        "The user wants to be reminded to call mum on Sunday (22 November 2026).",
         "2026-11-22",
     ),
     (
@@ -70,12 +70,12 @@ TO_DO = [
     ),
     (
         "I must call the bank tomorrow.",
-        "The user has to call the bank on 22 November 2026.",
+        "The user has to call the bank tomorrow (22 November 2026).",
         "2026-11-22",
     ),
     (
         "I need to call the bank on Friday.",
-        "The user has to call the bank on 27 November 2026.",
+        "The user has to call the bank on Friday (27 November 2026).",
         "2026-11-27",
     ),
     (
@@ -85,12 +85,12 @@ TO_DO = [
     ),
     (
         "I promise to call Anna on Friday.",
-        "The user promises to call Anna on 27 November 2026.",
+        "The user promises to call Anna on Friday (27 November 2026).",
         "2026-11-27",
     ),
     (
         "I promised Mia we'd go to the zoo next weekend.",
-        "The user promised Mia they would go to the zoo on the weekend of 28 November 2026.",
+        "The user promised Mia they would go to the zoo next weekend (the weekend of 28 November 2026).",
         "2026-11-28",
     ),
     (
@@ -105,17 +105,17 @@ TO_DO = [
     ),
     (
         "My essay is due tomorrow.",
-        "The user's essay is due 22 November 2026.",
+        "The user's essay is due tomorrow (22 November 2026).",
         "2026-11-22",
     ),
     (
         "The report is due next Tuesday.",
-        "The report is due 24 November 2026.",
+        "The report is due next Tuesday (24 November 2026).",
         "2026-11-24",
     ),
     (
         "My sister is getting married in June.",
-        "The user's sister is getting married in June 2027.",
+        "The user's sister is getting married in June (June 2027).",
         "2027-06-01",
     ),
 ]
@@ -141,12 +141,16 @@ def test_the_day_of_a_promise_is_that_of_the_turns_zone():
     # a Friday
     there = datetime(2026, 11, 27, 0, 30, tzinfo=ZoneInfo("Pacific/Auckland"))
     (one,) = facts("Remind me to call Anna tomorrow.", there)
-    assert one.text == "The user wants to be reminded to call Anna on 28 November 2026."
+    assert (
+        one.text
+        == "The user wants to be reminded to call Anna tomorrow (28 November 2026)."
+    )
     (same,) = facts(
         "Remind me to call Anna tomorrow.", there.astimezone(ZoneInfo("Europe/Berlin"))
     )
     assert (
-        same.text == "The user wants to be reminded to call Anna on 27 November 2026."
+        same.text
+        == "The user wants to be reminded to call Anna tomorrow (27 November 2026)."
     )
 
 

@@ -80,15 +80,15 @@ def test_a_known_relative_may_like_things():
     [
         (
             "Anna lives in Porto. I will visit her tomorrow.",
-            "Mira will visit Anna on 22 November 2026.",
+            "Mira will visit Anna tomorrow (22 November 2026).",
         ),
         (
             "My brother is ill. I'm going to call him tomorrow.",
-            "Mira plans to call their brother on 22 November 2026.",
+            "Mira plans to call their brother tomorrow (22 November 2026).",
         ),
         (
             "We talked about Porto in May. I met Anna in Porto. I will go there tomorrow.",
-            "Mira will go to Porto on 22",
+            "Mira will go to Porto tomorrow (22",
         ),
     ],
 )

@@ -37,7 +37,7 @@ TAKEN = [
     (
         "I turned 30 last week.",
         "moment",
-        "The user turned 30 in the week of 9 November 2026.",
+        "The user turned 30 last week (the week of 9 November 2026).",
     ),
     ("I'm vegetarian.", "fact", "The user is vegetarian."),
     ("I am not vegan.", "fact", "The user is not vegan."),
@@ -75,7 +75,7 @@ TAKEN = [
     (
         "I moved to Lisbon last month.",
         "moment",
-        "The user moved to Lisbon in October 2026.",
+        "The user moved to Lisbon last month (October 2026).",
     ),
     (
         "I live in Gothenburg and laugh at the stairs.",
@@ -125,7 +125,7 @@ TAKEN = [
     (
         "Dad's birthday is next Monday.",
         "fact",
-        "The user's dad's birthday is on 23 November 2026.",
+        "The user's dad's birthday is next Monday (23 November 2026).",
     ),
     ("I often paint with my niece Ida.", "relationship", "Ida is the user's niece."),
     (
@@ -255,7 +255,11 @@ TAKEN = [
         "preference",
         "Python is the user's favourite language.",
     ),
-    ("Note: the meeting is on Friday.", "fact", "The meeting is on 27 November 2026."),
+    (
+        "Note: the meeting is on Friday.",
+        "fact",
+        "The meeting is on Friday (27 November 2026).",
+    ),
     # decisions, plans
     ("I've decided to sell the car.", "decision", "The user decided to sell the car."),
     (
@@ -266,12 +270,12 @@ TAKEN = [
     (
         "I'll send the report by Friday.",
         "commitment",
-        "The user will send the report by 27 November 2026.",
+        "The user will send the report by Friday (27 November 2026).",
     ),
     (
         "I'm going to visit my parents next week.",
         "commitment",
-        "The user plans to visit their parents in the week of 23 November 2026.",
+        "The user plans to visit their parents next week (the week of 23 November 2026).",
     ),
     (
         "I have to renew my passport by December 2026.",
@@ -281,7 +285,7 @@ TAKEN = [
     (
         "I have a dentist appointment tomorrow at 10am.",
         "commitment",
-        "The user has a dentist appointment at 10:00 on 22 November 2026.",
+        "The user has a dentist appointment tomorrow at 10am (10:00 on 22 November 2026).",
     ),
     (
         "I promise to call my mother more often.",
@@ -297,60 +301,60 @@ TAKEN = [
     (
         "I called the shelter on Friday.",
         "moment",
-        "The user called the shelter on 20 November 2026.",
+        "The user called the shelter on Friday (20 November 2026).",
     ),
     (
         "I was in Porto with Anna yesterday.",
         "moment",
-        "The user was in Porto with Anna on 20 November 2026.",
+        "The user was in Porto with Anna yesterday (20 November 2026).",
     ),
     ("My birthday is on 4 May.", "fact", "The user's birthday is on 4 May."),
     ("My commute takes 45 minutes.", "fact", "The user's commute takes 45 minutes."),
     (
         "I'm going to Vienna tomorrow.",
         "commitment",
-        "The user is going to Vienna on 22 November 2026.",
+        "The user is going to Vienna tomorrow (22 November 2026).",
     ),
     (
         "Ben and I are going to Rome next week.",
         "commitment",
-        "The user and Ben are going to Rome in the week of 23 November 2026.",
+        "The user and Ben are going to Rome next week (the week of 23 November 2026).",
     ),
     (
         "We'll marry in September.",
         "commitment",
-        "The user and others will marry in September 2027.",
+        "The user and others will marry in September (September 2027).",
     ),
     (
         "I stay at the Ritz until Thursday.",
         "commitment",
-        "The user stays at the Ritz until 26 November 2026.",
+        "The user stays at the Ritz until Thursday (26 November 2026).",
     ),
     (
         "The conference starts next Wednesday.",
         "commitment",
-        "The conference starts on 25 November 2026.",
+        "The conference starts next Wednesday (25 November 2026).",
     ),
     (
         "Our meeting is next Friday.",
         "commitment",
-        "The user's meeting is on 27 November 2026.",
+        "The user's meeting is next Friday (27 November 2026).",
     ),
     # what happened
     (
         "My bike was stolen last night.",
         "moment",
-        "The user's bike was stolen on the night of 20 November 2026.",
+        "The user's bike was stolen last night (the night of 20 November 2026).",
     ),
     (
         "I met Otto, Otto turned three on Wednesday.",
         "moment",
-        "Otto turned three on 18 November 2026.",
+        "Otto turned three on Wednesday (18 November 2026).",
     ),
     (
         "I adopted a dog yesterday.",
         "moment",
-        "The user adopted a dog on 20 November 2026.",
+        "The user adopted a dog yesterday (20 November 2026).",
     ),
     (
         "Yesterday, I ran my first half marathon.",
@@ -372,7 +376,7 @@ TAKEN = [
     (
         "I bought a bike a few weeks ago.",
         "moment",
-        "The user bought a bike a few weeks before 21 November 2026.",
+        "The user bought a bike a few weeks ago (as of 21 November 2026).",
     ),
     # words to the assistant
     (

@@ -16,27 +16,21 @@ if TYPE_CHECKING:
     from engram.core.language.dates import Span
     from engram.core.records import Interval
 
-_GOVERNED = compiled("before_date")
-_LIMIT = compiled("limit")
-_END_OF = compiled("end_of")
-_BARE_DAY = compiled("weekday")
 _AND_VERB = compiled_with_case("and_verb")
 _VAGUE = compiled("vague_past")
+_FULL = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _UNSPACED_END = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]$")
 
 
 def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> str:
-    """`raw`, at `start`, in the third person with its relative dates resolved (`X14`)."""
+    """`raw`, at `start`, in the third person, with each date beside its words (`X14`)."""
     out, place = [], 0
     for date in dates:
         first, last = date.start - start, min(date.end - start, len(raw))
         if first < place or first >= last:
             continue
         before, words = raw[place:first], raw[first:last]
-        out.append(
-            third_person(before)
-            + _dated(before, words, raw[last : last + 2], date.interval)
-        )
+        out.append(third_person(before) + _dated(words, date.interval))
         place = last
     out.append(third_person(raw[place:]))
     said = _AND_VERB.sub(
@@ -46,35 +40,25 @@ def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> s
         ),
         "".join(out),
     )
-    return _VAGUE.sub(lambda found: f"{found[1]} before {day_in_words(spoken)}", said)
+    return _VAGUE.sub(
+        lambda found: f"{found.group()} (as of {day_in_words(spoken)})", said
+    )
 
 
 def with_dates(raw: str, start: int, dates: Sequence[Span]) -> str:
-    """`raw`, at `start`, with its relative dates resolved and nothing else changed."""
+    """`raw`, at `start`, with each date beside its words and nothing else changed."""
     out, place = [], 0
     for date in dates:
         first, last = date.start - start, min(date.end - start, len(raw))
         if place <= first < last:
-            before, after = raw[place:first], raw[last : last + 2]
-            dated = _dated(before, raw[first:last], after, date.interval)
-            out += [before, dated]
+            out += [raw[place:first], _dated(raw[first:last], date.interval)]
             place = last
     return "".join([*out, raw[place:]])
 
 
-def _dated(before: str, words: str, after: str, interval: Interval) -> str:
-    """A date in a sentence: after its preposition, or in brackets after an adjective."""
-    preposition, date = in_words(interval)
-    if (
-        after == "'s"
-        or _END_OF.match(words)
-        or (_BARE_DAY.match(words) and not _LIMIT.search(before))
-    ):
-        return f"{words} ({date})"
-    governed = _GOVERNED.search(before) and not re.match(
-        r"(?:on|in|at)\b", words, re.IGNORECASE
-    )
-    return date if governed else f"{preposition} {date}"
+def _dated(words: str, interval: Interval) -> str:
+    """The words for a time with its date in brackets, unless they are a full date."""
+    return words if _FULL.search(words) else f"{words} ({in_words(interval)[1]})"
 
 
 def lowered(words: str) -> str:
