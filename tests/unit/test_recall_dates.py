@@ -1,0 +1,79 @@
+"""Dates as recall and context show them: beside the words, in the local time zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.testing import Simulation
+
+# 23:30 in UTC is already Friday the 20th in Berlin
+AT = datetime(2026, 11, 19, 23, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def vault(tmp_path):
+    """A vault in Berlin."""
+    folder = tmp_path / "vault"
+    folder.mkdir(mode=0o700)
+    (folder / "engram.toml").write_text('id = "dates"\nzone = "Europe/Berlin"\n')
+    return folder
+
+
+@pytest.fixture
+def sim(vault, tmp_path):
+    """Its daemon on a simulated clock."""
+    with Simulation(vault, at=AT, home=tmp_path / "home") as started:
+        yield started
+
+
+def observe(sim, text, role="user"):
+    sim.call("observe", turns=[{"text": text, "session": "s", "role": role}])
+    sim.advance(sim.now + timedelta(hours=1))
+
+
+# row: X14
+def test_a_raw_turn_has_its_date_though_nothing_was_distilled(sim):
+    """The words stay in `text`; the date stands beside them in what a bot reads."""
+    said = "So the recital is on Saturday the 5th, at the old school."
+    observe(sim, said, role="assistant")
+    found = sim.call("recall", query="when is the recital?")
+    turn = next(hit for hit in found["hits"] if hit["kind"] == "turn")
+    assert turn["text"] == said
+    assert [list(pair) for pair in turn["dates"]] == [
+        ["on Saturday the 5th", "2026-12-05"]
+    ]
+    assert "on Saturday the 5th (2026-12-05), at the old school" in found["text"]
+    context = sim.call("context", query="when is the recital?")
+    assert "(2026-12-05)" in context["text"]
+
+
+# row: X14
+def test_the_day_of_a_turn_is_local(sim):
+    """Half an hour after midnight it is a day later than in UTC, and `tomorrow` too."""
+    observe(sim, "Tomorrow I am collecting the violin.")
+    found = sim.call("recall", query="violin")
+    assert "[turn, 2026-11-20," in found["text"]
+    assert "Tomorrow (2026-11-21) I am" in found["text"]
+    assert "2026-11-19" not in sim.call("context", query="violin")["text"]
+
+
+# row: X14
+def test_an_episode_has_the_day_on_which_it_happened(sim):
+    """Not the day on which it was told."""
+    observe(sim, "I moved to Lisbon last Monday.")
+    found = sim.call("recall", query="Lisbon")
+    fact = next(hit for hit in found["hits"] if hit["kind"] == "fact")
+    assert fact["when"].startswith("2026-11-16T")
+    assert "last Monday (16 November 2026)" in fact["text"]
+
+
+# row: X14
+def test_the_end_of_a_state_is_its_end(sim, vault):
+    """`until` gives no beginning; the state is over the day after."""
+    observe(sim, "I work at Frachtwerk until the end of December.")
+    (fact,) = (path.read_text() for path in vault.glob("facts/**/*.md"))
+    assert "valid_from" not in fact
+    assert "valid_until: 2027-01-01T00:00:00" in fact
+    assert "until the end of December (31 December 2026)" in fact
