@@ -112,6 +112,12 @@ def settled_keys(fact: Fact, tag: str, done: str, why: str) -> dict[str, object]
     return {"tags": [*tags, tag], "done": done, "end_reason": why}
 
 
+def reopened_keys(fact: Fact) -> dict[str, object]:
+    """Return the keys of the note of a promise that is open again."""
+    tags = [one for one in fact.tags if one not in _SETTLED]
+    return {"tags": tags or None, "done": None, "end_reason": None}
+
+
 def due_at(fact: Fact) -> datetime | None:
     """Return when a promise is due: the last moment of the time that its words give."""
     if fact.event_end and fact.event_end != fact.valid_from:

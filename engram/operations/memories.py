@@ -102,13 +102,11 @@ class MemoryOperations:
         return {"id": fact.id, "path": fact.path, "stage": stage}
 
     def _set_stage(self, fact: Fact, stage: str) -> None:
-        keys: Keys = {"done": None, "end_reason": None}
-        tags = [tag for tag in fact.tags if tag not in SETTLED]
+        keys: Keys = todos.reopened_keys(fact)
         if stage != "open":
-            tags.append(stage)
             done = time_text(self.clock(), self.settings.zone)
-            keys = {"done": done, "end_reason": USER_ASKED}
-        self.editor.patch(fact, {"tags": tags or None, **keys}, "edit", USER_ASKED)
+            keys = todos.settled_keys(fact, stage, done, USER_ASKED)
+        self.editor.patch(fact, keys, "edit", USER_ASKED)
 
     # -- update ------------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ class Reconciler:
             self._plan_end(plan, extraction.extractor, end, turns[end.turn_id])
         self._write(plan)
         self._write_related(plan, batch, extraction, results)
-        self.promises.apply(turns.values(), now)
+        self.promises.apply(map(withdrawn.left, turns.values()), now)
 
         by_action: dict[str, list[str]] = {}
         skipped = Counter(extraction.dropped)

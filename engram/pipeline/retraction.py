@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engram.core import ranking, trust
+from engram.core import ranking, todos, trust
 from engram.core.language.paraphrase import (
     content,
     fingerprints,
@@ -22,9 +22,11 @@ from engram.core.language.paraphrase import (
     is_question,
     restates,
 )
+from engram.core.language.promises import only_says_done, reports
 from engram.core.language.retraction import (
     Said,
     is_past,
+    is_statement,
     names,
     reach,
     withdrawals,
@@ -52,6 +54,7 @@ TAKEN_BACK = "the user took it back"
 ASKED = "the user asked to forget it"
 RULE = "rule"
 POOL = 100
+_PAIR = 2
 STATUSES = ("active", "archived", "superseded", "invalidated", "review")
 ENDED = ("superseded", "invalidated", "archived")
 
@@ -72,6 +75,13 @@ class Withdrawn:
         return bool(words) and any(
             words in one or one in words for one in self.sentences.get(key, ())
         )
+
+    def left(self, filed: FiledTurn) -> FiledTurn:
+        """Return a turn without the sentences that were taken back."""
+        text = filed.turn.text
+        for sentence in self.sentences.get(filed.key, ()):
+            text = text.replace(sentence, " ")
+        return replace(filed, turn=replace(filed.turn, text=text))
 
     def without(
         self, extraction: Extraction, turns: Mapping[str, FiledTurn]
@@ -185,6 +195,8 @@ class Retraction:
         if not facts:
             facts = self._resting_on(said)
         self._withdraw(request, said, facts, now)
+        if others := self._beside(request):
+            self._ask(request, others, self._resting_on(others), now)
 
     def _ask(
         self,
@@ -196,14 +208,15 @@ class Retraction:
         """Ask in review, once, which of these statements are to be forgotten."""
         known = {key for fact in facts for key in (fact.source, *fact.also)}
         units = {fact.id: fact.text for fact in facts}
-        units |= {
-            turn.key: text
-            for turn, text in said
-            if turn.turn.role == "user" and turn.key not in known
-        }
+        for one, text in said:
+            if one.turn.role == "user" and one.key not in known:
+                units[one.key] = f"{units.get(one.key, '')} {text}".strip()
         turn = request.turn
         at, zone = turn.turn.occurred_at, self.settings.zone
-        note = reviews.forget_note(turn.key, request.sentence, units, at, zone)
+        jest = not request.wish.named
+        note = reviews.forget_note(
+            turn.key, request.sentence, units, at, zone, jest=jest
+        )
         hidden = sentence_tombstone(
             turn, request.sentence, at, request.why, turn.key, plain=True
         )
@@ -230,12 +243,23 @@ class Retraction:
                 for key, unit in self.index.units([*keys - {""}, *chosen]).items()
                 if isinstance(unit, FiledTurn)
             }
-            said = [
-                (one, text)
-                for one in turns.values()
-                for *_, text in _sentences(one)
-                if names(request.wish, text)
-            ]
+            if request.wish.named:
+                said = [
+                    (one, text)
+                    for one in turns.values()
+                    for *_, text in _sentences(one)
+                    if names(request.wish, text)
+                ]
+            else:
+                said = [item for item in self._beside(request) if item[0].key in turns]
+                rest = [] if facts else self._resting_on(said)
+                said = [
+                    (one, text)
+                    for one, text in said
+                    if not facts
+                    or any(self._was_read(fact, one, {text}) for fact in facts)
+                ]
+                facts += rest
             said.append((turn, request.sentence))
             self._withdraw(request, said, facts, now)
 
@@ -256,9 +280,44 @@ class Retraction:
         said += [Said(turn.key, text) for start, text in own if start < wish.start]
         head = turn.turn.text[wish.start : wish.cut].strip(" ,;:-–—(")
         reached = reach([*said, Said(turn.key, head)] if head else said)
-        return [
+        meant = [
             (by_key[one.turn], request.sentence if one.text == head else one.text)
             for one in reached
+        ]
+        return self._without_promises(meant)
+
+    def _without_promises(
+        self, meant: list[tuple[FiledTurn, str]]
+    ) -> list[tuple[FiledTurn, str]]:
+        """Return what is meant without promises that the last statement keeps (`E16`).
+
+        Who was joking that a promise is kept still has to keep it.
+        """
+        if len(meant) < _PAIR or not reports(meant[0][1]):
+            return meant
+        promises = self.index.catalog.facts(*todos.PROMISE_MARKERS)
+        made_in = {key for fact in promises for key in (fact.source, *fact.also)}
+        return [meant[0], *(one for one in meant[1:] if one[0].key not in made_in)]
+
+    def _beside(self, request: _Request) -> list[tuple[FiledTurn, str]]:
+        """Return the statements in one turn with a jest, about something else.
+
+        They may be part of it: nothing tells them apart. After a statement of another
+        turn, and for a slip of the tongue, there are none.
+        """
+        if request.wish.named or request.wish.whole or request.wish.kind != "untrue":
+            return []
+        meant = self._just_said(request)
+        if not meant:
+            return []
+        turn, taken = meant[0][0], {text for _, text in meant}
+        end = (
+            request.wish.start if turn.key == request.turn.key else len(turn.turn.text)
+        )
+        return [
+            (turn, text)
+            for start, _, text in _sentences(turn)
+            if start < end and text not in taken and is_statement(text)
         ]
 
     def _replies(
@@ -453,11 +512,32 @@ class Retraction:
                     action_row(now, "forget", fact.id, why, RULE) | {"turn": key}
                 )
             rows += self._revive(fact, key, now)
+        rows += self._reopened(said, now)
         turns = sorted({turn.key for turn, _ in said} - {key})
         hides = {"memories": sorted(fact.id for fact in facts), "turns": turns}
         rows.append(action_row(now, "retract", key, why, RULE) | {"turn": key} | hides)
         self.note_writer.log_actions(rows)
         self.forgetting.cut_summaries({turn.key for turn, _ in said})
+
+    def _reopened(
+        self, said: Sequence[tuple[FiledTurn, str]], now: datetime
+    ) -> Iterator[Mapping[str, object]]:
+        """Open the promises again that these sentences had settled (`E16`)."""
+        keys = {
+            turn.key for turn, text in said if reports(text) or only_says_done(text)
+        }
+        for key in sorted(keys):
+            for fact in self.index.catalog.facts(key):
+                settled = any(
+                    row.get("action") == "settle"
+                    and row.get("turn") == key
+                    and row.get("by") == RULE
+                    for row in self.vault.actions_of(fact.id)
+                )
+                why = "what had settled it was taken back"
+                if settled and self._patch(fact, todos.reopened_keys(fact), why):
+                    row = action_row(now, "revive", fact.id, why, RULE)
+                    yield row | {"turn": key}
 
     def _revive(
         self, gone: Fact, key: str, now: datetime

@@ -130,7 +130,13 @@ def conflict_note(
 
 
 def forget_note(
-    request: str, wish: str, units: Mapping[str, str], now: datetime, zone: tzinfo
+    request: str,
+    wish: str,
+    units: Mapping[str, str],
+    now: datetime,
+    zone: tzinfo,
+    *,
+    jest: bool = False,
 ) -> Create:
     """Return the note that asks which of these statements are to be forgotten.
 
@@ -139,6 +145,8 @@ def forget_note(
     that nothing is asked twice.
     """
     why = "the user asked to forget this, but not plainly which"
+    if jest:
+        why = "the user was joking, but not plainly about all of this"
     texts = (
         "Which of these is to be forgotten?",
         "Tick what is to be forgotten and save; what is not ticked stays.",

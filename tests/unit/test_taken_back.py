@@ -300,3 +300,64 @@ def test_a_note_of_a_persons_own_is_forgotten_only_when_they_tick_it(
     (case,) = memory.call("review", {})["cases"]
     memory.call("decide", {"id": case["id"], "decision": "1"})
     assert not [text for text in found(memory, "therapist Vos") if "Vos" in text]
+
+
+# -- several statements, and promises --------------------------------------------------
+
+
+# row: A26
+# row: X9
+def test_of_two_jokes_in_one_turn_the_last_goes_and_one_question_asks_for_the_other(
+    memory, say
+):
+    say("I own a tiger. I work as a spy.")
+    say("Just kidding!")
+    assert texts(memory) == ["The user owns a tiger."]
+    (case,) = memory.call("review", {})["cases"]
+    assert "joking" in case["why"]
+    assert "tiger" in str(case)
+    memory.call("decide", {"id": case["id"], "decision": "forget"})
+    assert texts(memory) == []
+    assert not [text for text in found(memory, "tiger") if "tiger" in text]
+
+
+def test_of_two_jokes_in_the_turn_of_the_retraction_one_is_asked_about(memory, say):
+    say("I own a tiger. I work as a spy. Just kidding!")
+    assert texts(memory) == ["The user owns a tiger."]
+    (case,) = memory.call("review", {})["cases"]
+    memory.call("decide", {"id": case["id"], "decision": "leave"})
+    assert texts(memory) == ["The user owns a tiger."]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("I own a tiger.", "I work as a spy.", "Just kidding!"),
+        ("I work as a spy. Spies work at night.", "Just kidding!"),
+        ("Do you like jazz? I work as a spy.", "Just kidding!"),
+    ],
+)
+def test_where_one_statement_is_meant_nobody_is_asked(memory, say, words):
+    for text in words:
+        say(text)
+    assert "The user works as a spy." not in texts(memory)
+    assert memory.call("review", {})["cases"] == []
+
+
+# row: E16
+@pytest.mark.parametrize("together", [True, False])
+def test_a_promise_that_was_kept_in_jest_is_open_again(memory, say, together):
+    """Whether the joke is taken back in the same batch or later."""
+
+    def in_stage(stage):
+        return [one["text"] for one in memory.call("todos", {"stage": stage})["todos"]]
+
+    say("I will call the insurance on Friday.")
+    (promise,) = in_stage("open")
+    if together:
+        say("I called the insurance. Just kidding!")
+    else:
+        say("I called the insurance.")
+        assert in_stage("fulfilled") == [promise]
+        say("Just kidding!")
+    assert (in_stage("open"), in_stage("fulfilled")) == ([promise], [])

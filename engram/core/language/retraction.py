@@ -292,6 +292,12 @@ def reach(said: Sequence[Said]) -> tuple[Said, ...]:
     return tuple(found)
 
 
+def is_statement(text: str) -> bool:
+    """Return whether a sentence says something that may be taken back."""
+    says_nothing = withdrawals(text) or not content(text) or _is_filler(text)
+    return not says_nothing and not is_question(text)
+
+
 def _is_filler(text: str) -> bool:
     """Whether a sentence says nothing, like "haha, sorry"."""
     words = _normal(text)
