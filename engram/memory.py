@@ -254,6 +254,7 @@ class Memory:
             self.usage_tracker,
             self.handed_out,
             self.embedding,
+            self.note_writer,
         )
         questions = Questions(cases, self.clock)
         self.context_builder = ContextBuilder(sessions, self.retriever, questions)

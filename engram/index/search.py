@@ -323,20 +323,28 @@ class Index:
         outside the filter `where` are neither found nor passed through (`C34`).
         """
         policy = self.settings.policy.links
+        return graph.spread_activation(
+            seeds, lambda facts: self.edges(facts, stored_edges, where, now), policy
+        )
 
-        def edges_of(facts: Collection[str]) -> list[WeightedEdge]:
-            edges = self.catalog.edges(facts, where.persona, policy)
-            edges += graph.weighted_edges(stored_edges(facts), now, policy)
-            unique = dict.fromkeys(edges)  # facts often share several entities
-            effective_expiry = {edge[0] for edge in unique} | {
-                edge[1] for edge in unique
-            }
-            allowed = self.lexical.allowed(effective_expiry, where)
-            return [
-                edge for edge in unique if edge[0] in allowed and edge[1] in allowed
-            ]
+    def edges(
+        self,
+        facts: Collection[str],
+        stored_edges: Callable[[Collection[str]], Iterable[Edge]],
+        where: SearchFilter,
+        now: datetime,
+    ) -> list[WeightedEdge]:
+        """Return the edges of facts with their confidence at `now` (`C34`).
 
-        return graph.spread_activation(seeds, edges_of, policy)
+        Both ends are within the filter `where`.
+        """
+        policy = self.settings.policy.links
+        edges = self.catalog.edges(facts, where.persona, policy)
+        edges += graph.weighted_edges(stored_edges(facts), now, policy)
+        unique = dict.fromkeys(edges)  # facts often share several entities
+        ends = {edge[0] for edge in unique} | {edge[1] for edge in unique}
+        allowed = self.lexical.allowed(ends, where)
+        return [edge for edge in unique if edge[0] in allowed and edge[1] in allowed]
 
     def lacks_vectors(self) -> str:
         """Return why the vectors cannot help to answer now, or ''."""

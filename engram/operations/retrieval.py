@@ -15,15 +15,17 @@ from engram.pipeline.usage import not_counted_reason
 from engram.recall import formatting, search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from engram.config import Settings
     from engram.core.language.echo import HandedOut
+    from engram.core.records import Hit
     from engram.index.search import Index
     from engram.pipeline.embed import EmbeddingWorker
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker
+    from engram.pipeline.write import NoteWriter
 
 
 def asking(
@@ -57,6 +59,7 @@ class Retriever:
         usage_tracker: UsageTracker,
         handed_out: HandedOut,
         embedding: EmbeddingWorker | None,
+        note_writer: NoteWriter,
     ) -> None:
         self.index = index
         self.settings = settings
@@ -65,6 +68,7 @@ class Retriever:
         self.usage_tracker = usage_tracker
         self.handed_out = handed_out
         self.embedding = embedding
+        self.note_writer = note_writer
 
     def recall(
         self,
@@ -110,6 +114,7 @@ class Retriever:
             self.entity_writer.edges.at,
             self.usage_tracker.usage_log.usage_of,
             lambda: deadline - time.monotonic(),
+            self.note_writer.user_claim,
         )
         answer = search.recall(
             self.index,
@@ -124,7 +129,32 @@ class Retriever:
             self.handed_out.note(request.session, answer.text)
         if not_counted_reason(request.as_of, explain=explain) is None:
             self.usage_tracker.record_recall(answer.hits, self.clock())
-        return formatting.as_json(answer, asked_at, explain=explain)
+        row = formatting.as_json(answer, asked_at, explain=explain)
+        if explain:
+            self._explain(row, request, sources, answer.hits, owner=owner)
+        return row
+
+    def _explain(
+        self,
+        row: dict[str, Any],
+        request: search.RecallRequest,
+        sources: search.RecallSources,
+        hits: Sequence[Hit],
+        *,
+        owner: bool,
+    ) -> None:
+        """Add the edges that lead to hits, and what others alone see (rows C34, X4).
+
+        Only the owner learns that there is something private to other personas.
+        """
+        edges = search.edges_of(self.index, request, sources, hits)
+        for hit in row["hits"]:
+            if led := edges.get(hit["key"]):
+                hit["edges"] = [formatting.edge_row(one, hit["key"]) for one in led]
+        if not owner:
+            return
+        if others := search.private_to_others(self.index, self.settings, request):
+            row["filtered"]["private to another persona"] = others
 
     def _time(self, text: str | None, *, end: bool = False) -> datetime | None:
         """The moment that `text` names, with `end` the end of a day; None without text."""

@@ -223,6 +223,12 @@ OPERATIONS: tuple[Operation, ...] = (
                 "always search archived memories too, not only where others are too few",
                 default=False,
             ),
+            Param(
+                "without_stale",
+                "bool",
+                "leave out memories that are stale or archived, unless they are protected",
+                default=False,
+            ),
             _ALL_PERSONAS,
             Param(
                 "explain",

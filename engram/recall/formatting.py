@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
 
+    from engram.core.graph import WeightedEdge
     from engram.core.policy import TrustPolicy
     from engram.core.records import RecallResult
     from engram.index.database import Unit
@@ -221,6 +222,13 @@ def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, 
         "complete": answer.complete,
         "now": _iso(now),
     }
+
+
+def edge_row(edge: WeightedEdge, key: str) -> dict[str, Any]:
+    """Return an edge of the unit `key` as JSON: its other end, type and confidence."""
+    start, end, what, confidence = edge
+    other = end if start == key else start
+    return {"with": other, "type": what, "confidence": round(confidence, 4)}
 
 
 def plain(unit: Fact) -> dict[str, Any]:

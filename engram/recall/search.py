@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from engram.config import Settings
+    from engram.core.graph import WeightedEdge
     from engram.core.policy import Policy, RecallPolicy, SessionPolicy, TrustPolicy
     from engram.core.records import Edge, Hit
     from engram.index.database import OwnNote, Unit
@@ -86,6 +87,7 @@ class RecallRequest:
     now: datetime = field(kw_only=True)
     as_of: datetime | None = field(default=None, kw_only=True)
     archive: bool = field(default=False, kw_only=True)
+    without_stale: bool = field(default=False, kw_only=True)
     quotas: Mapping[str, int] = field(default_factory=dict, kw_only=True)
 
 
@@ -94,14 +96,15 @@ class RecallSources:
     """Sources of a search besides notes and turns.
 
     `names` holds the entities and their aliases, `edges` returns the edges of some keys
-    (`C34`), `usage` returns how a memory was used, and `seconds_left` returns how many
-    seconds are left for the answer (`X24`).
+    (`C34`), `usage` returns how a memory was used, `seconds_left` returns how many
+    seconds are left for the answer (`X24`), and `kept` why a memory belongs to a user.
     """
 
     names: EntityNames = field(default_factory=EntityNames)
     edges: Callable[[Collection[str]], Iterable[Edge]] = field(default=lambda _ends: ())
     usage: Callable[[str], Usage] = field(default=lambda _name: Usage())
     seconds_left: Callable[[], float] = field(default=lambda: math.inf)
+    kept: Callable[[Fact], str | None] = field(default=lambda _fact: None)
 
 
 def request_for(
@@ -174,6 +177,7 @@ def recall(
 
     candidates, past = _with_states(search, candidates)
     filtered = candidates.filtered
+    merged = candidates.merged
     candidates = _with_quotas(candidates, policy)
     slots = _with_external_limits(index, candidates, settings)
     label_of = cache(
@@ -184,6 +188,8 @@ def recall(
     chosen = ranking.fill_budget(hits, question, policy, request.k, request.budget)
     if len(chosen) < min(len(hits), request.k):
         filtered["over the token budget"] += min(len(hits), request.k) - len(chosen)
+    if same := sum(merged[key] for key in {hit.source or hit.key for hit in chosen}):
+        filtered["of one turn with a hit"] += same
 
     why = "" if chosen else _why_empty(index, filtered, complete=complete)
     return RecallResult(
@@ -259,7 +265,8 @@ class _Candidates:
 
     `filtered` counts the units left out, by reason. `unused_reason` says why vectors
     were not used, or is ''. A turn or a note may be missing among the units: its record
-    is read only if it is shown.
+    is read only if it is shown. `merged` counts by turn the units without a slot: the
+    turn itself, where one of its facts stands for it, or a fact beside another.
     """
 
     request: RecallRequest
@@ -267,6 +274,7 @@ class _Candidates:
     slots: Sequence[ranking.RankedSlot]
     filtered: Counter[str]
     unused_reason: str
+    merged: Counter[str]
 
 
 def _candidates(search: _Search) -> _Candidates:
@@ -290,13 +298,51 @@ def _candidates(search: _Search) -> _Candidates:
         filtered.update(["replaced by then"] * replaced)
 
     scored, units, activations = _with_related(search, where, scored, units)
-    signals = _signals(search, units, activations)
+    stages = _stages(search.index, units, search.sources, settings, request.now)
+    if request.without_stale:
+        units = _without_stale(search, units, stages, filtered)
+        scored = [one for one in scored if one.key in units or one.key in unread]
+    signals = _signals(search, units, activations, stages)
     signals |= {key: _signals_of_unread(key, settings) for key in unread}
     if preset.from_use or preset.frequency:
         signals = _with_usage(signals, units, search.sources)
 
     slots = ranking.rank(scored, signals, request.now, preset)
-    return _Candidates(request, units, slots, filtered, unused_reason)
+    shown = {slot.key for slot in slots}
+    hidden = (one.key for one in scored if one.key not in shown)
+    merged = Counter(signals[key].source or key for key in hidden)
+    return _Candidates(request, units, slots, filtered, unused_reason, merged)
+
+
+def edges_of(
+    index: Index, request: RecallRequest, sources: RecallSources, hits: Sequence[Hit]
+) -> dict[str, list[WeightedEdge]]:
+    """Return the edges that lead to each hit, the surest first (rows C34, X4).
+
+    Only for hits whose score has a part for them.
+    """
+    led = [hit.key for hit in hits if hit.parts.get("ties")]
+    edges = (
+        index.edges(led, sources.edges, _filter(request), request.now) if led else []
+    )
+    edges.sort(key=lambda edge: (-edge[3], edge))
+    return {key: [edge for edge in edges if key in edge[:2]] for key in led}
+
+
+def private_to_others(index: Index, settings: Settings, request: RecallRequest) -> int:
+    """Return how many units that only other personas see match as well as the hits.
+
+    For the owner alone (`X4`): a persona must not learn that there is something.
+    """
+    if request.persona == ALL_PERSONAS:
+        return 0
+    question = ranking.parse_question(
+        request.query, request.now.astimezone(settings.zone)
+    )
+    everything = replace(_filter(request), persona=None)
+    found = index.lexical.search(question, everything, request.k).hits
+    keys = [one.key for one in found]
+    return len(set(keys) - index.lexical.allowed(keys, _filter(request)))
 
 
 def _with_states(
@@ -395,8 +441,29 @@ def _with_related(
     return scored + added, units, activations
 
 
+def _without_stale(
+    search: _Search,
+    units: Mapping[str, Unit],
+    stages: Mapping[str, str],
+    filtered: Counter[str],
+) -> dict[str, Unit]:
+    """Return the units without stale and archived memories, unless protected (`C28`)."""
+    left = dict(units)
+    for key, unit in units.items():
+        stale = stages.get(key) if stages.get(key) in {"stale", "archived"} else ""
+        if not stale or not isinstance(unit, Fact):
+            continue
+        if not lifecycle.protection(unit, search.sources.kept(unit)):
+            filtered[stale] += 1
+            del left[key]
+    return left
+
+
 def _signals(
-    search: _Search, units: Mapping[str, Unit], activations: Mapping[str, float]
+    search: _Search,
+    units: Mapping[str, Unit],
+    activations: Mapping[str, float],
+    stages: Mapping[str, str],
 ) -> dict[str, ranking.UnitSignals]:
     """Return what ranking needs to know of each unit that was read."""
     settings = search.settings
@@ -406,7 +473,6 @@ def _signals(
     def is_named(fact: Fact) -> bool:
         return any(map(named, fact.about)) or (names_owner and not fact.about)
 
-    stages = _stages(search.index, units, search.sources, settings, search.request.now)
     return {
         key: _signals_of(
             unit,

@@ -32,6 +32,7 @@ FAST_OPTIONS: dict[str, dict[str, tuple[str, type]]] = {
         "--as-of": ("as_of", str),
         "--now": ("now", str),
         "--archive": ("archive", bool),
+        "--without-stale": ("without_stale", bool),
         "--all-personas": ("all_personas", bool),
         "--explain": ("explain", bool),
     },

@@ -25,6 +25,9 @@ INTERRUPTED = 130
 HIT_CHARACTERS = 400
 """The most characters of a hit that are printed; JSON contains all of them."""
 
+EDGES = 3
+"""The most edges of a hit that are printed, the surest first."""
+
 
 _CONTROL_CHARACTERS = dict.fromkeys(
     [*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}"
@@ -160,6 +163,8 @@ def _score(hit: Mapping[str, Any]) -> Iterator[str]:
         f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items()
     )
     yield f"    score {hit.get('score', 0):.3f} = {parts}"
+    for edge in hit.get("edges", [])[:EDGES]:
+        yield f"    {edge['type']} edge with {edge['with']}, confidence {edge['confidence']:.2f}"
     tokens, path = hit.get("tokens", 0), hit.get("path", "")
     yield f"    trust {hit.get('trust', 1):.2f}, {tokens} tokens, {path}"
 
