@@ -148,6 +148,29 @@ def stage(
     return "candidate", "new"
 
 
+def group_stage(
+    uses: Sequence[tuple[Usage, float]], policy: Policy
+) -> tuple[str, float, int, str]:
+    """Return stage, salience, recalls of a note on several memories, and why (`B4`).
+
+    `uses` are the usage and the salience of each of its active memories: the note is
+    used where one of them is. archived: none is left, or all are below .01; core: 10
+    recalls; active: one; else candidate.
+    """
+    limits = policy.lifecycle
+    recalls = sum(usage.access for usage, _ in uses)
+    worth = max((salience for _, salience in uses), default=0.0)
+    if worth < limits.archive_salience:
+        why = f"salience below {limits.archive_salience:g}"
+        return "archived", worth, recalls, why if uses else "no memory is left"
+    why = f"its memories were recalled {recalls} times"
+    if recalls >= limits.core_access:
+        return "core", worth, recalls, why
+    if recalls >= limits.active_access:
+        return "active", worth, recalls, why
+    return "candidate", worth, recalls, "none of its memories was recalled"
+
+
 def nudge(stage: str, verification: str, policy: Policy) -> float:
     """Return what recall adds to the score for trust: the stage's nudge (`C28`).
 

@@ -6,20 +6,23 @@ which records each decision (rows C22, C24, X4, X17).
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from engram.core import actions, decay, graph, lifecycle, trust
 from engram.core import importance as core_importance
 from engram.core.forgetting import Utterance
 from engram.core.records import FiledTurn
+from engram.errors import NotFoundError
 from engram.recall import formatting
-from engram.vault import facts
+from engram.vault import facts, frontmatter
 from engram.vault.store import ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.core.records import Fact
     from engram.pipeline.entities import EntityWriter
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 FORGOTTEN = "this was forgotten; `engram restore {}` brings it back"
 REWORDED = "the first turn was said before the statement was put in these words"
+_STORY = re.compile(r"(?:traces|macros)/[^/]+\.md")
 WITHOUT_TEXT = ("id", "category", "kind", "status", "created", "path", "end_reason")
 """The keys that are shown of a forgotten memory."""
 
@@ -51,8 +55,17 @@ class Explainer:
         self.clock = clock
 
     def show(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Return one memory with its note, source, use, present weight and relations."""
-        fact = self.index.catalog.find_fact(id)
+        """Return one memory with its note, source, use, present weight and relations.
+
+        For the name of an entity, or the path of its note, a storyline or a macro, that
+        note with the use of its memories.
+        """
+        try:
+            fact = self.index.catalog.find_fact(id)
+        except NotFoundError:
+            if group := self._group(id):
+                return group
+            raise
         if fact.status == "forgotten":
             return {
                 "memory": _without_text(fact),
@@ -71,6 +84,66 @@ class Explainer:
             "protected": self._protection(fact),
             **self._weight(fact, source["said_by"]),
             "related": self._related(fact.id),
+        }
+
+    def _group(self, name: str) -> dict[str, Any] | None:
+        """Return an entity note, a storyline or a macro; None for another name.
+
+        Its stage and salience are computed from the use of its memories (rows B1, B4).
+        """
+        keys: Mapping[str, object] = {}
+        path, names = name, self.entity_writer.names
+        if _STORY.fullmatch(name) and self.vault.exists(name):
+            keys = frontmatter.read(self.vault.read(name)).keys
+            name = str(keys.get("anchor") or "").removeprefix("[[").partition("]]")[0]
+        elif name.startswith("entities/"):
+            name = PurePosixPath(name).stem
+        entity = names.one(name)
+        if entity is None:
+            return None
+        kind = str(keys.get("kind") or "entity")
+        about = [
+            fact
+            for fact in self.index.catalog.facts()
+            if fact.status == "active"
+            and fact.persona is None
+            and any(names.one(one) == entity for one in fact.about)
+            and self._is_within(fact, keys, kind)
+        ]
+        path = path if keys else entity.path
+        return {
+            kind: {"name": entity.name, "type": entity.type, "path": path},
+            "markdown": self.vault.read(path).decode(errors="replace"),
+            "memories": len(about),
+            "worth": self._group_worth(about, kind),
+        }
+
+    def _is_within(self, fact: Fact, keys: Mapping[str, object], kind: str) -> bool:
+        """Whether a storyline, if it is one, covers the day of a memory."""
+        if kind != "storyline" or fact.created is None:
+            return True
+        day = f"{fact.created.astimezone(self.settings.zone):%Y-%m-%d}"
+        return str(keys.get("opened"))[:10] <= day <= str(keys.get("seen"))[:10]
+
+    def _group_worth(self, memories: Sequence[Fact], kind: str) -> dict[str, Any]:
+        """The salience and stage of a note on several memories; a macro is kept (`B1`)."""
+        policy, now = self.settings.policy, self.clock()
+        uses = []
+        for fact in memories:
+            usage = self.usage_tracker.usage_of(fact.id)
+            uses.append((usage, decay.salience(fact, usage, now, policy)))
+        stage, salience, recalls, why = lifecycle.group_stage(uses, policy)
+        if kind == "macro":
+            stage, salience, why = "core", 1.0, "a macro is kept for good"
+        last = max(
+            (one.last_access for one, _ in uses if one.last_access), default=None
+        )
+        return {
+            "stage": stage,
+            "why": why,
+            "salience": round(salience, 3),
+            "recalls": recalls,
+            "last_access": _plain(last),
         }
 
     def why(self, id: str) -> dict[str, Any]:  # noqa: A002

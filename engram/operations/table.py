@@ -347,7 +347,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "explainer.show",
         "GET",
         "/v1/memories/{id}",
-        "Show one memory. Prints its fields and the text of its note.",
+        "Show one memory, or an entity, a storyline or a macro by its name or path. Prints its fields and the text of its note.",
         (_ID,),
         callers=ANY_CALLER,
     ),

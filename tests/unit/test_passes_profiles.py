@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from engram.config import ModelSettings
+from engram.errors import NotFoundError
 from engram.maintenance.passes.generated_text import Line
 from engram.maintenance.passes.profiles import _without_repeats
 from tests.fakes.keeping import Keeping
@@ -567,6 +568,52 @@ def test_two_storylines_a_month_apart_have_a_macro(told, fake):
     assert told.everything() == before
     told.memory.call("undo", {"id": done["run"]})
     assert not (told.root / "macros/porto-macro.md").exists()
+
+
+# row: B1
+# row: B4
+def test_entity_notes_storylines_and_macros_have_salience_and_a_stage(told, clock):
+    """Those of their memories: a recall of one is a use of the note; months without one
+    put it away, but for a macro.
+    """
+    early = life(told, 109, 108, 107, 106, 102)
+    life(told, 9, 8, 7, 6, 2)
+    consolidate(told, only="storylines")
+    told.memory.call("consolidate", {"cadence": "weekly"})
+    paths = {
+        "entity": "entities/places/Porto.md",
+        "storyline": "traces/porto-2026-08-03-story.md",
+        "macro": "macros/porto-macro.md",
+    }
+
+    def worth(kind):
+        shown = told.memory.call("show", {"id": paths[kind]})
+        assert shown[kind]["name"] == "Porto"
+        assert shown["markdown"] == text(told, paths[kind])
+        return shown["worth"]
+
+    assert (
+        told.memory.call("show", {"id": "Porto"})["entity"]["path"] == paths["entity"]
+    )
+    assert {kind: (worth(kind)["stage"], worth(kind)["recalls"]) for kind in paths} == {
+        "entity": ("core", 10),
+        "storyline": ("active", 5),
+        "macro": ("core", 10),
+    }
+    before = worth("storyline")["salience"]
+    told.memory.call("recall", {"query": "Which storm had Porto 109 days before?"})
+    assert worth("storyline")["recalls"] > 5
+    assert worth("storyline")["salience"] > before
+    clock.advance(days=900)
+    assert {kind: worth(kind)["stage"] for kind in paths} == {
+        "entity": "archived",
+        "storyline": "archived",
+        "macro": "core",
+    }
+    assert worth("macro")["salience"] == 1.0
+    assert early
+    with pytest.raises(NotFoundError):
+        told.memory.call("show", {"id": "Nowhere"})
 
 
 # row: B1
