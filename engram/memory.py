@@ -36,6 +36,7 @@ from engram.operations.editor import NoteEditor
 from engram.operations.explain import Explainer
 from engram.operations.file_sync import FileSync
 from engram.operations.health import HealthOperations
+from engram.operations.listing import MemoryList
 from engram.operations.memories import MemoryOperations
 from engram.operations.questions import Questions
 from engram.operations.retrieval import Retriever
@@ -272,6 +273,7 @@ class Memory:
                 "review": self.review_queue,
                 "retriever": self.retriever,
                 "context": self.context_builder,
+                "memory_list": MemoryList(self.retriever),
                 "maintenance": self.maintenance_loop,
                 "health": health_operations,
             }

@@ -80,6 +80,12 @@ def _repair_streams() -> None:
 
 def _run(argv: Sequence[str]) -> int:
     """Run a command line, through the daemon where that is the fast path."""
+    if argv and argv[0] == "mcp" and "_ENGRAM_COMPLETE" not in os.environ:
+        vault = mcp_vault(argv[1:])
+        if vault is not None:
+            from engram.serve.mcp.stdio import main as serve_mcp
+
+            return serve_mcp(vault or None)
     command, path = plain(argv), None
     if command and "_ENGRAM_COMPLETE" not in os.environ:
         path = socket_client.socket_of(command.vault, os.environ)
@@ -114,6 +120,22 @@ def plain(argv: Sequence[str]) -> FastCommand | None:
     for statement in statements:
         command.params["query" if command.name == "recall" else "text"] = statement
     return command
+
+
+def mcp_vault(options: Sequence[str]) -> str | None:
+    """Return the vault that `engram mcp` names, '' for the default one.
+
+    None for every form that is left to `commands`.
+    """
+    if not options:
+        return ""
+    if (
+        len(options) == 2
+        and options[0] == "--vault"
+        and options[1][:1] not in {"", "-"}
+    ):
+        return options[1]
+    return None
 
 
 def _option(command: FastCommand, word: str, rest: Iterator[str]) -> bool:

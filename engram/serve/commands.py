@@ -430,6 +430,18 @@ def init(cli: CliContext, folder: Path | None, *, git: bool, dry_run: bool) -> N
 
 @tree.command()
 @click.pass_obj
+def mcp(cli: CliContext) -> int:
+    """Serve the Model Context Protocol on standard input and output.
+
+    For the configuration of an agent: the command is `engram`, its argument `mcp`.
+    """
+    from engram.serve.mcp.stdio import main
+
+    return main(str(cli.vault) if cli.vault else None)
+
+
+@tree.command()
+@click.pass_obj
 def policy(cli: CliContext) -> None:
     """List the numbers that engram decides by.
 

@@ -27,6 +27,7 @@ from engram.errors import (
     unexpected,
 )
 from engram.operations.table import OPERATIONS
+from engram.serve.mcp.routes import mcp_route
 from engram.serve.output import fault_fields
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def application(answers: Routes, places: int, proxy: Proxy | None = None) -> Sta
                 methods=[operation.method],
             )
         )
+    routes.append(mcp_route(answers))
     routes += proxy.routes() if proxy else []
     return Starlette(
         routes=routes,

@@ -324,6 +324,17 @@ def _short(row: Mapping[str, Any]) -> str:
     return " ".join(row["text"].split())[:HIT_CHARACTERS]
 
 
+def _listed(result: Mapping[str, Any]) -> Iterator[str]:
+    """One line for each memory, and where the next page begins."""
+    if not result["memories"]:
+        yield "There are no such memories."
+    for row in result["memories"]:
+        day = f" · {row['created'][:10]}" if row["created"] else ""
+        yield f"{_short(row)}\n    {row['category']} · {row['provenance']}{day} · {row['id']}"
+    if result["next"]:
+        yield f"{result['total']} in all; the next page: --after {result['next']}"
+
+
 _BARS = "▁▂▃▄▅▆▇█"
 
 RENDERERS = {
@@ -331,6 +342,7 @@ RENDERERS = {
     "context": _context,
     "diff": _diff,
     "forecast": _forecast,
+    "list": _listed,
     "prune": _run,
     "purge": _purged,
     "review": _review,

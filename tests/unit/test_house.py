@@ -43,9 +43,10 @@ CATCH_ALL = {
     "engram/daemon/background.py",
     "engram/daemon/threads.py",
     "engram/maintenance/plan.py",
+    "engram/serve/mcp/protocol.py",
     "engram/serve/proxy/routes.py",
 }
-"""The daemon's loops, the runner of the passes and the proxy survive any exception."""
+"""The daemon's loops, the runner of the passes, MCP and the proxy survive any exception."""
 
 ROOT_ENTRIES = 18
 

@@ -1,0 +1,139 @@
+"""The operation `list`: memories one page at a time, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.core import lifecycle
+from engram.core.entities import name_key
+from engram.core.personas import sees
+from engram.core.records import STATUSES
+from engram.errors import BadRequestError
+from engram.ingest import intake
+from engram.operations.retrieval import asking
+from engram.recall import formatting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from engram.core.records import Fact
+    from engram.operations.retrieval import Retriever
+
+ACTIVE = "active"
+CHOICES = (*STATUSES, "all")
+
+
+class MemoryList:
+    """Lists memories by category, subject, status and time. For any thread."""
+
+    def __init__(self, retriever: Retriever) -> None:
+        self.index = retriever.index
+        self.settings = retriever.settings
+        self.clock = retriever.clock
+
+    def page(
+        self,
+        status: str,
+        limit: int,
+        *,
+        category: str | None = None,
+        about: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        after: str | None = None,
+        persona: str | None = None,
+        all_personas: bool = False,
+        owner: bool = False,
+    ) -> dict[str, Any]:
+        """Return up to `limit` memories, newest first, and where the next page begins.
+
+        `after` is the `next` of the page before. Those of the persona and those of no
+        persona are listed, or with `all_personas` those of all, for the `owner`.
+        Raises BadRequestError for an unknown status or a time that cannot be read.
+        """
+        if status not in CHOICES:
+            raise BadRequestError(
+                f"there is no status {status!r}", fix=f"Use: {', '.join(CHOICES)}."
+            )
+        asking_persona = asking(
+            persona, self.settings, owner=owner, everyone=all_personas
+        )
+        zone = self.settings.zone
+        first = intake.moment(since, zone, "since") if since else None
+        last = intake.moment(until, zone, "until", end=True) if until else None
+
+        chosen = [
+            fact
+            for fact in self._with_status(status)
+            if sees(asking_persona, fact.persona)
+            and (category is None or fact.category == category)
+            and (about is None or _is_about(fact, about))
+            and _is_between(fact.created, first, last)
+        ]
+        chosen.sort(key=_mark, reverse=True)
+        rest = [fact for fact in chosen if after is None or _mark(fact) < after]
+        shown = rest[:limit]
+        sources = formatting.provenance(self.index, shown, self.settings.policy.trust)
+        return {
+            "memories": [
+                self._row(fact) | formatting.attributed(sources[fact.id])
+                for fact in shown
+            ],
+            "total": len(chosen),
+            "next": _mark(shown[-1]) if len(rest) > limit else None,
+        }
+
+    def _with_status(self, status: str) -> Iterator[Fact]:
+        """Yield the facts with a status; an expired one is not active."""
+        now = self.clock()
+        for fact in self.index.catalog.facts():
+            if status == ACTIVE:
+                if lifecycle.hidden_reason(fact, now) is None:
+                    yield fact
+            elif status in {"all", fact.status}:
+                yield fact
+
+    def _row(self, fact: Fact) -> dict[str, Any]:
+        zone = self.settings.zone
+        times = {
+            "created": fact.created,
+            "valid_from": fact.valid_from,
+            "valid_until": fact.valid_until,
+        }
+        return {
+            "id": fact.id,
+            "text": fact.text,
+            "category": fact.category,
+            "status": fact.status,
+            "about": list(fact.about),
+            "tags": list(fact.tags),
+            "confidence": fact.confidence,
+            "importance": fact.importance,
+            "pinned": fact.pinned,
+            "persona": fact.persona,
+            "path": fact.path,
+            **{
+                name: when.astimezone(zone).isoformat() if when else None
+                for name, when in times.items()
+            },
+        }
+
+
+def _is_about(fact: Fact, name: str) -> bool:
+    return name_key(name) in {name_key(one) for one in fact.about}
+
+
+def _is_between(
+    when: datetime | None, first: datetime | None, last: datetime | None
+) -> bool:
+    """Whether a time lies in a span; a memory without a date lies in none."""
+    if when is None:
+        return first is None and last is None
+    return (first is None or first <= when) and (last is None or when < last)
+
+
+def _mark(fact: Fact) -> str:
+    """Return a text that orders memories by time; it marks the begin of a page."""
+    seconds = int(fact.created.timestamp()) if fact.created else 0
+    return f"{max(seconds, 0):012d}-{fact.id}"

@@ -1,0 +1,65 @@
+"""The daemon's `/mcp`: the protocol over HTTP, one JSON answer for each POST.
+
+The server sends nothing by itself, so there is no stream to open: GET and DELETE are
+answered with 405, as the protocol allows.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+from starlette.routing import Route
+
+from engram.operations.table import named
+from engram.serve.mcp.protocol import (
+    PARSE_ERROR,
+    McpServer,
+    failure,
+    is_stateless,
+    status_of,
+)
+from engram.serve.mcp.tools import Toolbox
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from engram.serve.http import Routes
+
+PATH = "/mcp"
+
+
+def mcp_route(answers: Routes) -> Route:
+    """Return the route of the protocol."""
+
+    async def endpoint(request: Request) -> Response:
+        raw = await request.body()
+        return await run_in_threadpool(_answer, answers, request, raw)
+
+    return Route(PATH, endpoint, methods=["POST"])
+
+
+def _answer(answers: Routes, request: Request, raw: bytes) -> Response:
+    standing = request.state.standing
+
+    def call(name: str, params: dict[str, Any]) -> dict[str, Any]:
+        named(name).authorise(standing)
+        result = answers.call(name, params, standing)
+        return result.result() if isinstance(result, Future) else result
+
+    try:
+        message = json.loads(raw)
+    except (ValueError, RecursionError):
+        return _json(failure(None, PARSE_ERROR, "the body is not JSON"), 400)
+
+    answer = McpServer(Toolbox(call)).answer(message, request.headers)
+    if answer is None:
+        return Response(status_code=202)
+    return _json(answer, status_of(answer, stateless=is_stateless(message)))
+
+
+def _json(answer: dict[str, Any], status: int) -> Response:
+    return Response(json.dumps(answer), status, media_type="application/json")

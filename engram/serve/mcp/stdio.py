@@ -1,0 +1,82 @@
+"""`engram mcp`: the protocol over standard input and output.
+
+Only the standard library is loaded while a daemon answers, so that a client is
+connected at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from engram.serve import socket_client
+from engram.serve.mcp.protocol import PARSE_ERROR, McpServer, failure
+from engram.serve.mcp.tools import Toolbox
+
+TYPE_CHECKING = False  # loading typing would slow the start
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+    from engram.serve.mcp.tools import Call
+
+
+def serve(call: Call, source: BinaryIO, target: BinaryIO) -> None:
+    """Answer one message a line until `source` ends."""
+    server = McpServer(Toolbox(call))
+    for line in source:
+        if not line.strip():
+            continue
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = failure(None, PARSE_ERROR, "this line is not JSON")
+        else:
+            found = server.answer(message)
+            if found is None:
+                continue
+            answer = found
+        try:
+            target.write(json.dumps(answer).encode("ascii") + b"\n")
+            target.flush()
+        except BrokenPipeError:
+            return
+
+
+def main(vault: str | None) -> int:
+    """Serve standard input and output for a vault; return the exit code."""
+    serve(VaultCalls(vault), sys.stdin.buffer, sys.stdout.buffer)
+    return 0
+
+
+class VaultCalls:
+    """Carries out operations: through the daemon, or in this process without one.
+
+    Without a daemon the vault is opened for each call, so that it is not kept locked
+    as long as a client is open.
+    """
+
+    def __init__(self, vault: str | None) -> None:
+        self._vault = vault
+
+    def __call__(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of the operation; raise EngramError."""
+        path = socket_client.socket_of(self._vault, os.environ)
+        folder = socket_client.folder_of(self._vault, os.environ)
+        if path is not None:
+            try:
+                return socket_client.call(path, name, params, folder=folder)
+            except socket_client.AbsentError:
+                pass
+        return self._without_daemon(name, params)
+
+    def _without_daemon(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        from pathlib import Path
+
+        from engram.serve import client
+
+        connection = client.connect(Path(self._vault) if self._vault else None)
+        try:
+            return connection.call(name, params)
+        finally:
+            connection.close()
