@@ -17,6 +17,7 @@ from engram.core.text import content_hash
 from engram.pipeline.forgetting import tombstone
 from engram.vault import facts, reviews
 from engram.vault.formats import time_text
+from engram.vault.frontmatter import NOT_UTF_8, UNREADABLE_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 Case = tuple[str, str]
 """Id and path of a note in `review/`."""
+
+UNEDITABLE = UNREADABLE_KEYS | {NOT_UTF_8}
+"""Problems of a note that is not edited."""
 
 ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
 
@@ -305,6 +309,26 @@ class WritePlan:
         self._reasons[fact.id] = why
         if body is not None:
             self._bodies[fact.id] = body
+
+    def leave_out_broken(self) -> None:
+        """Leave out the changes of notes that the user has to mend first (`C11`).
+
+        Otherwise the batch would wait as long as a note is broken.
+        """
+        paths = [fact.path for fact in self._changed.values()]
+        problems = self.note_writer.index.catalog.problems_by_path(paths)
+        for fact in list(self._changed.values()):
+            codes = {problem.code for problem in problems.get(fact.path, ())}
+            if codes & UNEDITABLE:
+                self._leave_out(fact)
+
+    def _leave_out(self, fact: Fact) -> None:
+        del self._changed[fact.id]
+        self._keys.pop(fact.id, None)
+        self._bodies.pop(fact.id, None)
+        self.contradicted.pop(fact.path, None)
+        self.rows = [row for row in self.rows if row["memory"] != fact.id]
+        self.refused["its note is broken"] += 1
 
     @property
     def confidence_changes(self) -> list[str]:

@@ -10,7 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.core.buffer import retry_wait
-from engram.errors import EngramError, ModelError, UnavailableError
+from engram.errors import (
+    ConflictError,
+    EngramError,
+    ModelError,
+    NotFoundError,
+    UnavailableError,
+)
 from engram.extraction.rules import engine
 from engram.ingest import intake as ingest_intake
 from engram.ingest.queue import ASKED, UNFORESEEN
@@ -306,8 +312,16 @@ class TurnPipeline:
     def _reconciled(
         self, batch: Batch, extraction: Extraction, now: datetime
     ) -> BatchResult:
-        """Write the batch; a memory that it states again is confirmed (`C17`)."""
-        result = self.reconciler.file(batch, extraction, now)
+        """Write the batch; a memory that it states again is confirmed (`C17`).
+
+        Where a user edited or moved a note that the batch changes, and the catalogue
+        does not know it yet, the vault is scanned and the batch is planned again.
+        """
+        try:
+            result = self.reconciler.file(batch, extraction, now)
+        except (ConflictError, NotFoundError):
+            self.reconciler.note_writer.scan_all()
+            result = self.reconciler.file(batch, extraction, now)
         self._filed_again |= bool(batch.attempts)
         self.filed_memories.filed(len(result.created))
         for fact_id in result.confirmed:

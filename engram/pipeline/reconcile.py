@@ -136,6 +136,7 @@ class Reconciler:
         results = [result for _, result in planned]
         for end in [*_ends_of_known(extraction, results), *extraction.ended]:
             self._plan_end(plan, extraction.extractor, end, turns[end.turn_id])
+        plan.leave_out_broken()
         self._write(plan)
         self._write_related(plan, batch, extraction, results)
         self.promises.apply(map(withdrawn.left, turns.values()), now)

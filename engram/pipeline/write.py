@@ -190,6 +190,11 @@ class NoteWriter:
             self.conflicts.found(self.index.scan(uncertain).conflicts)
         self.update_hashes()
 
+    def scan_all(self) -> None:
+        """Compare the whole vault with the catalogue; user edits stay to be recorded."""
+        self.conflicts.found(self.index.scan(None).conflicts)
+        self.update_hashes()
+
     def _hashes_at(self, paths: Sequence[str]) -> list[str]:
         """Return the content hashes of the active facts in these files, in this order."""
         facts_there = self.index.catalog.facts_at(paths) if paths else ()

@@ -31,7 +31,7 @@ from ledger import facts_below, turns_filed
 
 from engram import config
 from engram.core.text import content_hash
-from engram.errors import ConflictError, EngramError
+from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.index.search import Index
 from engram.memory import Memory
 from engram.recall import search
@@ -252,11 +252,21 @@ class Machine(RuleBasedStateMachine):
 
     @rule(minutes=st.sampled_from([1, 20, 60, 60 * 24, 60 * 24 * 40]))
     def time_passes(self, minutes: int) -> None:
-        """The clock goes on, and what is due by it is done."""
+        """The clock goes on, and what is due by it is done.
+
+        A batch that changes a note which a person has just moved is tried again later,
+        as in the daemon.
+        """
         self.now += timedelta(minutes=minutes)
+        pipeline = self.memory.pipeline
         with self.extraction():
-            for batch in self.memory.pipeline.due(self.now):
-                self.memory.pipeline.file(batch, self.memory.pipeline.distil(batch))
+            for batch in pipeline.due(self.now):
+                outcome = pipeline.distil(batch)
+                try:
+                    pipeline.file(batch, outcome)
+                except (ConflictError, NotFoundError) as error:
+                    pipeline.put_off(batch.as_tried(), "filing", error)
+                    DONE["filed later"] += 1
 
     @rule(word=st.sampled_from(WORDS))
     def remember(self, word: str) -> None:
