@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
     from engram.operations.retrieval import Retriever
 
-ACTIVE = "active"
+ACTIVE, FORGOTTEN = "active", "forgotten"
 CHOICES = (*STATUSES, "all")
 
 
@@ -95,6 +96,9 @@ class MemoryList:
                 yield fact
 
     def _row(self, fact: Fact) -> dict[str, Any]:
+        if fact.status == FORGOTTEN:
+            # also its path and tags hold words of the statement
+            fact = replace(fact, text="", about=(), tags=(), path="")
         zone = self.settings.zone
         times = {
             "created": fact.created,

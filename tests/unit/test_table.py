@@ -20,6 +20,7 @@ def test_importers_and_tools_read_and_add_and_change_nothing(caller):
         "context",
         "todos",
         "remember",
+        "list",
         "show",
         "why",
         "stats",

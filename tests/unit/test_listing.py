@@ -1,0 +1,102 @@
+"""The operation `list`: filters, order, pages and who may see what."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engram.errors import BadRequestError, ForbiddenError
+from engram.memory import Memory
+from tests.fakes.answers import settings_in
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def vault(tmp_path):
+    """A memory on a clock of its own; `vault.now` sets it."""
+
+    class Clock:
+        now = NOW
+
+    opened = Memory(
+        settings_in(tmp_path / "home", tmp_path / "vault"),
+        clock=lambda: Clock.now,
+        steady=lambda: Clock.now.timestamp(),
+    )
+    opened.start()
+    opened.catch_up()
+
+    def at(days):
+        Clock.now = NOW + timedelta(days=days)
+
+    opened.at = at
+    yield opened
+    opened.close()
+
+
+def texts(vault, caller="chat", **params):
+    return [row["text"] for row in vault.call("list", params, caller)["memories"]]
+
+
+def test_the_newest_come_first_in_pages_that_neither_repeat_nor_omit(vault):
+    said = [f"The boat number {number} is blue." for number in range(7)]
+    for day, text in enumerate(said):
+        vault.at(day // 2)
+        vault.call("remember", {"text": text})
+    whole = vault.call("list", {})
+    assert [row["created"] for row in whole["memories"]] == sorted(
+        (row["created"] for row in whole["memories"]), reverse=True
+    )
+    pages, after = [], None
+    while True:
+        page = vault.call("list", {"limit": 2, **({"after": after} if after else {})})
+        assert page["total"] == 7
+        pages.append([row["text"] for row in page["memories"]])
+        after = page["next"]
+        if not after:
+            break
+    assert [len(page) for page in pages] == [2, 2, 2, 1]
+    assert sorted(text for page in pages for text in page) == sorted(said)
+
+
+def test_it_filters_by_category_subject_and_time(vault):
+    vault.call(
+        "remember",
+        {"text": "Mira likes tea.", "category": "preference", "about": ["Mira"]},
+    )
+    vault.at(3)
+    vault.call("remember", {"text": "The gate is green.", "category": "fact"})
+    assert texts(vault, category="preference") == ["Mira likes tea."]
+    assert texts(vault, about="mira") == ["Mira likes tea."]
+    assert texts(vault, about="Miranda") == []
+    assert texts(vault, since="2026-11-22") == ["The gate is green."]
+    assert texts(vault, until="2026-11-20") == ["Mira likes tea."]
+
+
+def test_what_was_forgotten_is_listed_only_where_it_is_asked_for(vault):
+    made = vault.call("remember", {"text": "The gate is green."})
+    vault.call("forget", {"id": made["id"]})
+    assert texts(vault) == []
+    # that it was forgotten is shown, not what it said
+    assert texts(vault, status="forgotten") == [""]
+    assert texts(vault, status="all") == [""]
+
+
+def test_private_memories_are_for_their_persona_and_the_owner(vault):
+    vault.call("remember", {"text": "The surprise is a kite.", "persona": "Coach"})
+    assert texts(vault) == []
+    assert texts(vault, persona="Coach") == ["The surprise is a kite."]
+    assert texts(vault, persona="Bard") == []
+    assert texts(vault, "owner", all_personas=True) == ["The surprise is a kite."]
+    with pytest.raises(ForbiddenError):
+        texts(vault, all_personas=True)
+
+
+@pytest.mark.parametrize(
+    "params", [{"status": "gone"}, {"since": "someday"}, {"limit": 0}]
+)
+def test_what_cannot_be_read_is_refused(vault, params):
+    with pytest.raises(BadRequestError):
+        vault.call("list", params)
