@@ -42,6 +42,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engram.daemon")
 
+PRIORITIES = (
+    (logging.CRITICAL, 2),
+    (logging.ERROR, 3),
+    (logging.WARNING, 4),
+    (logging.INFO, 6),
+    (0, 7),
+)
+"""The priority of syslog from each level of the log on."""
+
 UNREAD_FAULTS = frozenset(("warm-up", "rescan", "vault"))
 """Faults under which the index may not agree with the vault."""
 
@@ -153,9 +162,15 @@ class Daemon:
         self._watch.start()
         self.background.start()
 
-    def stop(self) -> None:
-        """Stop within about `stop_seconds`; no acknowledged turn is lost."""
-        sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
+    def stop(self, *, reloading: bool = False) -> None:
+        """Stop within about `stop_seconds`; no acknowledged turn is lost.
+
+        With `reloading` the process serves again afterwards, and systemd is told so.
+        """
+        if reloading:
+            sockets.notify_reloading()
+        else:
+            sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
         last = time.monotonic() + self.policy.stop_seconds
         self._server.stop()
         self._watch.stop()
@@ -216,11 +231,7 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     The sockets stay open in between, so that callers wait instead of being refused.
     Raises ConfigError, NotFoundError, LockedError or StorageError when it cannot start.
     """
-    logging.basicConfig(
-        level=logging.INFO,
-        stream=sys.stderr,
-        format="%(levelname)s %(name)s: %(message)s",
-    )
+    logging.basicConfig(level=logging.INFO, handlers=[log_handler()])
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
     signals = SignalWatcher()
     settings = load()
@@ -232,9 +243,34 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
             daemon.start()
             log.info("serving vault %s", settings.vault_id)
             fresh = _serve(daemon, signals, load)
-            daemon.stop()
+            daemon.stop(reloading=fresh is not None)
             settings = fresh or settings
     log.info("stopped")
+
+
+def log_handler() -> logging.Handler:
+    """Return the handler that writes the log to standard error.
+
+    Where that is the journal, each line begins with its priority.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    words = "%(levelname)s %(name)s: %(message)s"
+    is_journal = sockets.is_journal(sys.stderr.fileno())
+    kind = JournalFormatter if is_journal else logging.Formatter
+    handler.setFormatter(kind(words))
+    return handler
+
+
+class JournalFormatter(logging.Formatter):
+    """Begins each line with a priority of syslog, as `<4>`, which journald reads."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as text, with all lines of a traceback."""
+        priority = next(
+            number for level, number in PRIORITIES if record.levelno >= level
+        )
+        lines = super().format(record).splitlines()
+        return "\n".join(f"<{priority}>{line}" for line in lines)
 
 
 def _opened(

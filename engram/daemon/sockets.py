@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
@@ -162,6 +163,25 @@ def notify(*lines: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel, suppress(OSError):
         channel.connect("\0" + address[1:] if address.startswith("@") else address)
         channel.sendall("\n".join(lines).encode())
+
+
+def notify_reloading() -> None:
+    """Tell systemd that the process takes in its configuration; READY=1 ends that."""
+    microseconds = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+    notify(
+        "RELOADING=1",
+        f"MONOTONIC_USEC={microseconds}",
+        "STATUS=starting again with a fresh configuration",
+    )
+
+
+def is_journal(descriptor: int) -> bool:
+    """Whether systemd connected a descriptor to the journal."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
 
 
 def watchdog_seconds() -> float:

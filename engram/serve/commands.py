@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from engram.config import Key, Settings
 
+UNHEALTHY = 1
+"""The exit code of `doctor` where it found a problem."""
 TYPES: dict[str, Any] = {"int": int, "float": float}
 
 
@@ -83,7 +85,7 @@ def _operation(operation: Operation) -> Command:
     """Return the command of an operation, made from its row of the table."""
 
     @click.pass_obj
-    def callback(cli: CliContext, /, **params: Any) -> None:
+    def callback(cli: CliContext, /, **params: Any) -> int:
         sent = {}
         for name, value in params.items():
             if value is not None and value is not False and value != ():
@@ -92,6 +94,7 @@ def _operation(operation: Operation) -> Command:
             result = vault.call(operation.name, sent)
             result |= _details(operation.name, result, vault)
         cli.show(operation.name, result, explain=bool(params.get("explain")))
+        return 0 if result.get("healthy", True) else UNHEALTHY
 
     return Command(
         operation.name,
@@ -622,7 +625,7 @@ def status(cli: CliContext) -> None:
     """Show what the daemon does, and what does not work.
 
     Prints the vault, the process id, counts of memories and turns, and the time of the
-    next maintenance run. Exits with 69 if no daemon runs.
+    next maintenance run. Exits with 3 if no daemon runs, like `systemctl status`.
     """
     from engram.vault import template
 

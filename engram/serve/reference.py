@@ -24,11 +24,12 @@ EXITS = """## Exit codes
 | Code | Meaning |
 |---|---|
 | 0 | done |
-| 1 | an error in the program |
+| 1 | an error in the program; or `doctor` found a problem |
+| 3 | `status`: no daemon runs |
 | 64 | the command line has the wrong form |
 | 65 | a turn was refused and the others are stored; or an id has several meanings; or a name is taken |
 | 66 | there is no such memory, file or vault |
-| 69 | no daemon runs, or the model does not answer |
+| 69 | the daemon is starting or stopping, or the model does not answer |
 | 74 | the disk refused to read or write |
 | 75 | another process has the vault, or the queue is full: try again later |
 | 77 | not allowed |

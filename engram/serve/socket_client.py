@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 
 class AbsentError(UnavailableError):
-    """No daemon listens on the socket of this vault."""
+    """No daemon listens on the socket of this vault.
+
+    `engram status` exits like `systemctl status` for a service that does not run.
+    """
+
+    exit_code = 3
 
 
 LIGHT_ROUTES = {

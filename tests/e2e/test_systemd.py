@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -16,8 +18,10 @@ from pathlib import Path
 import pytest
 
 from engram.daemon import sockets
+from engram.daemon.daemon import JournalFormatter
 from engram.serve import socket_client, units
 from tests.fakes.answers import settings_in
+from tests.fakes.world import World, until
 
 ROOT = Path(__file__).parents[2]
 MOST_EXPOSURE = 2.0
@@ -351,6 +355,24 @@ def test_ready_is_said_when_the_socket_answers(manager):
     assert not one.settings.socket.exists()
 
 
+def test_a_reload_is_announced_as_one_and_ends_with_ready(manager):
+    """Else systemd takes the restart for a stop, and kills the daemon in the end."""
+    one = manager()
+    one.start()
+    one.hear("READY=1")
+    one.said.clear()
+    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+    one.process.send_signal(signal.SIGHUP)
+    one.hear("READY=1")
+    heard = "\n".join(one.said).splitlines()
+    assert "RELOADING=1" in heard
+    assert "STOPPING=1" not in heard
+    (stamp,) = [line for line in heard if line.startswith("MONOTONIC_USEC=")]
+    assert int(stamp.partition("=")[2]) >= before
+    one.stop()
+    one.hear("STOPPING=1")
+
+
 def test_the_watchdog_is_fed_while_the_daemon_gets_on(manager):
     one = manager(WATCHDOG_USEC="400000")
     one.start()
@@ -393,3 +415,48 @@ def test_without_a_channel_nothing_is_said(monkeypatch):
     sockets.notify("READY=1")
     monkeypatch.setenv("NOTIFY_SOCKET", "/nowhere/at/all")
     sockets.notify("READY=1")
+
+
+def test_lines_for_the_journal_begin_with_their_priority(tmp_path):
+    """A traceback keeps it on each line."""
+    world = World(tmp_path)
+    read_end, write_end = os.pipe()
+    found = os.fstat(write_end)
+    world.env["JOURNAL_STREAM"] = f"{found.st_dev}:{found.st_ino}"
+    with subprocess.Popen(
+        world.command("daemon", "--foreground"), env=world.env, stderr=write_end
+    ) as process:
+        os.close(write_end)
+        until(lambda: world_answers(world))
+        process.terminate()
+    with os.fdopen(read_end) as journal:
+        lines = journal.read().splitlines()
+    assert lines
+    assert all(line.startswith("<6>INFO ") for line in lines)
+
+    record = logging.makeLogRecord(
+        {"levelno": logging.WARNING, "levelname": "WARNING", "msg": "one\ntwo"}
+    )
+    shown = JournalFormatter("%(levelname)s %(message)s").format(record)
+    assert shown == "<4>WARNING one\n<4>two"
+
+
+def world_answers(world):
+    return socket_client.answers(world.socket)
+
+
+def test_status_without_a_daemon_exits_like_systemctl(tmp_path):
+    world = World(tmp_path)
+    words = world.engram("status", code=3)
+    assert "no daemon answers" in words
+    assert "engram up" in words
+
+
+def test_a_doctor_that_finds_a_problem_says_so_with_its_exit_code(tmp_path):
+    world = World(tmp_path)
+    world.engram("doctor")
+    note = world.vault / "facts" / "broken.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("---\nid: [one, {two\n---\nwords\n")
+    assert "broken.md" in world.run("doctor").stdout
+    assert world.run("doctor").returncode == 1

@@ -19,10 +19,18 @@ def memory(tmp_path):
     class Clock:
         now = NOW
 
+        @classmethod
+        def read(cls):
+            return cls.now
+
+        @classmethod
+        def seconds(cls):
+            return cls.now.timestamp()
+
     opened = Memory(
         settings_in(tmp_path / "home", tmp_path / "vault"),
-        clock=lambda: Clock.now,
-        steady=lambda: Clock.now.timestamp(),
+        clock=Clock.read,
+        steady=Clock.seconds,
     )
     opened.start()
     opened.catch_up()
