@@ -4,13 +4,16 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 READY := $(VENV)/.ready
 
-.PHONY: demo demo-proxy test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean
+.PHONY: demo demo-proxy demo-mcp test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(PY) examples/demo.py $(if $(DATA),"$(DATA)")
 
 demo-proxy: $(READY)  ## a bot with the openai client gains memory by changing its base URL
 	@$(PY) examples/demo_proxy.py
+
+demo-mcp: $(READY)  ## two agents with the official MCP client share a memory
+	@$(PY) examples/demo_mcp.py
 
 test: $(READY)  ## every test, the fault batteries and property tests at a small size
 	$(BIN)/pytest -n 2 --dist worksteal

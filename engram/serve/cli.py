@@ -80,12 +80,10 @@ def _repair_streams() -> None:
 
 def _run(argv: Sequence[str]) -> int:
     """Run a command line, through the daemon where that is the fast path."""
-    if argv and argv[0] == "mcp" and "_ENGRAM_COMPLETE" not in os.environ:
-        vault = mcp_vault(argv[1:])
+    if argv and argv[0] in {"mcp", "hook"} and "_ENGRAM_COMPLETE" not in os.environ:
+        vault = agent_vault(argv[1:])
         if vault is not None:
-            from engram.serve.mcp.stdio import main as serve_mcp
-
-            return serve_mcp(vault or None)
+            return _for_agent(argv[0], vault or None)
     command, path = plain(argv), None
     if command and "_ENGRAM_COMPLETE" not in os.environ:
         path = socket_client.socket_of(command.vault, os.environ)
@@ -122,8 +120,19 @@ def plain(argv: Sequence[str]) -> FastCommand | None:
     return command
 
 
-def mcp_vault(options: Sequence[str]) -> str | None:
-    """Return the vault that `engram mcp` names, '' for the default one.
+def _for_agent(name: str, vault: str | None) -> int:
+    """Serve `engram mcp`, or handle one event of `engram hook`."""
+    if name == "hook":
+        from engram.serve.agents.hook import main as handle_event
+
+        return handle_event([], vault)
+    from engram.serve.mcp.stdio import main as serve_mcp
+
+    return serve_mcp(vault)
+
+
+def agent_vault(options: Sequence[str]) -> str | None:
+    """Return the vault that `engram mcp` or `hook` names, '' for the default one.
 
     None for every form that is left to `commands`.
     """

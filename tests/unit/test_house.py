@@ -43,6 +43,7 @@ CATCH_ALL = {
     "engram/daemon/background.py",
     "engram/daemon/threads.py",
     "engram/maintenance/plan.py",
+    "engram/serve/agents/hook.py",
     "engram/serve/mcp/protocol.py",
     "engram/serve/proxy/routes.py",
 }

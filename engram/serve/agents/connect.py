@@ -1,0 +1,252 @@
+"""`engram connect`: write into a client's own configuration, or print what it needs.
+
+A file of another program is changed as little as possible: only the entries of engram
+are added, and `--undo` removes them again. A file that cannot be parsed is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engram.errors import ConflictError, NotFoundError
+from engram.vault import disk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from engram.config import Settings
+
+    Change = Callable[[str, Sequence[str], bool], str]
+    """Takes a file's text, the command of engram and whether to remove its entries."""
+
+NAME = "engram"
+HOOK_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
+HOOK_SECONDS = 5
+BEGIN, END = "# engram: begin", "# engram: end"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program that can be connected.
+
+    `files` are the files of its configuration, below the home folder, each with the
+    function that changes its text. `hints` returns the lines to print.
+    """
+
+    title: str
+    hints: Callable[[Settings, Sequence[str]], Sequence[str]]
+    files: Mapping[str, Change]
+
+
+def connect(
+    name: str,
+    settings: Settings,
+    vault: Path | None,
+    env: Mapping[str, str],
+    *,
+    undo: bool,
+    dry_run: bool,
+) -> dict[str, Any]:
+    """Connect a client to the vault, or with `undo` disconnect it.
+
+    `vault` is named in the client's configuration if it is not the default one. Raises
+    NotFoundError for an unknown client and ConflictError for a file that cannot be
+    parsed; then nothing is written.
+    """
+    client = CLIENTS.get(name)
+    if client is None:
+        raise NotFoundError(
+            f"there is no client {name!r}", fix=f"Use one of: {', '.join(CLIENTS)}."
+        )
+    own = command(vault)
+    planned: dict[Path, tuple[str, str]] = {}
+    for relative, change in client.files.items():
+        path = (_home(env) / relative).resolve()
+        before = path.read_text("utf-8") if path.exists() else ""
+        try:
+            after = change(before, own, undo)
+        except ValueError as fault:
+            raise ConflictError(
+                "the file cannot be parsed; nothing was written",
+                where=f"{path}: {fault}",
+                fix="Mend the file, or add the entries by hand.",
+            ) from fault
+        if after != before:
+            planned[path] = (before, after)
+
+    result: dict[str, Any] = {"client": client.title}
+    if dry_run:
+        result["would_write"] = {str(path): new for path, (_, new) in planned.items()}
+    else:
+        for path, (_, after) in planned.items():
+            disk.make_folders(path.parent)
+            disk.write_derived(path, after.encode())
+        result["written"] = [str(path) for path in planned]
+    if not undo:
+        result["next"] = list(client.hints(settings, own))
+    return result
+
+
+def command(vault: Path | None) -> list[str]:
+    """Return the command line of engram, as another program starts it."""
+    found = shutil.which(NAME)
+    own = [found] if found else [sys.executable, "-m", NAME]
+    return [*own, *(["--vault", str(vault)] if vault else [])]
+
+
+def with_verb(own: Sequence[str], verb: str) -> list[str]:
+    """Return the command line for a verb; options such as --vault come after it."""
+    at = own.index("--vault") if "--vault" in own else len(own)
+    return [*own[:at], verb, *own[at:]]
+
+
+# -- files of the clients --------------------------------------------------------------
+
+
+def mcp_servers(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
+    """Return a JSON file with engram among its `mcpServers`, or without it."""
+    tree = _parsed(text)
+    servers = tree.get("mcpServers")
+    servers = dict(servers) if isinstance(servers, dict) else {}
+    if undo:
+        servers.pop(NAME, None)
+    else:
+        executable, *arguments = with_verb(own, "mcp")
+        servers[NAME] = {"command": executable, "args": arguments}
+    return _printed(text, {**tree, "mcpServers": servers})
+
+
+def hooks(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
+    """Return Claude Code's settings with the hooks of engram, or without them."""
+    tree = _parsed(text)
+    events = tree.get("hooks")
+    events = dict(events) if isinstance(events, dict) else {}
+    line = shlex.join(with_verb(own, "hook"))
+    entry = {"type": "command", "command": line, "timeout": HOOK_SECONDS}
+    for event in HOOK_EVENTS:
+        kept = [one for one in events.get(event, ()) if not _is_ours(one)]
+        if not undo:
+            kept.append({"hooks": [entry]})
+        events[event] = kept
+    events = {event: rows for event, rows in events.items() if rows}
+    return _printed(text, {**tree, "hooks": events})
+
+
+def codex(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
+    """Return Codex' `config.toml` with the server of engram, or without it.
+
+    The entries are between two comments, so that the rest of the file stays as it is.
+    """
+    before, found, rest = text.partition(f"{BEGIN}\n")
+    if found:
+        _, _, after = rest.partition(f"{END}\n")
+        text = before.rstrip("\n") + ("\n" if before.strip() else "") + after
+    tree = tomllib.loads(text)
+    if undo:
+        return text
+    if NAME in tree.get("mcp_servers", {}):
+        raise ValueError("it has an entry [mcp_servers.engram] already")
+    executable, *arguments = with_verb(own, "mcp")
+    block = (
+        f"{BEGIN}\n[mcp_servers.{NAME}]\ncommand = {json.dumps(executable)}\n"
+        f"args = {json.dumps(arguments)}\n{END}\n"
+    )
+    return f"{text.rstrip()}\n\n{block}" if text.strip() else block
+
+
+def _is_ours(row: object) -> bool:
+    """Whether an entry of the hooks calls `engram hook`."""
+    inner = row.get("hooks") if isinstance(row, dict) else None
+    lines = [str(one.get("command")) for one in inner or () if isinstance(one, dict)]
+    return any(NAME in line and " hook" in line for line in lines)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    tree = json.loads(text) if text.strip() else {}
+    if not isinstance(tree, dict):
+        raise ValueError("not a JSON object")  # noqa: TRY004  # a fault of the file
+    return tree
+
+
+def _printed(before: str, tree: dict[str, Any]) -> str:
+    """Return the file; one whose content stays the same keeps its bytes."""
+    tree = {key: value for key, value in tree.items() if value or key not in OURS}
+    if tree == (_parsed(before) if before.strip() else {}):
+        return before
+    return json.dumps(tree, ensure_ascii=False, indent=2) + "\n"
+
+
+OURS = ("mcpServers", "hooks")
+"""Keys that are left out where they are empty."""
+
+
+# -- lines to print --------------------------------------------------------------------
+
+
+def _port(settings: Settings) -> int:
+    return settings.tcp_port or DEFAULT_PORT
+
+
+def _needs_port(settings: Settings) -> list[str]:
+    """Return what to do where the daemon does not listen on a port yet."""
+    if settings.tcp_port:
+        return []
+    return [
+        f"Add `tcp_port = {DEFAULT_PORT}` to ~/.config/engram/config.toml and restart the daemon."
+    ]
+
+
+def _restart(_settings: Settings, _own: Sequence[str]) -> Sequence[str]:
+    return ["Restart the client; its list of tools then shows those of engram."]
+
+
+def _openai_sdk(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
+    token = settings.state / "token"
+    return [
+        *_needs_port(settings),
+        "from pathlib import Path",
+        "from openai import OpenAI",
+        f'url = "http://127.0.0.1:{_port(settings)}/proxy/v1"',
+        f'key = Path("{token}").read_text().strip()',
+        "client = OpenAI(base_url=url, api_key=key)",
+    ]
+
+
+def _open_webui(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
+    return [
+        *_needs_port(settings),
+        "In Open WebUI, Admin Settings > Connections > OpenAI API, add:",
+        f"  URL  http://127.0.0.1:{_port(settings)}/proxy/v1",
+        f"  Key  the content of {settings.state / 'token'}",
+        "Set ENABLE_FORWARD_USER_INFO_HEADERS=true, so that each chat is a conversation.",
+    ]
+
+
+DEFAULT_PORT = 7077
+CLIENTS: dict[str, Client] = {
+    "claude-code": Client(
+        "Claude Code",
+        _restart,
+        {".claude.json": mcp_servers, ".claude/settings.json": hooks},
+    ),
+    "claude-desktop": Client(
+        "Claude Desktop",
+        _restart,
+        {".config/Claude/claude_desktop_config.json": mcp_servers},
+    ),
+    "codex": Client("Codex", _restart, {".codex/config.toml": codex}),
+    "open-webui": Client("Open WebUI", _open_webui, {}),
+    "openai-sdk": Client("OpenAI's SDK", _openai_sdk, {}),
+}
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    return Path(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111

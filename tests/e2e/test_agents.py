@@ -1,0 +1,234 @@
+"""`engram hook` and `engram connect`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+import tomllib
+
+import pytest
+
+from tests.fakes.world import World, until
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("agents"))
+    world.start()
+    world.call("remember", text="Carla is allergic to peanuts.")
+    yield world
+    world.process.kill()
+    world.process.wait()
+
+
+def hook(world, event, *arguments):
+    done = subprocess.run(
+        world.command("hook", *arguments),
+        env=world.env,
+        input=event if isinstance(event, str) else json.dumps(event),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""
+    return done.stdout
+
+
+def stored(world, words):
+    hits = world.call("recall", query=words, kinds=["turn"])["hits"]
+    return [hit for hit in hits if words in hit["text"]]
+
+
+def test_a_question_is_stored_and_answered_with_what_is_known(place):
+    event = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "s1",
+        "prompt": "Is Carla allergic to the satay of the canteen?",
+    }
+    answers = []
+    # on a busy machine the first answers may come after the agent has gone on
+    until(lambda: answers.append(hook(place, event)) or answers[-1])
+    output = json.loads(answers[-1])["hookSpecificOutput"]
+    assert output["hookEventName"] == "UserPromptSubmit"
+    assert "peanuts" in output["additionalContext"]
+    turns = stored(place, "satay of the canteen")
+    assert {(turn["role"], turn["session"]) for turn in turns} == {("user", "s1")}
+
+
+def test_an_answer_is_stored_from_the_event_or_the_transcript(place, tmp_path):
+    event = {"hook_event_name": "Stop", "session_id": "s2"}
+    hook(place, event | {"last_assistant_message": "The build of Faro is green."})
+    (turn,) = stored(place, "build of Faro")
+    assert turn["role"] == "assistant"
+
+    transcript = tmp_path / "transcript.jsonl"
+    rows = [
+        {"type": "assistant", "message": {"content": "an older answer"}},
+        {
+            "type": "assistant",
+            "message": {
+                "content": [
+                    {"type": "tool_use", "name": "ls"},
+                    {"type": "text", "text": "The tests of Olhao pass."},
+                ]
+            },
+        },
+        {"type": "system"},
+    ]
+    lines = [*(json.dumps(row) for row in rows), "{broken"]
+    transcript.write_text("\n".join(lines))
+    hook(place, event | {"transcript_path": str(transcript)})
+    assert stored(place, "tests of Olhao")
+    assert not stored(place, "an older answer")
+
+
+def test_a_notification_of_codex_is_an_argument(place):
+    event = {
+        "type": "agent-turn-complete",
+        "thread-id": "t1",
+        "turn-id": "1",
+        "input-messages": ["Rename the module of Tavira."],
+        "last-assistant-message": "The module of Tavira is renamed.",
+    }
+    for _ in range(2):
+        hook(place, "", json.dumps(event))
+    assert len(stored(place, "module of Tavira")) == 2
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "",
+        "{",
+        "[]",
+        "\0",
+        {"hook_event_name": "PreToolUse"},
+        {"hook_event_name": "Stop", "transcript_path": "/does/not/exist"},
+        {"hook_event_name": "UserPromptSubmit", "prompt": " ", "session_id": 7},
+    ],
+)
+def test_any_event_ends_with_zero_and_without_a_word_of_error(place, event):
+    hook(place, event)
+
+
+def test_without_a_daemon_the_agent_waits_for_nothing(tmp_path):
+    world = World(tmp_path)
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": "x", "session_id": "s"}
+    assert hook(world, event) == ""
+
+
+def test_a_daemon_that_hangs_costs_a_fifth_of_a_second(tmp_path):
+    """The time of an empty Python is taken away."""
+    world = World(tmp_path)
+    world.start()
+    try:
+        world.process.send_signal(19)
+        event = {
+            "hook_event_name": "UserPromptSubmit",
+            "prompt": "x",
+            "session_id": "s",
+        }
+        times = []
+        for _ in range(3):
+            began = time.monotonic()
+            assert hook(world, event) == ""
+            late = time.monotonic() - began
+            began = time.monotonic()
+            hook(world, {})
+            times.append(late - (time.monotonic() - began))
+        assert min(times) < 0.2
+    finally:
+        world.process.send_signal(18)
+        world.process.kill()
+        world.process.wait()
+
+
+@pytest.fixture
+def home(tmp_path):
+    world = World(tmp_path)
+    world.files = {
+        "claude": tmp_path / ".claude.json",
+        "hooks": tmp_path / ".claude" / "settings.json",
+        "desktop": tmp_path / ".config" / "Claude" / "claude_desktop_config.json",
+        "codex": tmp_path / ".codex" / "config.toml",
+    }
+    return world
+
+
+def test_claude_code_gets_its_server_and_its_hooks_and_keeps_its_own(home):
+    own = {"mcpServers": {"other": {"command": "x"}}, "theme": "dark"}
+    home.files["claude"].write_text(json.dumps(own))
+    theirs = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "beep"}]}]}}
+    home.files["hooks"].parent.mkdir()
+    home.files["hooks"].write_text(json.dumps(theirs))
+    before = {
+        name: path.read_text() for name, path in home.files.items() if path.exists()
+    }
+
+    home.engram("connect", "claude-code", "--dry-run")
+    assert before == {
+        name: path.read_text() for name, path in home.files.items() if path.exists()
+    }
+    home.engram("connect", "claude-code")
+    home.engram("connect", "claude-code")
+    made = json.loads(home.files["claude"].read_text())
+    assert made["theme"] == "dark"
+    assert made["mcpServers"]["other"] == {"command": "x"}
+    assert "mcp" in made["mcpServers"]["engram"]["args"]
+    events = json.loads(home.files["hooks"].read_text())["hooks"]
+    assert len(events["Stop"]) == 2
+    assert len(events["UserPromptSubmit"]) == 1
+
+    home.engram("connect", "claude-code", "--undo")
+    assert json.loads(home.files["claude"].read_text()) == own
+    assert json.loads(home.files["hooks"].read_text()) == theirs
+
+
+def test_what_is_written_starts_the_server(home):
+    home.engram("connect", "claude-desktop")
+    entry = json.loads(home.files["desktop"].read_text())["mcpServers"]["engram"]
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    done = subprocess.run(
+        [entry["command"], *entry["args"]],
+        env=home.env,
+        input=json.dumps(message),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["result"] == {}
+
+
+def test_codex_keeps_its_comments(home):
+    text = '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y"\n'
+    home.files["codex"].parent.mkdir()
+    home.files["codex"].write_text(text)
+    home.engram("connect", "codex")
+    home.engram("connect", "codex")
+    made = home.files["codex"].read_text()
+    assert made.startswith(text.rstrip())
+    assert tomllib.loads(made)["mcp_servers"]["engram"]["args"][-3] == "mcp"
+    home.engram("connect", "codex", "--undo")
+    assert home.files["codex"].read_text().strip() == text.strip()
+
+
+@pytest.mark.parametrize(("name", "text"), [("claude", "{"), ("claude", "[]")])
+def test_a_file_that_cannot_be_parsed_is_left_alone(home, name, text):
+    home.files[name].write_text(text)
+    words = home.engram("connect", "claude-code", code=65)
+    assert str(home.files[name]) in words
+    assert home.files[name].read_text() == text
+    assert not home.files["hooks"].exists()
+
+
+@pytest.mark.parametrize("name", ["open-webui", "openai-sdk"])
+def test_other_clients_get_lines_to_copy(home, name):
+    words = home.engram("connect", name)
+    assert "/proxy/v1" in words
+    assert "tcp_port" in words
+
+
+def test_an_unknown_client_is_answered_with_the_known_ones(home):
+    assert "claude-code" in home.engram("connect", "emacs", code=66)
