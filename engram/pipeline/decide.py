@@ -15,6 +15,7 @@ from engram.core.categories import category_of
 from engram.core.classify import is_trivial
 from engram.core.containment import containment_reason
 from engram.core.dedup import Decision, Evidence, Judgement, Verdict
+from engram.core.language.states import in_context
 from engram.core.lifecycle import hidden_reason
 from engram.core.text import content_hash
 from engram.pipeline.compare import STATUSES
@@ -225,7 +226,8 @@ class Decider:
         """The states that a statement tells, in its own words and in those of the user."""
         if not self.comparison.states.is_of_owner(statement.attributed):
             return self.comparison.states.states_of(fact.text)
-        return self.comparison.states.states_of(fact.text, statement.quote)
+        told = self.comparison.states.states_of(fact.text, statement.quote)
+        return in_context(told, statement.turn.text, statement.quote)
 
     def _related(
         self, fact: Fact, states: Sequence[State], said: Turn

@@ -101,6 +101,14 @@ def test_an_assistant_ends_nothing(simulation, notes):
     assert notes()["The user lives in Munich."].get("status", "active") == "active"
 
 
+def test_a_change_that_the_turn_takes_back_ends_nothing(simulation, notes):
+    say(simulation, "I live in Munich.", day=0)
+    say(simulation, "I moved to Berlin but moved back after a week.", day=60)
+
+    assert notes()["The user lives in Munich."].get("status", "active") == "active"
+    assert "Munich" in asked(simulation, "Where do I live?")[0]["text"]
+
+
 def test_an_older_turn_does_not_bring_a_state_back(simulation, notes):
     say(simulation, "I've moved to Augsburg.", day=60)
     say(simulation, "I live in Munich.", day=61, at=START)

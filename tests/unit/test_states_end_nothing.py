@@ -8,12 +8,20 @@ from functools import cache
 import pytest
 
 from engram.core.changes import ended_facts
-from engram.core.language.states import states
+from engram.core.language.state_changes import state_time
+from engram.core.language.state_subjects import USER
+from engram.core.language.states import in_context, states, told
 from engram.core.records import Fact
 from tests.unit.talk_about_states import CHANGES, KNOWN, TALK
 
 NOW = datetime(2027, 3, 12, 9, tzinfo=UTC)
 TOLD = NOW - timedelta(days=60)
+THIRD_PERSON = {
+    "en": ("the user", "the user's"),
+    "de": ("die Person", "der Person"),
+    "fr": ("la personne", "de la personne"),
+    "es": ("la persona", "de la persona"),
+}
 
 
 def ended(text, *facts, told=TOLD):
@@ -39,6 +47,36 @@ def test_talk_with_the_same_words_ends_nothing(code, text):
 @pytest.mark.parametrize(("text", "fact"), CHANGES)
 def test_a_change_ends_the_fact(text, fact):
     assert ended(text, fact) == [fact]
+
+
+@pytest.mark.parametrize("text", [text for text, _ in CHANGES])
+def test_a_change_is_told_in_the_third_person_or_not_at_all(text):
+    state = states(text)[0]
+    if state.subject[0] != USER or state.language in {"zh", "ja"}:
+        return
+    words = told(text.rstrip("."), state, *THIRD_PERSON[state.language])
+    again = states(words) if words else (state,)
+    assert (state.attribute, state.over) in {(one.attribute, one.over) for one in again}
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("I moved to Berlin but moved back after a week.", "I moved to Berlin"),
+        ("We lost our dog. Luckily we found him again.", "We lost our dog"),
+        ("When I was six we moved to Hamburg.", "we moved to Hamburg"),
+        ("Ich habe gekündigt, bin aber doch geblieben.", "Ich habe gekündigt"),
+    ],
+)
+def test_a_change_that_the_words_around_it_undo_is_none(text, quote):
+    assert states(quote)
+    assert in_context(states(quote), text, quote) == ()
+
+
+def test_a_change_is_dated_by_the_words_around_it():
+    text = "In 2010 I finished school, and we moved to Hamburg."
+    (home,) = in_context(states("we moved to Hamburg"), text, "we moved to Hamburg")
+    assert state_time(home, NOW) < TOLD
 
 
 def test_every_known_fact_tells_a_state():
@@ -69,6 +107,10 @@ def test_a_change_dated_before_the_fact_was_told_ends_nothing(text, fact):
     ("text", "fact"),
     [
         ("I moved to Berlin in January.", "The user lives in Munich."),
+        ("I moved to Berlin at the weekend.", "The user lives in Munich."),
+        ("Am Wochenende sind wir nach Ulm gezogen.", "Die Person wohnt in Köln."),
+        ("我周末搬到杭州了。", "用户住在上海。"),
+        ("週末に東京に引っ越しました。", "ユーザーは大阪に住んでいます。"),
         ("I moved to Berlin in 2025.", "The user lives in Munich."),
         ("Our dog died last week.", "The user has a dog."),
     ],

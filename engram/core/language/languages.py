@@ -43,8 +43,8 @@ _SECTIONS: Mapping[str, str] = {
         indefinite articles countable countable_signs
     """,
     "states": """
-        written leads adverbs news additions limits long_ago undone first_person
-        possessive user own no_subject no_subject_signs no_value no_value_signs
+        written leads adverbs news additions regularly limits long_ago undone
+        first_person possessive user own no_subject no_subject_signs no_value no_value_signs
         not_places not_place_signs not_employers not_names naming articles indefinite
         after_value capitalises_nouns cues ends changes holds holds_only questions told
         told_subject told_possessive

@@ -53,13 +53,14 @@ class ReadClause:
     """The words of a clause that a row of the table reads.
 
     `dropped` are the fillers that were taken out. `is_new` says that it has a word like
-    "now", `is_addition` one like "also" or "on weekends".
+    "now", `is_addition` one like "also", `is_regular` one like "on weekends".
     """
 
     words: str
     dropped: str
     is_new: bool
     is_addition: bool
+    is_regular: bool
 
 
 class StateReading:
@@ -87,6 +88,7 @@ class StateReading:
         self._adverbs = self._phrase(section, "adverbs")
         self._news = self._phrase(section, "news")
         self._additions = self._phrase(section, "additions")
+        self._regularly = self._phrase(section, "regularly")
         self._limits = self._phrase(section, "limits")
         self._long_ago = self._phrase(section, "long_ago")
         self._undone = self._phrase(section, "undone")
@@ -115,16 +117,20 @@ class StateReading:
             plain = plain[self._lead.match(plain).end() :]  # type: ignore[union-attr]
         is_new = _has(self._news, plain)
         is_addition = _has(self._additions, plain)
+        is_regular = _has(self._regularly, plain)
         dropped: list[str] = []
-        for phrase in filter(None, (self._news, self._additions, self._adverbs)):
+        fillers = (self._news, self._additions, self._regularly, self._adverbs)
+        for phrase in filter(None, fillers):
             dropped += (found.group() for found in phrase.finditer(plain))
             plain = phrase.sub("" if self.unspaced else " ", plain)
         words = self._normal(" ".join(plain.split()))
-        return ReadClause(words, " ".join(dropped), is_new, is_addition)
+        return ReadClause(words, " ".join(dropped), is_new, is_addition, is_regular)
 
     def is_limited(self, value: str, clause: ReadClause) -> bool:
         """Whether more than the value is said: "coffee at night", "no meat today"."""
-        if clause.is_addition or _has(self._limits, f"{clause.dropped} {value}"):
+        if clause.is_addition or clause.is_regular:
+            return True
+        if _has(self._limits, f"{clause.dropped} {value}"):
             return True
         return not self.unspaced and not _TIMES.isdisjoint(value.split())
 

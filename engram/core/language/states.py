@@ -114,6 +114,28 @@ def _states(text: str) -> tuple[State, ...]:
     return tuple(found)
 
 
+def in_context(found: Sequence[State], text: str, quote: str) -> tuple[State, ...]:
+    """The states of a statement that the words around its `quote` in `text` leave.
+
+    "The user moved to Berlin" gives no state where "but moved back" follows in the turn
+    or "when I was six" precedes it; a date beside the quote counts too.
+    """
+    place = text.find(quote) if quote else -1
+    if place < 0 or not any(one.change or one.over for one in found):
+        return tuple(found)
+    words = plain(text)
+    after = words[place + len(quote) :]
+    around = (
+        words[first:last] for first, last in sentences(words) if first <= place < last
+    )
+    sentence = next(around, quote)
+    return tuple(
+        one if one.dated else _dated(one, quote, sentence)
+        for one in found
+        if _is_lasting(one, sentence, after)
+    )
+
+
 def _is_lasting(state: State, sentence: str, after: str) -> bool:
     """Whether a change still counts: not one of childhood, nor one that was undone.
 
@@ -228,7 +250,7 @@ def _read(
                 value,
                 row.over,
                 change,
-                read.is_addition,
+                read.is_addition or (read.is_regular and not row.change),
             )
         )
     valued = [one for one in found if one.value]

@@ -40,7 +40,7 @@ from engram.core.language.sentences import (
     sentences,
     third_person,
 )
-from engram.core.language.states import states, told
+from engram.core.language.states import in_context, states, told
 from engram.core.language.wishes import wish_statement
 from engram.core.records import Candidate, Extraction, Relation
 from engram.extraction.rules.clauses import Clause, ClauseSpeaker, clauses_of
@@ -131,6 +131,9 @@ def extract(
             types[speaker.name] = "person"
         for statement in _from_turn(turn, policy, dropped, speaker, earlier, asked):
             one = statement.candidate
+            if _is_undone(one, turn):
+                _count(dropped, "undone")
+                continue
             types = {**statement.types, **types}
             if statement.relation:
                 relations.setdefault(
@@ -150,6 +153,12 @@ def extract(
         tuple(relations.values())[: policy.max_relations],
         types,
     )
+
+
+def _is_undone(candidate: Candidate, turn: Turn) -> bool:
+    """Whether other words of the turn say that a change did not last, or is long ago."""
+    told = states(candidate.text)
+    return len(in_context(told, turn.text, candidate.quote)) < len(told)
 
 
 def _relation_key(relation: Relation) -> tuple[str, str, str, bool]:
