@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import ranking, todos, trust
 from engram.core.actions import GUIDELINES_FILE, clear_guidelines
 from engram.core.forgetting import Utterance
+from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.markdown import unescape
 from engram.core.records import Fact
 from engram.core.sessions import (
@@ -309,7 +310,8 @@ class ContextBuilder:
         for one, text in zip(statements, texts, strict=True):
             over = past.get(one.id)
             words = formatting.past_words(day(over.until, zone)) if over else ""
-            lines.append(f"- [{label}] {words}{text}")
+            dates = named_dates(text, ended.astimezone(zone))
+            lines.append(f"- [{label}] {words}{with_named_dates(text, dates)}")
         return lines
 
     def _short_cost(self, fact: Fact) -> int:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from engram.core.changes import EndedFact
     from engram.core.dedup import Verdict
     from engram.core.policy import Policy
-    from engram.core.records import Candidate, FactLinks, FiledTurn, Turn
+    from engram.core.records import Candidate, FactLinks, FiledTurn, Interval, Turn
 
 LOGGED_ACTIONS = {
     "create": "store",
@@ -105,7 +105,7 @@ def candidate_fact(
         source=source.key,
         origin=extractor.partition("/")[0],
         valid_from=when.start if when and not ends else None,
-        valid_until=when.end if when and ends and when.end > turn.occurred_at else None,
+        valid_until=_last_moment(when, turn) if ends else None,
         event_end=event_end(
             f"{candidate.text} {candidate.quote}", category, kind, candidate.when
         ),
@@ -115,6 +115,13 @@ def candidate_fact(
     if protection(fact):
         return fact
     return replace(fact, expires=_expires(candidate, turn, confidence, policy))
+
+
+def _last_moment(when: Interval | None, turn: Turn) -> datetime | None:
+    """Return the last second of the time that a state lasts, None if it is past."""
+    if when is None or when.end <= turn.occurred_at:
+        return None
+    return when.end - timedelta(seconds=1)
 
 
 def _category(candidate: Candidate, source_class: str) -> str:

@@ -73,6 +73,7 @@ class CurrentFacts:
             search.name_words(),
             self._may,
             0.0,
+            self.now,
         )
         return query.past({fact.id: fact for fact in facts})
 

@@ -366,6 +366,7 @@ def _with_states(
         states.name_words(),
         lambda unit: not _is_hidden(unit, request, buried, Counter()),
         search.settings.policy.recall.answers,
+        request.now,
     )
     arranged = query.arrange(candidates.slots, candidates.units, request.k)
     units = candidates.units | dict(arranged.units)

@@ -86,6 +86,7 @@ class StateQuery:
     names: Collection[str]
     may: Callable[[Unit], bool]
     weight: float
+    now: datetime
 
     def arrange(
         self, slots: Sequence[RankedSlot], units: Mapping[str, Unit], k: int
@@ -231,10 +232,14 @@ class StateQuery:
         turns = {key for key, unit in shown.items() if isinstance(unit, FiledTurn)}
         if not turns:
             return {}
-        where = replace(self.where, kinds=("fact",), statuses=ENDED)
+        where = replace(self.where, kinds=("fact",), statuses=(*ENDED, "active"))
         past: dict[str, PastState] = {}
         for unit in self.search.units([wanted], where, _ANSWERS).values():
             if not isinstance(unit, Fact) or not self._tells(unit, wanted):
+                continue
+            if unit.status == "active" and not (
+                unit.valid_until and unit.valid_until <= self.now
+            ):
                 continue
             successor = unit.superseded_by[-1] if unit.superseded_by else ""
             for key in turns.intersection((unit.source, *unit.also)):

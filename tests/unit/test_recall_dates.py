@@ -75,5 +75,10 @@ def test_the_end_of_a_state_is_its_end(sim, vault):
     observe(sim, "I work at Frachtwerk until the end of December.")
     (fact,) = (path.read_text() for path in vault.glob("facts/**/*.md"))
     assert "valid_from" not in fact
-    assert "valid_until: 2027-01-01T00:00:00" in fact
+    assert "valid_until: 2026-12-31T23:59:59" in fact
     assert "until the end of December (31 December 2026)" in fact
+    sim.advance(datetime(2027, 1, 10, 9, tzinfo=UTC))
+    hits = sim.call("recall", query="where do I work?")["hits"]
+    assert [hit["ended"] for hit in hits if "Frachtwerk" in hit["text"]] == [
+        "2026-12-31"
+    ]

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 # must not be read. The letters are those of `date_words._CLASSES`.
 _WEEKDAY_BEFORE = r"(?:[mjz]?k,?g?)?"  # last Friday, the
 _BEFORE_LAST = "B(?![kbsuednw])"  # not the beginning of `after next week`
-_HABIT = r"v[gmjnwzo]{0,3}[kubsepWdPH]"  # every other Friday
-_FROM_ANOTHER_TIME = r"[nw]u[rFL]g?[mjz]?[kdbpDH]"  # a week from Friday
+_HABIT = r"v[gmjnwzo]{0,3}[kubsepWdPH](?:[igc]{0,2}b)?"  # every other Friday
+_FROM_ANOTHER_TIME = r"[nwg]u[rFL]g?[mjz]?[kdbpDH]"  # a week from Friday
+_COUNTED_FROM_A_DAY = r"du(?!a)|di[nw]u"  # tomorrow week, heute in einer Woche
 _AGO_ON_A_DAY = r"[nw]ua(?:[mz]?k|d)"  # a week ago yesterday
 _COUNT_BEFORE_LAST = r"[nw]uB"  # two weeks before last
 _OPEN_RANGE = r"Fg?kg?T"  # from Friday to a day that is not read
@@ -23,7 +24,10 @@ _COMMON = (
     ("range_of_weekdays", r"Fg?kg?[TLr]g?k"),  # from Wednesday to Friday
     # from December 3 to 7, vom 3. bis 7. Dezember
     ("range_of_days", r"[FS]g?(?:bg?n|ng{0,2}b?)[TLr]g?(?:bg?n|ng{0,2}b?)(?:,?g?y)?"),
-    ("skip", f"{_HABIT}|{_FROM_ANOTHER_TIME}|{_AGO_ON_A_DAY}|{_COUNT_BEFORE_LAST}"),
+    (
+        "skip",
+        f"{_HABIT}|{_COUNTED_FROM_A_DAY}|{_FROM_ANOTHER_TIME}|{_AGO_ON_A_DAY}|{_COUNT_BEFORE_LAST}",
+    ),
     # by the end of next month, by the end of May 2027
     ("end", r"[RE]g?[jmz]?(?:[use][jmzB]?|b[jmz]?(?:,?g?y)?|y)"),
     # the second Tuesday in March, the last Monday of next month

@@ -174,7 +174,8 @@ def _range_of_weekdays(match: DateMatch) -> DateRange | None:
     """`from Wednesday to Friday` in a sentence that looks back or ahead."""
     first, last = (int(str(value)) for value in match.all("k"))
     ahead = (first - match.today.weekday()) % 7
-    if not match.lean or not ahead:
+    is_working_week = first == 0 and last >= 4  # it may be any week
+    if not match.lean or not ahead or (is_working_week and match.lean > 0):
         return None
     start = match.today + timedelta(days=ahead if match.lean > 0 else ahead - 7)
     end = start + timedelta(days=(last - first) % 7)

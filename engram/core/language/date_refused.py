@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from engram.core.language.date_direction import STOPS
+from engram.core.language.date_direction import STOPS, direction
 from engram.core.language.date_words import COUNTED_NOUNS, STOP_WORDS
 
 if TYPE_CHECKING:
@@ -66,6 +66,27 @@ _CELEBRATED = frozenset(
 )
 _PLACES = frozenset("楼樓线線门門房院店机機室车車码碼位班栋棟")
 _SUBJECT_SIGNS = frozenset("がのも")
+_BESIDE = frozenset(
+    [
+        "vor",
+        "nach",
+        "after",
+        "following",
+        "après",
+        "después",
+        "tras",
+        "dopo",
+        "após",
+        "po",
+        "na",
+        "после",
+    ]
+)
+"""Words before a day that is not the one that is meant."""
+_STREETS = frozenset(
+    ["road", "street", "avenue", "lane", "drive", "square", "close", "crescent"]
+)
+_RELATIVE = frozenset({"weekday_by_lean", "holiday", "day_of_month", "yearless"})
 _YEARLY = frozenset({"year", "yearless", "date"})
 _MONTHS = frozenset({"month", "month_by_lean", "yearless"})
 
@@ -77,6 +98,11 @@ def is_refused(rule: str, context: Context, lexicon: Lexicon) -> bool:
         return True
     if rule in _MONTHS and _is_no_year(row, last):
         return True
+    if rule in _RELATIVE and _is_of_another_day(context):
+        return True
+    if rule == "numeric":  # v2.5.2026
+        start = row[context.first].start
+        return start > 0 and context.text[start - 1].isalpha()
     if rule == "day":
         return _is_foreign(context, lexicon)
     if rule == "month_by_lean":
@@ -124,6 +150,14 @@ def _is_foreign(context: Context, lexicon: Lexicon) -> bool:
     )
 
 
+def _is_of_another_day(context: Context) -> bool:
+    """Return whether a day only tells where another lies, or is part of a name."""
+    row, first, last = context.row, context.first, context.last
+    if first and row[first - 1].word in _BESIDE:
+        return True
+    return last < len(row) and row[last].word in _STREETS
+
+
 def _opens(row: Sequence[Token], place: int) -> bool:
     """Return whether a time begins its clause; else it may describe something."""
     return place == 0 or row[place - 1].word in STOPS or row[place - 1].letter == ","
@@ -144,10 +178,12 @@ def _is_before_noun(context: Context, lexicon: Lexicon) -> bool:
 
 def _is_no_weekday(context: Context, lexicon: Lexicon) -> bool:
     row, first = context.row, context.first
-    if lexicon.family == "cjk":
-        return False
-    if context.last < len(row) and row[context.last].word in _HABITS:
-        return True
+    if lexicon.family == "cjk":  # 日曜日は may be any Sunday
+        is_topic = context.last < len(row) and row[context.last].word == "は"
+        return is_topic and direction(context, lexicon) >= 0
+    after = row[context.last].word if context.last < len(row) else ""
+    if after in _HABITS or (after in _IS and row[first].letter in "gk"):
+        return True  # on Tuesday evenings; Monday is my day off
     if row[first].letter != "k" or lexicon.bare_weekdays:
         return False
     at_end = context.last >= len(row) or row[context.last].word in STOPS
