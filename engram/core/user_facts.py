@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from engram.core.categories import category_of
 from engram.core.language import languages
 from engram.core.language.permanent_attributes import names_pet, permanent_attribute
+from engram.core.language.state_subjects import USER
 from engram.core.language.states import states
 from engram.core.language.wishes import is_standing_wish
 from engram.core.language.words import words
@@ -73,11 +74,13 @@ def attribute_of(fact: Fact, owner: Owner) -> str:
         return WISH
 
     name = _attribute(fact)
+    stated = states(fact.text, owner.names)
+    if stated and all(one.subject[0] != USER or one.subject[1:] for one in stated):
+        own = False  # "the user's sister lives in Lecce" is no home of the user
     if name not in SHARES or not (own or name in _OF_OTHERS):
         return ""
     if not own and not _is_close(fact, owner):
         return ""
-    stated = states(fact.text, owner.names)
     ended = bool(stated) and all(one.over for one in stated)
     return "" if ended or (category.momentary and not stated) else name
 

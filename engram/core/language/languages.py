@@ -90,7 +90,8 @@ _SECTIONS: Mapping[str, str] = {
     "extraction": """
         speaker_rules continued_rules other_rules rules relations ended_relations
         clause_start subject of_subject of elided_before refused reflexive
-        reflexive_third ambiguous_possessive fillers titles
+        reflexive_third ambiguous_possessive fillers titles by_states keeps
+        plain_start first_person
     """,
     "extraction.groups": "*",
     "extraction.patterns": "*",

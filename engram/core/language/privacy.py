@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Reference = Literal["", "itself", "before", "after"]
 
 _CLAUSE = r"(?:^|[\n.!?;:,(…—–¿¡]\s*|\s-\s+|(?<=[^\W\d_])\s+(?=(?:{words})\b))[¿¡(]?\s*"
-_CONJUNCTIONS = "and|but|und|aber|et|mais|y|pero"
 _WORD = re.compile(r"[^\W\d_]+")
 _LEAST_SIGNS = 2
 """From this number of signs besides the request on a turn in a script without blanks
@@ -173,7 +172,8 @@ def _pattern(key: str, code: str) -> re.Pattern[str]:
     values = languages.section("privacy")[code]
     row = languages.pattern(values[key])
     if code not in languages.unspaced():
-        clause = _CLAUSE.format(words=_CONJUNCTIONS)
+        joins = languages.texts("introductions", "joins").get(code, "(?!)")
+        clause = _CLAUSE.format(words=joins)
         before = languages.pattern(values["before"])
         row = rf"{clause}(?:(?:{before}),?\s+){{0,{_LEADING}}}(?:{row})(?!\w)"
     return re.compile(row)

@@ -264,7 +264,8 @@ class StateReading:
             is_noun = name == "home" and first in self._articles | self._indefinite
             return len(value) <= _FEW_NAMES and is_known and not is_noun
         capitals = {
-            normalise(word) for word in _LETTERS.findall(clause) if word[:1].isupper()
+            self._normal(normalise(word))
+            for word in _LETTERS.findall(clause) if word[:1].isupper()
         }
         if name == "home":
             small = (one for one in value if not _is_capital(one, capitals))

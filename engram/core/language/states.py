@@ -34,12 +34,15 @@ from engram.core.language.state_table import (
     third_person,
 )
 from engram.core.language.state_words import ReadClause, reading_of
+from engram.core.language.words import fold, stop_words_by_language
+from engram.core.language.words import words as words_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
 _MOST_CHARS = 600
+_SEVERAL = 2
 
 _WHOLE = ("a", "a2", "a3")
 _VALUES = (*_WHOLE, "v", "w", "x", "v2", "v3")
@@ -172,13 +175,25 @@ def _of_clause(
     `named` are the attributes by language that the text may tell. `is_first` says that
     the text begins with the clause, so that one without a subject is about the user.
     """
-    for code in rows():
-        if code in named:
-            spaced = code not in languages.unspaced()
-            elided = (USER,) if spaced or is_first else ()
-            if found := _in_language(clause, code, named[code], elided):
-                return found
+    for code in _likeliest(clause, [code for code in rows() if code in named]):
+        spaced = code not in languages.unspaced()
+        elided = (USER,) if spaced or is_first else ()
+        if found := _in_language(clause, code, named[code], elided):
+            return found
     return []
+
+
+def _likeliest(clause: str, codes: list[str]) -> list[str]:
+    """The languages that a clause may be in, those with most stop words in it first.
+
+    A verb of one language is a small word of another: Spanish `come`, Italian `come`.
+    """
+    if len(codes) < _SEVERAL:
+        return codes
+    counts = stop_words_by_language(words_of(clause))
+    most = max(counts.values(), default=0)
+    likely = [code for code in codes if counts[code] or most < _SEVERAL]
+    return sorted(likely, key=lambda code: -counts[code])
 
 
 def _in_language(
@@ -306,7 +321,7 @@ def asked(question: str, names: Collection[str] = ()) -> State | None:
 def _asked(question: str) -> State | None:
     if len(question) > _MOST_CHARS:
         return None
-    for code in languages.section(KEY):
+    for code in _likeliest(question, list(languages.section(KEY))):
         reading = reading_of(code)
         read = reading.words(question.replace("’", "'").strip(" ?？.!。¿¡"))
         for name, pattern in questions(code):
@@ -331,8 +346,16 @@ def told(clause: str, state: State, subject: str, possessive: str) -> str:
     section = languages.section(KEY)[state.language]
     reading = reading_of(state.language)
     text = clause
-    for pattern, words in third_person(state.language):
-        text = pattern.sub(words, text)
+    first = fold(text.split(maxsplit=1)[0])
+    is_own = state.language in _OWN_THIRD_PERSON
+    if is_own and not first.startswith((*state.value, *state.subject)):
+        text = text[:1].lower() + text[1:]
+    for pattern, replaced in third_person(state.language):
+        text = pattern.sub(replaced, text)
+    if is_own and state.subject[0] == USER and not _names_speaker(text):
+        return ""  # a verb may be in the first person without a pronoun
+    if not text.startswith("{s}") and subject in _NEUTRAL_SUBJECTS:
+        subject = subject[:1].lower() + subject[1:]
     text = text.replace("{s}", subject).replace("{p}", possessive)
     if reading.speaks_of_self(text):
         return ""
@@ -344,6 +367,16 @@ def told(clause: str, state: State, subject: str, possessive: str) -> str:
         if any(_is_same(one, state) for one in states(whole)):
             return whole
     return ""
+
+
+def _names_speaker(text: str) -> bool:
+    return "{s}" in text or "{p}" in text
+
+
+_OWN_THIRD_PERSON = frozenset(languages.texts("extraction", "by_states"))
+"""The languages in which the third person names the speaker in each statement."""
+_NEUTRAL_SUBJECTS = frozenset(languages.texts("extraction", "subject").values())
+"""What a speaker without a name is called."""
 
 
 def _is_same(one: State, other: State) -> bool:

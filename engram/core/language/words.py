@@ -180,11 +180,16 @@ def language(text_words: Sequence[str]) -> str:
     The one with most of them, English first; words that are English too, or names, tell
     nothing.
     """
-    counts = Counter(
-        chain.from_iterable(filter(None, map(_LANGUAGES_OF.get, text_words)))
-    )
+    counts = stop_words_by_language(text_words)
     most = max(counts.values(), default=0)
     return next((code for code in STOP if counts.get(code) == most), "")
+
+
+def stop_words_by_language(text_words: Sequence[str]) -> Counter[str]:
+    """The number of stop words by language that indicate it."""
+    return Counter(
+        chain.from_iterable(filter(None, map(_LANGUAGES_OF.get, text_words)))
+    )
 
 
 def of_oneself(folded: str) -> bool:

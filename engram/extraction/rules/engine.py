@@ -40,6 +40,7 @@ from engram.core.language.sentences import (
     sentences,
     third_person,
 )
+from engram.core.language.state_subjects import USER
 from engram.core.language.states import in_context, states, told
 from engram.core.language.wishes import wish_statement
 from engram.core.records import Candidate, Extraction, Relation
@@ -73,6 +74,7 @@ from engram.extraction.rules.table import (
     REMEMBER,
     Rule,
     compiled,
+    compiled_by_language,
     continued_rules,
     other_rules,
     speaker_rules,
@@ -434,19 +436,19 @@ def _naming(
 
 def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
     """The statements of one clause."""
-    request = None
-    if clause.speaker.to_bot:
-        request = REMEMBER.match(clause.text, clause.start, clause.end)
-    if request:
-        clause = replace(clause, start=request.end())
+    code, start = _request_to_keep(clause)
+    clause = replace(clause, start=start)
     if MASK in clause.words or is_doubtful(clause.words):
         return
 
     found = _of_speaker(clause, policy) or _of_named(clause, policy)
     if not found:
-        rest = _asked_to_keep if request else _in_other_language
+        rest = _asked_to_keep if code == "en" else _in_other_language
         found = list(rest(clause, policy)) or _wish(clause, policy)
-    yield from found or _change_of_state(clause, policy)
+    found = found or list(_change_of_state(clause, policy))
+    if code and not found:
+        found = list(_kept_as_said(clause, code, policy))
+    yield from found
 
     if not clause.is_task:
         for person in people_mentioned(clause.text, clause.start, clause.end):
@@ -745,6 +747,44 @@ def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
 _THEN_I = compiled("then_i")
 
 
+def _request_to_keep(clause: Clause) -> tuple[str, int]:
+    """The language of `remember that` before a clause, and where the clause begins.
+
+    '' and its start where there is no such request, or no assistant to ask.
+    """
+    if clause.speaker.to_bot:
+        for code, pattern in _REMEMBER.items():
+            if found := pattern.match(clause.text, clause.start, clause.end):
+                return code, found.end()
+    return "", clause.start
+
+
+_REMEMBER = compiled_by_language("remember")
+
+
+def _kept_as_said(
+    clause: Clause, code: str, policy: ExtractionPolicy
+) -> Iterator[_Statement]:
+    """What a request in a language other than English asks to keep, word for word.
+
+    A clause that does not begin with a noun may be in the first person, so the
+    statement says that the user asks to remember it.
+    """
+    raw = bare(clause.text, clause.start, clause.end)
+    language = next((one for one in other_languages() if one.code == code), None)
+    if (
+        language is None
+        or clause.is_task
+        or not is_whole(raw)
+        or len(raw.split()) < _FEWEST_WORDS
+    ):
+        return
+    text = raw
+    if not language.plain_start.match(raw) or language.first_person.search(raw):
+        text = language.keeps.format(s=clause.speaker.name or language.subject, o=raw)
+    yield _built(clause, _KEEP, text, policy)
+
+
 def _asked_to_keep(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
     """`Remember that …` with a clause that no rule reads.
 
@@ -832,7 +872,10 @@ def _with_subject(person: NamedSubject | None, raw: str) -> str:
 
 def _is_told(state: State) -> bool:
     """Tell whether a state changed, is over, or has no extraction rules to read it."""
-    return state.change or state.over or state.language in _WITHOUT_RULES
+    if state.change or state.over or state.language in _WITHOUT_RULES:
+        return True
+    lasts = state.attribute.split()[0] not in _OF_THE_DAY
+    return state.language in _TOLD_BY_STATES and lasts and state.subject[0] == USER
 
 
 def _of_state(
@@ -856,6 +899,10 @@ def _speaker_in(code: str, speaker: ClauseSpeaker) -> tuple[str, str]:
 
 
 _WITHOUT_RULES = languages.unspaced()
+_TOLD_BY_STATES = frozenset(languages.texts("extraction", "by_states"))
+"""The languages in which the table of states gives facts that hold, too."""
+_OF_THE_DAY = frozenset({"eats", "figure", "date"})
+"""Attributes that may hold today only: `I eat a pizza`, `the ticket costs 30 euros`."""
 _CATEGORIES = {
     "like": "preference",
     "eats": "preference",
@@ -895,6 +942,8 @@ def _from_language_rule(
     """The statement of a rule that matched, unless its object is refused."""
     when = clause.when()
     raw = ""
+    if clause.lead and rule.object_kind == "foreign":
+        return  # true of that time only: "today I drink no wine"
     if rule.object_kind != "none":
         rest = bare(clause.text, found.end(), clause.end)
         short = shortened(rule.object_kind, rest)

@@ -33,7 +33,9 @@ class LanguageRules:
     refuse an object. `subject` and `of_subject` stand for a speaker without a name.
     `pronouns` and `verbs` map the first person to the third. `ambiguous_possessive`
     is true if `my` has two forms in the third person (`seine`, `ihre`): it then becomes
-    an article, and only in an object that is still to be done.
+    an article, and only in an object that is still to be done. `keeps` is the statement
+    that the user asks to remember `{o}`; an object that begins with `plain_start` and
+    has no word of the `first_person` needs no such statement.
     """
 
     code: str
@@ -48,6 +50,9 @@ class LanguageRules:
     reflexive: re.Pattern[str]
     reflexive_third: str
     ambiguous_possessive: bool
+    keeps: str
+    plain_start: re.Pattern[str]
+    first_person: re.Pattern[str]
     rules: tuple[Rule, ...]
 
     def third_person(self, raw: str, object_kind: str) -> str:
@@ -99,6 +104,11 @@ def _language_rules(code: str) -> LanguageRules:
         reflexive=re.compile(rf"^(?:{languages.pattern(section['reflexive'])})"),
         reflexive_third=section["reflexive_third"],
         ambiguous_possessive="ambiguous_possessive" in section,
+        keeps=section.get("keeps", "{o}"),
+        plain_start=_pattern(rf"(?:{section.get('plain_start', '(?!)')})"),
+        first_person=_pattern(
+            rf"\b(?:{languages.pattern(section.get('first_person', '(?!)'))})\b"
+        ),
         rules=read_rules(code, "rules"),
     )
 
