@@ -174,6 +174,7 @@ def test_what_dutch_does_not_assert_gives_no_state(text: str) -> None:
     [
         ("Waar woon ik?", "user home"),
         ("Waar woon ik nu?", "user home"),
+        ("In welke stad woon ik?", "user home"),
         ("Waar woont mijn zus?", "user zus home"),
         ("Hoe heet ik?", "user name"),
         ("Wie ben ik?", "user name"),
@@ -188,6 +189,7 @@ def test_what_dutch_does_not_assert_gives_no_state(text: str) -> None:
         ("Wat is mijn lievelingskleur?", "user favourite kleur"),
         ("Waar ben ik allergisch voor?", "user allergy"),
         ("Waar kom ik vandaan?", "user origin"),
+        ("Weet je nog waar ik woon?", "user home"),
         ("Hoe heet mijn hond?", "user pet"),
         ("Hoe hoog is de huur?", "huur figure"),
     ],

@@ -28,6 +28,7 @@ CASES = {
         "nl": ("Eigenlijk woon ik in Gent.", "Wat is dat eigenlijk?"),
         "ja": ("実は私は医者です。", "実は甘いです。"),
         "zh": ("其实我不喝酒。", "其实很简单。"),
+        "ru": ("На самом деле я не пью кофе.", "На самом деле это просто."),
     },
     "denial": {
         "en": ("No, that's wrong.", "There is nothing wrong with it."),
@@ -39,6 +40,7 @@ CASES = {
         "nl": ("Nee, dat klopt niet.", "Het regent niet."),
         "ja": ("いいえ、違います。", "間違いが多い本。"),
         "zh": ("不，那不对。", "不客气。"),
+        "ru": ("Нет, это не так.", "Это не так просто."),
     },
     "challenge": {
         "en": ("Are you sure about the date?", "She was sure about it."),
@@ -61,6 +63,7 @@ CASES = {
         "nl": ("Ik drink nooit koffie.", "Hij drinkt nooit koffie."),
         "ja": ("私はいつも電車で行きます。", "彼はいつも電車です。"),
         "zh": ("我讨厌咖啡。", "他讨厌咖啡。"),
+        "ru": ("Я всегда езжу на поезде.", "Он всегда ездит на поезде."),
     },
     "prohibition": {
         "en": ("Don't call me before noon.", "They don't mind the rain."),
@@ -83,6 +86,7 @@ CASES = {
         "nl": ("Onthoud dat goed.", "Een onthouding."),
         "ja": ("覚えておいてください。", "覚えている人。"),
         "zh": ("请记住这个。", "记住他的人。"),
+        "ru": ("Запомни это хорошо.", "Он запомнил её лицо."),
     },
     "marker": {
         "en": (
@@ -108,6 +112,7 @@ CASES = {
         "nl": ("Ik heet Anna.", "Hij heet Paul."),
         "ja": ("私の名前はアンナです。", "彼の名前は太郎です。"),
         "zh": ("我叫王明。", "他叫王明。"),
+        "ru": ("Меня зовут Анна.", "Его зовут Павел."),
     },
     "decision": {
         "en": ("We decided on Postgres.", "They were decidedly late."),
@@ -122,6 +127,7 @@ CASES = {
         "nl": ("We hebben voor Postgres gekozen.", "Zij hebben gekozen."),
         "ja": ("これに決めました。", "これを決める会。"),
         "zh": ("我们决定用它。", "他们的决定。"),
+        "ru": ("Мы решили взять Postgres.", "Они решили подождать."),
     },
     "standing-order": {
         "en": ("From now on use metric units.", "It came from nowhere."),
@@ -133,6 +139,7 @@ CASES = {
         "nl": ("Vanaf nu alleen thee.", "Het is nu laat."),
         "ja": ("今後は紅茶。", "今日は紅茶。"),
         "zh": ("从现在开始喝茶。", "现在喝茶。"),
+        "ru": ("С этого момента только чай.", "В этот момент пошёл дождь."),
     },
     "retraction": {
         "en": ("I'm just kidding.", "No kidding, it rained."),
@@ -142,6 +149,9 @@ CASES = {
         "it": ("Stavo scherzando.", "Mi piace lo scherzo."),
         "ja": ("冗談です。", "元気です。"),
         "zh": ("我开玩笑的。", "我开车去。"),
+        "pt": ("Era só brincadeira.", "Um brinquedo novo."),
+        "nl": ("Dat was maar een grapje.", "Een grappige film."),
+        "ru": ("Забудь, что я сказал.", "Он забыл зонт."),
     },
     "opinion": {
         "en": ("I think it rains.", "She thinks it rains."),
@@ -153,6 +163,7 @@ CASES = {
         "nl": ("Ik denk dat het regent.", "Hij denkt na."),
         "ja": ("雨だと思います。", "思い出の雨。"),
         "zh": ("我觉得会下雨。", "他觉得会下雨。"),
+        "ru": ("Я думаю, что пойдёт дождь.", "Он думает."),
     },
     "usually": {
         "en": ("The shop usually opens at nine.", "An unusual shop."),
@@ -164,6 +175,7 @@ CASES = {
         "nl": ("De winkel opent meestal om negen.", "De meeste winkels."),
         "ja": ("普段九時に開く。", "不断の努力。"),
         "zh": ("通常九点开门。", "通过了。"),
+        "ru": ("Магазин обычно открыт.", "Обыкновенный магазин."),
     },
     "typically": {
         "en": ("It typically rains.", "A typical day."),
@@ -186,6 +198,7 @@ CASES = {
         "nl": ("Ik vind het leuk.", "Hij vindt het leuk."),
         "ja": ("紅茶が好きです。", "紅茶を飲む。"),
         "zh": ("我喜欢茶。", "他喜欢茶。"),
+        "ru": ("Мне нравится чай.", "Ему нравится чай."),
     },
     "setting": {
         "en": ("My team meets at ten.", "Their team meets at ten."),
