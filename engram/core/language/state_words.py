@@ -85,6 +85,7 @@ class StateReading:
         self._indefinite = frozenset(section.get("indefinite", "").split())
         self._after_value = frozenset(section.get("after_value", "").split())
         self._lead = _prefix(section.get("leads", ""))
+        self._fillers = _fillers(section.get("leads", ""), section.get("adverbs", ""))
         self._adverbs = self._phrase(section, "adverbs")
         self._news = self._phrase(section, "news")
         self._additions = self._phrase(section, "additions")
@@ -141,6 +142,12 @@ class StateReading:
     def is_undone(self, text: str) -> bool:
         """Whether a text says that what was told before it did not last."""
         return _has(self._undone, normalise(text)) if text else False
+
+    def without_lead(self, clause: str) -> str:
+        """A clause as it was said, without the fillers before it."""
+        if self._fillers and (found := self._fillers.match(clause)):
+            return clause[found.end() :] or clause
+        return clause
 
     def _normal(self, plain: str) -> str:
         """The words with contractions written out and in the usual order."""
@@ -287,6 +294,12 @@ def reading_of(code: str) -> StateReading:
 
 def _prefix(listed: str) -> re.Pattern[str] | None:
     return re.compile(rf"(?:(?:{languages.pattern(listed)}) )*") if listed else None
+
+
+def _fillers(leads: str, adverbs: str) -> re.Pattern[str] | None:
+    """Leading words and adverbs as they are said, with the signs after them."""
+    listed = "|".join(languages.pattern(one) for one in (leads, adverbs) if one)
+    return re.compile(rf"(?:(?:{listed})[,!.:]* )+", re.IGNORECASE) if listed else None
 
 
 def _pattern(listed: str) -> re.Pattern[str] | None:

@@ -346,10 +346,12 @@ def told(clause: str, state: State, subject: str, possessive: str) -> str:
     section = languages.section(KEY)[state.language]
     reading = reading_of(state.language)
     text = clause
-    first = fold(text.split(maxsplit=1)[0])
     is_own = state.language in _OWN_THIRD_PERSON
-    if is_own and not first.startswith((*state.value, *state.subject)):
-        text = text[:1].lower() + text[1:]
+    if is_own:
+        text = reading.without_lead(text)
+        first = fold(text.split(maxsplit=1)[0])
+        if not first.startswith((*state.value, *state.subject)):
+            text = text[:1].lower() + text[1:]
     for pattern, replaced in third_person(state.language):
         text = pattern.sub(replaced, text)
     if is_own and state.subject[0] == USER and not _names_speaker(text):
