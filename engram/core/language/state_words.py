@@ -272,7 +272,8 @@ class StateReading:
             return len(value) <= _FEW_NAMES and is_known and not is_noun
         capitals = {
             self._normal(normalise(word))
-            for word in _LETTERS.findall(clause) if word[:1].isupper()
+            for word in _LETTERS.findall(clause)
+            if word[:1].isupper()
         }
         if name == "home":
             small = (one for one in value if not _is_capital(one, capitals))
