@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.records import Entity, Extraction, Fact, Relation, Turn
+    from engram.vault.frontmatter import Note
     from engram.vault.paths import Stat
     from engram.vault.store import Vault
 
@@ -207,10 +208,24 @@ class EntityWriter:
         if entity.superseded:  # its names belong to another entity
             self.names.drop(path)
         else:
-            self.names.put(path, entity)
+            self.names.put(path, self._with_former_name(note, entity))
         self.problems.pop(path, None)
         if problems:
             self.problems[path] = problems
+
+    def _with_former_name(self, note: Note, entity: Entity) -> Entity:
+        """Return an entity whose note a person renamed with its old name as an alias.
+
+        Old links and later statements lead to it. The next batch writes the alias.
+        """
+        former = entities.former_name(note, entity)
+        known = {name_key(name) for name in (entity.name, *entity.aliases)}
+        if not former or name_key(former) in known:
+            return entity
+        waiting = self._waiting_aliases.setdefault(entity.path, [])
+        if former not in waiting:
+            waiting.append(former)
+        return replace(entity, aliases=(*entity.aliases, former))
 
     def _mark_unreadable(self, path: str, fault: EngramError) -> None:
         """Report a note that cannot be read, and keep its name in use.

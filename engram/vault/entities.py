@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.entities import relation_label
 from engram.core.records import ENTITY_TYPES, Entity, Problem
-from engram.core.text import ulid
+from engram.core.text import is_ulid, ulid, ulid_time
 from engram.vault.facts import link
 from engram.vault.formats import (
     blocks,
@@ -174,6 +174,20 @@ def entity_from(
     return entity, tuple(problems)
 
 
+def former_name(note: Note, entity: Entity) -> str:
+    """Return the name under which engram created a note that a person renamed, or ''.
+
+    It stands in the first heading, and the id of the note is derived from it.
+    """
+    lines = (line for line in note.body.splitlines() if line.strip())
+    heading = next(lines, "")
+    name = heading.removeprefix("# ").strip()
+    if not heading.startswith("# ") or not is_ulid(entity.id):
+        return ""
+    created = entity.id == _entity_id(ulid_time(entity.id), name)
+    return name if created and link_key(name) != link_key(entity.name) else ""
+
+
 def new_entity(
     name: str,
     entity_type: str,
@@ -191,10 +205,14 @@ def new_entity(
             )
         ),
         relations=tuple(relations),
-        id=ulid(created, f"entity\n{safe}"),
+        id=_entity_id(created, safe),
         created=created,
         path=path_of(name, entity_type),
     )
+
+
+def _entity_id(created: datetime, name: str) -> str:
+    return ulid(created, f"entity\n{name}")
 
 
 def entity_keys(entity: Entity, zone: tzinfo) -> dict[str, object]:

@@ -574,6 +574,31 @@ def test_a_person_may_move_rename_and_retype_a_note(entity_writer):
     ]
 
 
+# row: C13
+@pytest.mark.parametrize("again", [False, True])
+def test_a_renamed_note_keeps_its_old_name_as_an_alias(entity_writer, again):
+    """Whether engram runs or not: the heading tells the old name. A heading of a
+    person's own is none.
+    """
+    take(entity_writer, bond("Anna", "boss", "Ben"), about=["Anna"])
+    root = entity_writer.settings.vault / "entities"
+    (root / "concepts/Ben.md").rename(root / "concepts/Ben Okafor.md")
+    own = root / "concepts/Anna Meyer.md"
+    (root / "concepts/Anna.md").rename(own)
+    own.write_text(own.read_text().replace("# Anna\n", "# My friend\n"))
+    if again:
+        entity_writer = EntityWriter(entity_writer.vault, entity_writer.settings)
+    entity_writer.refresh()
+    assert entity_writer.link_names(["Ben"]) == ("Ben Okafor",)
+    take(entity_writer, about=["Ben"], days=2)
+    assert list(notes(entity_writer)) == [
+        "concepts/Anna Meyer.md",
+        "concepts/Ben Okafor.md",
+    ]
+    assert "aliases:\n  - Ben\n" in (root / "concepts/Ben Okafor.md").read_text()
+    assert "aliases" not in own.read_text()
+
+
 def test_a_note_with_a_fault_is_left_alone_and_told(entity_writer):
     """Its name still counts, so that no second one is made."""
     path = entity_writer.settings.vault / "entities/people/Anna.md"
