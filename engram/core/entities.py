@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
+from engram.core.language.entity_names import is_event
 from engram.core.language.words import STOP, words
 from engram.core.records import ENTITY_TYPES
 from engram.core.text import normalise
@@ -245,18 +246,20 @@ def find_entity(name: str, entities: Iterable[Entity]) -> Entity | None:
 
 
 def entity_type_of(name: str, hint: str = "") -> str:
-    """Return the type of an entity (`B1`): `hint` if it is one, else org or concept.
+    """Return the type of an entity (`B1`): `hint` if it is one, else by its name.
 
-    The hint is the extractor's, or `person` for a speaker. An organisation is
-    recognised by the form of its name; guessing more from a name would be wrong too
-    often. The user moves the note or sets its type.
+    The hint is the extractor's, or `person` for a speaker. An organisation and an event
+    are recognised by the form of their names, all else is a concept; guessing more from
+    a name would be wrong too often. The user moves the note or sets its type.
 
     >>> entity_type_of("University of Porto"), entity_type_of("Anna"), entity_type_of("Anna", "person")
     ('org', 'concept', 'person')
     """
     if hint in ENTITY_TYPES:
         return hint
-    return "org" if _ORG.search(" ".join(name.split())) else "concept"
+    if _ORG.search(" ".join(name.split())):
+        return "org"
+    return "event" if is_event(name) else "concept"
 
 
 def relation_label(words_of_it: str) -> str:

@@ -34,7 +34,16 @@ STANDINGS = ("chat", "import", "tool")
 A standing follows from the caller's token, never from text.
 """
 
-ENTITY_TYPES = ("person", "org", "place", "project", "tool", "concept")
+ENTITY_TYPES = (
+    "person",
+    "animal",
+    "org",
+    "place",
+    "project",
+    "tool",
+    "event",
+    "concept",
+)
 """The types of entities (rows B1, E2, C14)."""
 
 EDGE_TYPES = ("similar", "entity", "time", "causal", "relation", "bridge")

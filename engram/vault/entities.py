@@ -36,10 +36,12 @@ if TYPE_CHECKING:
 FOLDER = "entities"
 FOLDERS = {
     "person": "people",
+    "animal": "animals",
     "org": "orgs",
     "place": "places",
     "project": "projects",
     "tool": "tools",
+    "event": "events",
     "concept": "concepts",
 }
 """The folder of each type."""

@@ -118,7 +118,8 @@ def test_names_forget_what_is_dropped_or_replaced():
     [
         ("Anna", "", "concept"),
         ("Anna", "person", "person"),
-        ("Anna", "animal", "concept"),
+        ("Anna", "animal", "animal"),
+        ("Anna", "dragon", "concept"),
         ("Acme Inc.", "", "org"),
         ("Siemens AG", "", "org"),
         ("Universität Wien", "", "concept"),

@@ -195,7 +195,7 @@ def test_names_of_people_and_animals_are_found():
         ("I work at a small bakery.", set(), {}),
         ("I live in Lisbon and Porto.", set(), {}),
         ("I used to live in Lisbon.", set(), {}),
-        ("My dog Rex is old.", set(), {}),
+        ("My dog Rex is old.", set(), {"Rex": "animal"}),
         ("My parents are Tom and Eva.", set(), {}),
         ("Does my sister Anna live in Porto?", set(), {}),
         ("Maybe I will work at Siemens.", set(), {}),

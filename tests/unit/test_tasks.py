@@ -444,7 +444,7 @@ def test_an_entity_has_a_known_type_or_none():
     """The first word on a name counts; the owner is no entity."""
     given_types = [
         ("Ana", "Person"),
-        ("Eva", "animal"),
+        ("Eva", "dragon"),
         ("Ana", "org"),
         ("the user", "person"),
         ("", "org"),

@@ -100,7 +100,7 @@ def test_whatever_a_person_writes_is_an_entity(text, changes):
 
 def test_a_fault_in_a_note_is_named_and_the_entity_stays():
     """A broken front matter, an unknown type."""
-    found, (problem,) = read("---\ntype: animal\n---\n")
+    found, (problem,) = read("---\ntype: dragon\n---\n")
     assert (found.type, problem.code, problem.line) == ("person", "bad-value", 2)
     found, (problem,) = read("---\ntype: [\n---\n", "entities/Anna.md")
     assert (found.name, found.type, problem.code, problem.path) == (

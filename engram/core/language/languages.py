@@ -80,6 +80,7 @@ _SECTIONS: Mapping[str, str] = {
     "role_play": "role opens closes",
     "wishes": "prefix stated asked passing",
     "privacy": "cues before asks announces filler",
+    "entity_names": "animal_called animal_is animal_own event",
     "retraction": """
         cue but before after filler untrue ending unsaid just_said forget polite old
         object_end generic goes_on

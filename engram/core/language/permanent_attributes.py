@@ -140,6 +140,11 @@ def names_pet(text: str) -> bool:
     )
 
 
+def pet_words() -> frozenset[str]:
+    """The kinds of animals that people keep, in scripts with blanks between words."""
+    return _pets()[1]
+
+
 @cache
 def _pets() -> tuple[frozenset[str], frozenset[str]]:
     """The kinds of pets: in scripts without blanks, and as words."""

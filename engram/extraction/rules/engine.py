@@ -25,6 +25,7 @@ from engram.core.entities import ALIAS, OWNER, name_key, relation_label
 from engram.core.language import languages
 from engram.core.language.date_display import in_figures
 from engram.core.language.dates import day_in_words, spans
+from engram.core.language.entity_names import animals
 from engram.core.language.retraction import withdrawals
 from engram.core.language.role_play import played
 from engram.core.language.sentences import (
@@ -136,7 +137,7 @@ def extract(
             if _is_undone(one, turn):
                 _count(dropped, "undone")
                 continue
-            types = {**statement.types, **types}
+            types = {**statement.types, **types, **_of_animals(statement.types)}
             if statement.relation:
                 relations.setdefault(
                     _relation_key(statement.relation), statement.relation
@@ -163,6 +164,11 @@ def _is_undone(candidate: Candidate, turn: Turn) -> bool:
     return len(in_context(told, turn.text, candidate.quote)) < len(told)
 
 
+def _of_animals(types: Mapping[str, str]) -> dict[str, str]:
+    """The types of animals, which a sentence about their home takes for persons."""
+    return {name: kind for name, kind in types.items() if kind == "animal"}
+
+
 def _relation_key(relation: Relation) -> tuple[str, str, str, bool]:
     return (
         name_key(relation.subject),
@@ -187,7 +193,7 @@ def united(found: Sequence[Extraction]) -> Extraction:
     types: dict[str, str] = {}
     for one in found:
         dropped.update(one.dropped)
-        types = {**one.types, **types}
+        types = {**one.types, **types, **_of_animals(one.types)}
     candidates = tuple(candidate for one in found for candidate in one.candidates)
     relations = tuple(relation for one in found for relation in one.relations)
     return Extraction(candidates, EXTRACTOR, dropped, relations, types)
@@ -707,27 +713,29 @@ def _built(
         if category_of(rule.category).relates_people and rule is not _KINSHIP
         else ()
     )
+    text = tidy(text)
+    of_animals = dict.fromkeys(animals(text), "animal")
     one = Candidate(
-        text=tidy(text),
+        text=text,
         category="correction"
         if clause.corrects and category_of(rule.category).correctable
         else rule.category,
         confidence=round(policy.rules_confidence * share * clause.speaker.share, 4),
         turn_id=clause.turn.id,
         quote=clause.turn.text[clause.start : clause.end].rstrip(" .!,;"),
-        about=tuple(dict.fromkeys(name for name in (*first, *named) if name))[
-            : policy.max_entities
-        ],
+        about=tuple(
+            dict.fromkeys(name for name in (*first, *named, *of_animals) if name)
+        )[: policy.max_entities],
         tags=rule.tags,
         when=None if rule.object_kind == "none" else clause.when(),
     )
     if hint is None:
-        return _Statement(one)
+        return _Statement(one, types=of_animals)
     ends = (hint.subject or OWNER, relation_label(hint.type), hint.object)
     relation = Relation(
         *ends, one.turn_id, one.quote, confidence=one.confidence, ended=hint.ended
     )
-    return _Statement(one, relation, dict(hint.kinds))
+    return _Statement(one, relation, {**dict(hint.kinds), **of_animals})
 
 
 def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:

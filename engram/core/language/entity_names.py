@@ -1,0 +1,62 @@
+"""Names of animals and events in a statement, by closed word tables (row B1).
+
+`our dog Rex`, `unser Hund heißt Rex`, `Mia's recital`, `the Berlin Marathon`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from engram.core.language import languages
+from engram.core.language.permanent_attributes import pet_words
+
+_NAME = r"(?-i:[^\W\d_a-z][\w'-]*[^\W\d_])"
+"""A word with a capital that is no initial."""
+
+
+def animals(text: str) -> list[str]:
+    """Return the names that a statement gives to animals.
+
+    >>> animals("The user has a cat named Oskar."), animals("The dog is old.")
+    (['Oskar'], [])
+    """
+    return list(
+        dict.fromkeys(
+            name
+            for found in _animal().finditer(text)
+            for name in filter(None, found.groups())
+        )
+    )
+
+
+def is_event(name: str) -> bool:
+    """Tell whether a name ends in a kind of event: `Berlin Marathon`, `Mia's recital`."""
+    return _event().search(name) is not None
+
+
+@cache
+def _animal() -> re.Pattern[str]:
+    pets = "|".join(sorted(map(re.escape, pet_words()), key=len, reverse=True))
+    called = languages.any_pattern("entity_names", "animal_called")
+    is_ = languages.any_pattern("entity_names", "animal_is")
+    own = languages.any_pattern("entity_names", "animal_own")
+    return re.compile(
+        rf"\b(?:{own}) (?:[\w-]+ )?(?:{pets}),? ({_NAME})(?!\w)"
+        rf"|\b(?:{pets}) ?(?:{called}) ({_NAME})(?!\w| {_NAME})"
+        rf"|\b({_NAME}) (?:{is_}) (?:{own}) (?:[\w-]+ )?(?:{pets})\b",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _event() -> re.Pattern[str]:
+    listed = (
+        word
+        for text in languages.texts("entity_names", "event").values()
+        for word in languages.phrases(text)
+    )
+    words = "|".join(
+        sorted(map(re.escape, filter(None, listed)), key=len, reverse=True)
+    )
+    return re.compile(rf"(?:\w'?s?|-) ?(?:{words})$", re.IGNORECASE)
