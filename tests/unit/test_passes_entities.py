@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -327,7 +328,7 @@ def test_an_entity_is_described_from_its_memories_with_their_sources(told, fake)
 def test_only_what_changed_and_was_touched_within_a_week_is_described_again(
     told, fake, clock
 ):
-    plant(told, "Anna is a nurse.")
+    plant(told, "Anna is a nurse.", "Anna lives in Porto.")
     plant(told, "Ben is a baker.", about=("Ben",), days=8)
     consolidate(told)
     described = [
@@ -402,7 +403,7 @@ def test_a_lazy_vault_describes_after_the_next_recall(opened, fake, clock):
             if task_of(body) in {"describe", "relate"}
         ]
 
-    (first,) = plant(lazy, "Anna is a nurse.")
+    first, _ = plant(lazy, "Anna is a nurse.", "Anna lives in Porto.")
     assert described() == []
     used(lazy, first)
     assert described() == ["Anna"]
@@ -595,7 +596,7 @@ def test_a_question_whose_answer_cannot_be_read_is_asked_once_in_a_run_and_that_
 # row: B11
 def test_what_a_model_says_is_inert_and_what_was_dropped_is_counted(told, fake):
     path = entity(told, "Anna")
-    plant(told, "Anna is a nurse <b>now</b>.")
+    plant(told, "Anna is a nurse <b>now</b>.", "Anna lives in Porto.")
     words = "# Anna %% engram:end description %% ![[secret]] <script> is\na nurse"
     fake.script(
         {
@@ -625,8 +626,37 @@ def test_what_one_persona_was_told_or_consolidation_concluded_is_told_nobody(
     plant(told, "Anna is careful.", origin="synthesized")
     plant(told, "Anna is a nurse.")
     consolidate(told)
+    assert not [body for body in fake.asked if task_of(body) == "describe"]
+    plant(told, "Anna lives in Porto.")
+    consolidate(told)
     (asked,) = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
-    assert [one["text"] for one in asked["facts"]] == ["Anna is a nurse."]
+    assert {one["text"] for one in asked["facts"]} == {
+        "Anna is a nurse.",
+        "Anna lives in Porto.",
+    }
+
+
+# row: B11
+# row: X14
+def test_a_description_has_two_memories_and_absolute_dates(told, fake, clock):
+    """One memory says it better itself; "tomorrow" is another day when it is read."""
+    path = entity(told, "Anna")
+    plant(told, "Anna moves to Porto tomorrow.")
+    consolidate(told)
+    assert "engram:begin description" not in text(told, path)
+    plant(told, "Anna is a nurse.")
+    consolidate(told)
+    day = (clock() + timedelta(days=1)).astimezone(told.memory.settings.zone)
+    shown = f"Anna moves to Porto tomorrow ({day:%Y-%m-%d})."
+    (asked,) = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
+    assert shown in {one["text"] for one in asked["facts"]}
+    assert f"So it is said: {shown}" in text(told, path)
+    fake.script(
+        {"sentences": [{"facts": [1], "text": "Anna moves to Porto tomorrow."}]}
+    )
+    plant(told, "Anna sings.")
+    consolidate(told)
+    assert shown in text(told, path)
 
 
 # -- cards -----------------------------------------------------------------------------
@@ -860,7 +890,7 @@ def test_a_note_that_a_person_wrote_in_a_moment_ago_is_told_in_later(
     clock.now = clock.now.fromtimestamp(
         (keeping.root / path).stat().st_mtime, clock.now.tzinfo
     )
-    plant(keeping, ANNA[0])
+    plant(keeping, ANNA[0], "Anna sings.")
     assert consolidate(keeping)["put_off"][path] == "somebody is at it"
     assert "engram:begin description" not in text(keeping, path)
     clock.advance(seconds=61)

@@ -529,6 +529,14 @@ class ProfilePolicy:
         "B11",
         "memories that a sentence on one relation rests on, at most",
     )
+    described: int = number(
+        2,
+        "memories",
+        1,
+        1000,
+        "B11",
+        "memories about an entity from which it is described",
+    )
     card_memories: int = number(
         5,
         "memories",

@@ -252,8 +252,9 @@ def _resolves_to(name: str, entity: Entity) -> bool:
 def describe(view: PassView, now: datetime) -> list[Step]:
     """Describe entities in one to four sentences of a model (rows B11, B12, C14).
 
-    The model is shown the description so far, and the memories by date. At most 5 a run, of those mentioned or recalled in the last 7 days (`B14`), and only
-    where their memories changed.
+    The model is shown the description so far, and the memories by date. At most 5 a
+    run, of those mentioned or recalled in the last 7 days (`B14`), and only where their
+    memories changed. One memory alone says it better itself.
     """
     policy, texts = view.policy.portraits, GeneratedText(view, now)
     room = policy.entities - texts.made_now("description")
@@ -261,6 +262,8 @@ def describe(view: PassView, now: datetime) -> list[Step]:
     for path in _recent(view, known, now):
         if room <= 0:
             break
+        if len(known[path]) < policy.described:
+            continue
         entity = view.entities[path]
         weightiest = sorted(known[path], key=by_weight)[: policy.together]
         facts = sorted((one.fact for one in weightiest), key=by_date)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, trust
 from engram.core.entities import EntityNames
+from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.records import BlockEdit, Line
 from engram.core.replaced import replaced
 from engram.core.text import normalise
@@ -146,20 +147,28 @@ def local_date(view: PassView, when: datetime | None) -> str:
     return f"{when.astimezone(view.zone):%Y-%m-%d}" if when else ""
 
 
+def dated(view: PassView, text: str, said_at: datetime | None) -> str:
+    """Return `text` with its date beside each relative time, as it was said then."""
+    if said_at is None:
+        return text
+    return with_named_dates(text, named_dates(text, said_at.astimezone(view.zone)))
+
+
 def numbered(
     view: PassView, facts: Sequence[Fact], first: int = 1
 ) -> list[dict[str, Any]]:
     """Return memories as a question shows them, numbered from `first`.
 
-    A row has the source class where the source is not the user.
+    Relative times have their dates beside them. A row has the source class where the
+    source is not the user.
     """
     rows = []
     for n, fact in enumerate(facts, first):
         said_by = view.reader.said_by(fact)
         others = {} if said_by == "user" else {"said_by": said_by}
-        rows.append(
-            {"n": n, "date": local_date(view, fact.created), "text": fact.text} | others
-        )
+        text = dated(view, fact.text, fact.created)
+        date = local_date(view, fact.created)
+        rows.append({"n": n, "date": date, "text": text} | others)
     return rows
 
 
@@ -267,18 +276,19 @@ class GeneratedText:
     def _labelled(self, lines: Iterable[Line]) -> tuple[Line, ...]:
         """Return the lines, each labelled with the least trusted class of its sources.
 
-        A line whose sources are all the user's has no label.
+        A line whose sources are all the user's has no label. Relative times have their
+        dates beside them, where all sources are of one day.
         """
         facts = {link_name(one.fact): one.fact for one in self.view.memories.values()}
         labelled: list[Line] = []
         for one in lines:
-            classes = [
-                self.view.reader.said_by(facts[name])
-                for name in one.sources
-                if name in facts
-            ]
+            behind = [facts[name] for name in one.sources if name in facts]
+            classes = [self.view.reader.said_by(fact) for fact in behind]
             least = max(classes, key=trust.SOURCE_CLASSES.index, default="user")
-            text = trust.with_source_label(one.text, least)
+            days = {local_date(self.view, fact.created) for fact in behind}
+            said_at = behind[0].created if len(days) == 1 else None
+            text = dated(self.view, one.text, said_at)
+            text = trust.with_source_label(text, least)
             labelled.append(replace(one, text=text))
         return tuple(labelled)
 
