@@ -142,9 +142,11 @@ OPERATIONS: tuple[Operation, ...] = (
             Param(
                 "turns",
                 "turns",
-                "objects with text, and optionally id, session, role, speaker, persona, private and occurred_at",
-                required=True,
+                "objects with text, and optionally id, session, role, speaker, persona, private and occurred_at; or messages in OpenAI's form, with role and content",
             ),
+            Param("messages", "turns", "the same as turns, under OpenAI's name"),
+            Param("session", "text", "conversation of turns that name none"),
+            Param("persona", "text", "persona of turns that name none"),
             Param("participants", "list", "names of the users, if there are several"),
         ),
         status=202,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.core.buffer import retry_wait
 from engram.errors import (
+    BadRequestError,
     ConflictError,
     EngramError,
     ModelError,
@@ -19,6 +20,7 @@ from engram.errors import (
 )
 from engram.extraction.rules import engine
 from engram.ingest import intake as ingest_intake
+from engram.ingest.messages import as_turns
 from engram.ingest.queue import ASKED, UNFORESEEN
 from engram.pipeline.reconcile import BatchResult
 
@@ -86,12 +88,17 @@ class TurnPipeline:
 
     def observe(
         self,
-        turns: list[dict[str, Any]],
+        turns: list[dict[str, Any]] | None = None,
         standing: str = "chat",
         participants: list[str] | None = None,
+        messages: list[dict[str, Any]] | None = None,
+        session: str | None = None,
+        persona: str | None = None,
     ) -> dict[str, Any]:
         """Take turns of a conversation; on return they are on disk and can be recalled.
 
+        `messages` are turns in OpenAI's form, which `turns` may have too; `session` and
+        `persona` are those of all turns that do not say their own.
         With more than one of `participants` each speaker is a person of their own.
         Waits for a catalogue that is being built: only the catalogue knows which turns
         are in the vault already.
@@ -99,18 +106,21 @@ class TurnPipeline:
         if not self.readiness.wait(self.settings.policy.serve.read_seconds):
             raise ingest_intake.unread()
 
+        common = {"session": session, "persona": persona, "participants": participants}
+        given = [*(turns or ()), *(messages or ())]
+        if turns is None and messages is None:
+            raise BadRequestError(
+                "there are no turns", fix="Give `turns`, or `messages`."
+            )
+        rows = list(as_turns(given, {k: v for k, v in common.items() if v}))
+
         now = self.clock()
         taken = [
-            ingest_intake.turn_from(
-                {"participants": participants, **raw},
-                now,
-                self.settings,
-                standing=standing,
-            )
-            for raw in turns
+            ingest_intake.turn_from(raw, now, self.settings, standing=standing)
+            for raw in rows
         ]
         unnamed = frozenset(
-            turn.id for raw, turn in zip(turns, taken, strict=True) if not raw.get("id")
+            turn.id for raw, turn in zip(rows, taken, strict=True) if not raw.get("id")
         )
         accepted = self.intake.accept(taken, now, unnamed)
 
@@ -122,6 +132,7 @@ class TurnPipeline:
             "keys": accepted.keys,
             "stored": accepted.stored,
             "duplicates": accepted.duplicates,
+            "without_words": len(given) - len(rows),
         }
 
     def flush(

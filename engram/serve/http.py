@@ -51,7 +51,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "type": "array",
         "items": {
             "type": "object",
-            "required": ["text"],
+            "anyOf": [{"required": ["text"]}, {"required": ["content"]}],
             "properties": {
                 **{
                     name: {"type": "string"}
@@ -64,6 +64,10 @@ SCHEMAS: dict[str, dict[str, Any]] = {
                         "text",
                         "occurred_at",
                     )
+                },
+                "content": {
+                    "type": ["string", "array", "null"],
+                    "description": "instead of text: a text, or parts, as OpenAI has them",
                 },
                 "private": {"type": "boolean"},
                 "participants": {"type": "array", "items": {"type": "string"}},

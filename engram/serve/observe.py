@@ -158,10 +158,17 @@ def _read(
     except (ValueError, RecursionError) as fault:
         refused.append(f"{place}: not JSON ({fault})")
         return
-    if isinstance(turn, dict):
-        turns[place] = turn
-    else:
+    if not isinstance(turn, dict):
         refused.append(f"{place}: not a JSON object")
+    elif isinstance(turn.get("messages"), list):
+        common = {key: turn[key] for key in ("session", "persona") if turn.get(key)}
+        for number, message in enumerate(turn["messages"], 1):
+            if isinstance(message, dict):
+                turns[f"{place}, message {number}"] = {**common, **message}
+            else:
+                refused.append(f"{place}, message {number}: not a JSON object")
+    else:
+        turns[place] = turn
 
 
 def feed(items: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:

@@ -232,3 +232,24 @@ def test_other_clients_get_lines_to_copy(home, name):
 
 def test_an_unknown_client_is_answered_with_the_known_ones(home):
     assert "claude-code" in home.engram("connect", "emacs", code=66)
+
+
+def test_observe_reads_messages_of_openai_line_by_line(place):
+    lines = [
+        {"role": "user", "content": "The barge of Namur is red.", "session": "o1"},
+        {
+            "session": "o2",
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "And of Huy?"}]},
+                {"role": "assistant", "content": "The barge of Huy is blue."},
+            ],
+        },
+        {"messages": [7]},
+    ]
+    fed = "\n".join(map(json.dumps, lines))
+    done = place.run("observe", "--json", stdin=fed)
+    told = json.loads(done.stdout)
+    assert told["stored"] == 3
+    assert told["refused"] == ["line 3, message 1: not a JSON object"]
+    (turn,) = stored(place, "barge of Huy")
+    assert (turn["role"], turn["session"]) == ("assistant", "o2")

@@ -77,7 +77,7 @@ def test_a_text_as_input_becomes_a_list():
             "[file: tax 2026.pdf]",
         ),
         ([{"type": "input_file", "filename": "a.txt"}], "[file: a.txt]"),
-        ([{"type": "text", "text": None}, "x", {"type": "new"}], ""),
+        ([{"type": "text", "text": None}, "x", {"type": "new"}], "x"),
     ],
 )
 def test_the_text_of_a_message(content, text):

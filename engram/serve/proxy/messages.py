@@ -11,6 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from engram.errors import BadRequestError
+from engram.ingest.messages import text_of as checked_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -18,17 +21,6 @@ Api = Literal["chat/completions", "responses"]
 """The two routes whose requests are conversations."""
 
 APIS: tuple[Api, ...] = ("chat/completions", "responses")
-TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
-ATTACHMENTS = {
-    "image_url": "image",
-    "input_image": "image",
-    "image": "image",
-    "input_audio": "audio",
-    "file": "file",
-    "input_file": "file",
-}
-"""Content parts that are not text, by type, and the word that stands for each."""
-
 TASK_WORDS = "titles?|tags?|follow-?ups?|quer(?:y|ies)|emojis?|summar(?:y|ies|ize)|autocompletion|标题|タイトル"
 HOUSEKEEPING = (
     re.compile(
@@ -131,14 +123,11 @@ def with_memory(
 
 
 def text_of(item: Mapping[str, Any]) -> str:
-    """Return the text of a message, with a word in brackets for each attachment."""
-    content = item.get("content")
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
+    """Return the text of a message; '' where its content has no known form."""
+    try:
+        return checked_text(item)
+    except BadRequestError:
         return ""
-    parts = (_part_text(part) for part in content if isinstance(part, dict))
-    return "\n".join(filter(None, parts))
 
 
 def is_housekeeping(conversation: ChatRequest) -> bool:
@@ -221,14 +210,3 @@ def _is_answer(item: Mapping[str, Any]) -> bool:
     return "role" not in item and str(item.get("type", "")).endswith(
         ("_call", "reasoning")
     )
-
-
-def _part_text(part: Mapping[str, Any]) -> str:
-    kind = part.get("type")
-    if kind in TEXT_PARTS:
-        return str(part.get("text") or "")
-    if kind not in ATTACHMENTS:
-        return ""
-    inner = part.get("file") if isinstance(part.get("file"), dict) else part
-    name = " ".join(str((inner or {}).get("filename") or "").split())[:100]
-    return f"[{ATTACHMENTS[kind]}: {name}]" if name else f"[{ATTACHMENTS[kind]}]"

@@ -1,0 +1,105 @@
+"""Read messages in OpenAI's form as turns: `{"role": …, "content": …}`.
+
+`content` is a text or a list of parts. An attachment becomes a word in brackets; a
+message without words, such as the call of a tool, is no turn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.errors import BadRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+ATTACHMENTS = {
+    "image_url": "image",
+    "input_image": "image",
+    "image": "image",
+    "input_audio": "audio",
+    "file": "file",
+    "input_file": "file",
+}
+"""Content parts that are not text, by type, and the word that stands for each."""
+ROLES = {"developer": "system", "function": "tool"}
+"""Roles of OpenAI's form that have another name here."""
+IGNORED = (
+    "annotations",
+    "audio",
+    "function_call",
+    "refusal",
+    "status",
+    "tool_call_id",
+    "tool_calls",
+    "type",
+)
+"""Keys of a message that say nothing which is kept."""
+NAME_CHARACTERS = 100
+
+
+def as_turns(
+    rows: Iterable[Mapping[str, Any]], common: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield each row as a turn; `common` holds what a row does not say itself.
+
+    A row with `text` is a turn already. A message without words is left out. Raises
+    BadRequestError where a message has a content of another kind.
+    """
+    for row in rows:
+        if not is_message(row):
+            yield {**common, **row}
+            continue
+        text = text_of(row)
+        if text.strip():
+            yield {**common, **_turn(row, text)}
+
+
+def is_message(row: Mapping[str, Any]) -> bool:
+    """Whether a row has the form of a message: its words are under `content`."""
+    return "content" in row and "text" not in row
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """Return the text of a message, with a word in brackets for each attachment.
+
+    Raises BadRequestError where the content is neither a text, nor a list, nor absent.
+    """
+    content = message.get("content")
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        raise BadRequestError(
+            f"the content of a message is a text or a list of parts, not {content!r:.60}"
+        )
+    return "\n".join(filter(None, map(_part_text, content)))
+
+
+def _turn(message: Mapping[str, Any], text: str) -> dict[str, Any]:
+    turn = {
+        key: value
+        for key, value in message.items()
+        if key not in {"content", "name", *IGNORED}
+    }
+    role = message.get("role")
+    turn |= {"role": ROLES.get(str(role), role), "text": text}
+    if name := message.get("name"):
+        turn.setdefault("speaker", name)
+    return turn
+
+
+def _part_text(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        return ""
+    kind = part.get("type")
+    if kind in TEXT_PARTS:
+        return str(part.get("text") or "")
+    if kind not in ATTACHMENTS:
+        return ""
+    inner = part.get("file") if isinstance(part.get("file"), dict) else part
+    name = " ".join(str((inner or {}).get("filename") or "").split())
+    word = ATTACHMENTS[kind]
+    return f"[{word}: {name[:NAME_CHARACTERS]}]" if name else f"[{word}]"

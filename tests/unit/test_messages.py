@@ -1,0 +1,99 @@
+"""Messages in OpenAI's form as turns: by operation, by command, by HTTP schema."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.errors import BadRequestError
+from engram.ingest.messages import as_turns
+from engram.memory import Memory
+from tests.fakes.answers import settings_in
+
+
+def turns(*rows, **common):
+    return list(as_turns(rows, common))
+
+
+@pytest.mark.parametrize(
+    ("message", "turn"),
+    [
+        ({"role": "user", "content": "hi"}, {"role": "user", "text": "hi"}),
+        (
+            {"role": "developer", "content": "Be brief."},
+            {"role": "system", "text": "Be brief."},
+        ),
+        (
+            {"role": "user", "content": "hi", "name": "Mira", "id": "m1"},
+            {"role": "user", "text": "hi", "speaker": "Mira", "id": "m1"},
+        ),
+        (
+            {"role": "tool", "tool_call_id": "c", "content": "42"},
+            {"role": "tool", "text": "42"},
+        ),
+        (
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "my bill"},
+                    {"type": "file", "file": {"filename": "bill.pdf"}},
+                    {"type": "image_url", "image_url": {"url": "x"}},
+                ],
+            },
+            {"role": "user", "text": "my bill\n[file: bill.pdf]\n[image]"},
+        ),
+        ({"role": "user", "text": "own form"}, {"role": "user", "text": "own form"}),
+    ],
+)
+def test_a_message_becomes_a_turn(message, turn):
+    assert turns(message) == [turn]
+
+
+@pytest.mark.parametrize("content", [None, "", "  ", []])
+def test_a_message_without_words_is_no_turn(content):
+    call = {"role": "assistant", "content": content, "tool_calls": [{"id": "c"}]}
+    assert turns(call) == []
+
+
+@pytest.mark.parametrize("content", [7, True, {"text": "x"}])
+def test_a_content_of_another_kind_is_refused(content):
+    with pytest.raises(BadRequestError, match="text or a list"):
+        turns({"role": "user", "content": content})
+
+
+def test_what_a_message_says_itself_goes_before_what_is_common():
+    assert turns(
+        {"role": "user", "content": "a"},
+        {"role": "user", "content": "b", "session": "own"},
+        session="common",
+    ) == [
+        {"session": "common", "role": "user", "text": "a"},
+        {"session": "own", "role": "user", "text": "b"},
+    ]
+
+
+@pytest.fixture
+def memory(tmp_path):
+    opened = Memory(settings_in(tmp_path / "home", tmp_path / "vault"))
+    opened.start()
+    opened.catch_up()
+    yield opened
+    opened.close()
+
+
+def test_a_conversation_of_messages_is_observed_under_either_name(memory):
+    talk = [
+        {"role": "user", "content": "The kayak of Oskar is green."},
+        {"role": "assistant", "content": None, "tool_calls": []},
+        {"role": "assistant", "content": "Noted."},
+    ]
+    answer = memory.call("observe", {"messages": talk, "session": "s1"})
+    assert (answer["stored"], answer["without_words"]) == (2, 1)
+    answer = memory.call("observe", {"turns": talk, "session": "s2"})
+    assert answer["stored"] == 2
+    hits = memory.call("recall", {"query": "kayak Oskar", "kinds": ["turn"]})["hits"]
+    assert {hit["session"] for hit in hits} == {"s1", "s2"}
+
+
+def test_a_request_without_turns_is_refused(memory):
+    with pytest.raises(BadRequestError, match="no turns"):
+        memory.call("observe", {})
