@@ -165,9 +165,14 @@ def parse_log(raw: bytes, limit: int) -> list[Row]:
     for row in jsonl.rows(raw, newest_first=True):
         if len(latest) == limit:
             break
-        if "run" not in row and isinstance(row.get("action"), str) and _time(row):
+        if _is_event(row) and isinstance(row.get("action"), str) and _time(row):
             latest.append(row)
     return latest[::-1]
+
+
+def _is_event(row: Row) -> bool:
+    """Whether no maintenance run made a row; one of a filing names its evidence."""
+    return "run" not in row or not {"met", "turn"}.isdisjoint(row)
 
 
 _GOOD = frozenset({"confirm", "reinforce", "rewrite", "keep", "pin", "restore"})
@@ -210,7 +215,7 @@ def feedback(
     span = timedelta(days=policy.prior_days)
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for row in rows[-policy.prior_events :]:
-        prior = priors.get(row["action"])
+        prior = None if row.get("reversed") else priors.get(row["action"])
         at = _time(row)
         category = category_by_memory(str(row.get("memory")))
         if prior is None or at is None or category is None:
@@ -250,16 +255,25 @@ def advice(rows: Iterable[Row], policy: ActionPolicy) -> list[Advice]:
     `delta = clamp(.12·(applied − failed)/total + .06·(good − poor)/(good + poor),
     ±.15)` from five events on. A memory is good if it was later confirmed, reinforced
     or kept, and poor if it was later dropped, forgotten, corrected, disputed or
-    contradicted.
+    contradicted. What a person took back counts as failed and not as applied: a row
+    with `reversed` follows the row of the action.
     """
     later: dict[str, set[str]] = defaultdict(set)
     counts: Counter[str] = Counter()
     outcomes: Counter[tuple[str, str]] = Counter()
     qualities: Counter[tuple[str, bool]] = Counter()
+    taken_back: set[tuple[str, str]] = set()
     for row in reversed(list(rows)[-policy.events :]):
         action, memory = row["action"], str(row.get("memory"))
+        if row.get("reversed"):
+            taken_back.add((action, memory))
+            continue
         counts[action] += 1
-        outcomes[action, str(row.get("outcome", "applied"))] += 1
+        outcome = str(row.get("outcome", "applied"))
+        if (action, memory) in taken_back:
+            taken_back.discard((action, memory))
+            outcome = "failed"
+        outcomes[action, outcome] += 1
         if memory in later:
             good = bool(later[memory] & _GOOD) and not later[memory] & _POOR
             qualities[action, good] += 1

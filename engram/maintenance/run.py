@@ -27,7 +27,7 @@ from engram.maintenance.report import Action, Report
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
 from engram.pipeline.run_log import FILING
-from engram.pipeline.write import action_row
+from engram.pipeline.write import action_row, reversed_row
 from engram.vault import frontmatter, reviews
 from engram.vault import undo as vault_undo
 
@@ -373,7 +373,18 @@ class Maintenance:
             if one.memory and one.path not in failures:
                 name = verb if one.memory in restored else "undo"
                 rows.append(action_row(now, name, one.memory, one.why) | {"run": run})
+                if is_filing and one.memory in restored:
+                    rows += self._reversed(now, one.memory, one.why)
         self.note_writer.log_actions(rows)
+
+    def _reversed(
+        self, now: datetime, memory: str, why: str
+    ) -> list[dict[str, object]]:
+        """Return the row that the last end of a memory was wrong (`C21`)."""
+        ends = ("supersede", "invalidate", "weaken")
+        logged = [str(row.get("action")) for row in self.vault.actions_of(memory)]
+        last = [action for action in logged if action in ends][-1:]
+        return [reversed_row(now, action, memory, why) for action in last]
 
     def _settle_filing(
         self, now: datetime, writes: Sequence[PlannedWrite], why: str

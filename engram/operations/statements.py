@@ -27,7 +27,7 @@ from engram.ingest import intake as ingest_intake
 from engram.operations.cases import current_fact
 from engram.operations.notes import NoteChanges
 from engram.pipeline.forgetting import FORGOTTEN
-from engram.pipeline.write import KNOWN, action_row
+from engram.pipeline.write import KNOWN, action_row, reversed_row
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -261,7 +261,8 @@ class StatementOperations:
             winner = self._winner(new_id) or successor
             change = self._changes.supersede(fact, winner, CORRECTED, now)
             row = action_row(now, "correct", fact.id, CORRECTED) | {"met": new_id}
-            self.note_writer.write([change], [row])
+            wrong = reversed_row(now, "store", fact.id, CORRECTED)
+            self.note_writer.write([change], [row, wrong])
         return {"id": new_id, "corrects": fact.id, "text": text}
 
     def _winner(self, name: str) -> Fact | None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.dedup import Neighbour, Verdict
+    from engram.core.importance import Surprise
     from engram.core.records import Edge, Fact
     from engram.index.search import Index
     from engram.pipeline.plan import WritePlan
@@ -39,12 +40,14 @@ STATUSES = ("active", "superseded", "invalidated")
 class ComparisonResult:
     """The verdict on a statement, with its neighbours and its importance, 0–1.
 
-    `neighbours` have any of `STATUSES`; the nearest is first.
+    `neighbours` have any of `STATUSES`; the nearest is first. `surprise` says how new
+    the statement is.
     """
 
     verdict: Verdict
     neighbours: tuple[Neighbour, ...]
     importance: float
+    surprise: Surprise
 
 
 class Comparison:
@@ -116,7 +119,7 @@ class Comparison:
         importance = core_importance.after_surprise(
             fact.importance, surprise.gain, policy.ladder
         )
-        return ComparisonResult(verdict, neighbours, importance)
+        return ComparisonResult(verdict, neighbours, importance, surprise)
 
     def unjudged(self, text: str, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
         """Return the neighbours that a model did not yet judge to differ (`A9`).

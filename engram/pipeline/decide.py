@@ -172,6 +172,7 @@ class Decider:
         neighbours = compared.neighbours
         if surprise:
             fact = replace(fact, importance=compared.importance)
+            self.plan.surprises[fact.id] = compared.surprise
 
         states = self._states(fact, statement)
         related = self._related(fact, states, statement.turn)

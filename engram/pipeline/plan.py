@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.dedup import Effect, Neighbour
+    from engram.core.importance import Surprise
     from engram.core.records import Change
     from engram.pipeline.write import NoteWriter
 
@@ -43,7 +44,8 @@ class WritePlan:
     `rows` are rows of the action log, `tombstones` rows of the tombstone file, `ended`
     is the number of facts that the plan ends, `refused` counts the changes that were
     refused, by reason. `contradicted` has the ids of the facts that are ended or
-    weakened, by path, and `contradictions` says by what, of each of them. `neighbours`
+    weakened, by path, and `contradictions` says by what, of each of them. `surprises`
+    say how new the new statements are, by id, for the log. `neighbours`
     are those of the new statements, by the id of the new fact, so that one search
     serves every rule.
     """
@@ -58,6 +60,7 @@ class WritePlan:
         self.tombstones: list[dict[str, object]] = []
         self.ended = 0
         self.refused: Counter[str] = Counter()
+        self.surprises: dict[str, Surprise] = {}
         self.contradicted: dict[str, str] = {}
         self.contradictions: list[str] = []
         self.neighbours: dict[str, Sequence[Neighbour]] = {}

@@ -40,6 +40,7 @@ from engram.pipeline.write import action_row
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from engram.core.importance import Surprise
     from engram.core.records import Candidate, Change, Edge, FiledTurn, Turn
     from engram.ingest.queue import Batch
     from engram.pipeline.boxes import Stretch
@@ -238,6 +239,7 @@ class Reconciler:
             row = log_row(
                 plan.now, fact.id, candidate, filed.key, verdict, extraction.extractor
             )
+            row |= _surprise_row(plan.surprises.get(fact.id))
             if warning := extraction.warnings.get(fact.text):
                 row["warning"] = warning
             plan.rows.append(row)
@@ -527,6 +529,17 @@ class Reconciler:
         """Return the facts with these ids that are in the vault, each once."""
         facts = map(self.index.catalog.fact, dict.fromkeys(ids))
         return [fact for fact in facts if fact]
+
+
+def _surprise_row(surprise: Surprise | None) -> dict[str, object]:
+    """Return how new a statement was, as the action log keeps it for audit (`D3`)."""
+    if surprise is None:
+        return {}
+    kept: dict[str, object] = {
+        "surprise": round(surprise.score, 2),
+        "gain": round(surprise.gain, 2),
+    }
+    return kept | ({"duplicate": True} if surprise.duplicate else {})
 
 
 def _confirmed(results: Sequence[CandidateResult]) -> tuple[str, ...]:

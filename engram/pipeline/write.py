@@ -418,6 +418,16 @@ def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -
     return raw
 
 
+def reversed_row(
+    now: datetime, action: str, memory: str, why: str
+) -> dict[str, object]:
+    """Return the row of the log that an earlier action proved wrong: a person took it
+    back (`C21`).
+    """
+    failed = {"outcome": "failed", "reversed": True}
+    return action_row(now, action, memory, why) | failed
+
+
 def action_row(
     now: datetime, action: str, memory: str, why: str, by: str = "user"
 ) -> dict[str, object]:

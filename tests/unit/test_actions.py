@@ -249,6 +249,26 @@ def test_a_suggestion_is_clamped_and_labelled(good, poor, delta, certainty):
 
 
 # row: C21
+def test_what_a_person_took_back_is_done_less():
+    """Its row says that the action before it failed; it is no event of its own."""
+    rows = [row("supersede", f"M{n}", met="N", run="R") for n in range(5)]
+    rows += [row("store", f"M{n}") for n in range(5)]
+    wrong = {"outcome": "failed", "reversed": True}
+    for number in range(5):
+        rows.append(row("supersede", f"M{number}", **wrong))
+        rows += [row("correct", f"M{number}"), row("store", f"M{number}", **wrong)]
+    raw = b"\n".join(json.dumps(one).encode() for one in rows)
+    found = advised(*actions.parse_log(raw, POLICY.events))
+    ended, stored = found["supersede"], found["store"]
+    assert (ended.total, ended.delta, ended.certainty) == (5, -0.15, "high")
+    assert (stored.total, stored.delta, stored.certainty) == (5, -0.15, "high")
+    text = actions.guidelines(actions.parse_log(raw, POLICY.events), POLICY)
+    assert "- supersede: do less (-0.15, high certainty, 5 events" in text
+    unreversed = [one for one in rows if "reversed" not in one]
+    assert advised(*unreversed)["store"].delta > 0
+
+
+# row: C21
 def test_only_the_latest_events_count_and_none_of_a_run():
     raw = b"\n".join(
         json.dumps(one).encode()

@@ -4,6 +4,8 @@ user named is looked at.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from engram.core import drift
@@ -222,4 +224,25 @@ def test_without_roots_or_in_the_layer_of_code_nothing_is_compared(opened, root)
     assert [keeping.seen(one).status for one in (name, other)] == [
         "active",
         "invalidated",
+    ]
+
+
+# row: D10
+def test_what_is_active_after_its_end_is_told(keeping, opened, root):
+    """Also where no folder is configured; one score counts all that is wrong."""
+    over = keeping.fact(
+        "Anna works at Acme.", valid_until=datetime(2026, 11, 1, 23, tzinfo=UTC), **OURS
+    )
+    keeping.fact(
+        "Ben works at Acme.", valid_until=datetime(2027, 11, 1, tzinfo=UTC), **OURS
+    )
+    keeping.fact(f"The parser is in {root}/src/gone.py.", origin="user")
+    keeping.fact("The tests are in tests/test_here.py.", **OURS)
+    told = [(one["memory"], one["why"]) for one in looked(keeping)["findings"]]
+    why = "warning INVALIDATED_ACTIVE: it ended on 2026-11-02 and is still active"
+    assert (over, why) in told
+    assert [text for memory, text in told if not memory] == ["score 84 of 100"]
+    keeping = Keeping(opened())
+    assert (over, why) in [
+        (one["memory"], one["why"]) for one in looked(keeping)["findings"]
     ]

@@ -85,8 +85,8 @@ def test_an_end_by_a_rule_is_a_run_that_is_listed_explained_and_taken_back(
     assert "superseded_by" not in after[LIVES]
     assert "supersedes" not in after[MOVED]
     assert told(simulation)[LIVES] == ""
-    (last,) = simulation.call("why", id=old["id"])["decisions"][2:]
-    assert (last["action"], last["by"]) == ("restore", "user")
+    back = simulation.call("why", id=old["id"])["decisions"][2]
+    assert (back["action"], back["by"]) == ("restore", "user")
 
 
 # row: X6
@@ -137,6 +137,16 @@ def test_equal_statements_become_one_after_an_undo(simulation, notes):
         if fact.status == "active" and fact.text == LIVES
     ]
     assert len(active) == 1
+
+
+# row: C21
+def test_an_undo_is_logged_as_the_failure_of_the_end(simulation, notes):
+    moved(simulation)
+    simulation.call("undo", id=filing_runs(simulation)[0]["id"])
+    log = simulation._memory.vault.actions_of(notes()[LIVES]["id"])
+    (wrong,) = (row for row in log if row["outcome"] == "failed")
+    assert (wrong["action"], wrong["by"]) == ("supersede", "user")
+    assert "took back run" in wrong["reason"]
 
 
 def test_the_undo_is_a_run_that_can_be_undone(simulation, notes):

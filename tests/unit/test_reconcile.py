@@ -1060,6 +1060,21 @@ def test_what_repeats_weighs_less_and_what_contradicts_does_not(held):
     assert by_text(held, MUNICH).importance >= 0.45
 
 
+# row: D3
+def test_the_surprise_of_each_new_statement_is_kept_for_audit(held):
+    """The log has the score, the gain in importance, and whether it was known."""
+    tell(held, "Anna painted her wooden boat red in Porto.", importance=0.5)
+    tell(held, "Anna painted her wooden boat red in Rome.", importance=0.5)
+    first, second = every(held)
+    (one,) = (row for row in rows(held) if row["memory"] == first.id)
+    (two,) = (row for row in rows(held) if row["memory"] == second.id)
+    assert one["surprise"] == 1.0
+    assert 0 <= two["surprise"] < 0.5
+    assert two["gain"] == round(second.importance - 0.5, 2) < 0
+    decisions = held.call("why", {"id": second.id})["decisions"]
+    assert decisions[0]["surprise"] == two["surprise"]
+
+
 # row: X4
 # row: A32
 def test_why_tells_each_verdict_with_its_reason(judging):

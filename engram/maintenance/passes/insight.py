@@ -534,13 +534,15 @@ def drift(view: PassView, now: datetime) -> list[Step]:
     """Compare claims in memories with the configured folders (`D10`).
 
     A claim about a missing path invalidates its memory, a protected one only after
-    approval (law 12); the other wrong claims are reported, with a score.
+    approval (law 12); the other wrong claims, and memories that are active after their
+    end, are reported with one score.
     """
     steps: list[Step] = []
     reported: list[DriftFinding] = []
-    for one in view.active() if view.roots else ():
+    for one in view.active():
         fact = one.fact
-        wrong = _wrong_claims(view, one, now)
+        wrong = _wrong_claims(view, one, now) if view.roots else []
+        wrong += _ended_but_active(view, one, now)
         dead = next((item for item in wrong if _is_dead_path(item)), None)
         if dead and (not belongs_to_user(one) or one.proposable):
             asks = bool(one.protected) and not one.foreign
@@ -576,6 +578,17 @@ def _wrong_claims(
         drifting.check_claim(claim, view.roots, view.reader.disk) for claim in claims
     )
     return [item for item in checked if item] + _stale_claims(view, one, now)
+
+
+def _ended_but_active(
+    view: PassView, one: MemoryState, now: datetime
+) -> list[DriftFinding]:
+    """Return a finding for a memory whose note says both that it ended and is active."""
+    until = one.fact.valid_until
+    if until is None or until > now:
+        return []
+    why = f"it ended on {until.astimezone(view.zone):%Y-%m-%d} and is still active"
+    return [drifting.DriftFinding("warning", "INVALIDATED_ACTIVE", why)]
 
 
 def _is_dead_path(item: DriftFinding) -> bool:
