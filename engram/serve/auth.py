@@ -24,7 +24,7 @@ from engram.errors import (
     ForbiddenError,
     UnauthorisedError,
 )
-from engram.serve.output import fault_fields
+from engram.serve.output import PROBLEM_TYPE, problem
 from engram.serve.socket_client import FOLDER_HEADER, folder_mark
 from engram.vault import disk
 
@@ -249,9 +249,9 @@ def _too_large(most: int) -> TooLargeError:
 
 async def refuse(fault: EngramError, send: Send) -> None:
     """Send `fault` as the response; the rest of the request is not read."""
-    body = json.dumps({"error": fault_fields(fault)}).encode()
+    body = json.dumps(problem(fault)).encode()
     headers = [
-        (b"content-type", b"application/json"),
+        (b"content-type", PROBLEM_TYPE.encode()),
         (b"content-length", str(len(body)).encode()),
     ]
     if fault.status == UnauthorisedError.status:

@@ -28,7 +28,7 @@ from engram.errors import (
 )
 from engram.operations.table import OPERATIONS
 from engram.serve.mcp.routes import mcp_route
-from engram.serve.output import fault_fields
+from engram.serve.output import PROBLEM_TYPE, problem
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -75,6 +75,28 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         },
     },
 }
+
+
+_TEXT = {"type": "string"}
+PROBLEM: dict[str, Any] = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "error"],
+    "properties": {
+        "type": _TEXT,
+        "title": _TEXT,
+        "status": {"type": "integer"},
+        "detail": _TEXT,
+        "error": {
+            "type": "object",
+            "required": ["code", "what", "where", "fix", "message"],
+            "properties": dict.fromkeys(
+                ("code", "what", "where", "fix", "message"), _TEXT
+            ),
+        },
+    },
+}
+"""The schema of an error."""
+PROBLEM_SCHEMA = "#/components/schemas/Problem"
 
 
 class Routes(Protocol):
@@ -221,12 +243,15 @@ def _from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any
 
 
 def _json(
-    value: Mapping[str, Any], status: int = 200, headers: dict[str, str] | None = None
+    value: Mapping[str, Any],
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+    media_type: str = "application/json",
 ) -> Response:
     body = json.dumps(value, ensure_ascii=False)
     # a path may hold any bytes, which Python reads as surrogates such as `\udce9`
     raw = body.encode("utf-8", "backslashreplace")
-    return Response(raw, status, headers, media_type="application/json")
+    return Response(raw, status, headers, media_type=media_type)
 
 
 def _on_fault(_request: Request, fault: Exception) -> Response:
@@ -236,7 +261,7 @@ def _on_fault(_request: Request, fault: Exception) -> Response:
         if isinstance(fault, BusyError)
         else None
     )
-    return _json({"error": fault_fields(fault)}, fault.status, headers)
+    return _json(problem(fault), fault.status, headers, PROBLEM_TYPE)
 
 
 def _on_http(request: Request, fault: Exception) -> Response:
@@ -250,8 +275,9 @@ def _on_http(request: Request, fault: Exception) -> Response:
         where=request.url.path,
         fix="/openapi.json lists the routes.",
     )
+    status = fault.status_code
     return _json(
-        {"error": fault_fields(words)}, fault.status_code, dict(fault.headers or {})
+        problem(words, status), status, dict(fault.headers or {}), PROBLEM_TYPE
     )
 
 
@@ -261,7 +287,7 @@ def _on_surprise(request: Request, fault: Exception) -> Response:
     The message may hold stored text.
     """
     words = unexpected(request.method, fault)
-    return _json({"error": fault_fields(words)}, words.status)
+    return _json(problem(words), words.status, None, PROBLEM_TYPE)
 
 
 def metric_lines(status: Mapping[str, Any], prefix: str = "engram") -> Iterator[str]:
@@ -298,7 +324,8 @@ def openapi() -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}
+            "schemas": {"Problem": PROBLEM},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
     }
@@ -318,10 +345,10 @@ def _described(operation: Operation) -> dict[str, Any]:
         + [_parameter(param, "query") for param in others if not in_body],
         "responses": {
             str(operation.status): _answered("the result", {"type": "object"}),
-            "default": _answered(
-                "a fault: code, what, where, fix",
-                {"type": "object", "required": ["error"]},
-            ),
+            "default": {
+                "description": "an error: what happened, where, and what to do",
+                "content": {PROBLEM_TYPE: {"schema": {"$ref": PROBLEM_SCHEMA}}},
+            },
         },
     }
     if in_body:

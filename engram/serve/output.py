@@ -107,6 +107,22 @@ def fault_fields(fault: EngramError) -> dict[str, str]:
     }
 
 
+PROBLEM_TYPE = "application/problem+json"
+"""The media type of errors over HTTP (RFC 9457)."""
+
+
+def problem(fault: EngramError, status: int | None = None) -> dict[str, Any]:
+    """Return an error as a problem document, with its fields under `error` too."""
+    detail = ". ".join(words for words in (fault.where, fault.fix) if words)
+    return {
+        "type": "about:blank",
+        "title": fault.what,
+        "status": status or fault.status,
+        "detail": detail,
+        "error": {**fault_fields(fault), "message": str(fault)},
+    }
+
+
 def _recalled(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     """The hits with their evidence, or the reason why there are none."""
     hits = result.get("hits", [])

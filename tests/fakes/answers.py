@@ -14,6 +14,7 @@ from engram import config
 from engram.daemon import sockets
 from engram.operations.table import checked
 from engram.serve import socket_client
+from engram.serve.output import PROBLEM_TYPE
 from engram.serve.server import HttpServer
 
 if TYPE_CHECKING:
@@ -123,6 +124,6 @@ def ask(
         status,
         headers,
         json.loads(raw)
-        if headers.get("content-type") == "application/json"
+        if headers.get("content-type") in {"application/json", PROBLEM_TYPE}
         else raw.decode(),
     )

@@ -302,15 +302,21 @@ def every_fault():
 def test_a_fault_is_told_with_code_what_where_and_fix(fresh, kind):
     answers, path, *_ = fresh
     answers.results["stats"] = kind("it broke", where="there", fix="Mend it.")
-    status, _, answer = ask(path, "GET /v1/stats HTTP/1.1\nHost: engram")
+    status, headers, answer = ask(path, "GET /v1/stats HTTP/1.1\nHost: engram")
     assert status == kind.status
+    assert headers["content-type"] == "application/problem+json"
     assert answer == {
+        "type": "about:blank",
+        "title": "it broke",
+        "status": kind.status,
+        "detail": "there. Mend it.",
         "error": {
             "code": kind.code,
             "what": "it broke",
             "where": "there",
             "fix": "Mend it.",
-        }
+            "message": "it broke (there). Mend it.",
+        },
     }
 
 
