@@ -151,14 +151,12 @@ def check(
     grounded: bool,
     filed: bool,
     duplicate: str | None,
-    tombstone: bool,
 ) -> Verdict:
     """Return the first verdict that needs no comparison, else `create`.
 
     In this order: `filed`, the same candidate was filed before a crash; `trivial`;
     `duplicate`, the id of an active fact with the same content hash (`C5`), which is
-    confirmed without a file; `tombstone`, the user forgot, deleted or corrected this
-    statement (`X8`); not `grounded`, its quote is not in the turn (`X17`).
+    confirmed without a file; not `grounded`, its quote is not in the turn (`X17`).
     """
     if filed:
         return Verdict("skip", ALREADY_FILED)
@@ -166,8 +164,6 @@ def check(
         return Verdict("skip", "trivial")
     if duplicate:
         return Verdict("confirm", SAME_WORDS, duplicate)
-    if tombstone:
-        return Verdict("review", REMOVED_BEFORE)
     if not grounded:
         return Verdict("review", "no evidence in the turn")
     return Verdict("create", "new")

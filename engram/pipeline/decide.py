@@ -103,7 +103,6 @@ class Decider:
             duplicate=self.plan.duplicate_id(
                 digest, fact.persona, statement.turn.occurred_at
             ),
-            tombstone=self.plan.has_tombstone(digest),
         )
         if verdict.action != "create":
             return verdict

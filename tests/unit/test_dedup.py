@@ -37,14 +37,12 @@ NOTHING = {
     "filed": False,
     "trivial": False,
     "duplicate": None,
-    "tombstone": False,
     "grounded": True,
 }
 RUNGS = [
     ({"filed": True}, Verdict("skip", "already filed")),
     ({"trivial": True}, Verdict("skip", "trivial")),
     ({"duplicate": "F1"}, Verdict("confirm", "same statement", "F1")),
-    ({"tombstone": True}, Verdict("review", "a person removed this before")),
     ({"grounded": False}, Verdict("review", "no evidence in the turn")),
 ]
 OLD = Fact(
@@ -100,7 +98,7 @@ def test_each_rung_decides_alone(rung, verdict):
 
 
 def test_the_first_rung_that_holds_decides():
-    """Whatever else is true: all 32 cases."""
+    """Whatever else is true: all 16 cases."""
     for chosen in product([False, True], repeat=len(RUNGS)):
         held = [rung for rung, holds in zip(RUNGS, chosen, strict=True) if holds]
         given = dict(NOTHING)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import Problem, Turn
 from engram.ingest.importers import files, values
 
 if TYPE_CHECKING:
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
+    from engram.core.records import Problem, Turn
 
 MARK = "mapping"
 """The key by which a conversation of this format is recognised."""
@@ -26,25 +26,22 @@ def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
 def _conversation(
     talk: dict[str, Any], zone: tzinfo, name: str
 ) -> Iterator[Turn | Problem]:
-    """Yield the turns of the current branch: from the root to the current node."""
+    """Return the turns of the current branch: from the root to the current node."""
     mapping = values.as_object(talk.get("mapping"))
     session = values.string(values.first(talk, ("conversation_id", "id")))
-    latest = values.time_of(talk.get("create_time"), zone)
-    if not session or latest is None:
-        yield Problem(
-            "no-conversation",
-            f"a conversation without id or time: {values.string(talk.get('title'))!r}",
-            name,
+    begun = values.time_of(talk.get("create_time"), zone)
+    messages = (
+        (
+            values.string(message.get("id")) or node,
+            _author(message),
+            _spoken_text(message),
+            values.time_of(message.get("create_time"), zone),
         )
-        return
-    for node in _branch(mapping, values.string(talk.get("current_node"))):
-        message = values.as_object(mapping[node].get("message"))
-        text = _spoken_text(message)
-        if not text:
-            continue
-        latest = values.time_of(message.get("create_time"), zone) or latest
-        identity = values.string(message.get("id")) or node
-        yield Turn(identity, session, _author(message), text, latest, origin="import")
+        for node in _branch(mapping, values.string(talk.get("current_node")))
+        for message in [values.as_object(mapping[node].get("message"))]
+    )
+    title = values.string(talk.get("title"))
+    return files.turns(session, begun, title, messages, name)
 
 
 def _spoken_text(message: dict[str, Any]) -> str:

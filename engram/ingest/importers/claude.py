@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import Problem, Turn
 from engram.ingest.importers import files, values
 
 if TYPE_CHECKING:
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
+    from engram.core.records import Problem, Turn
 
 MARK = "chat_messages"
 """The key by which a conversation of this format is recognised."""
@@ -25,24 +25,18 @@ def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
 def _conversation(
     talk: dict[str, Any], zone: tzinfo, name: str
 ) -> Iterator[Turn | Problem]:
-    """Yield the messages in their order; the text blocks where there are blocks."""
+    """Return the messages in their order; the text blocks where there are blocks."""
     session = values.string(talk.get("uuid"))
-    latest = values.time_of(talk.get("created_at"), zone)
-    if not session or latest is None:
-        yield Problem(
-            "no-conversation",
-            f"a conversation without id or time: {values.string(talk.get('name'))!r}",
-            name,
+    begun = values.time_of(talk.get("created_at"), zone)
+    messages = (
+        (
+            values.string(message.get("uuid")),
+            values.role_of(message.get("sender")),
+            values.text_of(message.get("content"))
+            or values.text_of(message.get("text")),
+            values.time_of(message.get("created_at"), zone),
         )
-        return
-    for message in map(values.as_object, values.as_list(talk.get("chat_messages"))):
-        text = values.text_of(message.get("content")) or values.text_of(
-            message.get("text")
-        )
-        latest = values.time_of(message.get("created_at"), zone) or latest
-        role = values.role_of(message.get("sender"))
-        if text:
-            identity = values.string(message.get("uuid")) or values.made_id(
-                session, role, "", latest.isoformat(), text
-            )
-            yield Turn(identity, session, role, text, latest, origin="import")
+        for message in map(values.as_object, values.as_list(talk.get("chat_messages")))
+    )
+    title = values.string(talk.get("name"))
+    return files.turns(session, begun, title, messages, name)

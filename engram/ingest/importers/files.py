@@ -8,14 +8,13 @@ import re
 from typing import IO, TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
-from engram.core.records import Problem
+from engram.core.records import Problem, Turn
+from engram.ingest.importers.values import made_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-    from datetime import tzinfo
+    from collections.abc import Callable, Generator, Iterable, Iterator
+    from datetime import datetime, tzinfo
     from pathlib import Path
-
-    from engram.core.records import Turn
 
 
 # zipfile raises RuntimeError for a locked or unknown archive
@@ -120,3 +119,27 @@ def conversations(
         return
     if not opened:
         yield Problem("no-conversations", NO_CONVERSATIONS, str(path))
+
+
+def turns(
+    session: str,
+    begun: datetime | None,
+    title: str,
+    messages: Iterable[tuple[str, str, str, datetime | None]],
+    name: str,
+) -> Iterator[Turn | Problem]:
+    """Yield the turns of a conversation of an export, which began at `begun`.
+
+    A message is its id, its role, its text and its time; without an id it gets one, and
+    without a time that of the message before it. Those without a text are left out.
+    """
+    if not session or begun is None:
+        what = f"a conversation without id or time: {title!r}"
+        yield Problem("no-conversation", what, name)
+        return
+    latest = begun
+    for identity, role, text, when in messages:
+        latest = when or latest
+        if text:
+            known = identity or made_id(session, role, "", latest.isoformat(), text)
+            yield Turn(known, session, role, text, latest, origin="import")
