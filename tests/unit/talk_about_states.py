@@ -303,6 +303,157 @@ I moved to Bosch power tools.
 I lost interest in the film.
 I don't take the bus to work any more this week.
 I had to have my tooth put right.
+I quit while I was ahead.
+I quit worrying about it.
+I quit the group chat.
+I quit my diet.
+I quit my second job.
+I quit my part-time job.
+I quit the job hunt.
+My sister quit.
+I was let go with a warning.
+I got fired up about it.
+I lost my job offer.
+I left my job early today.
+I left my job at the office.
+I handed in my notice of absence.
+I gave notice on my flat.
+I retired my old laptop.
+We split up the chores.
+We split up for the treasure hunt.
+Tom and Anna broke up.
+My parents divorced.
+My parents are divorced.
+My sister is single.
+My friend Tom is divorced.
+My sister and her boyfriend split up.
+Anna and I have separate rooms.
+I separated the laundry.
+Anna dumped me at the station.
+Anna left me the car.
+Anna broke up with me in a dream.
+I'm single-handedly doing this.
+I graduated to harder levels.
+My brother graduated.
+I sold my car insurance.
+I sold my car to nobody yet.
+My neighbour sold his car.
+Our neighbour's dog died.
+The dog in the film died.
+Tom's dog died.
+My dog died down to sleep.
+My sister's cat passed away.
+My boss's mother died.
+The neighbour's cat was put to sleep.
+My wife's grandmother passed away.
+I moved to Germany's south for work.
+I moved my account to Ireland.
+My brother moved to Berlin.
+Anna's parents moved to Spain.
+My office moved to Berlin.
+My team moved to Stuttgart now.
+I moved to a new desk.
+We moved to Terminal 2.
+We moved to daylight saving time.
+I moved to the next level.
+I moved to Tokyo in the game.
+I live in Berlin in my dreams.
+My character lives in Rome now.
+I live with Anna in Munich now.
+I live in the moment now.
+I live in Munich now with a cat.
+I'm living in a nightmare now.
+I work in Berlin now.
+I work from home now.
+I work for free now.
+I work at it now.
+I work at the office now.
+I work with Tom at Bosch now.
+I'm now working for myself on this.
+My boss is now in Berlin.
+My boss Tom is angry now.
+My new boss is great.
+My new boss is on leave.
+My new boss is French.
+My new boss starts on Monday.
+my new boss is nice
+My new laptop is great.
+My new laptop is on its way.
+my laptop is dead now
+my new laptop is slow
+My laptop is a disaster now.
+My new car is a nightmare.
+I drive an hour to work now.
+I drive to Berlin now.
+i drive a lot now
+My new number is great.
+My favourite colour is missing now.
+My favourite colour is always changing.
+My favourite band is on tour now.
+My favourite band is called off.
+My favourite band is in Berlin.
+I'm 35 minutes late.
+I'm 100 percent sure.
+I'm 20 now on the list.
+I'm 40 pages in.
+My rent is due on the 3rd.
+My rent is 3 days late.
+My rent is 20 percent of my income.
+My flat is 3 floors up.
+I'm vegan at work.
+I'm vegan-curious.
+I'm vegetarian except for bacon.
+I don't eat meat with cheese.
+I don't eat that.
+I don't eat meat-free sausages.
+I don't smoke weed.
+I don't smoke inside.
+I don't run fast.
+I don't play tennis on clay.
+I don't play tennis well.
+I don't love jazz as much as soul.
+I don't like the jazz Tom plays.
+I don't like jazz radio.
+I hate jazz hands.
+I'm tired of jazz being called boring.
+I'm sick of people mocking jazz.
+I'm over jazz night.
+I'm not into jazz fusion.
+I can't stand the taste of coffee in cakes.
+I hate coffee breath.
+I stopped drinking coffee at work.
+I gave up coffee for Lent.
+I gave up coffee last year for a month.
+I've stopped eating meat at lunch.
+I quit coffee, then relapsed.
+We lost our dog walker.
+We lost our dog's ball.
+We lost our cat sitter.
+I lost my wife at the mall.
+We gave the dog away to be groomed.
+We gave up the dog park.
+Anna is not my wife's sister.
+I'm not with Bosch today.
+I have left Bosch a voicemail.
+I've left Munich for the weekend.
+I left Munich yesterday.
+I moved away from the window.
+I moved out of Tom's way.
+I moved out of the fast lane.
+I no longer live in fear.
+I don't live in Munich proper.
+I'm not living in luxury.
+I married off my daughter.
+I got married last year.
+Tom and I are together on this.
+Tom and I are a team.
+I got a new partner at work called Tom.
+I got a new number plate 1234.
+I became a regular at the café.
+I became a father.
+I became the user's guide.
+I started as a joke.
+I started as the goalkeeper.
 """.strip().splitlines(),
     "de": """
 Wir sind auf Slack umgezogen.
@@ -371,6 +522,48 @@ Ich lebe in Angst.
 Ich wohne nicht mehr in der Innenstadt.
 Ich habe früher bei Bosch angefangen.
 Ich bin in Rom geboren, aber nach Ulm gezogen und wieder zurück.
+Ich bin Vater geworden.
+Ich bin Vegetarier geworden beim Lesen.
+Toms Hund ist gestorben.
+Der Hund vom Nachbarn ist gestorben.
+Die Katze meiner Schwester ist gestorben.
+Meine Chefin ist jetzt in Berlin.
+Ich arbeite jetzt im Homeoffice.
+Ich arbeite jetzt an der Steuer.
+Ich arbeite jetzt bei Tageslicht.
+Ich wohne jetzt bei Anna.
+Ich lebe jetzt in Frieden.
+Ich wohne jetzt in der Nähe.
+Ich bin nach Hause gezogen.
+Ich bin mit Anna ins Kino gezogen.
+Wir sind nach Berlin gefahren.
+Meine Schwester ist nach Berlin gezogen.
+Meine Firma ist nach Berlin gezogen.
+Ich habe meinen Nebenjob gekündigt.
+Ich habe mein Abo gekündigt.
+Mir wurde die Wohnung gekündigt.
+Meine Schwester hat gekündigt.
+Wir haben uns getrennt auf den Weg gemacht.
+Meine Eltern haben sich getrennt.
+Meine Eltern sind geschieden.
+Mein Bruder ist single.
+Ich mag keine Jazzkonzerte.
+Ich mag Jazz nicht besonders.
+Ich mag Jazz nicht immer.
+Ich mag nicht jeden Jazz.
+Ich esse kein Fleisch vom Discounter.
+Ich esse nie wieder hier.
+Ich trinke keinen Kaffee ohne Zucker.
+Ich habe aufgehört zu warten.
+Ich habe mit dem Lesen aufgehört.
+Ich spiele nicht mehr mit Tom Tennis.
+Ich habe mein Auto noch nicht verkauft.
+Mein Nachbar hat sein Auto verkauft.
+Ich bin jetzt 5 Minuten zu spät.
+Meine Lieblingsfarbe ist jetzt im Angebot.
+Meine Nummer ist jetzt besetzt.
+Ich bin in Rente meiner Mutter eingesprungen.
+Ich fahre jetzt nach Hause.
 """.strip().splitlines(),
     "fr": """
 J'ai rejoint Anna au café.
@@ -423,6 +616,39 @@ J'ai arrêté la voiture.
 Je ne travaille plus le vendredi.
 Je ne travaille plus chez Airbus le lundi.
 Avant, j'ai déménagé à Metz.
+Je suis devenu père.
+Le chien de Tom est mort.
+Le chien du voisin est mort.
+Le chat de ma sœur est mort.
+Ma cheffe est maintenant à Berlin.
+Je travaille maintenant à la maison.
+Je travaille maintenant sur un projet.
+Je vis maintenant dans la peur.
+J'habite maintenant avec Anna.
+Ma sœur a déménagé à Rome.
+Mon entreprise a déménagé à Lyon.
+J'ai quitté mon deuxième travail.
+J'ai quitté le travail à six heures.
+J'ai quitté Paris ce matin.
+Ma sœur a démissionné.
+Mes parents se sont séparés.
+Mes parents sont divorcés.
+Mon frère est célibataire.
+Je n'aime pas les concerts de jazz.
+Je n'aime pas trop le jazz.
+Je n'aime pas le jazz quand il pleut.
+Je ne mange pas de viande chez Paul.
+Je ne bois plus de café aujourd'hui.
+J'ai arrêté de boire du café au bureau.
+J'ai arrêté de chercher.
+Je ne joue plus avec Tom.
+J'ai vendu ma place de concert.
+J'ai perdu la laisse de mon chien.
+Je suis mariée avec mon travail maintenant.
+Je suis à Paris maintenant.
+Je conduis maintenant à Lyon.
+J'ai 5 minutes de retard.
+Je travaille maintenant à Lyon.
 """.strip().splitlines(),
     "es": """
 Me uní a Anna en el café.
@@ -475,6 +701,37 @@ He vendido la idea.
 Mi correo es malo ahora.
 Antes me mudé a Lugo.
 Me mudé a Roma una vez.
+El perro de Tom ha muerto.
+El perro del vecino murió.
+El gato de mi hermana ha muerto.
+Mi jefa está ahora en Berlín.
+Ahora trabajo en casa.
+Ahora trabajo en un proyecto.
+Ahora vivo en paz.
+Ahora vivo con Ana.
+Mi hermana se mudó a Roma.
+Mi empresa se mudó a Madrid.
+He dejado el trabajo hecho.
+He dejado mi segundo trabajo.
+He dejado el trabajo a las seis.
+Mi hermana renunció.
+Mis padres se separaron.
+Mis padres están divorciados.
+Mi hermano está soltero.
+No me gustan los conciertos de jazz.
+No me gusta mucho el jazz.
+No me gusta el jazz cuando llueve.
+No como carne en casa de Paco.
+Ya no bebo café hoy.
+He dejado de beber café en la oficina.
+He dejado de buscar.
+He vendido mi entrada.
+Perdí la correa de mi perro.
+Estoy casada con mi trabajo ahora.
+Estoy en Madrid ahora.
+Ahora conduzco a Madrid.
+Soy padre ahora.
+Ahora trabajo en Madrid.
 """.strip().splitlines(),
     "zh": """
 我2010年搬到北京。
@@ -514,6 +771,27 @@ Me mudé a Roma una vez.
 我不在家工作。
 我今天不在公司上班。
 他搬到上海了。
+汤姆的狗死了。
+邻居的狗去世了。
+我妹妹的猫死了。
+我妹妹搬到上海了。
+我公司搬到北京了。
+我现在在家工作。
+我现在住在酒店。
+我现在在上海。
+我妹妹辞职了。
+我父母离婚了。
+我妹妹和小丽分手了。
+我不喜欢爵士音乐会。
+我不太喜欢爵士乐。
+我不吃太多肉。
+我不吃肉只吃菜。
+我不想辞职了。
+我差点辞职了。
+我没辞职。
+我快35岁了。
+我的快递号是12345。
+我现在在上海工作。
 """.strip().splitlines(),
     "ja": """
 2010年に東京に引っ越しました。
@@ -546,6 +824,26 @@ Me mudé a Roma una vez.
 スラックに移行しました。
 課長になりたい。
 家では働いていません。
+トムの犬が死にました。
+隣の犬が死にました。
+妹の猫が死にました。
+妹は東京に引っ越しました。
+会社が東京に引っ越しました。
+今は家で働いています。
+今はホテルに住んでいます。
+今は東京にいます。
+妹は仕事を辞めました。
+両親は離婚しました。
+妹は健太と別れました。
+ジャズのライブは好きじゃない。
+ジャズはそんなに好きじゃない。
+会社を辞めたくなりました。
+会社を辞めそうになりました。
+副業を辞めました。
+父は退職しました。
+仕事を辞めませんでした。
+犬が死にそうでした。
+今は大阪で働いています。
 """.strip().splitlines(),
 }
 
@@ -670,7 +968,6 @@ Me han despedido de Seat. | La persona trabaja en Seat.
 Ya no estoy en Seat. | La persona trabaja en Seat.
 He dejado el trabajo. | La persona trabaja en Seat.
 He empezado a trabajar en Lidl. | La persona trabaja en Seat.
-Ahora trabajo en Lidl. | La persona trabaja en Seat.
 Se nos ha muerto el perro. | La persona tiene un perro.
 Perdimos a nuestro perro. | La persona tiene un perro.
 Ya no estoy con Paco. | El marido de la persona se llama Paco.

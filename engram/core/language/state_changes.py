@@ -125,7 +125,9 @@ def _ended_by_death(new: State, old: State) -> str:
     name = old.attribute.partition(" ")[0]
     if name in ENDS_WITH_LIFE and own == who:
         return "the death of its subject"
-    is_named = _contains(tuple(who), old.value)
+    # "Our dog Rex" may be the user's dog, "Tom's dog" is not.
+    named = set(old.value)
+    is_named = who <= named or (new.subject[0] == USER and named <= who)
     if name in {"pet", "partner"} and old.value and is_named:
         return "the death of its subject"
     return ""

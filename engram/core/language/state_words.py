@@ -268,8 +268,9 @@ class StateReading:
             return False
         if clause == clause.casefold():  # a text without capitals
             is_known = name not in PEOPLE or _has(self._naming, clause)
-            is_noun = name == "home" and first in self._articles | self._indefinite
-            return len(value) <= _FEW_NAMES and is_known and not is_noun
+            is_noun = first in self._articles | self._indefinite
+            fits = {"home": not is_noun, "thing": is_noun, "car": False}
+            return len(value) <= _FEW_NAMES and is_known and fits.get(name, True)
         capitals = {
             self._normal(normalise(word))
             for word in _LETTERS.findall(clause)
