@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
+from engram.core.actions import ACTIONS
 from engram.core.policy import Policy, rows, with_settings
 from engram.core.policy.lifecycle import CURVES
 from engram.errors import ConfigError
@@ -128,6 +129,14 @@ TEXT_KEYS: tuple[Key, ...] = (
         list,
         [],
         "your own regular expressions that mean: distil this turn now",
+    ),
+    Key(
+        "disabled_actions",
+        "vault",
+        list,
+        [],
+        f"what is never done to memories by itself: {', '.join(ACTIONS)}",
+        choices=ACTIONS,
     ),
     Key(
         "drift_roots",
@@ -396,7 +405,8 @@ def _policy(values: Mapping[str, Any]) -> Policy:
     policy = with_settings(Policy(), numbers)
     curve = CURVES[values["retention"]]
     decay = replace(policy.decay, bend=curve.bend, linear_share=curve.linear_share)
-    return replace(policy, decay=decay)
+    actions = replace(policy.actions, disabled=tuple(values["disabled_actions"]))
+    return replace(policy, decay=decay, actions=actions)
 
 
 def _owner_names(values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -506,7 +516,10 @@ def _misfit(key: Key, value: Any) -> str:
         return _number_misfit(key, value)
     if key.kind is list:
         fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        return "" if fits else "must be a list of texts"
+        if not fits:
+            return "must be a list of texts"
+        unknown = [item for item in value if key.choices and item not in key.choices]
+        return f"has an unknown {unknown[0]!r}" if unknown else ""
     if not isinstance(value, key.kind):
         return f"must be of type {key.kind.__name__}, not {value!r}"
     if key.choices and value not in key.choices:

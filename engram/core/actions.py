@@ -27,6 +27,7 @@ Action = Literal[
     "discard",
     "link_graph",
 ]
+ACTIONS: tuple[Action, ...] = get_args(Action)
 Ruling = Literal["allow", "defer", "deny"]
 Row = dict[str, Any]
 
@@ -134,10 +135,12 @@ def ruling(
 ) -> tuple[Ruling, str]:
     """Return the ruling on an action and why it is not allowed; first match (`C22`).
 
-    A summary is deferred without tokens left; an important memory is not discarded; a
+    A disabled action is denied; a summary is deferred without tokens left; an important memory is not discarded; a
     stale or archived one is not changed or linked; nothing is built on a memory of low
     confidence whose source is known.
     """
+    if action in policy.disabled:
+        return "deny", f"{action} is switched off in the configuration"
     if action == "summarize_node" and tokens == 0:
         return "defer", "no tokens are left"
     if action == "discard" and known.importance >= policy.keep_importance:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from engram.core.categories import category_of
-from engram.core.text import is_ulid
+from engram.core.text import content_hash, is_ulid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +36,10 @@ SAME_WORDS = "same statement"
 ALREADY_FILED = "already filed"
 REMOVED_BEFORE = "a person removed this before"
 NEWER_KNOWN = "something younger is known"
+
+SAYS_THE_SAME = "says the same as another"
+JUDGED_THE_SAME = "judged the same as another"
+"""Why maintenance superseded a memory in favour of another one (`A22`)."""
 
 RelationKind = Literal["same", "contradicts", "independent"]
 EffectAction = Literal[
@@ -352,6 +356,13 @@ def is_user_backed(fact: Fact) -> bool:
         or fact.origin in {"user", "edited"}
         or fact.pinned
     )
+
+
+def is_merged(loser: Fact, winner: Fact) -> bool:
+    """Return whether a memory was superseded because `winner` says the same (`A22`)."""
+    merged = loser.end_reason in {SAYS_THE_SAME, JUDGED_THE_SAME}
+    equal = content_hash(loser.text) == content_hash(winner.text)
+    return loser.status == "superseded" and (merged or equal)
 
 
 def is_event(fact: Fact) -> bool:

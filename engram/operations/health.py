@@ -94,6 +94,16 @@ class HealthOperations:
             "blocked": blocked(self.queue),
         }
 
+    def _budget(self) -> dict[str, int]:
+        """Return what the model calls of today cost, and what a day may cost (`X24`)."""
+        spent, policy = self.extractor.spend.today(self.clock()), self.settings.policy
+        return {
+            "calls": spent.calls,
+            "calls_per_day": policy.model.calls_per_day,
+            "tokens": spent.tokens,
+            "tokens_per_day": policy.model.tokens_per_day,
+        }
+
     def status(self, *, ready: bool) -> dict[str, Any]:
         """Return the state of this process, and which parts of it do not work.
 
@@ -109,6 +119,7 @@ class HealthOperations:
             "extractor": self.extractor.name,
             "faults": self.health.problems(),
             "model_faults": self.extractor.failures,
+            "budget": self._budget(),
             "held": self.maintenance_loop.maintenance.holds.status(),
             "next_consolidation": self.maintenance_loop.schedule.next(
                 self.clock()

@@ -193,7 +193,13 @@ class MemoryOperations:
 
     # -- forget ------------------------------------------------------------------------
 
-    def forget(self, id: str, reason: str | None) -> dict[str, Any]:  # noqa: A002
+    def forget(
+        self,
+        id: str,  # noqa: A002
+        reason: str | None,
+        *,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
         """Stop recalling a memory or a turn, and all that says the same (A26, X8).
 
         The note of a memory stays, marked forgotten; so do the notes of other memories
@@ -201,17 +207,21 @@ class MemoryOperations:
         stay as they are: their forgotten sentences are hidden when they are handed out.
 
         `hides` names the other memories and turns that are hidden; `unchanged` says, by
-        path, why a note could not be marked.
+        path, why a note could not be marked. With `dry_run` nothing changes, and
+        `turns` are those that the memory rests on, `shared` what else rests on them.
         """
         now, unit = self.clock(), self._find_unit(id)
         if isinstance(unit, Fact) and unit.status == "forgotten":
             return {"id": unit.id, "path": unit.path, "status": "forgotten"}
+        if dry_run:
+            return self._would_forget(unit)
         why = redact(reason or USER_ASKED).text
         keys: Keys = {"status": "forgotten", "end_reason": why}
         if isinstance(unit, Fact):
-            name, text, sources = unit.id, unit.text, [unit.source, *unit.also]
+            name, text = unit.id, unit.text
+            sources = self.forgetting.evidence(unit).turns
         else:
-            name, text, sources = unit.key, unit.turn.text, []
+            name, text, sources = unit.key, unit.turn.text, ()
 
         self.forgetting.add_tombstones([unit], now, why)
         hidden = self.forgetting.find_hidden(text, name, now)
@@ -228,7 +238,7 @@ class MemoryOperations:
 
         hides = {"memories": sorted(along), "turns": list(hidden.turns)}
         self.note_writer.log_actions([action_row(now, "hide", name, why) | hides])
-        self.forgetting.cut_summaries([name, *filter(None, sources), *hidden.turns])
+        self.forgetting.cut_summaries([name, *sources, *hidden.turns])
         result: dict[str, Any] = {
             "id": name,
             "path": unit.path if isinstance(unit, Fact) else self._turn_path(name),
@@ -236,6 +246,22 @@ class MemoryOperations:
             "hides": hides,
         }
         return result | ({"unchanged": unchanged} if unchanged else {})
+
+    def _would_forget(self, unit: Fact | FiledTurn) -> dict[str, Any]:
+        """Return what a request to forget would reach, without a change."""
+        if isinstance(unit, Fact):
+            name, path = unit.id, unit.path
+            turns = self.forgetting.evidence(unit).turns
+        else:
+            name, path, turns = unit.key, self._turn_path(unit.key), (unit.key,)
+        shared = self.forgetting.sharing(turns, name)
+        return {
+            "id": name,
+            "path": path,
+            "dry_run": True,
+            "turns": list(turns),
+            "shared": [{"id": fact.id, "text": fact.text} for fact in shared],
+        }
 
     def _mark_forgotten(self, fact: Fact, keys: Keys, why: str, now: datetime) -> None:
         """Set the status in the note; lift the tombstones again where that fails."""

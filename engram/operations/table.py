@@ -419,6 +419,12 @@ OPERATIONS: tuple[Operation, ...] = (
         (
             _ANY_ID,
             Param("reason", "text", "reason, kept in the note and in the action log"),
+            Param(
+                "dry_run",
+                "bool",
+                "show the turns that the memory rests on and what else rests on them, and change nothing",
+                default=False,
+            ),
         ),
         writes=True,
         retracts=True,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core import changes, dedup, trust
+from engram.core import actions, changes, dedup, trust
+from engram.core.actions import Eligibility
 from engram.core.categories import category_of
 from engram.core.classify import is_trivial
 from engram.core.containment import containment_reason
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
+    from engram.core.actions import Action
     from engram.core.changes import EndedFact
     from engram.core.dedup import Effect, Neighbour
     from engram.core.language.states import State
@@ -108,7 +110,20 @@ class Decider:
             return verdict
         if self._is_outdated(fact, statement):
             return Verdict("skip", OUTDATED)
+        if denied := self._denied(fact):
+            return Verdict("skip", denied)
         return self.contain(fact, statement)
+
+    def _denied(self, fact: Fact) -> str:
+        """Return why a fact may not be stored, or '' (`C22`).
+
+        A store that the rules would defer, of hardly believed words, is filed all the
+        same: as a speculation, which ends unless it is confirmed (`C17`).
+        """
+        known = Eligibility(fact.confidence, "candidate", fact.importance, "extraction")
+        action: Action = "store_episode" if fact.kind == "episode" else "store_note"
+        ruling, why = actions.ruling(action, known, self.settings.policy.actions)
+        return why if ruling == "deny" else ""
 
     def _is_outdated(self, fact: Fact, statement: Statement) -> bool:
         """Whether another source repeats a state that the user ended.

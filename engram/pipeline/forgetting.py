@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.core import ranking, trust
+from engram.core import dedup, ranking, trust
 from engram.core.forgetting import Utterance, tombstone_row
 from engram.core.language.echo import own_words
 from engram.core.language.paraphrase import fingerprints, restates
@@ -41,6 +41,18 @@ USER_DECIDED = "you said so"
 POOL = 100
 """How many facts, and how many turns, are searched for paraphrases of a statement."""
 STATUSES = ("active", "archived", "superseded", "invalidated")
+
+
+_HEARD = frozenset({"confirm", "reinforce", "rewrite"})
+"""Actions of the log whose turn said what a memory says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """The keys of the turns that a fact rests on, and the words quoted from them."""
+
+    turns: tuple[str, ...]
+    quotes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +246,38 @@ class Forgetting:
             self.index.tombstones.add(rows)
             self.note_writer.log_actions(log)
 
+    # -- what a memory rests on --------------------------------------------------------
+
+    def evidence(self, fact: Fact) -> Grounds:
+        """Return all turns that a fact rests on.
+
+        Those that its note names, those that confirmed it by the action log, and those
+        of memories that were merged into it.
+        """
+        older = self.index.units(fact.supersedes).values()
+        facts = [fact]
+        facts += [
+            one for one in older if isinstance(one, Fact) and dedup.is_merged(one, fact)
+        ]
+        rows = [row for one in facts for row in self.vault.actions_of(one.id)]
+        keys = [key for one in facts for key in (one.source, *one.also)]
+        keys += [
+            str(row.get("turn") or "") for row in rows if row.get("action") in _HEARD
+        ]
+        quotes = [str(row["quote"]) for row in rows if row.get("quote")]
+        return Grounds(tuple(dict.fromkeys(filter(None, keys))), tuple(quotes))
+
+    def sharing(self, turns: Collection[str], without: str) -> list[Fact]:
+        """Return the other memories with one of these turns as evidence, by path."""
+        some = self.index.catalog.facts(*turns) if turns else ()
+        return [
+            fact
+            for fact in some
+            if fact.id != without
+            and fact.status not in {"forgotten", "superseded"}
+            and {fact.source, *fact.also} & {*turns}
+        ]
+
     # -- what is hidden ----------------------------------------------------------------
 
     def is_forgotten(self, fact: Fact, source: FiledTurn) -> bool:
@@ -327,9 +371,9 @@ class Forgetting:
         yield {**named, **tombstone_row(fact.text)}
 
         statements = fingerprints(fact.text)
-        keys = [key for key in (fact.source, *fact.also) if key]
-        units = self.index.units(keys)
-        for key in keys:
+        evidence = self.evidence(fact)
+        units = self.index.units(evidence.turns)
+        for key in evidence.turns:
             unit = units.get(key)
             if not isinstance(unit, FiledTurn):
                 yield {**named, "turn": key}
@@ -341,18 +385,16 @@ class Forgetting:
                 restates(one, sentence) for sentence in plain for one in statements
             )
             if not stated:
-                yield named | self._of_evidence(fact, key, plain)
+                yield named | self._of_evidence(evidence.quotes, key, plain)
 
     def _of_evidence(
-        self, fact: Fact, key: str, plain: Sequence[str]
+        self, quotes: Sequence[str], key: str, plain: Sequence[str]
     ) -> dict[str, object]:
-        """Return the keys of a tombstone on the turn `key` that `fact` was read in.
+        """Return the keys of a tombstone on the turn `key` that a fact was read in.
 
         It hides those of `plain`, the sentences of the turn, that the action log quotes,
         or the whole turn if none or all of them are quoted.
         """
-        rows = self.vault.actions_of(fact.id)
-        quotes = [str(one["quote"]) for one in rows if one.get("quote")]
         read = [
             sentence
             for sentence in plain

@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engram import config
 from engram.core import actions, decay
 from engram.core.actions import Eligibility
 from engram.core.policy import ActionPolicy, Policy
 from engram.core.records import Fact, Usage
+from engram.errors import ConfigError
 from engram.serve import output
 from tests.fakes.keeping import Keeping
 
@@ -377,3 +379,44 @@ def test_a_log_that_cannot_be_read_holds_nothing_up(memory):
     (keeping.root / "state" / "memory-actions.jsonl").write_bytes(b"\xff\xfe{}\nnull\n")
     assert keeping.run("weekly").failures == {}
     assert not (keeping.root / actions.GUIDELINES_FILE).exists()
+
+
+# row: C22
+def test_what_is_switched_off_is_denied_before_all_else():
+    policy = replace(ActionPolicy(), disabled=("summarize_node", "store_note"))
+    sure = Eligibility(1.0, "active", 1.0, "manual")
+    for action in policy.disabled:
+        ruled, why = actions.ruling(action, sure, policy, tokens=0)
+        assert (ruled, "switched off" in why) == ("deny", True)
+    assert actions.ruling("store_episode", sure, policy)[0] == "allow"
+
+
+# row: C22
+def test_stores_are_ruled_too(opened):
+    """What is heard is then stored no more, and `why` tells it; what a person asks to
+    keep is.
+    """
+    policy = Policy()
+    off = replace(policy.actions, disabled=("store_note",))
+    memory = opened(policy=replace(policy, actions=off))
+    turn = {"text": "I live in Dresden.", "session": "s", "role": "user"}
+    memory.call("observe", {"turns": [turn]})
+    memory.call("flush", {})
+    assert memory.index.catalog.facts() == []
+    rows = (memory.settings.vault / "state/memory-actions.jsonl").read_text()
+    assert "store_note is switched off in the configuration" in rows
+    assert "Dresden" in str(memory.call("recall", {"query": "Dresden"})["hits"])
+    memory.call("remember", {"text": "I live in Dresden."})
+    assert len(memory.index.catalog.facts()) == 1
+
+
+# row: C22
+def test_an_unknown_action_in_the_configuration_is_refused(tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "engram.toml").write_text('id = "x"\ndisabled_actions = ["store_notes"]\n')
+    with pytest.raises(ConfigError, match="unknown 'store_notes'"):
+        config.load(vault, {"HOME": str(tmp_path)})
+    (vault / "engram.toml").write_text('id = "x"\ndisabled_actions = ["store_note"]\n')
+    loaded = config.load(vault, {"HOME": str(tmp_path)})
+    assert loaded.policy.actions.disabled == ("store_note",)

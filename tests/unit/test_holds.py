@@ -16,6 +16,7 @@ import pytest
 from engram.core import holds
 from engram.core.policy import ConsolidationPolicy, UsagePolicy
 from engram.maintenance.holds import STATE, path_of
+from engram.memory import Memory
 from engram.vault import frontmatter
 from engram.vault.usage import ALL, USAGE, UsageLog
 from tests.fakes.foreign import foreign
@@ -198,6 +199,44 @@ def test_an_import_of_old_history_does_not_fade_by_its_own_dates(memory, clock):
     assert {memory.usage_tracker.usage_of(fact.id).met for fact in facts} == {clock()}
     nights(memory, clock, 3)
     assert {fact.status for fact in memory.index.catalog.facts()} == {"active"}
+
+
+# row: B8
+def test_since_when_an_import_fades_survives_a_crash_before_usage_is_written(
+    settings, clock
+):
+    """The files are as a power cut leaves them in the minutes after the import."""
+
+    def started():
+        memory = Memory(settings, clock=clock, steady=clock.steady)
+        memory.start()
+        memory.catch_up()
+        return memory
+
+    memory = started()
+    memory.usage_tracker.flush()
+    clock.advance(days=30)
+    filed = clock()
+    turn = {"session": "old", "occurred_at": "2024-03-01T10:00:00Z"}
+    turns = [{"text": "Yesterday I saw a red car.", **turn}]
+    memory.call("observe", {"turns": turns}, "import")
+    memory.call("flush", {})
+    (name,) = memory.index.catalog.fact_ids()
+    usage = settings.vault / USAGE
+    left = {path: path.read_bytes() for path in usage.iterdir()}
+    memory.close()
+    for path in usage.iterdir():
+        path.unlink()
+    for path, raw in left.items():
+        path.write_bytes(raw)
+    clock.advance(days=50)
+
+    memory = started()
+    try:
+        known = memory.usage_tracker.usage_of(name)
+        assert (known.met, known.evidence_at) == (filed, filed)
+    finally:
+        memory.close()
 
 
 def test_a_note_from_long_ago_is_met_when_it_arrives(opened, settings, clock):

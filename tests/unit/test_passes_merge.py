@@ -666,7 +666,21 @@ def test_a_spent_budget_stops_the_questions_and_is_told(asking, fake):
     report = light(keeping)
     assert fake.asked == []
     assert report["unasked"] == {"compare": 1}
+    assert keeping.memory.call("status", {})["budget"]["calls_per_day"] == 0
     assert "budget" in keeping.memory.call("status", {})["faults"]["consolidation"]
+
+
+# row: X24
+def test_status_shows_what_the_models_cost_today(asking, fake, clock):
+    keeping = asking()
+    compared(keeping, PORTO, LISBON)
+    judging(fake, compare=every("independent", 1.0))
+    light(keeping)
+    spent = keeping.memory.call("status", {})["budget"]
+    assert spent["calls"] == 1
+    assert 0 < spent["tokens"] < spent["tokens_per_day"]
+    clock.advance(days=1)
+    assert keeping.memory.call("status", {})["budget"]["calls"] == 0
 
 
 # row: X27

@@ -76,7 +76,11 @@ def test_what_stands_in_a_path_is_an_argument(operation):
 
 def test_defaults_are_filled_in():
     """Every argument of the operation is there, in its order."""
-    assert checked("forget", {"id": "x"}) == {"id": "x", "reason": None}
+    assert checked("forget", {"id": "x"}) == {
+        "id": "x",
+        "reason": None,
+        "dry_run": False,
+    }
     assert checked("recall", {"query": "q", "explain": None})["explain"] is False
 
 

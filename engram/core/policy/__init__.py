@@ -126,6 +126,7 @@ def rows(policy: Policy) -> list[PolicyRow]:
         )
         for concern in fields(policy)
         for item in fields(getattr(policy, concern.name))
+        if "unit" in item.metadata
     ]
 
 

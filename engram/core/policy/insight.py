@@ -203,6 +203,7 @@ class ActionPolicy:
     C22, C30).
     """
 
+    disabled: tuple[str, ...] = ()
     keep_importance: float = number(
         0.8,
         "share",

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, get_args
 from engram.core import actions, decay, dedup
 from engram.core.actions import Eligibility
 from engram.core.categories import category_of
-from engram.core.dedup import Evidence, Judgement, Neighbour, RelationKind, Verdict
+from engram.core.dedup import (
+    JUDGED_THE_SAME,
+    SAYS_THE_SAME,
+    Evidence,
+    Judgement,
+    Neighbour,
+    RelationKind,
+    Verdict,
+)
 from engram.core.records import Edit
 from engram.core.text import content_hash
 from engram.core.todos import EXPIRED, FULFILLED, HABIT
@@ -41,7 +49,6 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import MemoryState, PassView, Step
 
 _SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
-SAYS_THE_SAME = "says the same as another"
 
 
 # -- duplicates ------------------------------------------------------------------------
@@ -471,7 +478,7 @@ def _same(
     if ready.ruling != "allow":
         why = f"it is judged the same as {loser.fact.path}, and both stay: {ready.why}"
         return [Finding(winner.fact.id, winner.fact.path, why, ready)]
-    why = "judged the same as another"
+    why = JUDGED_THE_SAME
     if not _is_free(winner, loser):
         return [ChangeGroup((_superseded(loser, winner.fact, why),), ask=True)]
     return [_merged(view, winner, [loser], why)]

@@ -1,0 +1,116 @@
+"""Forgetting a memory reaches every turn that it rests on (X8), and a dry run tells what
+else rests on them.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.core.dedup import JUDGED_THE_SAME
+from engram.vault.store import TOMBSTONES
+from tests.fakes.keeping import Keeping
+
+OURS = {"origin": "rules", "kind": "note", "confidence": 0.6}
+
+
+@pytest.fixture
+def said(memory, clock):
+    """Say something in a session; the key of its turn."""
+
+    def say(text, session="talk"):
+        clock.advance(minutes=1)
+        turn = {"text": text, "role": "user", "session": session}
+        (key,) = memory.call("observe", {"turns": [turn]})["keys"]
+        memory.call("flush", {})
+        return key
+
+    return say
+
+
+def recalled(memory, query):
+    hits = memory.call("recall", {"query": query, "k": 20, "archive": True})["hits"]
+    return [hit["text"] for hit in hits]
+
+
+# row: X8
+def test_the_turns_of_merged_memories_are_forgotten_too(memory, said):
+    """Though their words are others, and the note of the one that stays names none of
+    them; what else was said in such a turn stays.
+    """
+    first = said("The cellar door is painted in a dark shade of blue.")
+    second = said("By the way, our basement entrance looks navy. The heron is back.")
+    keeping = Keeping(memory)
+    (winner,) = keeping.plant(
+        keeping.made(
+            "The cellar door is blue.",
+            days=3,
+            source=first,
+            supersedes=(),
+            **OURS,
+        )
+    )
+    (loser,) = keeping.plant(
+        keeping.made(
+            "The basement entrance is navy.",
+            days=2,
+            source=second,
+            status="superseded",
+            superseded_by=(winner,),
+            end_reason=JUDGED_THE_SAME,
+            **OURS,
+        )
+    )
+    path = memory.settings.vault / keeping.seen(winner).path
+    path.write_text(
+        path.read_text().replace("\n---\n", f"\nsupersedes: [{loser}]\n---\n", 1)
+    )
+    row = {"at": memory.clock().isoformat(), "action": "store", "outcome": "applied"}
+    row |= {"memory": loser, "turn": second, "by": "rules"}
+    row |= {"quote": "our basement entrance looks navy."}
+    memory.note_writer.log_actions([row])
+    memory.files.rescan(None)
+    assert "our basement entrance looks navy" in str(recalled(memory, "basement navy"))
+
+    memory.call("forget", {"id": winner})
+    for query in ("basement entrance navy", "cellar door blue"):
+        assert "navy" not in str(recalled(memory, query))
+        assert "shade of blue" not in str(recalled(memory, query))
+    assert "heron" in str(recalled(memory, "heron"))
+
+
+# row: X8
+def test_the_turns_that_only_the_log_names_are_forgotten_too(memory, said):
+    """A note names so many sources only."""
+    first = said("The garden gate squeaks.")
+    later = said("That noisy thing at the hedge again, you know.")
+    keeping = Keeping(memory)
+    (name,) = keeping.plant(
+        keeping.made("The garden gate squeaks.", days=3, source=first, **OURS)
+    )
+    row = {"at": memory.clock().isoformat(), "action": "confirm", "memory": name}
+    row |= {"turn": later, "quote": "That noisy thing at the hedge again", "by": "llm"}
+    memory.note_writer.log_actions([row | {"outcome": "applied"}])
+    memory.call("forget", {"id": name})
+    assert "noisy" not in str(recalled(memory, "noisy hedge"))
+
+
+# row: X8
+def test_a_dry_run_tells_the_turns_and_what_else_rests_on_them(memory, said):
+    turn = said("I live in Dresden and I work at Siemens.")
+    facts = {fact.text: fact.id for fact in memory.index.catalog.facts()}
+    assert len(facts) == 2
+    (home,) = (name for text, name in facts.items() if "Dresden" in text)
+    (work,) = (name for text, name in facts.items() if "Siemens" in text)
+    found = memory.call("forget", {"id": home, "dry_run": True})
+    assert found["turns"] == [turn]
+    assert [one["id"] for one in found["shared"]] == [work]
+    assert found["dry_run"]
+    assert memory.index.catalog.fact(home).status == "active"
+    assert not (memory.settings.vault / TOMBSTONES).exists()
+    assert "Dresden" in str(recalled(memory, "Dresden"))
+
+    memory.call("forget", {"id": home})
+    assert "Dresden" not in str(recalled(memory, "Dresden"))
+    assert memory.index.catalog.fact(work).status == "active"
+    whole = memory.call("forget", {"id": turn, "dry_run": True})
+    assert [one["id"] for one in whole["shared"]] == [work]
