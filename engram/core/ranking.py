@@ -761,6 +761,7 @@ PART_MEANINGS: Mapping[str, str] = MappingProxyType(
         "subject": "about someone or something the question names",
         "ties": "tied to the best memories",
         "answers": "tells the state that the question asks for",
+        "agenda": "an open promise, and the question asks what is to be done",
         "another": "tells it of another person",
         "replaces": "tells what replaced an earlier state",
         "nudge": "how far it is trusted",

@@ -493,7 +493,8 @@ class Hit:
     """A recalled unit with its evidence and the parts of its score (row X4).
 
     The parts sum to `score`. `about` are the names of the entities of a fact;
-    `standing` says how long it has been of use (row A29). `reworded`: the quote is
+    `standing` says how long it has been of use (row A29), `due` when a promise is to be
+    kept or that it was. `reworded`: the quote is
     older than the wording of the statement. `fault` says what is wrong with the note,
     and which keys are shown: `front matter broken (line 4): shown with its last good
     keys`. `said_by` is the source class, `provenance` names it in words and `trust`
@@ -523,6 +524,7 @@ class Hit:
     about: tuple[str, ...] = ()
     standing: str = ""
     reworded: bool = False
+    due: str = ""
     fault: str = ""
     said_by: str = ""
     provenance: str = ""

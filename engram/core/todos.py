@@ -16,6 +16,7 @@ from engram.core.language.echo import own_words
 from engram.core.language.promises import (
     PromiseReport,
     fits,
+    is_event,
     names_task,
     only_says_done,
     reports,
@@ -25,8 +26,8 @@ from engram.core.language.sentences import sentences
 from engram.core.language.words import content, fold, language, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime, tzinfo
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import date, datetime, tzinfo
 
     from engram.core.records import Candidate, Fact
 
@@ -42,6 +43,9 @@ LOOPS = (HABIT, THREAD, FRICTION)
 
 Habits are done again and again, threads are left open, frictions go wrong.
 """
+
+KEPT, CANCELLED = "kept", "cancelled"
+"""Why a promise is settled by words of the user."""
 
 TIME_OVER = "its time is over"
 """Why a promise whose end has passed is given up."""
@@ -140,6 +144,86 @@ def is_past(fact: Fact, now: datetime, days: float) -> bool:
     return due is not None and now - due > timedelta(days=days)
 
 
+def is_past_plan(fact: Fact, now: datetime, zone: tzinfo) -> bool:
+    """Return whether a fact is an event whose day is over, and not a duty."""
+    return (
+        category_of(fact.category).promise
+        and is_open(fact)
+        and is_overdue(fact, now, zone)
+        and is_event(fact.text)
+    )
+
+
+def stage_at(fact: Fact, now: datetime, zone: tzinfo) -> str:
+    """Return the stage of a promise on a day: an event whose day is over is past."""
+    return EXPIRED if is_past_plan(fact, now, zone) else todo_stage(fact)
+
+
+def due_words(fact: Fact, now: datetime, zone: tzinfo) -> str:
+    """Return in words when a promise is due, or how it was settled; '' for no promise.
+
+    For example `overdue since 2027-03-02` and `was planned for 2027-03-02`.
+    """
+    if not category_of(fact.category).promise:
+        return ""
+    due = due_at(fact)
+    day = f"{due.astimezone(zone):%Y-%m-%d}" if due else ""
+    if settled := next((tag for tag in (FULFILLED, EXPIRED) if tag in fact.tags), ""):
+        done = f" {fact.done.astimezone(zone):%Y-%m-%d}" if fact.done else ""
+        word = CANCELLED if fact.end_reason.startswith(CANCELLED) else settled
+        return f"{KEPT if settled == FULFILLED else word}{done}"
+    if not day:
+        return ""
+    if is_past_plan(fact, now, zone):
+        return f"was planned for {day}"
+    if is_overdue(fact, now, zone):
+        return f"overdue since {day}"
+    return (
+        f"due today, {day}"
+        if day == f"{now.astimezone(zone):%Y-%m-%d}"
+        else f"due {day}"
+    )
+
+
+def by_due(fact: Fact) -> tuple[bool, float, str]:
+    """Return the sort key of promises: overdue ones first, those without a day last."""
+    due = due_at(fact)
+    at = due or fact.created
+    return due is None, at.timestamp() if at else 0.0, fact.id
+
+
+def agenda_of(
+    promises: Iterable[Fact], span: str, now: datetime, zone: tzinfo, past_days: float
+) -> list[Fact]:
+    """Return the open promises that a question for some days asks for (`E16`).
+
+    Those overdue for at most `past_days` days come first, then those due, then those
+    without a day. Of tomorrow only what is due on that day.
+    """
+    today = now.astimezone(zone).date()
+    last = today + timedelta(days=_DAYS.get(span, 0))
+    chosen = []
+    for one in promises:
+        if stage_at(one, now, zone) != "open" or is_past(one, now, past_days):
+            continue
+        due = due_at(one)
+        day = due.astimezone(zone).date() if due else None
+        if span == "tomorrow":
+            if day == last:
+                chosen.append(one)
+        elif day is None or not span or _begins(one, zone, day) <= last:
+            chosen.append(one)
+    return sorted(chosen, key=by_due)
+
+
+_DAYS = {"today": 0, "tomorrow": 1, "week": 6}
+
+
+def _begins(fact: Fact, zone: tzinfo, day: date) -> date:
+    """Return the first day on which a promise can be kept: of a week, its first one."""
+    return fact.valid_from.astimezone(zone).date() if fact.valid_from else day
+
+
 def todo_stage(fact: Fact) -> str:
     """Return `open`, `fulfilled`, `expired`, `habit`, `thread`, `friction` or ''."""
     if HABIT in fact.tags:
@@ -217,9 +301,6 @@ def settlements(
 
 def _is_trouble(fact: Fact) -> bool:
     return FRICTION in fact.tags and not category_of(fact.category).promise
-
-
-KEPT, CANCELLED = "kept", "cancelled"
 
 
 def _settlement(

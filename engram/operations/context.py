@@ -96,18 +96,20 @@ class ContextBuilder:
             raise BadRequestError(
                 f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}."
             )
+        now = self.clock()
         promises = self._promises(
             persona, self.index.catalog.facts(*todos.PROMISE_MARKERS)
         )
         chosen = [
             fact
             for fact in self._visible(promises)
-            if stage in {"all", todos.todo_stage(fact)}
+            if stage in {"all", todos.stage_at(fact, now, self.settings.zone)}
         ]
         sources = formatting.provenance(self.index, chosen, self.settings.policy.trust)
         return {
             "todos": [
-                _row(fact, self.settings.zone) | formatting.attributed(sources[fact.id])
+                _row(fact, now, self.settings.zone)
+                | formatting.attributed(sources[fact.id])
                 for fact in chosen
             ]
         }
@@ -233,7 +235,7 @@ class ContextBuilder:
         ]
         foundation = list(self._visible(_latest(pinned, policy.recall.foundation)))
         listed = {fact.id for fact in foundation}
-        chosen = _by_stage(promises, now, policy.todos)
+        chosen = _by_stage(promises, now, self.settings.zone, policy.todos)
         chosen["foundation"] = foundation
         chosen["user"] = current.about_user(
             (fact for fact in facts if fact.id not in listed), self._short_cost
@@ -361,7 +363,7 @@ class ContextBuilder:
         }
         return sorted(
             promises.values(),
-            key=lambda fact: (fact.valid_from or fact.created or now, fact.id),
+            key=todos.by_due,
         )
 
     def _cost(self, lines: Iterable[str]) -> int:
@@ -391,13 +393,13 @@ def _latest(facts: Sequence[Fact], most: int) -> list[Fact]:
 
 
 def _by_stage(
-    promises: Sequence[Fact], now: datetime, policy: TodoPolicy
+    promises: Sequence[Fact], now: datetime, zone: tzinfo, policy: TodoPolicy
 ) -> dict[str, list[Fact]]:
     """Return the promises of each part, at most as many as the policy shows."""
     since = now - timedelta(hours=policy.win_hours)
 
     def first(stage: str, most: int) -> list[Fact]:
-        some = [fact for fact in promises if todos.todo_stage(fact) == stage]
+        some = [fact for fact in promises if todos.stage_at(fact, now, zone) == stage]
         return _next(some, now, policy.past_days, most)
 
     wins = [
@@ -456,11 +458,12 @@ def _texts(value: object) -> list[str]:
     return [unescape(str(text)) for text in texts]
 
 
-def _row(fact: Fact, zone: tzinfo) -> dict[str, Any]:
+def _row(fact: Fact, now: datetime, zone: tzinfo) -> dict[str, Any]:
     times = {"due": fact.valid_from, "due_until": fact.event_end, "done": fact.done}
     row = {
         "id": fact.id,
-        "stage": todos.todo_stage(fact),
+        "stage": todos.stage_at(fact, now, zone),
+        "when": todos.due_words(fact, now, zone),
         "text": fact.text,
         "path": fact.path,
         "persona": fact.persona,

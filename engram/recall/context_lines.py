@@ -73,16 +73,8 @@ def promise_line(
     fact: Fact, provenance: Provenance, now: datetime, zone: tzinfo
 ) -> str:
     """Return a promise as a line that says when it is due, or that it is overdue."""
-    head = [provenance.label]
-    due = todos.due_at(fact)
-    if due is None:
-        head.append(day(fact.created, zone))
-    else:
-        late = todos.is_overdue(fact, now, zone)
-        today = day(due, zone) == day(now, zone)
-        word = "overdue since" if late else "due today," if today else "due"
-        head.append(f"{word} {day(due, zone)}")
-    return f"- [{', '.join(head)}] {one_line(fact.text)}"
+    due = todos.due_words(fact, now, zone) or day(fact.created, zone)
+    return f"- [{provenance.label}, {due}] {one_line(fact.text)}"
 
 
 def grouped(hits: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -185,7 +185,7 @@ def _head(hit: Hit, session: str | None) -> str:
     head.append(hit.provenance)
     if hit.kind == "fact":
         head.append(f"confidence {hit.confidence:.2f}")
-    head += [label for label in (hit.standing, hit.fault) if label]
+    head += [label for label in (hit.standing, hit.due, hit.fault) if label]
     return ", ".join(head)
 
 

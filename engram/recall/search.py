@@ -9,6 +9,7 @@ Rows X1, X4, X5, X19, X24. `recall` is the entry::
         _with_related             and what the best facts lead to
         _signals, ranking.rank    ranked slots
         _with_states              what is over goes below what replaced it
+        _with_agenda              open promises first, where the question asks for them
         _with_external_limits     fewer hits from outside sources
         _verified                 hits, read again from their files
         ranking.fill_budget ─▶ RecallResult
@@ -23,11 +24,12 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from engram.core import decay, lifecycle, personas, ranking, trust
+from engram.core import decay, lifecycle, personas, ranking, todos, trust
 from engram.core.categories import INSIGHT, PLAIN, category_of
 from engram.core.entities import OWNER, EntityNames, entity_ref, names_subject
 from engram.core.importance import after_mentions
 from engram.core.language.permanent_attributes import REMEMBER_TAG
+from engram.core.language.promises import agenda
 from engram.core.language.words import words
 from engram.core.records import (
     ALL_PERSONAS,
@@ -176,6 +178,7 @@ def recall(
         candidates = _candidates(replace(search, request=with_archive))
 
     candidates, past = _with_states(search, candidates)
+    candidates = _with_agenda(search, candidates)
     filtered = candidates.filtered
     merged = candidates.merged
     candidates = _with_quotas(candidates, policy)
@@ -185,6 +188,7 @@ def recall(
     )
     hits = _verified(index, candidates, slots, label_of, limit, settings)
     hits = [_with_end(hit, past.get(hit.key), settings.zone) for hit in hits]
+    hits = [_with_due(hit, candidates.units.get(hit.key), search) for hit in hits]
     chosen = ranking.fill_budget(hits, question, policy, request.k, request.budget)
     if len(chosen) < min(len(hits), request.k):
         filtered["over the token budget"] += min(len(hits), request.k) - len(chosen)
@@ -371,6 +375,48 @@ def _with_states(
     arranged = query.arrange(candidates.slots, candidates.units, request.k)
     units = candidates.units | dict(arranged.units)
     return replace(candidates, slots=arranged.slots, units=units), arranged.past
+
+
+def _with_agenda(search: _Search, candidates: _Candidates) -> _Candidates:
+    """Put the open promises first where the question asks what is to be done (`E16`)."""
+    request, settings = search.request, search.settings
+    span = agenda(request.query)
+    if span is None or request.as_of or "fact" not in request.kinds:
+        return candidates
+
+    buried = search.index.tombstones.keys
+    promises = {
+        fact.id: fact
+        for fact in search.index.catalog.facts(*todos.PROMISE_MARKERS)
+        if not _is_hidden(fact, request, buried, Counter())
+        and search.index.visible(fact) is not None
+    }
+    past_days = settings.policy.todos.past_days
+    chosen = todos.agenda_of(
+        promises.values(), span, request.now, settings.zone, past_days
+    )[: request.k]
+    best = max((slot.score for slot in candidates.slots), default=0.0)
+    first = [
+        ranking.RankedSlot(fact.id, score, {"agenda": score})
+        for place, fact in enumerate(chosen)
+        if (score := best + (len(chosen) - place) * _AGENDA_STEP)
+    ]
+    listed = {fact.id for fact in chosen}
+    rest = [slot for slot in candidates.slots if slot.key not in listed]
+    units = candidates.units | {fact.id: fact for fact in chosen}
+    return replace(candidates, slots=[*first, *rest], units=units)
+
+
+_AGENDA_STEP = 0.001
+"""How far a promise ranks above the next one that is due."""
+
+
+def _with_due(hit: Hit, unit: Unit | None, search: _Search) -> Hit:
+    """The hit with the words for when a promise is due, or was settled."""
+    if not isinstance(unit, Fact):
+        return hit
+    words_ = todos.due_words(unit, search.request.now, search.settings.zone)
+    return replace(hit, due=words_) if words_ else hit
 
 
 def _with_end(hit: Hit, past: PastState | None, zone: tzinfo) -> Hit:

@@ -331,7 +331,7 @@ def _todos(result: Mapping[str, Any]) -> Iterator[str]:
     if not result["todos"]:
         yield "There is nothing of that kind."
     for row in result["todos"]:
-        due = f" · due {row['due'][:10]}" if row["due"] else ""
+        due = f" · {row['when']}" if row["when"] else ""
         yield f"{row['stage']:<9} {_short(row)}{due} · {row['id']}"
 
 

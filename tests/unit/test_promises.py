@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engram.core import todos
+from engram.core.language.promises import agenda
 from engram.core.records import Fact
 
 BANK = "The user has to call the bank on 2 March 2027."
@@ -302,3 +303,75 @@ def test_the_same_promise_said_twice_is_kept_once_and_a_later_one_stays():
     assert [one.id for one in found.promises] == ["P0", "P1"]
     (found,) = todos.settlements("I called the bank.", [later], "", at)
     assert found.promises == (later,)
+
+
+# row: E16
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("what do I have to do today?", "today"),
+        ("What do I need to do tomorrow?", "tomorrow"),
+        ("What do I have to do this week?", "week"),
+        ("What do I have to do?", ""),
+        ("what's on my to-do list", ""),
+        ("What is due today?", "today"),
+        ("Do I have anything to do today?", "today"),
+        ("What's on my agenda for tomorrow?", "tomorrow"),
+        ("What did I promise?", ""),
+        ("Hey, what should I do today?", "today"),
+        ("What are my open tasks?", ""),
+        ("Was muss ich heute machen?", "today"),
+        ("Was muss ich morgen noch erledigen?", "tomorrow"),
+        ("Was habe ich diese Woche zu tun?", "week"),
+        ("Was steht heute an?", "today"),
+        ("Was ist noch offen?", ""),
+        ("Was habe ich versprochen?", ""),
+        ("Qu'est-ce que j'ai à faire aujourd'hui ?", "today"),
+        ("Qu'est-ce que je dois faire demain ?", "tomorrow"),
+        ("Que dois-je faire cette semaine ?", "week"),
+        ("¿Qué tengo que hacer hoy?", "today"),
+        ("¿Qué tengo pendiente?", ""),
+        ("¿Qué tengo que hacer esta semana?", "week"),
+        ("Cosa devo fare oggi?", "today"),
+        ("O que tenho de fazer hoje?", "today"),
+        ("Wat moet ik vandaag doen?", "today"),
+        ("今日やることは？", "today"),
+        ("今日やること", "today"),
+        ("明日の予定は？", "tomorrow"),
+        ("今天要做什么？", "today"),
+        ("明天我要做什么", "tomorrow"),
+        ("这周有什么安排？", "week"),
+    ],
+)
+def test_a_question_for_what_is_to_be_done_names_its_days(question, days):
+    assert agenda(question) == days
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What do I like?",
+        "What did I do today?",
+        "What do I have to do with the old bike?",
+        "What does Anna have to do today?",
+        "What do you have to do today?",
+        "What is the capital of France?",
+        "What have I got in the fridge?",
+        "Where do I have to go?",
+        "What do I have?",
+        "Why do I have to do this?",
+        "Was mag ich?",
+        "Was habe ich gestern gemacht?",
+        "Was muss Anna heute machen?",
+        "Qu'est-ce que j'aime ?",
+        "¿Qué me gusta?",
+        "¿Qué hice hoy?",
+        "¿Qué tengo?",
+        "Wat vind ik leuk?",
+        "今日は何を食べた？",
+        "今天吃了什么？",
+        "你今天要做什么？",
+    ],
+)
+def test_what_is_no_question_for_promises(question):
+    assert agenda(question) is None

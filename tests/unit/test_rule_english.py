@@ -113,11 +113,6 @@ TO_DO = [
         "The report is due next Tuesday (24 November 2026).",
         "2026-11-24",
     ),
-    (
-        "My sister is getting married in June.",
-        "The user's sister is getting married in June (June 2027).",
-        "2027-06-01",
-    ),
 ]
 
 
@@ -134,6 +129,15 @@ def test_what_is_still_to_be_done_is_a_promise_with_its_day(text, statement, due
     assert (one.category, one.text) == ("commitment", statement)
     assert (one.when.start.date().isoformat() if one.when else None) == due
     assert one.quote in text
+
+
+# row: E16
+def test_what_another_person_plans_is_no_promise():
+    """It is an event with its day."""
+    (one,) = facts("My sister is getting married in June.")
+    assert one.category == "moment"
+    assert one.text == "The user's sister is getting married in June (June 2027)."
+    assert one.when.start.date().isoformat() == "2027-06-01"
 
 
 def test_the_day_of_a_promise_is_that_of_the_turns_zone():

@@ -27,6 +27,7 @@ Outcome = Literal["kept", "dropped"]
 _KEY = "promises"
 _LONGEST = 400
 """Characters of a sentence that is read."""
+_LONGEST_QUESTION = 120
 _LEAST_STEM = 3
 _SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 """Dates are only cut out of a text, so any day serves to read them."""
@@ -83,6 +84,7 @@ class _Rules:
     join: re.Pattern[str]
     event: re.Pattern[str]
     before: re.Pattern[str]
+    agenda: re.Pattern[str]
     cut: frozenset[str]
     adverbs: frozenset[str]
     own: frozenset[str]
@@ -208,6 +210,25 @@ def _direct_object(object_: str, rules: _Rules) -> list[str]:
 
 _HEAD_FIRST = frozenset({"fr", "es", "it", "pt"})
 """Languages in which the head of a noun phrase comes first."""
+
+
+Span = Literal["today", "tomorrow", "week", ""]
+"""The days that a question about promises names; '' for none."""
+
+
+_SPANS: tuple[Span, ...] = ("today", "tomorrow", "week")
+
+
+def agenda(question: str) -> Span | None:
+    """The days of a question for what is to be done; None for any other question."""
+    asked = " ".join(fold(question).strip(" ?？!.。").split())
+    if len(asked) > _LONGEST_QUESTION:
+        return None
+    for rules in _languages():
+        if found := rules.agenda.fullmatch(asked):
+            named = {key.rstrip("2") for key, one in found.groupdict().items() if one}
+            return next((span for span in _SPANS if span in named), "")
+    return None
 
 
 # -- promises --------------------------------------------------------------------------
@@ -445,6 +466,7 @@ def _rules(code: str) -> _Rules:
         one("join"),
         one("event"),
         one("before"),
+        one("agenda"),
         frozenset(section.get("cut", "").split()),
         adverbs,
         frozenset(section.get("own", "").split()),

@@ -622,7 +622,10 @@ def _candidate(
     if not is_whole(raw) or not _fits(rule, raw, when, clause):
         return None
     is_annual = _ANNUAL.search(clause.words) is not None
-    if is_untied(raw, place, clause.dates, is_annual=is_annual):
+    tied = raw
+    if when and category_of(rule.category).promise:
+        tied = _DOES_IT.sub(lambda found: "x" * len(found.group()), raw)
+    if is_untied(tied, place, clause.dates, is_annual=is_annual):
         return None
     if other_name and _SPEAKS_OF_SELF.search(raw):
         return None
@@ -688,6 +691,7 @@ def _filled(
 
 
 _ANNUAL = compiled("annual")
+_DOES_IT = compiled("does_it")
 _LONGEST = 200
 """Characters of a statement, which is a note's title as well."""
 
@@ -727,7 +731,7 @@ def _built(
             dict.fromkeys(name for name in (*first, *named, *of_animals) if name)
         )[: policy.max_entities],
         tags=rule.tags,
-        when=None if rule.object_kind == "none" else clause.when(),
+        when=clause.when() if _is_dated(rule) else None,
     )
     if hint is None:
         return _Statement(one, types=of_animals)
@@ -736,6 +740,11 @@ def _built(
         *ends, one.turn_id, one.quote, confidence=one.confidence, ended=hint.ended
     )
     return _Statement(one, relation, {**dict(hint.kinds), **of_animals})
+
+
+def _is_dated(rule: Rule) -> bool:
+    """Whether the time in a clause is that of the statement of a rule."""
+    return rule.object_kind != "none" or category_of(rule.category).promise
 
 
 def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
@@ -968,13 +977,16 @@ def _from_language_rule(
         w=words,
         o=raw,
     )
-    if when and rule.object_kind in AHEAD:
+    if when and (rule.object_kind in AHEAD or category_of(rule.category).promise):
         text = f"{text} ({in_figures(when)})"
     hint = relation_hint(rule, clause.speaker.name, "", words, raw)
     yield _built(clause, rule, text, policy, hint=hint)
 
 
 def _fits_foreign(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
+    is_over = when is not None and when.end <= clause.turn.occurred_at
+    if is_over and category_of(rule.category).promise:
+        return False
     if rule.object_kind in {"name", "person"}:
         return NAME_ONLY.match(raw) is not None
     if rule.object_kind in AHEAD:
