@@ -231,6 +231,28 @@ def agenda(question: str) -> Span | None:
     return None
 
 
+def as_ahead(text: str) -> str:
+    """A text of the same length in which a promise in the past tense is in the future.
+
+    "I promised Ben to come on Saturday" means the Saturday to come.
+    """
+    for pattern, ahead in _ahead():
+        for found in pattern.finditer(text):
+            length = found.end() - found.start()
+            words_ahead = ahead.ljust(length)[:length]
+            text = f"{text[: found.start()]}{words_ahead}{text[found.end() :]}"
+    return text
+
+
+@cache
+def _ahead() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple(
+        (re.compile(pattern, re.IGNORECASE), words_ahead.strip())
+        for text in languages.texts(_KEY, "ahead").values()
+        for pattern, words_ahead in languages.replacements(text)
+    )
+
+
 # -- promises --------------------------------------------------------------------------
 
 

@@ -25,7 +25,11 @@ from engram.core.entities import ALIAS, OWNER, name_key, relation_label
 from engram.core.language import languages
 from engram.core.language.date_display import in_figures
 from engram.core.language.dates import day_in_words, spans
+<<<<<<< HEAD
 from engram.core.language.entity_names import animals
+=======
+from engram.core.language.promises import as_ahead
+>>>>>>> be86bd4 (Play six lives about promises; read the day of what was promised)
 from engram.core.language.retraction import withdrawals
 from engram.core.language.role_play import played
 from engram.core.language.sentences import (
@@ -326,7 +330,7 @@ def _from_turn(
 def _whole(turn: Turn, speaker: ClauseSpeaker, earlier: str) -> Clause:
     """Return the whole turn as one clause, from which its sentences are cut."""
     text = plain(turn.text)
-    dates = spans(text.replace(MASK, " "), turn.occurred_at)
+    dates = spans(as_ahead(text.replace(MASK, " ")), turn.occurred_at)
     return Clause(
         turn, speaker, text, dates=dates, earlier=earlier, is_task=is_task(text)
     )
