@@ -10,9 +10,9 @@ from engram.core import todos
 from engram.core.language.promises import agenda
 from engram.core.records import Fact
 
-BANK = "The user has to call the bank on 2 March 2027."
+BANK = "The user has to call the bank tomorrow (2 March 2027)."
 PHOTOS = "The user will send Mira the photos in the week of 1 March 2027."
-BIKE = "The user promised their mum to fix her bike on 6 March 2027."
+BIKE = "The user promised their mum to fix her bike on Saturday (6 March 2027)."
 TAX = "The user has to hand in their tax return by 31 May 2027."
 PASSPORT = "The user wants to be reminded to renew their passport before 30 June 2027."
 TABLE = "The user wants to book a table for Friday (12 March 2027) at the Thai place."
@@ -23,7 +23,7 @@ EXAMS_DE = "Die Person will bis Freitag die Klassenarbeiten korrigieren (2027-02
 INSURANCE_DE = "Die Person muss die Versicherung anrufen."
 RENT_DE = "Die Person will daran erinnert werden, die Miete zu überweisen."
 BOOK_DE = "Die Person verspricht, der Oma das Buch zurückzubringen."
-BANK_FR = "La personne dois appeler la banque demain (2027-02-02)."
+BANK_FR = "La personne doit appeler la banque demain (2027-02-02)."
 REPORT_FR = "La personne promet d'envoyer le rapport à Luc."
 BANK_ES = "La persona tiene que llamar al banco mañana (2027-02-02)."
 RENT_ES = "La persona quiere que le recuerden pagar el alquiler."

@@ -260,7 +260,7 @@ def _ahead() -> tuple[tuple[re.Pattern[str], str], ...]:
 def task(text: str, code: str) -> PromiseWords:
     """The words of the promise `text`, read in the language `code`."""
     rules = _rules(code)
-    for date in reversed(spans(text, _SOME_DAY)):
+    for date in reversed(spans(as_ahead(text), _SOME_DAY)):
         text = f"{text[: date.start]} {text[date.end :]}"
     folded = fold(_BRACKETS.sub(" ", text)).rstrip(" .!。")
     if rules.unspaced:
@@ -461,7 +461,9 @@ def _rules(code: str) -> _Rules:
     forms = _forms(section.get("forms", ""))
     if code == "en":
         forms = {**IRREGULAR, **forms}
+    weekdays = languages.texts("dates", "weekdays").get(code, "")
     adverbs = frozenset(fold(section.get("adverbs", "")).split())
+    adverbs |= frozenset(words(weekdays.replace("/", " ")))
     groups = {
         "ADV": f"(?:(?:{'|'.join(sorted(adverbs)) or '(?!)'}) )*",
         "PAST": "|".join([section.get("past", r"\w+"), *sorted(forms)]),
