@@ -25,11 +25,8 @@ from engram.core.entities import ALIAS, OWNER, name_key, relation_label
 from engram.core.language import languages
 from engram.core.language.date_display import in_figures
 from engram.core.language.dates import day_in_words, spans
-<<<<<<< HEAD
 from engram.core.language.entity_names import animals
-=======
 from engram.core.language.promises import as_ahead
->>>>>>> be86bd4 (Play six lives about promises; read the day of what was promised)
 from engram.core.language.retraction import withdrawals
 from engram.core.language.role_play import played
 from engram.core.language.sentences import (
