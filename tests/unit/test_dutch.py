@@ -381,3 +381,14 @@ def test_a_request_for_privacy_in_dutch(text: str, expected: str) -> None:
 def test_what_is_taken_back_in_dutch(text: str, expected: str) -> None:
     found = [f"{one.kind} {one.named}".strip() for one in withdrawals(text)]
     assert ", ".join(found) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tom en ik zijn uit elkaar, maar we zijn weer samen.",
+        "Ik ben naar Leiden verhuisd, maar ik ben teruggekomen.",
+    ],
+)
+def test_what_did_not_last_in_dutch_gives_no_fact(text: str) -> None:
+    assert facts(text) == []

@@ -355,3 +355,14 @@ def test_a_request_for_privacy_in_italian(text: str, expected: str) -> None:
 def test_what_is_taken_back_in_italian(text: str, expected: str) -> None:
     found = [f"{one.kind} {one.named}".strip() for one in withdrawals(text)]
     assert ", ".join(found) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Io e Paolo ci siamo lasciati, ma siamo tornati insieme.",
+        "Mi sono trasferita a Torino, poi ho cambiato idea.",
+    ],
+)
+def test_what_did_not_last_in_italian_gives_no_fact(text: str) -> None:
+    assert facts(text) == []

@@ -377,3 +377,14 @@ def test_a_request_for_privacy_in_portuguese(text: str, expected: str) -> None:
 def test_what_is_taken_back_in_portuguese(text: str, expected: str) -> None:
     found = [f"{one.kind} {one.named}".strip() for one in withdrawals(text)]
     assert ", ".join(found) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "O Pedro e eu terminámos, mas fizemos as pazes.",
+        "Mudei-me para Faro, mas voltei.",
+    ],
+)
+def test_what_did_not_last_in_portuguese_gives_no_fact(text: str) -> None:
+    assert facts(text) == []

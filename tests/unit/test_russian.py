@@ -333,3 +333,14 @@ def test_a_request_for_privacy_in_russian(text: str, expected: str) -> None:
 def test_what_is_taken_back_in_russian(text: str, expected: str) -> None:
     found = [f"{one.kind} {one.named}".strip() for one in withdrawals(text)]
     assert ", ".join(found) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Мы с Катей расстались, но снова вместе.",
+        "Я переехала в Тулу, но вернулась.",
+    ],
+)
+def test_what_did_not_last_in_russian_gives_no_fact(text: str) -> None:
+    assert facts(text) == []

@@ -45,6 +45,8 @@ from engram.core.language.sentences import (
 from engram.core.language.state_subjects import USER
 from engram.core.language.states import in_context, states, told
 from engram.core.language.wishes import wish_statement
+from engram.core.language.words import stop_words_by_language
+from engram.core.language.words import words as words_of
 from engram.core.records import Candidate, Extraction, Relation
 from engram.extraction.rules.clauses import Clause, ClauseSpeaker, clauses_of
 from engram.extraction.rules.introductions import introduction
@@ -940,7 +942,8 @@ def _in_other_language(
     clause: Clause, policy: ExtractionPolicy
 ) -> Iterator[_Statement]:
     """The statement of the first rule of another language that matches the clause."""
-    for language in other_languages():
+    counts = stop_words_by_language(words_of(clause.words))
+    for language in sorted(other_languages(), key=lambda one: -counts[one.code]):
         if not language.clause_start.match(clause.text, clause.start, clause.end):
             continue
         for rule in language.rules:
