@@ -121,7 +121,10 @@ def test_an_end_at_filing_is_undone_through_the_daemon_and_http(begin):
     )
     assert run["id"] in {row.get("run") for row in call("why", id=old.id)["decisions"]}
     assert call("undo", id=run["id"], dry_run=True)["counts"] == {"undo": 2}
-    status, *_ = ask(path, f"POST /v1/runs/{run['id']}/undo HTTP/1.1\nHost: engram")
+    head = f"POST /v1/runs/{run['id']}/undo HTTP/1.1\nHost: engram"
+    status, *_ = ask(
+        path, f"{head}\nContent-Type: application/json\nContent-Length: 2", b"{}"
+    )
     assert status == 200
     until(lambda: daemon.memory.index.catalog.fact(old.id).status == "active")
 
