@@ -259,6 +259,12 @@ def _session_entry(
     return Entry(path, "session", stat, sha, claim, turns, file, problems)
 
 
+def _says_something(text: str) -> bool:
+    """Whether a text has more than a title, which engram writes above its blocks."""
+    lines = (line for line in text.splitlines() if line.strip())
+    return any(not line.startswith("# ") for line in lines)
+
+
 def _parse_own_note(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:
     """Return the entry of a user's own note.
 
@@ -269,7 +275,7 @@ def _parse_own_note(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -
         return Entry(path, "note", stat, sha, problems=problems)
     # generated blocks repeat memories, which are found themselves
     text = without_blocks(note.body)
-    if text != note.body and not text.strip():
+    if text != note.body and not _says_something(text):
         return Entry(path, "note", stat, sha, problems=problems)
     persona = (
         str(note.keys.get("persona") or "") or None

@@ -89,7 +89,8 @@ def apply_block_edit(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes
 
     Raises ConflictError where the note cannot be patched.
     """
-    raw = raw or notes.emit(change.keys, f"# {change.title}\n" if change.title else "")
+    heading = f"# {change.title}\n" if change.title else ""
+    raw = raw or (notes.emit(change.keys, heading) if change.keys else heading.encode())
     keys = {**_unlinked(notes.read(raw, policy), change.unlink), **change.keys}
     raw = notes.edit(raw, keys, policy=policy)
     if change.add or change.drop:

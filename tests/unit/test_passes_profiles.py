@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -314,6 +315,26 @@ def test_how_the_assistant_is_to_be_grows_below_what_a_person_wrote(keeping):
     assert held.startswith(head)
     assert b"- 2026-11-20: The user wants short answers. [[principle-" in held
     whole(keeping)
+
+
+# row: C15
+# row: C19
+# row: X14
+def test_the_pages_have_titles_and_dates_and_are_found_by_neither(keeping, clock):
+    """A title tells what the page is, a date when "tomorrow" was; recall gives the
+    memories, not the pages.
+    """
+    of_the_user(keeping, "The user wants short answers.", category="principle")
+    of_the_user(keeping, "The user starts at Siemens tomorrow.", category="fact")
+    consolidate(keeping)
+    assert text(keeping, "IDENTITY.md").startswith("# Standing instructions\n\n%%")
+    profile = text(keeping, "profile.md")
+    assert "---\n# About the user\n\n%%" in profile
+    day = (clock() + timedelta(days=1)).astimezone(keeping.memory.settings.zone)
+    assert f"tomorrow ({day:%Y-%m-%d})" in profile
+    keeping.memory.files.rescan(None)
+    hits = keeping.memory.call("recall", {"query": "about standing instructions"})
+    assert not [one for one in hits["hits"] if one["kind"] == "note"]
 
 
 # row: C19

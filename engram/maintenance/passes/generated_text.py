@@ -125,8 +125,11 @@ def link_name(fact: Fact) -> str:
 
 
 def line_of(view: PassView, fact: Fact) -> Line:
-    """Return the memory as one line, labelled unless its source is the user."""
-    text = " ".join(fact.text.split())
+    """Return the memory as one line, labelled unless its source is the user.
+
+    Relative times have their dates beside them.
+    """
+    text = dated(view, " ".join(fact.text.split()), fact.created)
     labelled = trust.with_source_label(text, view.reader.said_by(fact))
     return Line(labelled, (link_name(fact),))
 

@@ -81,6 +81,7 @@ def profile(view: PassView, now: datetime) -> list[Step]:
         "what lasts of the user",
         {"kind": "profile"},
         {"portrait": short, "profile": tuple(lines)},
+        title="About the user",
     )
     if short or lines or page:
         texts.show(change, page)
@@ -114,7 +115,8 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     room = policy.identity_bytes - len(own.encode()) - sum(map(_bytes, short))
     blocks = {"patterns": short, "reflections": _lines_within(lines, room)}
     if any(blocks.values()) or (page and page.blocks):
-        change = BlockEdit(IDENTITY, "what the user asked for", blocks=blocks)
+        why, title = "what the user asked for", "Standing instructions"
+        change = BlockEdit(IDENTITY, why, blocks=blocks, title=title)
         texts.show(change, page)
     return texts.finish()
 
