@@ -308,8 +308,8 @@ def test_a_verdict_on_a_pair_survives_an_undo_from_git(opened, repository):
         "The garden has a pond.",
         "Carla paints boats.",
         "Trains leave at noon.",
-        "Anna lives in Porto.",
-        "Anna lives in Lisbon.",
+        "Anna takes the tram to the office.",
+        "Anna rides the tram to the office.",
     )
     with FakeServer() as fake:
         judging(fake, compare=every("same", 0.95))
