@@ -9,7 +9,6 @@ without exactly one such fact, or sentence, the words are a plain turn.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,13 +22,13 @@ from engram.core.language.corrections import (
     names_subject,
 )
 from engram.core.language.date_display import named_dates, with_named_dates
-from engram.core.language.dates import spans
+from engram.core.language.dates import spans, without_written_dates
 from engram.core.language.role_play import played
 from engram.core.language.sentences import sentences
-from engram.core.language.words import of_oneself, words
+from engram.core.language.words import language, of_oneself, words
 from engram.core.records import Candidate, Fact
 from engram.extraction.rules import engine
-from engram.extraction.rules.wording import tidy
+from engram.extraction.rules.wording import tidy, with_dates
 from engram.index.filters import SearchFilter
 from engram.pipeline.retraction import sentence_tombstone
 from engram.pipeline.write import action_row
@@ -46,8 +45,6 @@ RULE = "rule of corrections"
 TURNS = 10
 """Turns of the user that a correction may reach back."""
 POOL = 20
-_DATED = re.compile(r" \([^()]*\b\d{4}\b[^()]*\)")
-"""The date in brackets that stands beside the words for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,11 +269,19 @@ def _said_by(request: CorrectionRequest, candidate: Candidate) -> Candidate:
 
 
 def _redated(text: str, when: datetime) -> tuple[str, Interval | None]:
-    """Return a statement with its dates as they count from `when`, and the first one."""
-    plain = _DATED.sub("", text)
+    """Return a statement with its dates as they count from `when`, and its time.
+
+    Other words in brackets stay. An English statement has its dates in words. A time
+    since or until which something holds counts where there is no other.
+    """
+    plain = without_written_dates(text)
     found = spans(plain, when)
-    dated = with_named_dates(plain, named_dates(plain, when))
-    return tidy(dated), found[0].interval if found else None
+    if language(words(plain)) == "en":
+        dated = with_dates(plain, 0, found)
+    else:
+        dated = with_named_dates(plain, named_dates(plain, when))
+    times = sorted((one.interval for one in found), key=lambda one: bool(one.role))
+    return tidy(dated), times[0] if times else None
 
 
 def _like(

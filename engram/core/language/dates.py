@@ -112,6 +112,11 @@ _BESIDE = re.compile(
 """A date in brackets after the words that name it."""
 
 
+def without_written_dates(text: str) -> str:
+    """Return `text` without the dates in brackets; other words in brackets stay."""
+    return _BESIDE.sub(lambda found: found.group().partition(" ")[0], text)
+
+
 def _once(text: str, found: Sequence[Span], when: datetime) -> Iterator[Span]:
     """The spans; where a date stands beside its words, that date alone (`X14`).
 
