@@ -10,13 +10,12 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.core import dedup
 from engram.core.records import Fact
 from engram.errors import ConflictError, NotFoundError
-from engram.pipeline.usage import filed_late
 from engram.pipeline.write import action_row
 from engram.vault.paths import printable
 
@@ -138,29 +137,24 @@ class FileSync:
         self.health.report("review", "; ".join(problems.values()))
 
     def meet_unrecorded(self) -> None:
-        """Record the first meeting of notes of which the usage log knows nothing.
+        """Record the first meeting of notes that no log of this program knows.
 
-        A crash may have lost the log row of a note that the program wrote, or the usage
-        of an import in the minutes before it was written; the action log then says when
-        the import was filed. After a checkout the logs are those of that commit, so
-        nothing is recorded.
+        A crash may have lost the log row of a note that the program wrote. After a
+        checkout the logs are those of that commit, so nothing is recorded.
         """
         if self._checked_out:
             return
         created_at = self.note_writer.creation_times()
-        late = timedelta(days=self.settings.policy.decay.late_filing_days)
         first_met = self.usage_tracker.usage_log.first_met
         unknown = [
             fact_id
             for fact_id in self.index.catalog.fact_ids()
-            if first_met(fact_id) is None
-            and (fact_id not in created_at or filed_late(fact_id, created_at, late))
+            if fact_id not in created_at and first_met(fact_id) is None
         ]
         if unknown:
             units = self.index.units(unknown).values()
             facts = [unit for unit in units if isinstance(unit, Fact)]
             self._meet(facts, self.clock())
-            self.usage_tracker.restore_evidence(set(unknown) & created_at.keys())
 
     # -- what follows from a scan ------------------------------------------------------
 

@@ -317,15 +317,17 @@ class Reconciler:
         """Record when the decay of new facts starts (`B6`).
 
         A fact that was said long ago, as in an import, decays from now on: it could not
-        be recalled before.
+        be recalled before. That is written at once, because a crash would lose it.
         """
         late = timedelta(days=self.settings.policy.decay.late_filing_days)
         facts = self._facts(created)
-        for fact in facts:
-            if fact.created and now - fact.created > late:
-                self.usage_tracker.record_evidence(fact.id, now)
+        old = [fact for fact in facts if fact.created and now - fact.created > late]
+        for fact in old:
+            self.usage_tracker.record_evidence(fact.id, now)
         created_at, zone = self.note_writer.creation_times(), self.settings.zone
         self.usage_tracker.record_first_met(facts, created_at, now, zone, filed=True)
+        if old:
+            self.usage_tracker.flush()
 
     # -- single statements -------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engram.core import actions, decay
 from engram.core.records import Fact
-from engram.core.text import content_hash, is_ulid, ulid_time
+from engram.core.text import content_hash
 from engram.vault.facts import is_derived_id
 from engram.vault.usage import ALL
 
@@ -199,16 +199,6 @@ class UsageTracker:
         self.usage_log.record_met(met_now)
         self.usage_log.record_met(met_at_creation, written=not filed)
 
-    def restore_evidence(self, memories: Iterable[str]) -> None:
-        """Let memories that were filed late decay from then on, as when they were filed.
-
-        For those whose usage was lost before it was written.
-        """
-        for memory in memories:
-            usage = self.usage_log.usage_of(memory)
-            if usage.met and usage.evidence_at is None:
-                self.record_evidence(memory, usage.met)
-
     def compact(self, now: datetime) -> int:
         """Rewrite the file of this device if most of its lines are superseded.
 
@@ -216,15 +206,6 @@ class UsageTracker:
         """
         self.flush()
         return self.usage_log.compact(now)
-
-
-def filed_late(memory: str, creation_times: Mapping[str, str], late: timedelta) -> bool:
-    """Return whether a memory was filed long after its own date, as by an import.
-
-    Its own date is in its id.
-    """
-    filed = _time(creation_times[memory])
-    return bool(filed and is_ulid(memory) and filed - ulid_time(memory) > late)
 
 
 def _time(text: str) -> datetime | None:

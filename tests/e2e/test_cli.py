@@ -258,7 +258,7 @@ def test_no_words_steer_a_terminal():
                 ],
             },
         ),
-        ("todos", {"todos": [{"id": "1", "stage": "open", "due": None}]}),
+        ("todos", {"todos": [{"id": "1", "stage": "open", "due": None, "when": ""}]}),
     ],
 )
 def test_a_statement_in_a_list_has_one_line(name, rows):
@@ -432,7 +432,8 @@ def test_every_operation_has_a_command():
         ),
         (["confirm", "01K"], ("confirm", {"id": "01K"})),
         (["dispute", "01K"], ("dispute", {"id": "01K"})),
-        (["review"], ("review", {})),
+        (["review"], ("review", {"all": False})),
+        (["review", "--all"], ("review", {"all": True})),
         (["review", "diff", "01K"], ("review", {"id": "01K"})),
         *(
             (["review", answer, "01K"], ("decide", {"id": "01K", "decision": answer}))

@@ -67,7 +67,7 @@ def test_the_short_way_of_the_command_line_keeps_to_the_copy_too(world, copied):
 def test_the_copy_is_named_by_status_doctor_and_the_daemons_log(world, copied):
     copy, _ = copied
     words = f"is a copy of {world.vault}; it has its own state"
-    assert words in world.engram("status", "--vault", str(copy), code=69)
+    assert words in world.engram("status", "--vault", str(copy), code=3)
     assert words in world.engram("doctor", "--vault", str(copy))
     log = world.vault.parent / "copy.log"
     with log.open("wb") as file:

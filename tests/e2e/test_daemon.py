@@ -361,7 +361,7 @@ def test_the_background_daemon_is_found_and_ended_by_name(world):
     finally:
         stopped = world.json("down")["stopped"]
     assert stopped == [f"process {started['pid']}"]
-    assert "no daemon answers" in world.engram("status", code=69)
+    assert "no daemon answers" in world.engram("status", code=3)
     assert world.json("down")["stopped"] == "nothing was running"
 
 

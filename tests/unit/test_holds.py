@@ -205,7 +205,7 @@ def test_an_import_of_old_history_does_not_fade_by_its_own_dates(memory, clock):
 def test_since_when_an_import_fades_survives_a_crash_before_usage_is_written(
     settings, clock
 ):
-    """The files are as a power cut leaves them in the minutes after the import."""
+    """The files are as a power cut leaves them just after the import was filed."""
 
     def started():
         memory = Memory(settings, clock=clock, steady=clock.steady)
