@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.dedup import Neighbour, Verdict
     from engram.core.importance import Surprise
-    from engram.core.records import Edge, Fact
+    from engram.core.language.states import State
+    from engram.core.records import Edge, Fact, Turn
     from engram.index.search import Index
     from engram.pipeline.plan import WritePlan
 
@@ -159,6 +160,20 @@ class Comparison:
         return graph.similarity_edges(
             fact.id, active, fact.created or plan.now, self.settings.policy.links
         )
+
+    def facts_with_states(
+        self, fact: Fact, states: Sequence[State], said: Turn, plan: WritePlan
+    ) -> dict[str, Fact]:
+        """Return the facts that may tell the same states as `fact`, by id (`A7`).
+
+        They are as the plan leaves them. For what is `said` openly these are the facts
+        of all personas (`E14`).
+        """
+        if not states:
+            return {}
+        found = self.states.near(states, STATUSES, said.private_to)
+        every = [*map(plan.latest, found), *plan.new]
+        return {one.id: one for one in every if one.id != fact.id}
 
     def _neighbours(
         self, fact: Fact, when: datetime, plan: WritePlan | None

@@ -1,8 +1,8 @@
-"""Decisions on candidates and their neighbours (rows A7-A13, C5, D3, X8, X27).
+"""What a statement does to the known facts near it (rows A7-A13, D3, X23, X27).
 
 `Decider` reads the index, the action log and the plan so far, and changes none of them:
-`screen` gives the verdict of the cheap checks, `compare` a `Resolution` that the
-reconciler enters into the plan. The rules themselves are in `core.dedup`.
+`decide` returns a `Resolution`, which `CandidateSteps` enters into the plan. The rules
+themselves are in `core.dedup`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core import actions, changes, dedup, trust
-from engram.core.actions import Eligibility
+from engram.core import changes, dedup, trust
 from engram.core.categories import category_of
-from engram.core.classify import is_trivial
-from engram.core.containment import containment_reason
 from engram.core.dedup import Decision, Evidence, Judgement, Verdict
 from engram.core.language.states import in_context
 from engram.core.lifecycle import hidden_reason
-from engram.core.text import content_hash
-from engram.pipeline.compare import STATUSES
 from engram.pipeline.linked import LinkDecider
 from engram.pipeline.write import action_row
 
@@ -28,7 +23,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.actions import Action
     from engram.core.changes import EndedFact
     from engram.core.dedup import Effect, Neighbour
     from engram.core.language.states import State
@@ -39,7 +33,6 @@ if TYPE_CHECKING:
     from engram.pipeline.plan import WritePlan
 
 _ENDS = frozenset({"invalidate", "supersede"})
-OUTDATED = "the user told that it is over"
 OTHER_PERSONAS = "others know the old one too"
 
 
@@ -73,86 +66,7 @@ class Decider:
     evidence: EvidenceReader
     plan: WritePlan
 
-    # -- the cheap checks --------------------------------------------------------------
-
-    def screen(
-        self,
-        fact: Fact,
-        statement: Statement,
-        *,
-        filed: bool,
-        rows: Sequence[Mapping[str, object]],
-    ) -> Verdict:
-        """Return the verdict of the checks without comparison (C5, X8, X17, X27).
-
-        `create` means that the candidate passed. `filed` says that its note exists,
-        `rows` are its rows of the action log from an earlier attempt at the batch.
-        """
-        # An earlier attempt confirmed a fact, or a user has removed the note since.
-        if rows and not filed:
-            met = [
-                str(row["met"])
-                for row in rows
-                if row.get("met") and row.get("memory") == fact.id
-            ]
-            return Verdict("skip", dedup.ALREADY_FILED, met[0] if met else "")
-
-        digest = content_hash(fact.text)
-        verdict = dedup.check(
-            trivial=is_trivial(fact.text, self.settings.policy.importance),
-            grounded=bool(statement.quote),
-            filed=filed,
-            duplicate=self.plan.duplicate_id(
-                digest, fact.persona, statement.turn.occurred_at
-            ),
-        )
-        if verdict.action != "create":
-            return verdict
-        if self._is_outdated(fact, statement):
-            return Verdict("skip", OUTDATED)
-        if denied := self._denied(fact):
-            return Verdict("skip", denied)
-        return self.contain(fact, statement)
-
-    def _denied(self, fact: Fact) -> str:
-        """Return why a fact may not be stored, or '' (`C22`).
-
-        A store that the rules would defer, of hardly believed words, is filed all the
-        same: as a speculation, which ends unless it is confirmed (`C17`).
-        """
-        known = Eligibility(fact.confidence, "candidate", fact.importance, "extraction")
-        action: Action = "store_episode" if fact.kind == "episode" else "store_note"
-        ruling, why = actions.ruling(action, known, self.settings.policy.actions)
-        return why if ruling == "deny" else ""
-
-    def _is_outdated(self, fact: Fact, statement: Statement) -> bool:
-        """Whether another source repeats a state that the user ended.
-
-        An assistant that reads an old note aloud brings nothing back (`X7`).
-        """
-        if trust.source_class(statement.attributed) == "user":
-            return False
-        told = self.comparison.states.states_of(fact.text)
-        related = self._related(fact, told, statement.turn).values()
-        known = [(old, self.comparison.states.states_of(old.text)) for old in related]
-        if not changes.is_ended(told, known):
-            return False
-        return any(
-            trust.fact_class(one, self.evidence.turns(one)) == "user"
-            for one in changes.successors(told, known)
-        )
-
-    def contain(self, fact: Fact, statement: Statement) -> Verdict:
-        """Return `review` for a statement that its source may not make, else `create`.
-
-        A statement that a user removed before is reviewed too (`X8`, `X27`).
-        """
-        if self.plan.has_tombstone(content_hash(fact.text)):
-            return Verdict("review", dedup.REMOVED_BEFORE)
-        policy = self.settings.policy.trust
-        if why := containment_reason(fact, statement.turn, statement.quote, policy):
-            return Verdict("review", why)
-        return Verdict("create", "new")
+    # -- the same words again ----------------------------------------------------------
 
     def repeat(self, known: Fact, fact: Fact, statement: Statement) -> Effect:
         """Return what the same words again do to a known fact (`A8`).
@@ -189,7 +103,9 @@ class Decider:
             self.plan.surprises[fact.id] = compared.surprise
 
         states = self._states(fact, statement)
-        related = self._related(fact, states, statement.turn)
+        related = self.comparison.facts_with_states(
+            fact, states, statement.turn, self.plan
+        )
         known_facts = {near.fact.id: near.fact for near in neighbours} | related
         predecessors = [
             old for old in known_facts.values() if fact.id in old.superseded_by
@@ -243,19 +159,6 @@ class Decider:
             return self.comparison.states.states_of(fact.text)
         told = self.comparison.states.states_of(fact.text, statement.quote)
         return in_context(told, statement.turn.text, statement.quote)
-
-    def _related(
-        self, fact: Fact, states: Sequence[State], said: Turn
-    ) -> dict[str, Fact]:
-        """The facts that may tell the same states, as the plan leaves them, by id.
-
-        For what is said openly these are the facts of all personas (`E14`).
-        """
-        if not states:
-            return {}
-        found = self.comparison.states.near(states, STATUSES, said.private_to)
-        every = [*map(self.plan.latest, found), *self.plan.new]
-        return {one.id: one for one in every if one.id != fact.id}
 
     def _with_changes(
         self,

@@ -1,0 +1,121 @@
+"""The cheap checks of a candidate, before it is compared (rows C5, C22, X8, X17, X27).
+
+They need no search and no model: is it filed already, trivial, without a quotation,
+said before in the same words, over, not allowed, or removed by the user?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engram.core import actions, changes, dedup, trust
+from engram.core.actions import Eligibility
+from engram.core.classify import is_trivial
+from engram.core.containment import containment_reason
+from engram.core.dedup import Verdict
+from engram.core.text import content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.config import Settings
+    from engram.core.actions import Action
+    from engram.core.records import Fact
+    from engram.pipeline.candidates import Statement
+    from engram.pipeline.compare import Comparison
+    from engram.pipeline.evidence import EvidenceReader
+    from engram.pipeline.plan import WritePlan
+
+OUTDATED = "the user told that it is over"
+
+
+@dataclass(frozen=True, slots=True)
+class CheapChecks:
+    """Checks the candidates of one plan."""
+
+    settings: Settings
+    comparison: Comparison
+    evidence: EvidenceReader
+    plan: WritePlan
+
+    def screen(
+        self,
+        fact: Fact,
+        statement: Statement,
+        *,
+        filed: bool,
+        rows: Sequence[Mapping[str, object]],
+    ) -> Verdict:
+        """Return the verdict of the checks without comparison (C5, X8, X17, X27).
+
+        `create` means that the candidate passed. `filed` says that its note exists,
+        `rows` are its rows of the action log from an earlier attempt at the batch.
+        """
+        # An earlier attempt confirmed a fact, or a user has removed the note since.
+        if rows and not filed:
+            met = [
+                str(row["met"])
+                for row in rows
+                if row.get("met") and row.get("memory") == fact.id
+            ]
+            return Verdict("skip", dedup.ALREADY_FILED, met[0] if met else "")
+
+        digest = content_hash(fact.text)
+        verdict = dedup.check(
+            trivial=is_trivial(fact.text, self.settings.policy.importance),
+            grounded=bool(statement.quote),
+            filed=filed,
+            duplicate=self.plan.duplicate_id(
+                digest, fact.persona, statement.turn.occurred_at
+            ),
+        )
+        if verdict.action != "create":
+            return verdict
+        if self._is_outdated(fact, statement):
+            return Verdict("skip", OUTDATED)
+        if denied := self._denied(fact):
+            return Verdict("skip", denied)
+        return self.contain(fact, statement)
+
+    def _denied(self, fact: Fact) -> str:
+        """Return why a fact may not be stored, or '' (`C22`).
+
+        A store that the rules would defer, of hardly believed words, is filed all the
+        same: as a speculation, which ends unless it is confirmed (`C17`).
+        """
+        known = Eligibility(fact.confidence, "candidate", fact.importance, "extraction")
+        action: Action = "store_episode" if fact.kind == "episode" else "store_note"
+        ruling, why = actions.ruling(action, known, self.settings.policy.actions)
+        return why if ruling == "deny" else ""
+
+    def _is_outdated(self, fact: Fact, statement: Statement) -> bool:
+        """Whether another source repeats a state that the user ended.
+
+        An assistant that reads an old note aloud brings nothing back (`X7`).
+        """
+        if trust.source_class(statement.attributed) == "user":
+            return False
+        told = self.comparison.states.states_of(fact.text)
+        related = self.comparison.facts_with_states(
+            fact, told, statement.turn, self.plan
+        ).values()
+        known = [(old, self.comparison.states.states_of(old.text)) for old in related]
+        if not changes.is_ended(told, known):
+            return False
+        return any(
+            trust.fact_class(one, self.evidence.turns(one)) == "user"
+            for one in changes.successors(told, known)
+        )
+
+    def contain(self, fact: Fact, statement: Statement) -> Verdict:
+        """Return `review` for a statement that its source may not make, else `create`.
+
+        A statement that a user removed before is reviewed too (`X8`, `X27`).
+        """
+        if self.plan.has_tombstone(content_hash(fact.text)):
+            return Verdict("review", dedup.REMOVED_BEFORE)
+        policy = self.settings.policy.trust
+        if why := containment_reason(fact, statement.turn, statement.quote, policy):
+            return Verdict("review", why)
+        return Verdict("create", "new")
