@@ -159,7 +159,7 @@ def application(answers: Routes, places: int, proxy: Proxy | None = None) -> Sta
                 methods=[operation.method],
             )
         )
-    routes.append(mcp_route(answers))
+    routes.append(mcp_route(answers, places))
     routes += proxy.routes() if proxy else []
     return Starlette(
         routes=routes,

@@ -9,6 +9,9 @@ import tomllib
 
 import pytest
 
+from engram.config import load
+from engram.errors import ConflictError
+from engram.serve.agents.connect import connect
 from tests.fakes.world import World, until
 
 
@@ -214,13 +217,44 @@ def test_codex_keeps_its_comments(home):
     assert home.files["codex"].read_text().strip() == text.strip()
 
 
-@pytest.mark.parametrize(("name", "text"), [("claude", "{"), ("claude", "[]")])
-def test_a_file_that_cannot_be_parsed_is_left_alone(home, name, text):
-    home.files[name].write_text(text)
-    words = home.engram("connect", "claude-code", code=65)
-    assert str(home.files[name]) in words
-    assert home.files[name].read_text() == text
-    assert not home.files["hooks"].exists()
+@pytest.mark.parametrize(
+    ("client", "name", "raw"),
+    [
+        ("claude-code", "claude", b"{"),
+        ("claude-code", "claude", b"[]"),
+        ("claude-code", "claude", b"\xff\xfe"),
+        ("claude-code", "claude", b"[" * 100_000),
+        ("claude-code", "claude", b'{"mcpServers": 5}'),
+        ("claude-code", "hooks", b'{"hooks": []}'),
+        ("claude-code", "hooks", b'{"hooks": {"Stop": 5}}'),
+        ("codex", "codex", b"mcp_servers = 5"),
+        ("codex", "codex", None),
+    ],
+)
+def test_a_file_that_cannot_be_parsed_is_left_alone(home, client, name, raw):
+    """Neither is any other file of the client written."""
+    path = home.files[name]
+    path.parent.mkdir(exist_ok=True)
+    if raw is None:
+        path.mkdir()
+    else:
+        path.write_bytes(raw)
+    settings = load(home.vault, home.env)
+    with pytest.raises(ConflictError) as fault:
+        connect(client, settings, None, home.env, undo=False, dry_run=False)
+    assert str(path) in fault.value.where
+    assert raw is None or path.read_bytes() == raw
+    assert sum(one.exists() for one in home.files.values()) == 1
+
+
+def test_hooks_of_an_unknown_form_are_kept(home):
+    theirs = {"hooks": {"Stop": [5, {"hooks": 7}], "Other": 1}}
+    home.files["hooks"].parent.mkdir()
+    home.files["hooks"].write_text(json.dumps(theirs))
+    home.engram("connect", "claude-code")
+    made = json.loads(home.files["hooks"].read_text())["hooks"]
+    assert made["Stop"][:2] == [5, {"hooks": 7}]
+    assert made["Other"] == 1
 
 
 @pytest.mark.parametrize("name", ["open-webui", "openai-sdk"])

@@ -14,6 +14,7 @@ import pytest
 from engram.serve import auth
 from examples.echo_server import EchoServer
 from tests.fakes.answers import ID, free_port
+from tests.fakes.answers import ask as ask_raw
 from tests.fakes.world import ROOT, World, until
 
 ASKED = "What is Carla allergic to?"
@@ -53,8 +54,8 @@ def echo(upstream):
     return upstream
 
 
-def token(world):
-    return (world.home / "state" / ID / auth.TOKENS["chat"]).read_text().strip()
+def token(world, kind="chat"):
+    return (world.home / "state" / ID / auth.TOKENS[kind]).read_text().strip()
 
 
 def client(world, kind=openai.OpenAI, **headers):
@@ -127,6 +128,55 @@ def test_without_a_token_nothing_is_passed_on(place, echo):
     with pytest.raises(openai.AuthenticationError):
         wrong.models.list()
     assert echo.requests == []
+
+
+@pytest.mark.parametrize("kind", ["import", "tool"])
+def test_imports_and_tools_cannot_spend_the_key_of_the_user(place, echo, kind):
+    """A memory token for a tool is no key for the model."""
+    own = openai.OpenAI(
+        base_url=f"http://127.0.0.1:{place.port}/proxy/v1",
+        api_key=token(place, kind),
+        max_retries=0,
+    )
+    with pytest.raises(openai.PermissionDeniedError):
+        own.models.list()
+    assert echo.requests == []
+
+
+def raw_request(world, path, *headers):
+    lines = [
+        f"GET {path} HTTP/1.1",
+        f"Host: 127.0.0.1:{world.port}",
+        f"Authorization: Bearer {token(world)}",
+        *headers,
+    ]
+    return ask_raw(world.port, "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "path", ["../admin", "files/../../admin", "%2e%2e/admin", "files/.%2E%2fadmin", "."]
+)
+def test_a_path_that_leads_out_of_the_base_url_is_refused(place, echo, path):
+    assert raw_request(place, f"/proxy/v1/{path}")[0] == 400
+    assert echo.requests == []
+
+
+def test_the_path_is_passed_on_as_it_was_sent(place, echo):
+    raw_request(place, "/proxy/v1/models/a%2Fb%20c?limit=1")
+    ((path, _, _),) = echo.requests
+    assert path == "/v1/models/a%2Fb%20c?limit=1"
+
+
+def test_who_asks_in_open_webui_stays_here(place, echo):
+    raw_request(
+        place,
+        "/proxy/v1/models",
+        "X-OpenWebUI-User-Email: anna@example.org",
+        "X-OpenWebUI-User-Name: Anna",
+        "X-OpenWebUI-Chat-Id: 1",
+    )
+    ((_, headers, _),) = echo.requests
+    assert not [name for name in headers if "openwebui" in name]
 
 
 def post(world, route, body, headers=()):

@@ -9,6 +9,8 @@ import os
 import re
 import socket
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 import pytest
@@ -25,6 +27,7 @@ from engram.serve import auth
 from engram.serve.http import application, metric_lines, openapi
 from engram.serve.server import peer_uid
 from tests.fakes.answers import FakeAnswers, ask, free_port, serving, settings_in
+from tests.fakes.world import until
 
 JSON = "Content-Type: application/json"
 
@@ -267,6 +270,38 @@ def test_a_number_in_a_query_is_refused_with_its_range(fresh, days):
 def test_the_document_tells_the_range_of_a_number():
     forecast = openapi()["paths"]["/v1/forecast"]["get"]["parameters"]
     assert forecast[0]["schema"] == {"type": "integer", "minimum": 1, "maximum": 3650}
+
+
+@pytest.mark.parametrize("kind", ["route", "mcp"])
+def test_slow_calls_of_one_kind_leave_threads_to_others(tmp_path, kind):
+    """However many clients wait for one operation, health and metrics answer."""
+    settings = settings_in(tmp_path / "home", tmp_path / "v")
+    most = settings.policy.serve.places
+    hold, running = threading.Event(), []
+
+    class Slow(FakeAnswers):
+        def call(self, name, params, standing="chat"):
+            if name == "status":
+                return {"ready": True}
+            running.append(name)
+            hold.wait(20)
+            return super().call(name, params, standing)
+
+    request = {"query": "x"}
+    path = "/v1/recall"
+    if kind == "mcp":
+        call = {"name": "recall", "arguments": request}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        path = "/mcp"
+    with serving(Slow(), settings) as socket_path, ThreadPoolExecutor(60) as clients:
+        sent = [
+            clients.submit(post, socket_path, path, request, JSON) for _ in range(50)
+        ]
+        until(lambda: len(running) == most)
+        status, *_ = ask(socket_path, "GET /metrics HTTP/1.1\nHost: engram")
+        assert (status, len(running)) == (200, most)
+        hold.set()
+        assert {one.result()[0] for one in sent} == {200}
 
 
 # row: X18

@@ -70,10 +70,10 @@ def connect(
     planned: dict[Path, tuple[str, str]] = {}
     for relative, change in client.files.items():
         path = (_home(env) / relative).resolve()
-        before = path.read_text("utf-8") if path.exists() else ""
         try:
+            before = path.read_text("utf-8") if path.exists() else ""
             after = change(before, own, undo)
-        except ValueError as fault:
+        except (OSError, ValueError, RecursionError) as fault:
             raise ConflictError(
                 "the file cannot be parsed; nothing was written",
                 where=f"{path}: {fault}",
@@ -114,8 +114,7 @@ def with_verb(own: Sequence[str], verb: str) -> list[str]:
 def mcp_servers(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
     """Return a JSON file with engram among its `mcpServers`, or without it."""
     tree = _parsed(text)
-    servers = tree.get("mcpServers")
-    servers = dict(servers) if isinstance(servers, dict) else {}
+    servers = _table(tree, "mcpServers")
     if undo:
         servers.pop(NAME, None)
     else:
@@ -127,12 +126,14 @@ def mcp_servers(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT0
 def hooks(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
     """Return Claude Code's settings with the hooks of engram, or without them."""
     tree = _parsed(text)
-    events = tree.get("hooks")
-    events = dict(events) if isinstance(events, dict) else {}
+    events = _table(tree, "hooks")
     line = shlex.join(with_verb(own, "hook"))
     entry = {"type": "command", "command": line, "timeout": HOOK_SECONDS}
     for event in HOOK_EVENTS:
-        kept = [one for one in events.get(event, ()) if not _is_ours(one)]
+        rows = events.get(event, [])
+        if not isinstance(rows, list):
+            raise ValueError(f"`hooks.{event}` is not a list")  # noqa: TRY004
+        kept = [one for one in rows if not _is_ours(one)]
         if not undo:
             kept.append({"hooks": [entry]})
         events[event] = kept
@@ -152,7 +153,7 @@ def codex(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
     tree = tomllib.loads(text)
     if undo:
         return text
-    if NAME in tree.get("mcp_servers", {}):
+    if NAME in _table(tree, "mcp_servers"):
         raise ValueError("it has an entry [mcp_servers.engram] already")
     executable, *arguments = with_verb(own, "mcp")
     block = (
@@ -165,7 +166,8 @@ def codex(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
 def _is_ours(row: object) -> bool:
     """Whether an entry of the hooks calls `engram hook`."""
     inner = row.get("hooks") if isinstance(row, dict) else None
-    lines = [str(one.get("command")) for one in inner or () if isinstance(one, dict)]
+    rows = inner if isinstance(inner, list) else []
+    lines = [str(one.get("command")) for one in rows if isinstance(one, dict)]
     return any(NAME in line and " hook" in line for line in lines)
 
 
@@ -174,6 +176,14 @@ def _parsed(text: str) -> dict[str, Any]:
     if not isinstance(tree, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004  # a fault of the file
     return tree
+
+
+def _table(tree: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return a copy of the table under `key`; ValueError for another kind of value."""
+    found = tree.get(key)
+    if found is not None and not isinstance(found, dict):
+        raise ValueError(f"`{key}` is not a table")
+    return dict(found or {})
 
 
 def _printed(before: str, tree: dict[str, Any]) -> str:

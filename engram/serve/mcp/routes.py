@@ -6,6 +6,7 @@ answered with 405, as the protocol allows.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 
 
-def mcp_route(answers: Routes) -> Route:
-    """Return the route of the protocol."""
+def mcp_route(answers: Routes, places: int) -> Route:
+    """Return the route of the protocol; up to `places` requests run at a time."""
+    free = asyncio.Semaphore(places)
 
     async def endpoint(request: Request) -> Response:
         raw = await request.body()
-        return await run_in_threadpool(_answer, answers, request, raw)
+        async with free:
+            return await run_in_threadpool(_answer, answers, request, raw)
 
     return Route(PATH, endpoint, methods=["POST"])
 

@@ -20,7 +20,8 @@ from urllib.parse import unquote
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from engram.errors import BusyError
+from engram.core.trust import OWNER
+from engram.errors import BadRequestError, BusyError, ForbiddenError
 from engram.serve.proxy.messages import (
     APIS,
     Message,
@@ -65,7 +66,10 @@ HOP_BY_HOP = frozenset(
     }
 )
 """Headers that concern one connection only."""
-OWN_HEADERS = ("x-engram-", "engram-")
+OWN_HEADERS = ("x-engram-", "engram-", "x-openwebui-")
+"""Headers for the proxy; those of Open WebUI name the user and their address."""
+CALLERS = frozenset({"chat", OWNER})
+"""The callers that may spend the model key of the user."""
 REPORT = "X-Engram-Memory"
 """The header that opts out of memory, and that says in an answer what was added."""
 REMEMBERED = 512
@@ -136,9 +140,18 @@ class Proxy:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, request: Request) -> Response:
-        """Answer one request: what the upstream server answers, byte for byte."""
+        """Answer one request: what the upstream server answers, byte for byte.
+
+        Raises ForbiddenError for the token of an import or a tool, and BadRequestError
+        for a path that leads out of the base URL.
+        """
         import httpx2
 
+        if request.state.standing not in CALLERS:
+            raise ForbiddenError(
+                "only a chatbot may use the proxy", fix="Use the token of the chatbot."
+            )
+        path = raw_path(request)
         raw = await request.body()
         exchange, report = None, "none"
         if request.method == "POST" and request.path_params["path"] in APIS:
@@ -147,7 +160,7 @@ class Proxy:
             raw, report = await self._extended(exchange, raw)
 
         try:
-            reply = await self._send(request, raw)
+            reply = await self._send(request, path, raw)
         except (httpx2.HTTPError, httpx2.InvalidURL) as fault:
             return self._unreachable(fault)
 
@@ -225,11 +238,10 @@ class Proxy:
         body = with_memory(exchange.api, exchange.body, exchange.conversation, text)
         return json.dumps(body).encode("ascii")
 
-    async def _send(self, request: Request, raw: bytes) -> httpx2.Response:
+    async def _send(self, request: Request, path: str, raw: bytes) -> httpx2.Response:
         """Send the request to the upstream server; return its answer, unread."""
         client = self._client()
         upstream = self._settings.proxy
-        path = request.url.path.removeprefix(PREFIX)
         headers = [
             (name, value)
             for name, value in request.headers.items()
@@ -361,6 +373,20 @@ class Proxy:
         error = {"message": words, "type": "upstream_unreachable", "code": "upstream"}
         raw = json.dumps({"error": error}).encode()
         return Response(raw, 502, media_type="application/json")
+
+
+def raw_path(request: Request) -> str:
+    """Return the path below `/proxy/v1/` as it was sent, percent-encoded.
+
+    Raises BadRequestError for a path with a segment `.` or `..`.
+    """
+    sent: str = request.scope["raw_path"].decode("ascii", "replace")
+    segments = unquote(sent).replace("\\", "/").split("/")
+    if not sent.startswith(PREFIX) or {".", ".."} & set(segments):
+        raise BadRequestError(
+            "the path leads out of the base URL", fix="Send the path of the API."
+        )
+    return sent.removeprefix(PREFIX)
 
 
 async def _chunks(
