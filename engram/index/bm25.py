@@ -449,9 +449,10 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         with `word`; common synonyms are worth less. A word that names a speaker has
         none.
         """
-        if word in self._speaker_codes or not self.policy.akin:
+        synonyms = question.akin.get(word, ())
+        if not synonyms or word in self._speaker_codes or not self.policy.akin:
             return []
-        stems, found = set(stems_of(list(question.akin.get(word, ())), "en")), []
+        stems, found = set(stems_of(list(synonyms), "en")), []
         stems.difference_update(stems_of(list(question.words), "en"))
         for stem in sorted(stems & self._postings.terms.keys()):
             rows, _ = self._live_postings(stem)

@@ -67,6 +67,8 @@ class Snapshot(VaultReader):
         self._voices: dict[str, trust.TurnSource] = {}
         self._pages: dict[str, tuple[str, Page | None]] = {}
         self._answer_failures: dict[str, str] = {}
+        self._same_state: dict[str, Sequence[Fact]] = {}
+        self._same_state_mark: object = None
         self.answers = AnswerCache(
             self.settings.cache / ANSWERS, self.settings.policy.consolidation.answers
         )
@@ -138,10 +140,19 @@ class Snapshot(VaultReader):
         return self.neighbour_cache.near(fact)
 
     def same_state(self, fact: Fact) -> Sequence[Fact]:
-        """Return active memories that may tell the same state, as a person's home."""
+        """Return active memories that may tell the same state, as a person's home.
+
+        They are searched for once, until the index or the owner's names change.
+        """
         search = self.state_search
-        told = search.states_of(fact.text)
-        return search.near(told, ("active",), fact.persona) if told else ()
+        mark = self.index.mark, search.name_words()
+        if mark != self._same_state_mark:
+            self._same_state, self._same_state_mark = {}, mark
+        if fact.id not in self._same_state:
+            told = search.states_of(fact.text)
+            found = search.near(told, ("active",), fact.persona) if told else ()
+            self._same_state[fact.id] = found
+        return self._same_state[fact.id]
 
     def statements(self) -> Mapping[str, str]:
         """Return the content hashes of all active memories, by id."""

@@ -56,17 +56,23 @@ _HOLE = re.compile(r"\{([spvaofnk])(\d?)\}")
 class StateRow:
     """One row of the table: a pattern of a whole clause.
 
-    `change` says that its words tell a change, `may_change` that they do with a word
-    like "now". `needs_digit` says that its value is a number.
+    `source` is the pattern as the language file has it. `change` says that its words
+    tell a change, `may_change` that they do with a word like "now". `needs_digit` says
+    that its value is a number.
     """
 
     language: str
     attributes: tuple[str, ...]
-    pattern: re.Pattern[str]
+    source: str
     over: bool
     change: bool
     may_change: bool
     needs_digit: bool
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled pattern; the table has hundreds, and a text needs few."""
+        return _compiled(self.source, self.language)
 
 
 @cache
@@ -81,7 +87,7 @@ def rows() -> Mapping[str, tuple[StateRow, ...]]:
                 row = StateRow(
                     code,
                     attributes,
-                    _compiled(pattern, code),
+                    pattern,
                     over=key == "ends",
                     change=key in {"ends", "changes"},
                     may_change=key != "holds_only",
@@ -121,6 +127,7 @@ def cues_of(section: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     return cues
 
 
+@cache
 def _compiled(pattern: str, code: str) -> re.Pattern[str]:
     """A pattern with its groups (`<PET>`) and holes put in."""
     pattern = _grouped(pattern, code)
