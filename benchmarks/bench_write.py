@@ -259,7 +259,9 @@ def by_hand() -> Iterator[FakeServer]:
         yield fake
 
 
-_SHOWN_TURN = re.compile(r"^\[(t\d+)\] (\d{4}-\d\d-\d\d) (\d\d:\d\d)\S* ", re.MULTILINE)
+_SHOWN_TURN = re.compile(
+    r"^\[(t\d+)\] \w{3} (\d{4}-\d\d-\d\d) (\d\d:\d\d) ", re.MULTILINE
+)
 
 
 def _replier() -> Callable[[Body], Body]:

@@ -12,7 +12,7 @@ import calendar
 import hashlib
 import re
 from collections import Counter
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ SAME, NEAR = 0.8, 0.4
 contradict each other.
 """
 
-_TURN = re.compile(r"^\[(t\d+)\] (\S+ \S+) (.+) \((user|assistant)\): (.*)$")
+_TURN = re.compile(r"^\[(t\d+)\] \w{3} (\S+ \S+) (.+) \((user|assistant)\): (.*)$")
 _FIRST = (
     (re.compile(r"^(?:I am|I'm) "), "{name} is "),
     (re.compile(r"^I (?:have|'ve) "), "{name} has "),
@@ -134,7 +134,7 @@ def _extracted(asked: str) -> Body:
             "talk",
             role,
             said,
-            datetime.fromisoformat(when),
+            datetime.fromisoformat(when).replace(tzinfo=UTC),
             "" if speaker == role else speaker,
         )
         for label, when, speaker, role, said in shown

@@ -36,23 +36,57 @@ def flush_reason(
 ) -> str | None:
     """Return why the waiting turns of a session are due now, or None (`C2`).
 
-    In order: one has a high signal; there are at least `turns` of them; the oldest has
-    waited `minutes`, so two turns followed by silence are extracted too.
+    In order: one has a high signal, and a reply or `reply_seconds` followed; there are
+    at least `turns` of them; the oldest has waited `minutes`, so two turns followed by
+    silence are extracted too.
     """
     if not waiting:
         return None
-    if any(item.level == "high" for item in waiting):
+    urgent = _urgent_time(waiting, policy)
+    if urgent and now >= urgent:
         return "high signal"
     if len(waiting) >= policy.turns:
         return f"{policy.turns} turns"
-    if now >= flush_time(waiting, policy):
+    if now >= _oldest_time(waiting, policy):
         return f"{policy.minutes:g} minutes"
     return None
 
 
 def flush_time(waiting: Sequence[WaitingTurn], policy: BufferPolicy) -> datetime:
+    """Return when waiting turns become due by time alone."""
+    oldest = _oldest_time(waiting, policy)
+    return min(_urgent_time(waiting, policy) or oldest, oldest)
+
+
+def _oldest_time(waiting: Sequence[WaitingTurn], policy: BufferPolicy) -> datetime:
     """Return when the oldest of the waiting turns will have waited `minutes`."""
     return min(item.since for item in waiting) + timedelta(minutes=policy.minutes)
+
+
+def _urgent_time(
+    waiting: Sequence[WaitingTurn], policy: BufferPolicy
+) -> datetime | None:
+    """Return from when a high signal makes the turns due; None without one.
+
+    A turn of the user waits `reply_seconds` for the reply of the assistant, so that
+    question and answer are read together.
+    """
+    urgent = [item.since for item in waiting if item.level == "high"]
+    if not urgent:
+        return None
+    last_reply = max(
+        (place for place, item in enumerate(waiting) if not _is_user(item)), default=-1
+    )
+    unanswered = [
+        item.since for item in waiting[last_reply + 1 :] if item.level == "high"
+    ]
+    if not unanswered:
+        return min(urgent)
+    return min(unanswered) + timedelta(seconds=policy.reply_seconds)
+
+
+def _is_user(item: WaitingTurn) -> bool:
+    return item.filed.turn.role == "user"
 
 
 def retry_wait(failures: int, policy: ModelPolicy) -> timedelta:

@@ -82,12 +82,14 @@ class Extractor:
         batch: Batch,
         before: Sequence[Turn],
         facts: Sequence[Fact] = (),
+        owner: Sequence[str] = (),
         names: Sequence[str] = (),
     ) -> Extraction:
         """Return the extraction of a batch; `before` are the turns just before it.
 
-        A model is shown `facts` and `names` that are known (`A9`). Raises ModelError; also for a batch whose tries all ended with the process, about
-        which the model is not asked again.
+        A model is shown `facts` that are known, names of the `owner`, and `names` of
+        others (`A9`). Raises ModelError; also for a batch whose tries all ended with
+        the process, about which the model is not asked again.
         """
         if self.settings.model is None:
             return self.extract_by_rules(batch, before)
@@ -109,7 +111,7 @@ class Extractor:
             policy.extraction,
             policy.model,
             policy.importance,
-            KnownContext(facts, names, context),
+            KnownContext(facts, owner, names, context),
         )
         if "too short" in extraction.dropped:
             return self.extract_by_rules(batch, before)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from engram.config import Settings
+    from engram.core.policy import Policy
     from engram.errors import Health
     from engram.index.search import Index
     from engram.vault.journal import Journal, UnfiledTurns
@@ -278,7 +279,7 @@ class Intake:
         self.settings = settings
         self.health = health
         self.patterns = table(settings.patterns)
-        self.queue = TurnQueue(settings.policy)
+        self.queue = TurnQueue(_queue_policy(settings))
         self._lock = threading.Lock()
         # turns that are not in the vault yet, by session and id
         self._pending: dict[str, dict[str, tuple[FiledTurn, Future[None]]]] = {}
@@ -718,3 +719,11 @@ class Intake:
         """Remove the turns of a batch from the pending ones: the vault has them."""
         with self._lock:
             self._remove_pending(item.filed for item in batch.waiting)
+
+
+def _queue_policy(settings: Settings) -> Policy:
+    """Return the policy of the queue: the rules read a turn without its reply."""
+    policy = settings.policy
+    if settings.model:
+        return policy
+    return replace(policy, buffer=replace(policy.buffer, reply_seconds=0.0))

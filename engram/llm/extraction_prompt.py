@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category
 
 from engram.core.text import content_hash
-from engram.llm.links import NOTHING_KNOWN, known_text
+from engram.llm.links import NOTHING_KNOWN, known_text, local_time
 from engram.llm.prompt_files import sections
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _shown(
     No line of a text can then look like another turn. The mark around the conversation
     is a hash of it, so that no text can contain the mark that ends it.
     """
-    when = turn.occurred_at.isoformat(sep=" ", timespec="minutes")
+    when = local_time(turn.occurred_at)
     speaker = (one_line(turn.speaker) or turn.role)[: model_policy.name_chars]
     text = "\n    ".join(turn.text[: policy.turn_chars].strip().splitlines())
     return f"[t{place}] {when} {speaker} ({turn.role}): {text}"

@@ -16,6 +16,7 @@ from engram.llm.prompt_files import quoted, sections
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from engram.core.policy import ExtractionPolicy
     from engram.core.records import Fact, Turn
@@ -32,6 +33,8 @@ LINK_FIELDS: dict[str, Any] = {
 
 END_FIELDS: dict[str, Any] = {"n": _NUMBER, "quote": {"type": "string"}}
 
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
 _LEAST_SIGNS = 4
 """Letters and digits of a quote that ends a fact: "no" is in every conversation."""
 
@@ -41,10 +44,12 @@ class KnownContext:
     """What is known before a batch is extracted.
 
     `facts` are active facts that the batch may change, in the order of their numbers;
-    `names` are known names; `before` are the turns just before the batch.
+    `owner` are the names of the user, `names` those of others; `before` are the turns
+    just before the batch.
     """
 
     facts: Sequence[Fact] = field(default=())
+    owner: Sequence[str] = field(default=())
     names: Sequence[str] = field(default=())
     before: Sequence[Turn] = field(default=())
 
@@ -63,6 +68,7 @@ def known_text(context: KnownContext, policy: ExtractionPolicy) -> str:
             f"{number}. {_since(fact)}{quoted(fact.text[: policy.known_chars])}"
             for number, fact in enumerate(context.facts[: policy.known], 1)
         ),
+        "owner": ", ".join(map(quoted, context.owner[: policy.known_names])),
         "names": ", ".join(map(quoted, context.names[: policy.known_names])),
         "before": "\n".join(
             _earlier(turn, policy)
@@ -81,8 +87,13 @@ def _since(fact: Fact) -> str:
     return f"{fact.created:%Y-%m-%d} " if fact.created else ""
 
 
+def local_time(when: datetime) -> str:
+    """Return a time with its weekday, as `Sat 2026-10-17 10:05`."""
+    return f"{_WEEKDAYS[when.weekday()]} {when:%Y-%m-%d %H:%M}"
+
+
 def _earlier(turn: Turn, policy: ExtractionPolicy) -> str:
-    when = turn.occurred_at.isoformat(sep=" ", timespec="minutes")
+    when = local_time(turn.occurred_at)
     text = turn.text[: policy.before_chars].strip()
     return f"- {when} {turn.role}: {quoted(text)}"
 

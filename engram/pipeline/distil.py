@@ -42,14 +42,18 @@ class Distiller:
         self.extractor = extractor
         self.comparison = comparison
         self.embedding = embedding
-        self.known_facts = KnownFacts(comparison)
+        self.known_facts = KnownFacts(comparison, extractor.names)
 
     def distil(self, batch: Batch) -> Extraction:
         """Return the extraction of a batch. Raises ModelError."""
-        known = self._known(batch)
-        names = self.known_facts.names(known)
         before = self._before(batch)
-        extraction = self.extractor.extract(batch, before, known, names)
+        known: tuple[Fact, ...] = ()
+        owner: tuple[str, ...] = ()
+        names: tuple[str, ...] = ()
+        if self.extractor.settings.model is not None:
+            known = self._known(batch, before)
+            owner, names = self.known_facts.names(known, [*before, *batch.turns])
+        extraction = self.extractor.extract(batch, before, known, owner, names)
         candidates = tuple(
             with_loop_tag(candidate) for candidate in extraction.candidates
         )
@@ -67,12 +71,11 @@ class Distiller:
         """Return the extraction of a batch by the offline rules."""
         return self.extractor.extract_by_rules(batch, self._before(batch))
 
-    def _known(self, batch: Batch) -> tuple[Fact, ...]:
+    def _known(self, batch: Batch, before: Sequence[Turn]) -> tuple[Fact, ...]:
         """Return the known facts that a model is shown with the batch (`A9`)."""
-        if self.extractor.settings.model is None:
-            return ()
         embed = self.embedding.vectors if self.embedding else None
-        return self.known_facts.near(batch.turns, embed)
+        earlier = before[-self.extractor.settings.policy.extraction.before :]
+        return self.known_facts.near(batch.turns, earlier, embed)
 
     def _before(self, batch: Batch) -> list[Turn]:
         """Return the last turns in the session file above those of the batch."""

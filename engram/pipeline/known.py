@@ -2,8 +2,9 @@
 
 "Guess where I'm writing from: Hamburg!" shares no word with "Jonas lives in Leipzig", so
 likeness alone does not find what a batch may change. Candidates are the facts that tell
-the same states, those that tell where the user stands in life, and the nearest by words
-and vectors of each sentence of the user.
+the same states, those that tell where the user stands in life, those about who is named,
+and the nearest by words and vectors of each sentence of the user and of what was said
+just before: "he died last night" may be about the dog of the turn before.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from engram.core.dedup import is_event
 from engram.core.language.sentences import MASK, plain, sentences
 from engram.core.language.state_subjects import USER
 from engram.core.language.states import State
+from engram.core.language.words import STOP, words
 from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
 from engram.index.filters import SearchFilter
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from engram.core.entities import EntityNames
     from engram.core.records import Turn
     from engram.pipeline.compare import Comparison
 
@@ -35,24 +38,30 @@ OF_EACH = 2
 """Facts shown for each of them."""
 NEAREST = 5
 """Facts taken from one search."""
+SUBJECTS = 12
+"""Entities named in turns whose facts are looked for."""
+_COMMON = frozenset[str]().union(*STOP.values())
 
 
 class KnownFacts:
     """Finds the known facts that turns may change; may be called from any thread."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Comparison, entities: EntityNames) -> None:
         self.comparison = comparison
+        self.entities = entities
         self.index = comparison.index
         self.policy = comparison.settings.policy
 
     def near(
         self,
         turns: Sequence[Turn],
+        before: Sequence[Turn],
         embed: Callable[[Sequence[str]], list[bytes]] | None,
     ) -> tuple[Fact, ...]:
         """Return the facts that words of the user may change, the likeliest first.
 
-        They are active facts that the persona of the turns sees. `embed` makes vectors.
+        They are active facts that the persona of the turns sees. `before` are the turns
+        just before; `embed` makes vectors.
         """
         most = self.policy.extraction.known
         own = [turn for turn in turns if turn.role == "user"]
@@ -66,11 +75,15 @@ class KnownFacts:
         replies = list(dict.fromkeys(_sentences(others)))[: most // 2]
         by_words = [self._by_words(text, last.occurred_at, where) for text in said]
         promises = [self._by_words(text, last.occurred_at, where) for text in replies]
+        earlier = list(dict.fromkeys(_sentences(before)))[-most // 2 :]
+        by_earlier = [self._by_words(one, last.occurred_at, where) for one in earlier]
         searches = [
             self._by_state(said, where)[: most // 2],
             self._standing(where),
             *self._by_vectors(said, where, embed),
             _best_first(by_words),
+            self._by_subject(turns, last.occurred_at, where),
+            _best_first(by_earlier),
             [one for one in _best_first(promises) if category_of(one.category).promise],
         ]
         found: dict[str, Fact] = {}
@@ -80,10 +93,46 @@ class KnownFacts:
         # What happened cannot end, so it is shown where there is room.
         return tuple(sorted(found.values(), key=is_event)[:most])
 
-    def names(self, facts: Iterable[Fact]) -> tuple[str, ...]:
-        """Return the names of the user and of what these facts are about."""
+    def names(
+        self, facts: Iterable[Fact], turns: Iterable[Turn]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the user, and those of others that matter to `turns`.
+
+        Both Daniels are named where a turn says "Daniel".
+        """
+        owner = tuple(self.comparison.states.owner_names())
         about = (name for fact in facts for name in fact.about)
-        return tuple(dict.fromkeys([*self.comparison.states.owner_names(), *about]))
+        return owner, tuple(dict.fromkeys([*self._named(turns), *about]))
+
+    def _named(self, turns: Iterable[Turn]) -> list[str]:
+        """Return the names of entities of which the turns say at least a part."""
+        texts = [turn.text for turn in turns]
+        said = {word for text in texts for word in words(text)} - _COMMON
+        found = []
+        for entity in self.entities.all():
+            parts = {
+                word for name in (entity.name, *entity.aliases) for word in words(name)
+            }
+            is_named = parts & said or (
+                parts <= _COMMON and any(entity.name in text for text in texts)
+            )
+            if is_named and not self.entities.is_owner(entity.name):
+                found.append(entity.name)
+        return found[:SUBJECTS]
+
+    def _by_subject(
+        self, turns: Sequence[Turn], when: datetime, where: SearchFilter
+    ) -> list[Fact]:
+        """Return facts about the entities that the turns name, the best of each first."""
+        searches = [
+            [
+                (score, fact)
+                for score, fact in self._by_words(name, when, where)
+                if name in fact.about
+            ]
+            for name in self._named(turns)
+        ]
+        return _best_first(searches)
 
     def _by_state(self, texts: Sequence[str], where: SearchFilter) -> list[Fact]:
         """Return the facts with an attribute that the texts tell too."""

@@ -160,7 +160,7 @@ def fenced(value: object, chatter: str = "Here you are:") -> Reply:
 # An extractor that reads the prompt as a model would
 
 
-_TURN = re.compile(r"^\[(t\d+)\] \S+ \S+ (.+) \((\w+)\): (.*)$")
+_TURN = re.compile(r"^\[(t\d+)\] \w{3} \S+ \S+ (.+) \((\w+)\): (.*)$")
 _FIRST_PERSON = (
     (re.compile(r"^(?:i am|i'm)\b", re.IGNORECASE), "{name} is"),
     (re.compile(r"^i have\b", re.IGNORECASE), "{name} has"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -33,10 +34,10 @@ def waiting(*levels, minutes=0.0):
         (waiting(), None),
         (waiting("none"), None),
         (waiting("medium", "medium", "low", "none"), None),
-        (waiting("high"), "high signal"),
-        (waiting("none", "none", "high"), "high signal"),
+        (waiting("high", minutes=0.4), "high signal"),
+        (waiting("none", "none", "high"), None),
         (waiting(*["none"] * 5), "5 turns"),
-        (waiting(*["high"] * 5), "high signal"),
+        (waiting(*["high"] * 5, minutes=0.4), "high signal"),
         (waiting("none", minutes=14.99), None),
         (waiting("none", minutes=15), "15 minutes"),
         (waiting("none", "none", minutes=60), "15 minutes"),
@@ -46,6 +47,20 @@ def waiting(*levels, minutes=0.0):
 def test_a_high_signal_then_the_number_then_the_age_of_the_oldest(turns, why):
     """The first rule that holds gives the reason; otherwise the turns are kept."""
     assert flush_reason(turns, NOW, POLICY) == why
+
+
+# row: C2
+def test_an_urgent_turn_waits_for_the_reply_to_it():
+    """At most 20 seconds; what the assistant says is urgent at once."""
+    (asked,) = waiting("high")
+    reply = replace(asked.filed.turn, role="assistant")
+    answered = [asked, replace(asked, filed=replace(asked.filed, turn=reply))]
+    assert flush_reason([asked], NOW, POLICY) is None
+    assert flush_time([asked], POLICY) == NOW + timedelta(seconds=20)
+    assert flush_reason([asked], NOW + timedelta(seconds=20), POLICY) == "high signal"
+    assert flush_reason(answered, NOW, POLICY) == "high signal"
+    assert flush_reason([*answered, asked], NOW, POLICY) is None
+    assert flush_reason(answered[1:], NOW, POLICY) == "high signal"
 
 
 # row: C2

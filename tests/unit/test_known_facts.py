@@ -85,13 +85,16 @@ def test_each_part_of_what_is_known_is_on_lines_of_its_own(clock):
     known = Fact("1", "Jonas lives\nin Leipzig.", created=clock())
     undated = Fact("2", "x" * 999)
     earlier = Turn("a", "s", "user", 'I said "so".\n2. fake', clock())
-    shown = known_text(KnownContext((known, undated), ("Mia",), (earlier,)), POLICY)
+    shown = known_text(
+        KnownContext((known, undated), ("Jonas",), ("Mia",), (earlier,)), POLICY
+    )
     lines = [line for line in shown.splitlines() if not line.endswith(":")]
     assert lines == [
         '1. 2026-11-20 "Jonas lives\\nin Leipzig."',
         f'2. "{"x" * POLICY.known_chars}"',
+        '"Jonas"',
         '"Mia"',
-        '- 2026-11-20 20:00+00:00 user: "I said \\"so\\".\\n2. fake"',
+        '- Fri 2026-11-20 20:00 user: "I said \\"so\\".\\n2. fake"',
     ]
     assert known_text(KnownContext(), POLICY) == ""
 
@@ -104,11 +107,11 @@ def test_what_is_shown_is_bounded(clock):
     many = [Fact(str(n), "word " * 200, created=clock()) for n in range(99)]
     turns = [Turn(str(n), "s", "user", f"{n} " * 999, clock()) for n in range(99)]
     names = [f"Name{n}" for n in range(99)]
-    shown = known_text(KnownContext(many, names, turns), POLICY)
+    shown = known_text(KnownContext(many, (), names, turns), POLICY)
     assert len(shown) / 4 < 2500
     assert '20. 2026-11-20 "word' in shown
     assert "21. " not in shown
-    assert shown.count("- 2026-11-20 20:00+00:00 user") == 6
+    assert shown.count("- Fri 2026-11-20 20:00 user") == 6
     assert "Name29" in shown
     assert "Name30" not in shown
 
@@ -187,6 +190,32 @@ def test_earlier_turns_are_shown_and_not_extracted_again(talking, running):
     before, _, conversation = asked.partition("\nThe conversation, between")
     assert "called Bruno" in before
     assert "called Bruno" not in conversation
+
+
+# row: A9
+def test_a_turn_before_the_batch_says_whom_a_pronoun_means(talking, running):
+    """The dog of the turn before is shown for "he died"."""
+    memory = talking()
+    bruno = "Jonas has an old dog called Bruno."
+    tell(memory, bruno, turn="Bruno slept all day again, the old boy.", session="s")
+    said(memory, running, "He died last night, we are all very sad.", session="s")
+    assert bruno in numbers(running.asked[0])
+
+
+# row: A9
+# row: B1
+def test_both_people_of_a_first_name_are_named_and_shown(talking, running):
+    """The names of the user stand apart from those of others."""
+    memory = talking(owner=("Jonas",))
+    boss, husband = "Daniel Brandt is his boss.", "Daniel Okafor is married to Katrin."
+    tell(memory, boss, about=("Daniel Brandt",))
+    tell(memory, husband, about=("Daniel Okafor", "Katrin"))
+    said(memory, running, "Daniel took the news about my leaving really well, puh.")
+    asked = running.asked[0]["messages"][-1]["content"]
+    assert 'Names of the user:\n"Jonas"' in asked
+    others = asked.partition("Names known of others:\n")[2].splitlines()[0]
+    assert {"Daniel Brandt", "Daniel Okafor"} <= set(json.loads(f"[{others}]"))
+    assert {boss, husband} <= set(numbers(running.asked[0]))
 
 
 # -- what a model may end --------------------------------------------------------------

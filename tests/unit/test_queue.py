@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -32,7 +33,8 @@ def waiting(*seqs, session="s", level="none", **more):
 
 @pytest.fixture
 def queue():
-    return TurnQueue(Policy())
+    policy = Policy()
+    return TurnQueue(replace(policy, buffer=replace(policy.buffer, reply_seconds=0.0)))
 
 
 def counts(queue):

@@ -356,6 +356,7 @@ def test_a_model_that_is_away_is_asked_again_at_its_time(begin):
         model.script(status(503), '{"facts": []}')
         sim = begin(ENGRAM_MODEL="m", ENGRAM_BASE_URL=model.url, ENGRAM_API_KEY="none")
         say(sim, "I live in Berlin, and I have done so for many years.")
+        sim.advance(sim.now + timedelta(seconds=20))  # for a reply
         assert "model" in sim.call("status")["faults"]
         asked = len(model.requests)
         assert sim.call("stats")["parked_turns"] == 1

@@ -29,6 +29,14 @@ class BufferPolicy:
         "age of the oldest waiting turn that makes a batch",
         "buffer.minutes",
     )
+    reply_seconds: float = number(
+        20.0,
+        "seconds",
+        0,
+        600,
+        "C2",
+        "longest wait of an urgent turn for the reply to it, with a model",
+    )
     batch_turns: int = number(
         20,
         "turns",
