@@ -34,10 +34,12 @@ from engram.operations.cases import CaseReader
 from engram.operations.context import ContextBuilder
 from engram.operations.editor import NoteEditor
 from engram.operations.explain import Explainer
+from engram.operations.fact_table import FactTable
 from engram.operations.file_sync import FileSync
 from engram.operations.health import HealthOperations
 from engram.operations.listing import MemoryList
 from engram.operations.memories import MemoryOperations
+from engram.operations.overview import Overview
 from engram.operations.questions import Questions
 from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
@@ -257,6 +259,7 @@ class Memory:
             self.embedding,
             self.note_writer,
         )
+        fact_table = FactTable(self.index)
         questions = Questions(cases, self.clock)
         self.context_builder = ContextBuilder(sessions, self.retriever, questions)
         health_operations = HealthOperations(
@@ -273,7 +276,8 @@ class Memory:
                 "review": self.review_queue,
                 "retriever": self.retriever,
                 "context": self.context_builder,
-                "memory_list": MemoryList(self.retriever),
+                "memory_list": MemoryList(self.retriever, fact_table),
+                "overview": Overview(self.retriever, fact_table),
                 "maintenance": self.maintenance_loop,
                 "health": health_operations,
             }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from engram.core import lifecycle
 from engram.core.entities import name_key
 from engram.core.personas import sees
-from engram.core.records import STATUSES
+from engram.core.records import STATUSES, Fact
 from engram.errors import BadRequestError
 from engram.ingest import intake
 from engram.operations.retrieval import asking
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from engram.core.records import Fact
+    from engram.operations.fact_table import FactRow, FactTable
     from engram.operations.retrieval import Retriever
 
 ACTIVE, FORGOTTEN = "active", "forgotten"
@@ -28,8 +28,9 @@ CHOICES = (*STATUSES, "all")
 class MemoryList:
     """Lists memories by category, subject, status and time. For any thread."""
 
-    def __init__(self, retriever: Retriever) -> None:
+    def __init__(self, retriever: Retriever, table: FactTable) -> None:
         self.index = retriever.index
+        self.table = table
         self.settings = retriever.settings
         self.clock = retriever.clock
 
@@ -65,16 +66,18 @@ class MemoryList:
         last = intake.moment(until, zone, "until", end=True) if until else None
 
         chosen = [
-            fact
-            for fact in self._with_status(status)
-            if sees(asking_persona, fact.persona)
-            and (category is None or fact.category == category)
-            and (about is None or _is_about(fact, about))
-            and _is_between(fact.created, first, last)
+            row
+            for row in self._with_status(status)
+            if sees(asking_persona, row.persona)
+            and (category is None or row.category == category)
+            and (about is None or _is_about(row, about))
+            and _is_between(row.created, first, last)
         ]
-        chosen.sort(key=_mark, reverse=True)
-        rest = [fact for fact in chosen if after is None or _mark(fact) < after]
-        shown = rest[:limit]
+        chosen.sort(key=attrgetter("mark"), reverse=True)
+        rest = [row for row in chosen if after is None or row.mark < after]
+        units = self.index.catalog.units([row.id for row in rest[:limit]])
+        facts = (units.get(row.id) for row in rest[:limit])
+        shown = [fact for fact in facts if isinstance(fact, Fact)]
         sources = formatting.provenance(self.index, shown, self.settings.policy.trust)
         return {
             "memories": [
@@ -82,18 +85,19 @@ class MemoryList:
                 for fact in shown
             ],
             "total": len(chosen),
-            "next": _mark(shown[-1]) if len(rest) > limit else None,
+            "next": rest[limit - 1].mark if len(rest) > limit else None,
         }
 
-    def _with_status(self, status: str) -> Iterator[Fact]:
-        """Yield the facts with a status; an expired one is not active."""
+    def _with_status(self, status: str) -> Iterator[FactRow]:
+        """Yield the rows with a status; an expired memory is not active."""
         now = self.clock()
-        for fact in self.index.catalog.facts():
-            if status == ACTIVE:
-                if lifecycle.hidden_reason(fact, now) is None:
-                    yield fact
-            elif status in {"all", fact.status}:
-                yield fact
+        for row in self.table:
+            if (
+                row.is_current(now)
+                if status == ACTIVE
+                else status in {"all", row.status}
+            ):
+                yield row
 
     def _row(self, fact: Fact) -> dict[str, Any]:
         if fact.status == FORGOTTEN:
@@ -124,8 +128,8 @@ class MemoryList:
         }
 
 
-def _is_about(fact: Fact, name: str) -> bool:
-    return name_key(name) in {name_key(one) for one in fact.about}
+def _is_about(row: FactRow, name: str) -> bool:
+    return name_key(name) in {name_key(one) for one in row.about}
 
 
 def _is_between(
@@ -135,9 +139,3 @@ def _is_between(
     if when is None:
         return first is None and last is None
     return (first is None or first <= when) and (last is None or when < last)
-
-
-def _mark(fact: Fact) -> str:
-    """Return a text that orders memories by time; it marks the begin of a page."""
-    seconds = int(fact.created.timestamp()) if fact.created else 0
-    return f"{max(seconds, 0):012d}-{fact.id}"

@@ -370,6 +370,63 @@ OPERATIONS: tuple[Operation, ...] = (
         call_facts=("owner",),
     ),
     Operation(
+        "timeline",
+        "overview.timeline",
+        "GET",
+        "/v1/timeline",
+        "Count the memories of each day. Shows one line for each day on which something was learned.",
+        (
+            Param("since", "time", "only days from this one on"),
+            Param("until", "time", "only days up to this one"),
+            Param("persona", "text", "persona whose private memories count too"),
+            _ALL_PERSONAS,
+        ),
+        callers=ANY_CALLER,
+        call_facts=("owner",),
+    ),
+    Operation(
+        "entities",
+        "overview.entities",
+        "GET",
+        "/v1/entities",
+        "List people, places and things, those with the most memories first. Shows the type, the other names, the relations and the number of memories of each.",
+        (
+            Param(
+                "name", "text", "only the one of this name or alias", positional=True
+            ),
+            Param(
+                "type",
+                "text",
+                "only this type: person, animal, org, place, project, tool, event or concept",
+            ),
+            Param("persona", "text", "persona whose private memories count too"),
+            _ALL_PERSONAS,
+        ),
+        callers=ANY_CALLER,
+        call_facts=("owner",),
+    ),
+    Operation(
+        "neighbours",
+        "overview.neighbours",
+        "GET",
+        "/v1/memories/{id}/neighbours",
+        "Show what a memory or an entity is connected with. Shows the memories, people, places and things within two steps, and the ties between them.",
+        (
+            Param(
+                "id",
+                "text",
+                "the id of a memory, an unambiguous prefix of it, or the name of an entity",
+                required=True,
+                positional=True,
+            ),
+            Param("limit", "int", "most of them", default=60, least=1, most=300),
+            Param("persona", "text", "persona whose private memories count too"),
+            _ALL_PERSONAS,
+        ),
+        callers=ANY_CALLER,
+        call_facts=("owner",),
+    ),
+    Operation(
         "show",
         "explainer.show",
         "GET",

@@ -351,18 +351,53 @@ def _listed(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"{result['total']} in all; the next page: --after {result['next']}"
 
 
+def _days(result: Mapping[str, Any]) -> Iterator[str]:
+    """One line for each day, with a bar for its number of memories."""
+    days = result["days"]
+    if not days:
+        yield "There are no memories yet."
+    most = max(days.values(), default=1)
+    for day, number in days.items():
+        yield f"{day}  {number:>5}  {'█' * max(1, round(40 * number / most))}"
+
+
+def _entities(result: Mapping[str, Any]) -> Iterator[str]:
+    """One line for each person, place or thing, and one for its relations."""
+    if not result["entities"]:
+        yield "There is nobody and nothing yet."
+    for row in result["entities"]:
+        number = row["memories"]
+        count = f"{number} memor{'y' if number == 1 else 'ies'}"
+        yield _joined([row["name"], row["type"], count, str(row["last"] or "")[:10]])
+        marks = [", ".join(row["aliases"])]
+        marks += [f"{one['type']}: {one['name']}" for one in row["relations"]]
+        if line := _joined(marks):
+            yield f"    {line}"
+
+
+def _neighbours(result: Mapping[str, Any]) -> Iterator[str]:
+    """The ties of each node to those nearer to the first one."""
+    names = {node["id"]: " ".join(node["name"].split()) for node in result["nodes"]}
+    yield names[result["center"]]
+    for edge in result["edges"]:
+        yield f"  {names[edge['source']]} — {edge['type']} — {names[edge['target']]}"
+
+
 _BARS = "▁▂▃▄▅▆▇█"
 
 RENDERERS = {
     "consolidate": _run,
     "context": _context,
     "diff": _diff,
+    "entities": _entities,
     "forecast": _forecast,
     "list": _listed,
+    "neighbours": _neighbours,
     "prune": _run,
     "purge": _purged,
     "review": _review,
     "runs": _runs,
+    "timeline": _days,
     "todos": _todos,
     "undo": _run,
 }

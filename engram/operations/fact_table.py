@@ -1,0 +1,99 @@
+"""The columns of all facts by which lists are chosen, kept up to date with the index.
+
+Reading every fact takes a fifth of a second for 10,000; a list shows only a page. The
+table reads all facts once, then those that changed.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from sys import intern
+from typing import TYPE_CHECKING
+
+from engram.core import lifecycle
+from engram.core.records import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from engram.index.search import Index
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """What a list needs to choose a fact: `mark` orders facts by time and id.
+
+    `over` is when it ends, by its expiry or its validity.
+    """
+
+    id: str
+    mark: str
+    status: str
+    category: str
+    persona: str | None
+    about: tuple[str, ...]
+    created: datetime | None
+    over: datetime | None
+
+    def is_current(self, now: datetime) -> bool:
+        """Whether the fact is active and not over at `now`."""
+        return self.status == "active" and (self.over is None or now < self.over)
+
+
+class FactTable:
+    """The rows of all facts. For any thread."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self._rows: dict[str, FactRow] = {}
+        self._mark = ""
+        self._lock = threading.Lock()
+
+    def rows(self) -> list[FactRow]:
+        """Return the rows of all facts, in no order."""
+        catalog = self.index.catalog
+        with self._lock:
+            if self._mark != catalog.mark:
+                self._update()
+            return list(self._rows.values())
+
+    def _update(self) -> None:
+        catalog = self.index.catalog
+        with catalog.database.lock:
+            delta = catalog.since(self._mark)
+            if delta.fresh:
+                self._rows = {fact.id: _row(fact) for fact in catalog.facts()}
+            else:
+                for key in delta.removed:
+                    self._rows.pop(key, None)
+                self._rows |= {
+                    unit.id: _row(unit)
+                    for unit in delta.added
+                    if isinstance(unit, Fact)
+                }
+            self._mark = delta.mark
+
+    def __iter__(self) -> Iterator[FactRow]:
+        return iter(self.rows())
+
+
+def _row(fact: Fact) -> FactRow:
+    expiry, until = lifecycle.effective_expiry(fact), fact.valid_until
+    return FactRow(
+        fact.id,
+        mark(fact),
+        intern(fact.status),
+        intern(fact.category),
+        fact.persona,
+        tuple(map(intern, fact.about)),
+        fact.created,
+        min(expiry, until) if expiry and until else expiry or until,
+    )
+
+
+def mark(fact: Fact) -> str:
+    """Return a text that orders memories by time; it marks the begin of a page."""
+    seconds = int(fact.created.timestamp()) if fact.created else 0
+    return f"{max(seconds, 0):012d}-{fact.id}"

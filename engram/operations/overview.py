@@ -1,0 +1,278 @@
+"""The operations `timeline`, `entities` and `neighbours`: the vault seen from above."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+from engram.core import graph
+from engram.core.entities import entity_ref
+from engram.core.personas import sees
+from engram.core.records import ENTITY_TYPES, Fact
+from engram.core.trust import OWNER
+from engram.errors import BadRequestError, NotFoundError
+from engram.ingest import intake
+from engram.operations.retrieval import asking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from engram.core.records import Entity
+    from engram.operations.fact_table import FactRow, FactTable
+    from engram.operations.retrieval import Retriever
+
+NODE_TEXT = 200
+"""The most characters of a memory in a neighbourhood."""
+DISTANCE = 2
+"""How many steps a neighbourhood reaches."""
+
+
+class Overview:
+    """Counts and connections of memories. For any thread."""
+
+    def __init__(self, retriever: Retriever, table: FactTable) -> None:
+        self.index = retriever.index
+        self.settings = retriever.settings
+        self.clock = retriever.clock
+        self.entity_writer = retriever.entity_writer
+        self.table = table
+
+    def timeline(
+        self,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        persona: str | None = None,
+        all_personas: bool = False,
+        owner: bool = False,
+    ) -> dict[str, Any]:
+        """Return how many memories were learned on each day, by local day.
+
+        `since` and `until` bound the days. Forgotten memories are not counted. Raises
+        BadRequestError for a time that cannot be read.
+        """
+        zone = self.settings.zone
+        first = intake.moment(since, zone, "since") if since else None
+        last = intake.moment(until, zone, "until", end=True) if until else None
+        days: Counter[str] = Counter()
+        for row in self._seen(persona, everyone=all_personas, owner=owner):
+            when = row.created
+            if (
+                when
+                and (first is None or first <= when)
+                and (last is None or when < last)
+            ):
+                days[f"{when.astimezone(zone):%Y-%m-%d}"] += 1
+        return {"days": dict(sorted(days.items())), "total": days.total()}
+
+    def entities(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002
+        name: str | None = None,
+        persona: str | None = None,
+        all_personas: bool = False,
+        owner: bool = False,
+    ) -> dict[str, Any]:
+        """Return people, places and things, those with the most memories first.
+
+        With `type` those of one type, with `name` the one of this name or alias. Raises
+        BadRequestError for an unknown type, NotFoundError for an unknown name.
+        """
+        if type is not None and type not in ENTITY_TYPES:
+            kinds = ", ".join(ENTITY_TYPES)
+            raise BadRequestError(f"there is no type {type!r}", fix=f"Use: {kinds}.")
+        names = self.entity_writer.names
+        chosen: Iterable[Entity] = [one for one in names.all() if not one.superseded]
+        if name is not None:
+            found = names.one(name)
+            if found is None:
+                raise NotFoundError(
+                    "no person, place or thing has this name",
+                    where=name,
+                    fix="`engram entities` lists them.",
+                )
+            chosen = [found]
+        seen = self._seen(persona, everyone=all_personas, owner=owner)
+        about = self._by_entity(row for row in seen if row.is_current(self.clock()))
+        rows = [
+            self._entity_row(one, about.get(one.path, []))
+            for one in chosen
+            if type in {None, one.type}
+        ]
+        rows.sort(key=lambda row: (not row["owner"], -row["memories"], row["name"]))
+        return {"entities": rows}
+
+    def _entity_row(self, entity: Entity, about: list[FactRow]) -> dict[str, Any]:
+        last = max((row.created for row in about if row.created), default=None)
+        own = self.entity_writer.names.owner()
+        return {
+            "name": entity.name,
+            "type": entity.type,
+            "owner": entity == own,
+            "aliases": list(entity.aliases),
+            "relations": [
+                {"type": kind, "name": name} for kind, name in entity.relations
+            ],
+            "memories": len(about),
+            "last": last.astimezone(self.settings.zone).isoformat() if last else None,
+            "path": entity.path,
+        }
+
+    def neighbours(
+        self,
+        id: str,  # noqa: A002
+        limit: int,
+        *,
+        persona: str | None = None,
+        all_personas: bool = False,
+        owner: bool = False,
+    ) -> dict[str, Any]:
+        """Return up to `limit` memories and entities within two steps of one of them.
+
+        `id` is a memory, or the name of an entity. The nearest and surest come first.
+        Raises NotFoundError.
+        """
+        seen = self._seen(persona, everyone=all_personas, owner=owner)
+        walk = _Walk(self, [row for row in seen if row.is_current(self.clock())])
+        start = walk.start(id)
+        walk.widen(start, limit)
+        return {
+            "center": start,
+            "nodes": list(walk.nodes.values()),
+            "edges": walk.edges,
+        }
+
+    def _seen(
+        self, persona: str | None, *, everyone: bool, owner: bool
+    ) -> Iterator[FactRow]:
+        """Yield what the asking persona sees, without forgotten memories."""
+        asking_persona = asking(persona, self.settings, owner=owner, everyone=everyone)
+        for row in self.table:
+            if row.status != "forgotten" and sees(asking_persona, row.persona):
+                yield row
+
+    def _by_entity(self, rows: Iterable[FactRow]) -> dict[str, list[FactRow]]:
+        """Return the memories about each entity, by the path of its note."""
+        names = self.entity_writer.names
+        own = names.owner()
+        paths: dict[str, str] = {}
+        found: defaultdict[str, list[FactRow]] = defaultdict(list)
+        for row in rows:
+            if not row.about and own:
+                found[own.path].append(row)
+            for name in row.about:
+                if name not in paths:
+                    entity = names.one(name)
+                    paths[name] = entity.path if entity else ""
+                found[paths[name]].append(row)
+        return found
+
+
+class _Walk:
+    """The nodes and edges of a neighbourhood, as far as they were visited."""
+
+    def __init__(self, overview: Overview, rows: list[FactRow]) -> None:
+        self.overview = overview
+        self.writer = overview.entity_writer
+        self.rows = {row.id: row for row in rows}
+        self.about = overview._by_entity(rows)  # noqa: SLF001  # a part of the overview
+        self.nodes: dict[str, dict[str, Any]] = {}
+        self.edges: list[dict[str, Any]] = []
+
+    def start(self, name: str) -> str:
+        """Add the first node and return its id; raise NotFoundError."""
+        names = self.writer.names
+        entity = names.one(name)
+        if entity is not None:
+            self._add_entity(entity, 0)
+            return entity.name
+        fact = self.overview.index.catalog.find_fact(name)
+        if fact.status == "forgotten" or fact.id not in self.rows:
+            raise NotFoundError(
+                "this memory is not active, so it has no neighbourhood", where=name
+            )
+        self._add_fact(fact, 0)
+        return fact.id
+
+    def widen(self, start: str, limit: int) -> None:
+        """Add what is within reach of the first node, level by level."""
+        level = [start]
+        for distance in range(1, DISTANCE + 1):
+            following: list[str] = []
+            ties = [tie for name in level for tie in self._ties(name)]
+            ties.sort(key=lambda tie: -tie[3])
+            wanted = [tie[1] for tie in ties if tie[1] in self.rows]
+            facts = self.overview.index.catalog.units(wanted[: 2 * limit])
+            for one, other, kind, confidence in ties:
+                if other not in self.nodes:
+                    if len(self.nodes) >= limit:
+                        continue
+                    if not self._add(other, facts.get(other), distance):
+                        continue
+                    following.append(other)
+                self._tie(one, other, kind, confidence)
+            level = following
+
+    def _add(self, name: str, unit: object, distance: int) -> bool:
+        if isinstance(unit, Fact):
+            self._add_fact(unit, distance)
+            return True
+        entity = self.writer.names.one(name)
+        if entity is not None:
+            self._add_entity(entity, distance)
+        return entity is not None
+
+    def _add_fact(self, fact: Fact, distance: int) -> None:
+        self.nodes[fact.id] = {
+            "id": fact.id,
+            "name": fact.text[:NODE_TEXT],
+            "kind": "memory",
+            "type": fact.category,
+            "distance": distance,
+        }
+
+    def _add_entity(self, entity: Entity, distance: int) -> None:
+        self.nodes[entity.name] = {
+            "id": entity.name,
+            "name": entity.name,
+            "kind": "entity",
+            "type": entity.type,
+            "distance": distance,
+        }
+
+    def _tie(self, one: str, other: str, kind: str, confidence: float) -> None:
+        ends = {one, other}
+        if one != other and all(
+            {edge["source"], edge["target"]} != ends for edge in self.edges
+        ):
+            edge = {"source": one, "target": other, "type": kind}
+            self.edges.append(edge | {"confidence": round(confidence, 2)})
+
+    def _ties(self, name: str) -> Iterator[tuple[str, str, str, float]]:
+        """Yield the ties of a node: its end, the other end, the kind, the confidence."""
+        names = self.writer.names
+        if self.nodes[name]["kind"] == "entity":
+            entity = names.one(name)
+            assert entity is not None
+            for kind, other in entity.relations:
+                related = names.one(other)
+                if related is not None:
+                    yield name, related.name, kind, 1.0
+            newest = sorted(self.about.get(entity.path, []), key=lambda row: row.mark)
+            for row in reversed(newest):
+                yield name, row.id, "about", 0.9
+            refs = [entity_ref(entity.type, entity.name)]
+            refs += [entity_ref("person", OWNER)] if entity == names.owner() else []
+        else:
+            for about in self.rows[name].about if name in self.rows else ():
+                found = names.one(about)
+                if found is not None:
+                    yield name, found.name, "about", 1.0
+            refs = [name]
+        now, policy = self.overview.clock(), self.overview.settings.policy.links
+        for edge in self.writer.edges.at(refs):
+            other = edge.target if edge.source in refs else edge.source
+            if other in self.rows:
+                confidence = graph.edge_confidence(edge, now, policy)
+                yield name, other, edge.type, confidence
