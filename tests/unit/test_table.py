@@ -15,9 +15,11 @@ def test_importers_and_tools_read_and_add_and_change_nothing(caller):
     opened = {one.name for one in OPERATIONS if caller in one.callers}
     assert opened == {
         "observe",
+        "neighbours",
         "flush",
         "recall",
         "context",
+        "entities",
         "todos",
         "remember",
         "list",
@@ -25,6 +27,7 @@ def test_importers_and_tools_read_and_add_and_change_nothing(caller):
         "why",
         "stats",
         "status",
+        "timeline",
     }
     for operation in OPERATIONS:
         if caller in operation.callers:
