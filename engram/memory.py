@@ -45,6 +45,7 @@ from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
 from engram.operations.statements import StatementOperations
 from engram.operations.table import checked, handlers, named
+from engram.operations.views import Views
 from engram.pipeline.commits import CommitLog
 from engram.pipeline.distil import Distiller
 from engram.pipeline.embed import EmbeddingWorker, embed_some
@@ -278,6 +279,7 @@ class Memory:
                 "context": self.context_builder,
                 "memory_list": MemoryList(self.retriever, fact_table),
                 "overview": Overview(self.retriever, fact_table),
+                "views": Views(self.retriever, sessions, explainer),
                 "maintenance": self.maintenance_loop,
                 "health": health_operations,
             }

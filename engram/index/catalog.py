@@ -379,6 +379,10 @@ class Catalog:
             limit,
         )
 
+    def all_sessions(self) -> list[SessionFile]:
+        """Return the session files of all conversations."""
+        return self._sessions("session <> ?", REMEMBERED)
+
     def turn_counts(self) -> dict[str, int]:
         """Return the number of turns by persona, '' for those without one (row E9)."""
         rows = self.database.query(

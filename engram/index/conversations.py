@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.markdown import read_block
-from engram.core.records import REMEMBERED
+from engram.core.records import REMEMBERED, FiledTurn
 from engram.core.sessions import (
     SPINE_FILE,
     STATE_FILE,
@@ -19,6 +19,7 @@ from engram.core.sessions import (
 )
 from engram.errors import EngramError
 from engram.index import hiding
+from engram.index.database import SessionFile
 from engram.vault import frontmatter, sessions
 from engram.vault.disk import sha256
 
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from engram.config import Settings
-    from engram.core.records import FiledTurn, Turn
+    from engram.core.records import Turn
     from engram.core.sessions import SessionProgress
-    from engram.index.database import SessionFile
     from engram.index.search import Index
     from engram.vault.store import Vault
 
@@ -126,6 +126,37 @@ class SessionReader:
         found = [frontmatter.read(self.read(file.path)).keys for file in files]
         return [keys for keys in found if keys.get("one_liner")]
 
+    def stretches(self) -> list[SessionFile]:
+        """Return the session files of all conversations, with their waiting turns."""
+        found = {file.path: file for file in self.index.catalog.all_sessions()}
+        for path, waiting in self._waiting().items():
+            turns = [filed.turn for filed in waiting]
+            times = [turn.occurred_at for turn in turns]
+            file = found.get(path) or SessionFile(
+                path, turns[0].session, turns[0].persona, min(times), max(times), 0, 0
+            )
+            found[path] = replace(
+                file,
+                started=min([file.started, *times]),
+                ended=max([file.ended, *times]),
+                turns=file.turns + len(turns),
+            )
+        return list(found.values())
+
+    def turns_at(self, path: str) -> list[FiledTurn]:
+        """Return the turns of a session file, with those that wait for it."""
+        filed = {
+            unit.key: unit
+            for unit in self.index.catalog.units_at(path)
+            if isinstance(unit, FiledTurn)
+        }
+        waiting = {one.key: one for one in self._waiting().get(path, ())}
+        return list((waiting | filed).values())
+
+    def one_liner(self, path: str) -> str:
+        """Return the summary of a session file in one line, '' where it has none."""
+        return str(frontmatter.read(self.read(path)).keys.get("one_liner") or "")
+
     def last_over(
         self, persona: str | None, without: Collection[str]
     ) -> tuple[Mapping[str, object], datetime] | None:
@@ -137,7 +168,7 @@ class SessionReader:
             persona, self.policy.spine_talks
         ):
             keys = frontmatter.read(self.read(file.path)).keys
-            if _stem(file.path) not in without and keys.get("one_liner"):
+            if stem_of(file.path) not in without and keys.get("one_liner"):
                 return keys, file.progress.ended
         return None
 
@@ -148,7 +179,7 @@ class SessionReader:
         if not session:
             return set()
         ended = {
-            _stem(file.path): file.progress.ended
+            stem_of(file.path): file.progress.ended
             for file in self.index.catalog.sessions(session, persona)[-1:]
         }
         for path, some in self._waiting().items():
@@ -158,7 +189,7 @@ class SessionReader:
                 if (filed.turn.session, filed.turn.persona) == (session, persona)
             ]
             if times:
-                ended[_stem(path)] = max([*times, ended.get(_stem(path), times[0])])
+                ended[stem_of(path)] = max([*times, ended.get(stem_of(path), times[0])])
         gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
         return {stem for stem, last in ended.items() if now - last <= gap}
 
@@ -171,7 +202,7 @@ class SessionReader:
         for file in self.index.catalog.latest_sessions(
             persona, self.policy.spine_talks
         ):
-            if _stem(file.path) in running:
+            if stem_of(file.path) in running:
                 body = frontmatter.read(self.read(file.path)).body
                 if text := read_block(body, "rolling"):
                     return text
@@ -273,8 +304,8 @@ class SessionReader:
         }
 
 
-def _stem(path: str) -> str:
-    """The name by which citations name a session file."""
+def stem_of(path: str) -> str:
+    """Return the name by which citations name a session file."""
     return path.rpartition("/")[2].removesuffix(".md")
 
 

@@ -68,7 +68,7 @@ class Explainer:
             raise
         if fact.status == "forgotten":
             return {
-                "memory": _without_text(fact),
+                "memory": without_text(fact),
                 "forgotten": FORGOTTEN.format(fact.id),
                 "problems": [],
             }
@@ -154,12 +154,11 @@ class Explainer:
         """
         fact = self.index.catalog.find_fact(id)
         if fact.status == "forgotten":
-            rows = map(_without_quote, self.vault.actions_of(fact.id))
             return {
-                "memory": _without_text(fact),
+                "memory": without_text(fact),
                 "forgotten": FORGOTTEN.format(fact.id),
                 "turns": [],
-                "decisions": [actions.checked_row(row) for row in rows],
+                "decisions": self.decisions(fact),
             }
 
         source = self._source(fact)
@@ -171,13 +170,19 @@ class Explainer:
         if fact.source and facts.was_reworded(fact):
             result["reworded"] = REWORDED
         policy = self.settings.policy.trust
-        rows = map(self._without_forgotten_quote, self.vault.actions_of(fact.id))
         return result | {
             "turns": [
                 formatting.plain_turn(turn, policy) for turn in self._turns(fact)
             ],
-            "decisions": [actions.checked_row(row) for row in rows],
+            "decisions": self.decisions(fact),
         }
+
+    def decisions(self, fact: Fact) -> list[dict[str, Any]]:
+        """Return the rows of the action log on a memory, without forgotten words."""
+        is_forgotten = fact.status == "forgotten"
+        shown = _without_quote if is_forgotten else self._without_forgotten_quote
+        rows = map(shown, self.vault.actions_of(fact.id))
+        return [actions.checked_row(row) for row in rows]
 
     def _turns(self, fact: Fact) -> list[FiledTurn]:
         """The turns that are the evidence of a memory, without forgotten words."""
@@ -250,8 +255,8 @@ class Explainer:
         ]
 
 
-def _without_text(fact: Fact) -> dict[str, Any]:
-    """A forgotten memory, without its statement."""
+def without_text(fact: Fact) -> dict[str, Any]:
+    """Return a forgotten memory, without its statement."""
     plain = formatting.plain(fact)
     return {name: plain[name] for name in WITHOUT_TEXT if name in plain}
 

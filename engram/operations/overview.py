@@ -93,17 +93,22 @@ class Overview:
                     fix="`engram entities` lists them.",
                 )
             chosen = [found]
-        seen = self._seen(persona, everyone=all_personas, owner=owner)
-        about = self._by_entity(row for row in seen if row.is_current(self.clock()))
+        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
+        known = self._by_entity(row for row in self.table if sees(asks, row.persona))
+        named = self._by_entity(self.table)
         rows = [
-            self._entity_row(one, about.get(one.path, []))
+            self._entity_row(one, known.get(one.path, []))
             for one in chosen
             if type in {None, one.type}
+            # whom only the memories of another persona name is not listed
+            and (one.path in known or one.path not in named)
         ]
         rows.sort(key=lambda row: (not row["owner"], -row["memories"], row["name"]))
         return {"entities": rows}
 
-    def _entity_row(self, entity: Entity, about: list[FactRow]) -> dict[str, Any]:
+    def _entity_row(self, entity: Entity, known: list[FactRow]) -> dict[str, Any]:
+        now = self.clock()
+        about = [row for row in known if row.is_current(now)]
         last = max((row.created for row in about if row.created), default=None)
         own = self.entity_writer.names.owner()
         return {

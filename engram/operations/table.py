@@ -131,6 +131,11 @@ _ANY_ID = Param(
     positional=True,
 )
 
+_PERSONA = Param("persona", "text", "persona whose private memories count too")
+_SINCE = Param("since", "time", "only what is from this time on")
+_UNTIL = Param("until", "time", "only what is up to this time")
+_AFTER = Param("after", "text", "`next` of the page before")
+
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "observe",
@@ -443,6 +448,55 @@ OPERATIONS: tuple[Operation, ...] = (
         "Explain where a memory comes from. Shows the turns behind it, its stage and the reason for that, and each change made to it.",
         (_ID,),
         callers=ANY_CALLER,
+    ),
+    Operation(
+        "history",
+        "views.history",
+        "GET",
+        "/v1/memories/{id}/history",
+        "Show what a memory replaced and what replaced it. Prints every version, the oldest first, and each decision on them.",
+        (_ID,),
+        callers=ANY_CALLER,
+    ),
+    Operation(
+        "sessions",
+        "views.sessions",
+        "GET",
+        "/v1/sessions",
+        "List conversations, the latest first. Shows the time, the number of turns and the summary of each stretch without a long silence.",
+        (
+            Param("session", "text", "only this conversation"),
+            _SINCE,
+            _UNTIL,
+            Param("persona", "text", "persona whose conversations are listed"),
+            _ALL_PERSONAS,
+            Param(
+                "limit", "int", "stretches on a page", default=20, least=1, most=1000
+            ),
+            _AFTER,
+        ),
+        callers=ANY_CALLER,
+        call_facts=("owner",),
+    ),
+    Operation(
+        "session",
+        "views.session",
+        "GET",
+        "/v1/sessions/{id}",
+        "Show what was said in one stretch of a conversation. Prints its turns, without forgotten sentences.",
+        (
+            Param(
+                "id",
+                "text",
+                "the id of a stretch, as `engram sessions` lists it, or its path",
+                required=True,
+                positional=True,
+            ),
+            _PERSONA,
+            _ALL_PERSONAS,
+        ),
+        callers=ANY_CALLER,
+        call_facts=("owner",),
     ),
     Operation(
         "update",

@@ -33,6 +33,7 @@ from engram.serve.output import PROBLEM_TYPE, problem
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
+    from starlette.datastructures import QueryParams
     from starlette.requests import Request
 
     from engram.operations.table import Operation, Param
@@ -223,7 +224,7 @@ def _from_body(body: bytes) -> dict[str, Any]:
     return arguments
 
 
-def _from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
+def _from_query(operation: Operation, query: QueryParams) -> dict[str, Any]:
     """Return the arguments in a query, converted to the types of the parameters.
 
     A text that cannot be converted stays a text, and is refused later.
@@ -231,7 +232,9 @@ def _from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any
     kinds = {param.name: param.kind for param in operation.params}
     arguments: dict[str, Any] = dict(query)
     for name, word in query.items():
-        if kinds.get(name) == "bool" and word.casefold() in {"true", "false"}:
+        if kinds.get(name) == "list":
+            arguments[name] = query.getlist(name)
+        elif kinds.get(name) == "bool" and word.casefold() in {"true", "false"}:
             arguments[name] = word.casefold() == "true"
         elif (
             kinds.get(name) == "int"

@@ -348,7 +348,11 @@ def _listed(result: Mapping[str, Any]) -> Iterator[str]:
         day = f" · {row['created'][:10]}" if row["created"] else ""
         yield f"{_short(row)}\n    {row['category']} · {row['provenance']}{day} · {row['id']}"
     if result["next"]:
-        yield f"{result['total']} in all; the next page: --after {result['next']}"
+        yield _next_page(result)
+
+
+def _next_page(result: Mapping[str, Any]) -> str:
+    return f"{result['total']} in all; the next page: --after '{result['next']}'"
 
 
 def _days(result: Mapping[str, Any]) -> Iterator[str]:
@@ -383,6 +387,40 @@ def _neighbours(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {names[edge['source']]} — {edge['type']} — {names[edge['target']]}"
 
 
+def _sessions(result: Mapping[str, Any]) -> Iterator[str]:
+    """Two lines for each stretch of a conversation."""
+    if not result["sessions"]:
+        yield "There are no such conversations."
+    for row in result["sessions"]:
+        time = f"{row['started'][:16]} to {row['ended'][11:16]}".replace("T", " ")
+        yield f"{time} · {row['turns']} turns · {row['summary'] or row['session']}"
+        yield "    " + _joined([row["persona"], row["id"]])
+    if result["next"]:
+        yield _next_page(result)
+
+
+def _session(result: Mapping[str, Any]) -> Iterator[str]:
+    """The turns of a conversation, each with who said it and when."""
+    yield f"{result['session']} · {result['started'][:10]} · {result['path']}"
+    for turn in result["turns"]:
+        who = turn.get("speaker") or turn["role"]
+        yield from _block(f"{turn['occurred_at'][11:16]} {who}: ", "    ", turn["text"])
+
+
+def _history(result: Mapping[str, Any]) -> Iterator[str]:
+    """The versions of a memory, then the decisions on them, the oldest first."""
+    for row in result["versions"]:
+        words = _short(row) if row.get("text") else "(forgotten)"
+        yield f"{str(row.get('created') or '')[:10]:<10} {words}"
+        end = row.get("valid_until")
+        until = f"until {end[:10]}" if end else ""
+        marks = [row["status"], until, row.get("end_reason"), row["id"]]
+        yield "           " + _joined(marks)
+    for row in result["decisions"]:
+        marks = [row.get("action"), row.get("outcome"), row.get("reason")]
+        yield f"{str(row.get('at'))[:16].replace('T', ' ')} {_joined(marks)}"
+
+
 _BARS = "▁▂▃▄▅▆▇█"
 
 RENDERERS = {
@@ -391,12 +429,15 @@ RENDERERS = {
     "diff": _diff,
     "entities": _entities,
     "forecast": _forecast,
+    "history": _history,
     "list": _listed,
     "neighbours": _neighbours,
     "prune": _run,
     "purge": _purged,
     "review": _review,
     "runs": _runs,
+    "session": _session,
+    "sessions": _sessions,
     "timeline": _days,
     "todos": _todos,
     "undo": _run,

@@ -262,7 +262,9 @@ def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
         return operation.method, target, json.dumps(arguments).encode()
     return (
         operation.method,
-        f"{target}?{urlencode(arguments, errors='replace')}" if arguments else target,
+        f"{target}?{urlencode(arguments, doseq=True, errors='replace')}"
+        if arguments
+        else target,
         b"",
     )
 

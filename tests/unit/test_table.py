@@ -25,9 +25,12 @@ def test_importers_and_tools_read_and_add_and_change_nothing(caller):
         "list",
         "show",
         "why",
+        "history",
+        "sessions",
+        "session",
+        "timeline",
         "stats",
         "status",
-        "timeline",
     }
     for operation in OPERATIONS:
         if caller in operation.callers:

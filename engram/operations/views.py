@@ -1,0 +1,213 @@
+"""The operations on conversations and on the history of a memory.
+
+All are computed from the index; nothing is written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.core.personas import own_name, sees
+from engram.core.records import ALL_PERSONAS, NO_PERSONA, Fact, FiledTurn
+from engram.errors import NotFoundError
+from engram.index.conversations import stem_of
+from engram.ingest import intake
+from engram.operations.explain import without_text
+from engram.operations.retrieval import asking
+from engram.recall import formatting
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.index.conversations import SessionReader
+    from engram.operations.explain import Explainer
+    from engram.operations.retrieval import Retriever
+
+    Row = dict[str, Any]
+
+MOST_VERSIONS = 1000
+
+
+class Views:
+    """The operations `sessions`, `session` and `history`. For any thread."""
+
+    def __init__(
+        self, retriever: Retriever, sessions: SessionReader, explainer: Explainer
+    ) -> None:
+        self.index = retriever.index
+        self.settings = retriever.settings
+        self.reader = sessions
+        self.explainer = explainer
+
+    # -- sessions ----------------------------------------------------------------------
+
+    def sessions(
+        self,
+        limit: int,
+        *,
+        session: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        persona: str | None = None,
+        all_personas: bool = False,
+        after: str | None = None,
+        owner: bool = False,
+    ) -> dict[str, Any]:
+        """Return the stretches of conversations, the latest first."""
+        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
+        first, last = self._span(since, until)
+        name = session and intake.name_from(session, self.settings)
+        chosen = {
+            f"{int(one.started.timestamp()):012d} {stem_of(one.path)}": one
+            for one in self.reader.stretches()
+            if name in {None, "", one.session}
+            and (asks == ALL_PERSONAS or one.persona == _own(asks))
+            and (first is None or first <= one.started)
+            and (last is None or one.started < last)
+        }
+        rest = sorted(
+            (mark for mark in chosen if after is None or mark < after), reverse=True
+        )
+        rows = [
+            {
+                "id": stem_of(one.path),
+                "session": one.session,
+                "persona": one.persona,
+                "started": self._local(one.started),
+                "ended": self._local(one.ended),
+                "turns": one.turns,
+                "summary": self.reader.one_liner(one.path),
+                "path": one.path,
+            }
+            for one in map(chosen.__getitem__, rest[:limit])
+        ]
+        return {
+            "sessions": rows,
+            "total": len(chosen),
+            "next": rest[limit - 1] if len(rest) > limit else None,
+        }
+
+    def session(
+        self,
+        id: str,  # noqa: A002  # the name of the argument
+        *,
+        persona: str | None = None,
+        all_personas: bool = False,
+        owner: bool = False,
+    ) -> dict[str, Any]:
+        """Return the turns of a stretch of a conversation, the first one first.
+
+        Turns that the persona does not see, and forgotten sentences, are left out.
+        Raises NotFoundError where there is no such stretch.
+        """
+        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
+        found = {stem_of(one.path): one for one in self.reader.stretches()}
+        stretch = found.get(id.rpartition("/")[2].removesuffix(".md"))
+        turns = self._turns_at(stretch.path, asks) if stretch else []
+        if stretch is None or not turns:
+            raise NotFoundError(
+                "there is no such conversation",
+                where=id,
+                fix="`engram sessions` lists them with their ids.",
+            )
+        policy = self.settings.policy.trust
+        return {
+            "id": stem_of(stretch.path),
+            "session": stretch.session,
+            "persona": stretch.persona,
+            "started": self._local(stretch.started),
+            "ended": self._local(stretch.ended),
+            "path": stretch.path,
+            "turns": [formatting.plain_turn(turn, policy) for turn in turns],
+        }
+
+    def _turns_at(self, path: str, asks: str | None) -> list[FiledTurn]:
+        shown = map(self.index.visible, self.reader.turns_at(path))
+        return [
+            unit
+            for unit in shown
+            if isinstance(unit, FiledTurn) and sees(asks, unit.turn.private_to)
+        ]
+
+    # -- history -----------------------------------------------------------------------
+
+    def history(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """Return what a memory replaced and was replaced by, and every decision on it.
+
+        The oldest comes first; a forgotten version is shown without its words.
+        """
+        versions = self._versions(self.index.catalog.find_fact(id))
+        decisions = [
+            {**row, "of": fact.id}
+            for fact in versions
+            for row in self.explainer.decisions(fact)
+        ]
+        return {
+            "versions": [self._version(fact) for fact in versions],
+            "decisions": sorted(decisions, key=lambda row: str(row.get("at"))),
+        }
+
+    def _versions(self, fact: Fact) -> list[Fact]:
+        """Return a memory and all that it replaced or that replaced it, by time."""
+        found: dict[str, Fact] = {}
+        waiting = [fact]
+        while waiting and len(found) < MOST_VERSIONS:
+            one = waiting.pop()
+            if one.id in found:
+                continue
+            found[one.id] = one
+            linked = (*one.supersedes, *one.superseded_by)
+            waiting += [
+                other for other in map(self.index.catalog.fact, linked) if other
+            ]
+        return sorted(
+            found.values(),
+            key=lambda one: (one.created.timestamp() if one.created else 0.0, one.id),
+        )
+
+    def _version(self, fact: Fact) -> Row:
+        if fact.status == "forgotten":
+            # the path of its note holds words of the statement too
+            return without_text(fact) | {"path": ""}
+        shown = self._visible(fact)
+        return {
+            "id": fact.id,
+            "text": shown.text if shown else "",
+            "category": fact.category,
+            "status": fact.status,
+            "created": self._local(fact.created),
+            "valid_from": self._local(fact.valid_from),
+            "valid_until": self._local(fact.valid_until),
+            "end_reason": fact.end_reason,
+            "supersedes": list(fact.supersedes),
+            "superseded_by": list(fact.superseded_by),
+            "path": fact.path,
+        }
+
+    # -- helpers -----------------------------------------------------------------------
+
+    def _visible(self, fact: Fact) -> Fact | None:
+        """Return the memory without forgotten sentences, None if nothing is left."""
+        shown = self.index.visible(fact)
+        return shown if isinstance(shown, Fact) else None
+
+    def _span(
+        self, since: str | None, until: str | None
+    ) -> tuple[datetime | None, datetime | None]:
+        zone = self.settings.zone
+        return (
+            intake.moment(since, zone, "since") if since else None,
+            intake.moment(until, zone, "until", end=True) if until else None,
+        )
+
+    def _local(self, when: datetime | None) -> str | None:
+        return when.astimezone(self.settings.zone).isoformat() if when else None
+
+
+def _own(asks: str | None) -> str | None:
+    """Return the persona whose conversations a question sees.
+
+    A conversation stays with its persona, also where each persona knows what the user
+    said in it.
+    """
+    return None if own_name(asks) == NO_PERSONA else asks
