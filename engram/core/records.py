@@ -151,6 +151,10 @@ class Interval:
     role: Literal["", "since", "until"] = ""
 
 
+SORTS = ("lasting", "state", "event", "plan")
+"""What a statement tells: what stays, what holds for now, what happened, what is to be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A statement that an extractor proposes, with its evidence (rows C3, X17).
@@ -158,7 +162,8 @@ class Candidate:
     `about` holds display names of entities, subject first; `quote` is a span of the
     text of the turn `turn_id`; `confidence` and `importance` are 0–1; `importance` None
     leaves it to the local rule; `lifetime` is week, month, year, forever or '' (row
-    B19). `links` are its relations to known facts that a model was shown, None where
+    B19); `sort` is one of `SORTS` or ''. `dated_by` is `model` where only a model reads
+    the date, `until` the last day of it by the words. `links` are its relations to known facts that a model was shown, None where
     the model did not answer about them.
     """
 
@@ -172,6 +177,9 @@ class Candidate:
     tags: tuple[str, ...] = ()
     when: Interval | None = None
     lifetime: str = ""
+    sort: str = ""
+    dated_by: str = ""
+    until: Interval | None = None
     links: FactLinks | None = None
 
 
@@ -254,7 +262,8 @@ class Fact:
     (`<session-file-stem>#^t12`) or '', `also` the keys of further turns that say the
     same (row A8); `derived_from` are the memories that a conclusion rests on (row A23);
     what happens has from `valid_from` to `event_end` for it, which says nothing of how
-    long the memory holds (row X14); `done` is when a promise was kept or given up (row
+    long the memory holds (row X14); `dated_by` is `model` where only a model reads the
+    date; `done` is when a promise was kept or given up (row
     E16); `path` is vault-relative, `sha` the SHA-256 of the file's bytes.
     """
 
@@ -281,6 +290,7 @@ class Fact:
     persona: str | None = None
     layer: str = ""
     verification: str = ""
+    dated_by: str = ""
     done: datetime | None = None
     path: str = ""
     sha: str = ""

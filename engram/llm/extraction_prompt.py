@@ -6,11 +6,10 @@ import hashlib
 import json
 from functools import cache
 from typing import TYPE_CHECKING
-from unicodedata import category
 
 from engram.core.text import content_hash
 from engram.llm.links import NOTHING_KNOWN, known_text, local_time
-from engram.llm.prompt_files import sections
+from engram.llm.prompt_files import one_line, sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,16 +76,3 @@ def _shown(
     speaker = (one_line(turn.speaker) or turn.role)[: model_policy.name_chars]
     text = "\n    ".join(turn.text[: policy.turn_chars].strip().splitlines())
     return f"[t{place}] {when} {speaker} ({turn.role}): {text}"
-
-
-def one_line(value: object) -> str:
-    """Return a text on one line, without control characters and lone surrogates.
-
-    '' for a value that is no text.
-    """
-    if not isinstance(value, str):
-        return ""
-    clean = value.encode("utf-8", "ignore").decode("utf-8")
-    return " ".join(
-        "".join(" " if category(char) == "Cc" else char for char in clean).split()
-    )

@@ -7,31 +7,23 @@ shown, and an end without the user's words, are refused and counted (rows A9, A1
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engram.core.language.sentences import MASK, is_doubtful, plain, refusal, sentences
 from engram.core.records import FactEnd, FactLinks
 from engram.llm.prompt_files import quoted, sections
+from engram.llm.replies.base import NO_NUMBER
+from engram.llm.replies.extraction import LINKS
+from engram.llm.spans import span
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from engram.core.policy import ExtractionPolicy
     from engram.core.records import Fact, Turn
-
-_NUMBER = {"type": "integer"}
-_NUMBERS = {"type": "array", "items": _NUMBER}
-LINK_FIELDS: dict[str, Any] = {
-    "replaces": _NUMBERS,
-    "ends": _NUMBERS,
-    "same": {"type": ["integer", "null"]},
-    "supports": _NUMBERS,
-}
-"""The fields of a new fact that name known facts."""
-
-END_FIELDS: dict[str, Any] = {"n": _NUMBER, "quote": {"type": "string"}}
+    from engram.llm.replies.extraction import EndReply, FactReply
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -102,7 +94,7 @@ def _earlier(turn: Turn, policy: ExtractionPolicy) -> str:
 
 
 def read_links(
-    item: dict[str, Any],
+    item: FactReply,
     facts: Sequence[Fact],
     dropped: Counter[str],
     *,
@@ -113,13 +105,15 @@ def read_links(
     Without a quote in the turn (`grounded`) it changes nothing. A fact that is named as
     replaced is neither ended besides, nor the same, nor supported.
     """
-    if LINK_FIELDS.keys().isdisjoint(item):
+    if item.model_fields_set.isdisjoint(LINKS):
         return None
 
     taken: set[str] = set()
     links: dict[str, tuple[str, ...]] = {}
-    for name in LINK_FIELDS:
-        ids = _named(item.get(name), facts, dropped)
+    for name in LINKS:
+        value = getattr(item, name)
+        numbers = [value] if name == "same" else value
+        ids = _named(numbers, facts, dropped)
         if ids and not grounded:
             dropped["known: no evidence in the turn"] += len(ids)
             ids = ()
@@ -134,25 +128,23 @@ def read_links(
 
 
 def read_ends(
-    items: object,
+    items: Iterable[EndReply],
     turns: Sequence[Turn],
     facts: Sequence[Fact],
     dropped: Counter[str],
     policy: ExtractionPolicy,
-    span: Callable[[str, str], str],
 ) -> tuple[FactEnd, ...]:
     """Return the known facts that are over by the user's words, each once.
 
-    `span` finds a quote in a text. A quote that is not in a turn of the user, that is a
+    A quote that is not in a turn of the user, that is a
     question or in doubt, or that has fewer than `_LEAST_SIGNS` letters ends nothing.
     """
     kept: dict[str, FactEnd] = {}
-    for item in items if isinstance(items, list) else ():
-        numbered = item.get("n") if isinstance(item, dict) else None
-        ids = _named(numbered, facts, dropped)
+    for item in items:
+        ids = _named(item.n[:1], facts, dropped)
         if not ids:
             continue
-        end = _end(ids[0], item.get("quote"), turns, policy, span)
+        end = _end(ids[0], item.quote, turns, policy)
         if end is None:
             dropped["ended: no evidence in a turn of the user"] += 1
         elif len(kept) == policy.max_facts:
@@ -164,14 +156,11 @@ def read_ends(
 
 def _end(
     fact_id: str,
-    quote: object,
+    quote: str,
     turns: Sequence[Turn],
     policy: ExtractionPolicy,
-    span: Callable[[str, str], str],
 ) -> FactEnd | None:
     """Return the end of a fact with the first turn of the user that says the quote."""
-    if not isinstance(quote, str):
-        return None
     for turn in turns:
         if turn.role != "user" or turn.origin == "tool":
             continue
@@ -196,20 +185,18 @@ def _is_said(text: str, quote: str) -> bool:
 
 
 def _named(
-    value: object, facts: Sequence[Fact], dropped: Counter[str]
+    numbers: Iterable[int | None], facts: Sequence[Fact], dropped: Counter[str]
 ) -> tuple[str, ...]:
     """Return the ids of the facts with these numbers, each once; count others."""
-    if value is None:
-        return ()
     found: dict[str, None] = {}
-    for number in value if isinstance(value, list) else [value]:
-        if isinstance(number, str) and number.strip("[]. ").isdecimal():
-            number = int(number.strip("[]. ")[:6])  # noqa: PLW2901
-        if isinstance(number, bool) or not isinstance(number, int):
+    for number in numbers:
+        # 0 and null are how models write "none" where a number is wanted
+        if number is None or number == 0:
+            continue
+        if number == NO_NUMBER:
             dropped["known: malformed"] += 1
         elif not 1 <= number <= len(facts):
-            # 0 is how models write "none" where a number is wanted
-            dropped["known: no such statement"] += number != 0
+            dropped["known: no such statement"] += 1
         else:
             found[facts[number - 1].id] = None
     return tuple(found)

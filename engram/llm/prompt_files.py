@@ -7,6 +7,7 @@ import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,3 +33,16 @@ def sections(name: str) -> Mapping[str, str]:
 def quoted(text: str) -> str:
     """Return `text` as a JSON string on one line, which no character of it can end."""
     return json.dumps(text, ensure_ascii=False).translate(_BREAKS)
+
+
+def one_line(value: object) -> str:
+    """Return a text on one line, without control characters and lone surrogates.
+
+    '' for a value that is no text.
+    """
+    if not isinstance(value, str):
+        return ""
+    clean = value.encode("utf-8", "ignore").decode("utf-8")
+    return " ".join(
+        "".join(" " if category(char) == "Cc" else char for char in clean).split()
+    )

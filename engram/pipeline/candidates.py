@@ -20,7 +20,11 @@ from engram.core.classify import (
     tier_of,
 )
 from engram.core.entities import lifetime_end
-from engram.core.language.permanent_attributes import REMEMBER_TAG, asked_to_keep
+from engram.core.language.permanent_attributes import (
+    REMEMBER_TAG,
+    asked_to_keep,
+    permanent_attribute,
+)
 from engram.core.lifecycle import protection
 from engram.core.personas import fact_persona
 from engram.core.records import Fact
@@ -80,7 +84,7 @@ def candidate_fact(
     turn = source.turn
     source_class = trust.source_class(turn)
     category = _category(candidate, source_class)
-    kind = kind_of(candidate.text, category, candidate.tags, candidate.when)[0]
+    kind = _kind(candidate, category)
     confidence = round(
         trust.cap_confidence(candidate.confidence, source_class, policy.trust), 2
     )
@@ -105,16 +109,45 @@ def candidate_fact(
         source=source.key,
         origin=extractor.partition("/")[0],
         valid_from=when.start if when and not ends else None,
-        valid_until=_last_moment(when, turn) if ends else None,
-        event_end=event_end(
-            f"{candidate.text} {candidate.quote}", category, kind, candidate.when
-        ),
+        valid_until=_valid_until(candidate, kind, turn),
+        event_end=_event_end(candidate, category, kind),
+        dated_by=candidate.dated_by,
         persona=fact_persona(category, said),
     )
     # A guessed lifetime never ends a protected fact.
     if protection(fact):
         return fact
     return replace(fact, expires=_expires(candidate, turn, confidence, policy))
+
+
+def _kind(candidate: Candidate, category: str) -> str:
+    """Return the kind by the words; what a model calls an event is an episode (`C6`).
+
+    A lasting attribute stays a note, whatever the model says.
+    """
+    kind, _ = kind_of(candidate.text, category, candidate.tags, candidate.when)
+    if candidate.sort == "event" and not permanent_attribute(candidate.text):
+        return "episode"
+    return kind
+
+
+def _valid_until(candidate: Candidate, kind: str, turn: Turn) -> datetime | None:
+    """Return the end of a state that the words give, by rule or as a model reads them."""
+    if is_end(candidate.category, candidate.when):
+        return _last_moment(candidate.when, turn)
+    holds = kind == "note" and not category_of(candidate.category).promise
+    if holds and candidate.sort in {"lasting", "state"}:
+        return _last_moment(candidate.until, turn)
+    return None
+
+
+def _event_end(candidate: Candidate, category: str, kind: str) -> datetime | None:
+    """Return when an event is over, with the last day that a model reads."""
+    words = f"{candidate.text} {candidate.quote}"
+    end = event_end(words, category, kind, candidate.when)
+    if end and candidate.until:
+        return max(end, candidate.until.end)
+    return end
 
 
 def _last_moment(when: Interval | None, turn: Turn) -> datetime | None:
@@ -145,14 +178,20 @@ def _tags(candidate: Candidate, turn: Turn) -> tuple[str, ...]:
 def _expires(
     candidate: Candidate, turn: Turn, confidence: float, policy: Policy
 ) -> datetime | None:
-    """Return when the fact expires, None for never; a speculation always does (`C17`)."""
+    """Return when the fact expires, None for never; a speculation always does (`C17`).
+
+    It does not expire before the day that it is about.
+    """
     extraction = policy.extraction
     end = lifetime_end(candidate.lifetime, turn.occurred_at, extraction)
-    if tier_of(confidence, extraction) != "speculative":
+    if tier_of(confidence, extraction) == "speculative":
+        deadline = turn.occurred_at + timedelta(days=extraction.speculative_days)
+        end = min(end or deadline, deadline)
+    last = candidate.until or candidate.when
+    if end is None or last is None or last.end <= end:
         return end
-
-    deadline = turn.occurred_at + timedelta(days=extraction.speculative_days)
-    return min(end or deadline, deadline)
+    days = (last.end - turn.occurred_at) // timedelta(days=1) + 1
+    return turn.occurred_at + timedelta(days=days)
 
 
 def log_row(

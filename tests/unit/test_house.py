@@ -16,6 +16,7 @@ TREES = {
 
 HOMES = {
     "openai": {"engram/llm/endpoint.py"},
+    "pydantic": {"engram/llm/replies/"},
     "watchdog": {"engram/vault/inotify.py", "engram/vault/watcher.py"},
     "apscheduler": {"engram/daemon/"},
     "frontmatter": {"engram/vault/frontmatter.py"},

@@ -192,6 +192,7 @@ def test_a_batch_with_too_little_of_the_user_is_not_asked(fake, turns):
 )
 def test_a_sign_that_stands_for_a_word_counts_as_several_letters(fake, text):
     """A dozen signs say as much as forty letters; two words of greeting still do not."""
+    fake.script({"facts": []})
     asking(fake, (Turn("1", "s", "user", text, NOW),))
     assert len(fake.asked) == 1
     assert asking(
@@ -221,7 +222,8 @@ def test_a_fact_comes_back_as_a_candidate(fake):
     found = asking(fake)
     (candidate,) = found.candidates
     assert (found.extractor, found.dropped) == ("model/1", {})
-    assert (candidate.text, candidate.category) == ("Ana moved to Lisbon.", "moment")
+    text = "Ana moved to Lisbon (2026-02-27)."
+    assert (candidate.text, candidate.category) == (text, "moment")
     assert (candidate.turn_id, candidate.quote) == (
         "a",
         "I moved to Lisbon last Friday",
@@ -427,7 +429,8 @@ def test_a_relation_that_is_refused_is_counted_by_reason():
         "relation: no evidence in the turn": 2,
         "relation: no such turn": 1,
         "relation: to itself": 2,
-        "relation: malformed": 4,
+        "relation: malformed": 3,
+        "malformed": 1,
     }
 
 
@@ -453,7 +456,10 @@ def test_an_entity_has_a_known_type_or_none():
         entities=[{"name": name, "type": kind} for name, kind in given_types]
         + ["x", {"type": "org"}]
     )
-    assert (found.types, found.dropped) == ({"Ana": "person"}, {"unknown type": 1})
+    assert (found.types, found.dropped) == (
+        {"Ana": "person"},
+        {"unknown type": 1, "malformed": 1},
+    )
 
 
 def test_the_owner_is_left_out_of_what_a_fact_is_about():
@@ -514,8 +520,8 @@ def test_a_quote_beyond_the_part_that_was_shown_is_no_evidence():
 
 
 # row: X14
-def test_dates_are_reckoned_here_and_only_from_words_that_were_said():
-    """A date of the model's own is ignored."""
+def test_dates_are_reckoned_from_words_that_were_said():
+    """A date in the place of the words is ignored."""
     assert one(when_words="last Friday").when.start == datetime(
         2026, 2, 27, tzinfo=ZONE
     )
@@ -545,6 +551,66 @@ def test_a_promise_has_no_date_in_the_past():
     wedding = fact("t1", "Wir heiraten", "Sie heiraten.", when_words="am 11. Februar")
     (plan,) = reading(wedding | {"category": "commitment"}, turns=(said,)).candidates
     assert plan.when is None
+
+
+# row: X14
+@pytest.mark.parametrize(
+    ("words", "when", "changes", "expected", "by"),
+    [
+        ("last Friday", "2026-02-27", {}, "2026-02-27", ""),
+        ("last Friday", "2026-02", {}, "2026-02-27", ""),
+        ("last Friday", "2026-03-06", {}, None, ""),
+        ("last Friday", "soon", {}, "2026-02-27", ""),
+        ("when the storks come", "2026-03-20", {}, "2026-03-20", "model"),
+        ("when the storks come", "2026-03-20T18:00", {}, "2026-03-20", "model"),
+        ("when the storks come", "2026-02-30", {}, None, ""),
+        ("when the storks come", "2206-03-20", {}, None, ""),
+        ("when the storks come", "2026-03-20", {"category": "moment"}, None, ""),
+        ("when the storks come", "2026-02-20", {"sort": "plan"}, None, ""),
+        ("never said", "2026-03-20", {}, None, ""),
+    ],
+)
+def test_the_words_and_the_model_agree_on_a_date_or_there_is_none(
+    words, when, changes, expected, by
+):
+    """Where the words alone cannot be read the model's plausible reading counts."""
+    text = "I moved to Lisbon last Friday. They nest when the storks come."
+    said = Turn("a", "s", "user", text, NOW)
+    fields = {"when_words": words, "when": when} | changes
+    found = reading(fact("t1", "I moved", "Ana moved.", **fields), turns=(said,))
+    (candidate,) = found.candidates
+    start = candidate.when and candidate.when.start.date().isoformat()
+    assert (start, candidate.dated_by) == (expected, by)
+    assert candidate.text == (f"Ana moved ({expected})." if expected else "Ana moved.")
+    is_doubtful = words == "last Friday" and expected is None
+    assert ("two dates" in found.warnings.get("Ana moved.", "")) is is_doubtful
+
+
+# row: X14
+def test_the_last_day_is_read_from_words_of_the_turn():
+    """Of a visit of three days, with the words that name them."""
+    text = "They arrive tomorrow and stay until Sunday, then it is calm again."
+    said = Turn("a", "s", "user", text, NOW)
+    fields = {"when_words": "tomorrow and stay until Sunday", "when": "2026-03-05"}
+    told = fact("t1", "They arrive tomorrow", "They visit.", until="2026-03-08")
+    (candidate,) = reading(told | fields, turns=(said,)).candidates
+    assert candidate.until.end == datetime(2026, 3, 9, tzinfo=ZONE)
+    (past,) = reading(told | fields | {"until": "2026-03-01"}, turns=(said,)).candidates
+    assert past.until is None
+
+
+# row: C3
+def test_a_reply_of_which_nothing_can_be_used_is_asked_again_with_the_reason(fake):
+    """No such turn, or quotes that nobody said; the second answer counts."""
+    wrong = {"facts": [MOVED | {"turn": "t7"}]}
+    invented = {"facts": [MOVED | {"quote": "I moved to Porto"}]}
+    for reply, reason in ((wrong, "no such turn"), (invented, "`quote`")):
+        fake.requests.clear()
+        fake.script(reply, {"facts": [MOVED]})
+        assert asking(fake).candidates[0].quote
+        assert reason in fake.asked[1]["messages"][1]["content"]
+    fake.script(invented)
+    assert asking(fake).candidates[0].quote == ""
 
 
 def test_what_is_refused_is_counted_by_reason():
@@ -614,7 +680,7 @@ def test_the_fake_extractor_gives_grounded_facts(fake):
     fake.script(facts_from)
     found = asking(fake)
     assert [candidate.text for candidate in found.candidates] == [
-        "Ana moved to Lisbon last Friday.",
+        "Ana moved to Lisbon last Friday (2026-02-27).",
         "Ana's sister {{mark}} prefers tea.",
     ]
     assert all(candidate.quote for candidate in found.candidates)

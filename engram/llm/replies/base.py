@@ -1,0 +1,229 @@
+"""Fields that read what models write, closed schemas, and lists that drop wrong items."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
+
+from engram.errors import ModelError
+from engram.llm.prompt_files import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MALFORMED = "malformed"
+"""Why an item without the form is dropped."""
+_FIX = "It is tried again later; another model may keep to the form."
+NO_NUMBER = -(10**9)
+"""Stands for an item that is no whole number."""
+_LONGEST_LIST = 20_000
+
+
+class ReplyModel(BaseModel):
+    """An object in a reply. Keys that were not asked for are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+Form = TypeVar("Form", bound=ReplyModel)
+Item = TypeVar("Item")
+
+
+# -- fields ----------------------------------------------------------------------------
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be a text")  # noqa: TRY004
+    return one_line(value)
+
+
+def _lines(value: object) -> tuple[str, ...]:
+    return tuple(map(one_line, value)) if isinstance(value, list) else ()
+
+
+def _whole(value: object) -> int | None:
+    """Return a whole number, also from `"3"` and `"[3]"`, or None."""
+    if isinstance(value, str) and value.strip("[]. ").isdecimal():
+        return int(value.strip("[]. ")[:6])
+    return value if type(value) is int else None
+
+
+def _numbers(value: object) -> tuple[int, ...]:
+    """Return the whole numbers of a list, or of one number."""
+    if value is None:
+        return ()
+    listed = value[:_LONGEST_LIST] if isinstance(value, list) else [value]
+    whole = map(_whole, listed)
+    return tuple(NO_NUMBER if one is None else one for one in whole)
+
+
+def _number(value: object) -> float | None:
+    """Return a number, or None for a value that is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    return None if math.isnan(found) else found
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+"""A text on one line; anything else is wrong."""
+SoftText = Annotated[str, BeforeValidator(one_line)]
+"""A text on one line, '' for anything else."""
+Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
+"""The texts of a list, '' for items that are none."""
+Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
+"""Numbers of what was shown; `NO_NUMBER` for items that are none."""
+Number = Annotated[int | None, BeforeValidator(_whole)]
+"""A number of what was shown, or None."""
+Share = Annotated[
+    float | None, BeforeValidator(_number), WithJsonSchema({"type": "number"})
+]
+"""A number on any scale, or None."""
+Flag = Annotated[bool, BeforeValidator(lambda value: value is True)]
+"""True, or False for anything else."""
+
+
+def _kept(
+    value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
+) -> Any:
+    """Read the items of a list one by one; count those of a wrong form."""
+    if not isinstance(value, list):
+        raise ValueError("must be a list")  # noqa: TRY004
+    found: list[Any] = []
+    for item in value:
+        try:
+            found += handler([item])
+        except ValidationError as error:
+            context = info.context or {}
+            context.setdefault("dropped", Counter())[MALFORMED] += 1
+            context.setdefault("why", _why(error))
+    return found
+
+
+Items = Annotated[list[Item], WrapValidator(_kept)]
+"""A list of which items of a wrong form are dropped and counted."""
+
+
+def _optional(
+    value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
+) -> Any:
+    return _kept(value, handler, info) if isinstance(value, list) else []
+
+
+OptionalItems = Annotated[list[Item], WrapValidator(_optional)]
+"""As `Items`; empty for anything that is no list."""
+
+
+# -- reading ---------------------------------------------------------------------------
+
+
+def parsed(reply: str) -> dict[str, Any]:
+    """Return the JSON object in a reply. Raises ModelError."""
+    try:
+        body = json.loads(reply)
+    except RecursionError:
+        raise ModelError("The answer is not JSON (nested too deep)", fix=_FIX) from None
+    except ValueError as error:
+        why = str(error)[:80]
+        raise ModelError(f"The answer is not JSON ({why})", fix=_FIX) from None
+    if not isinstance(body, dict):
+        raise ModelError("The answer is not a JSON object", fix=_FIX)
+    return body
+
+
+def read(form: type[Form], body: object) -> tuple[Form, Counter[str]]:
+    """Return a reply in its form, and the items that were dropped, by reason.
+
+    Raises ModelError where the form is wrong, or no item of a list has it.
+    """
+    context: dict[str, Any] = {"dropped": Counter()}
+    try:
+        found = form.model_validate(body, context=context)
+    except ValidationError as error:
+        raise ModelError(_why(error), fix=_FIX) from None
+    dropped: Counter[str] = context["dropped"]
+    first = next(iter(form.model_fields))
+    listed = getattr(found, first)
+    if dropped and isinstance(listed, list) and not listed:
+        given = body.get(first) if isinstance(body, dict) else None
+        if given:
+            why = f"no item of `{first}` has the form that was asked for"
+            raise ModelError(f"{why}: {context['why']}", fix=_FIX)
+    return found, dropped
+
+
+def _why(error: ValidationError) -> str:
+    """Return what is wrong with a reply, in words for the model."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    names = [str(part) for part in first["loc"] if isinstance(part, str)]
+    words = str(first["msg"]).removeprefix("Value error, ")
+    if first["type"] == "missing":
+        words = "is missing"
+    return f"`{'.'.join(names) or 'item'}` {words[:1].lower()}{words[1:120]}"
+
+
+# -- schemas ---------------------------------------------------------------------------
+
+
+@cache
+def schema(form: type[ReplyModel]) -> Mapping[str, Any]:
+    """Return the JSON schema of a form: closed objects, the only kind that strict
+    servers take, with every key required.
+    """
+    raw = form.model_json_schema()
+    closed: Mapping[str, Any] = _closed(raw, raw.get("$defs", {}))
+    return closed
+
+
+def _closed(part: Any, parts: Mapping[str, Any]) -> Any:
+    if "$ref" in part:
+        return _closed(parts[part["$ref"].rpartition("/")[2]], parts)
+    if "anyOf" in part:
+        return {"type": [one["type"] for one in part["anyOf"]]}
+    if part.get("type") == "array":
+        return {"type": "array", "items": _closed(part["items"], parts)}
+    if part.get("type") == "object":
+        properties = {
+            name: _closed(one, parts) for name, one in part["properties"].items()
+        }
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+    return {name: part[name] for name in ("type", "enum") if name in part}
+
+
+def word_of(known: Sequence[str]) -> BeforeValidator:
+    """Return the reading of one of these words in any case; '' for another."""
+
+    def word(value: object) -> str:
+        said = one_line(value).casefold()
+        return said if said in known else ""
+
+    return BeforeValidator(word)
+
+
+def listed(known: Sequence[str]) -> Any:
+    """Return the part of a schema that lists these words."""
+    return Field(json_schema_extra={"enum": list(known)})

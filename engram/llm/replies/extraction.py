@@ -1,0 +1,92 @@
+"""The reply of the extraction: facts, entities, relations, and ends of known facts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from engram.core.categories import CATEGORIES
+from engram.core.entities import LIFETIMES
+from engram.core.records import ENTITY_TYPES, SORTS
+from engram.llm.replies.base import (
+    Flag,
+    Items,
+    Lines,
+    Number,
+    Numbers,
+    OptionalItems,
+    ReplyModel,
+    Share,
+    SoftText,
+    Text,
+    listed,
+    word_of,
+)
+
+LINKS = ("replaces", "ends", "same", "supports")
+"""The keys of a fact that name known facts."""
+
+Category = Annotated[SoftText, listed(CATEGORIES)]
+Lifetime = Annotated[str, word_of(LIFETIMES), listed(LIFETIMES)]
+Sort = Annotated[str, word_of(SORTS), listed(SORTS)]
+EntityType = Annotated[SoftText, listed(ENTITY_TYPES)]
+
+
+class FactReply(ReplyModel):
+    """One fact. The quote comes before the text, so that a model states what it quoted."""
+
+    turn: SoftText = ""
+    quote: SoftText = ""
+    text: Text
+    category: Category = ""
+    sort: Sort = ""
+    confidence: Share = None
+    importance: Share = None
+    about: Lines = ()
+    tags: Lines = ()
+    when_words: SoftText = ""
+    when: SoftText = ""
+    until: SoftText = ""
+    lifetime: Lifetime = ""
+    replaces: Numbers = ()
+    ends: Numbers = ()
+    same: Number = None
+    supports: Numbers = ()
+
+
+class EndReply(ReplyModel):
+    """A known fact that is over without a new one."""
+
+    n: Numbers = ()
+    quote: SoftText = ""
+
+
+class EntityReply(ReplyModel):
+    """A name with its type."""
+
+    name: SoftText = ""
+    type: EntityType = ""
+
+
+class RelationReply(ReplyModel):
+    """What the object is to the subject, or was."""
+
+    turn: SoftText = ""
+    quote: SoftText = ""
+    subject: SoftText = ""
+    relation: SoftText = ""
+    object: SoftText = ""
+    since: SoftText = ""
+    attitude: Number = None
+    proximity: Number = None
+    ended: Flag = False
+
+
+class ExtractionReply(ReplyModel):
+    """The whole reply."""
+
+    facts: Items[FactReply]
+    entities: OptionalItems[EntityReply] = Field(default=[])
+    relations: OptionalItems[RelationReply] = Field(default=[])
+    ended: OptionalItems[EndReply] = Field(default=[])
