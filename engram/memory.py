@@ -259,6 +259,7 @@ class Memory:
             self.handed_out,
             self.embedding,
             self.note_writer,
+            sessions,
         )
         fact_table = FactTable(self.index)
         questions = Questions(cases, self.clock)

@@ -1,9 +1,9 @@
-"""Parse a question, rank the units that match it and fill a token budget with them.
+"""Parse a question and rank the units that match it.
 
 The index scores facts and turns by their words; the parts of a score sum to it (row
 X4). `fuse` adds the similarity of vectors, `rank` merges facts with the turns they came
-from and adds importance, recency and the other signals of a preset, `limit_sources`
-limits imports and programs, and `fill_budget` cuts the best hits to the budget.
+from and adds importance, recency and the other signals of a preset, and `limit_sources`
+limits imports and programs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import fmean
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.core.policy import RecallPolicy
-    from engram.core.records import Hit, Interval
+    from engram.core.records import Interval
 
 _FAINT = frozenset(
     """
@@ -84,12 +84,7 @@ _ABOUT_ASSISTANT = re.compile(
 _ABOUT_SELF = re.compile(
     rf"\bi (?:\w+ )?(?:{_SPEECH_VERBS})\b|\bdid i (?:\w+ )?(?:say|tell|mention)\b"
 )
-_SENTENCE = re.compile(r"[^.!?。！？\n]*(?:[.!?。！？]+[\"'”’)\]]*\s*|\n+|$)")
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
-_WIDE = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
-)
-_ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -628,114 +623,6 @@ def limit_classes(
         taken[its_class] += 1
         first.append(slot)
     return (*first, *deferred)
-
-
-def count_tokens(text: str, policy: RecallPolicy) -> int:
-    """Estimate the number of tokens of `text`.
-
-    The estimate is one token for `chars_per_token` characters, and one a character in
-    scripts that write words without spaces.
-    """
-    wide = len(_WIDE.findall(text))
-    return math.ceil((len(text) - wide) / policy.chars_per_token) + wide
-
-
-def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
-    """Return how many units fit into an answer of `budget` tokens, at most `k`."""
-    return min(k, budget // max(policy.least_tokens, policy.line_tokens + 1))
-
-
-def fill_budget(
-    hits: Sequence[Hit], question: Question, policy: RecallPolicy, k: int, budget: int
-) -> tuple[Hit, ...]:
-    """Return the best `k` of `hits` that fit into `budget` tokens (`X24`, `E18`).
-
-    The hits keep their order; each has its cost in `tokens`. Each hit may cost an equal
-    share of the remaining budget, so a long unit never pushes out a later one: it is
-    cut to the sentences with most words of the question. If fewer than `k` fit, the
-    share `facts_share` of the places is reserved for facts among the best `k`.
-    """
-    count = min(len(hits), max_hits(k, budget, policy))
-    chosen = _choose(hits[:k], count, math.ceil(count * policy.facts_share))
-    filled: list[Hit] = []
-    remaining = budget
-    for hit in chosen:
-        share = remaining // (len(chosen) - len(filled))
-        fitted = _fit(hit, question, policy, share)
-        remaining -= fitted.tokens
-        filled.append(fitted)
-    return tuple(filled)
-
-
-def _choose(hits: Sequence[Hit], count: int, least_facts: int) -> list[Hit]:
-    """Return the first `count` hits with at least `least_facts` facts, if there are.
-
-    Later facts replace the last hits that are not facts.
-    """
-    chosen = list(range(count))
-    later_facts = [
-        place for place in range(count, len(hits)) if hits[place].kind == "fact"
-    ]
-    missing = least_facts - sum(hits[place].kind == "fact" for place in chosen)
-    for place in reversed([place for place in chosen if hits[place].kind != "fact"]):
-        if missing <= 0 or not later_facts:
-            break
-        chosen.remove(place)
-        chosen.append(later_facts.pop(0))
-        missing -= 1
-    return [hits[place] for place in sorted(chosen)]
-
-
-def _fit(hit: Hit, question: Question, policy: RecallPolicy, limit: int) -> Hit:
-    """Cut the text of `hit` to `limit` tokens, and record what it costs."""
-    text = hit.text
-    if count_tokens(text, policy) + policy.line_tokens > limit:
-        text = excerpt(text, question.words, limit - policy.line_tokens, policy)
-    cost = count_tokens(text, policy) + policy.line_tokens
-    return replace(hit, text=text, tokens=cost)
-
-
-def excerpt(text: str, wanted: Sequence[str], limit: int, policy: RecallPolicy) -> str:
-    """Return the consecutive sentences of `text` with most of the `wanted` words.
-
-    The excerpt costs at most `limit` tokens; an ellipsis marks each cut. Of equal
-    passages the first is taken. A single sentence that is too long is cut at a word.
-    """
-    sentences = [part for part in _SENTENCE.findall(text) if part.strip()]
-    terms = set(wanted)
-    shared = [
-        terms.intersection(content(words(sentence), "en")) for sentence in sentences
-    ]
-    costs = [count_tokens(sentence, policy) for sentence in sentences]
-    limit -= 2 * count_tokens(_ELLIPSIS, policy)
-
-    start, end, most, first = 0, 1, -1, 0
-    for last in range(len(sentences)):
-        while first < last and sum(costs[first : last + 1]) > limit:
-            first += 1
-        score = len(set().union(*shared[first : last + 1]))
-        if score > most or (score == most and first == start):
-            start, end, most = first, last + 1, score
-
-    passage = "".join(sentences[start:end]).strip()
-    cut = end < len(sentences)
-    if count_tokens(passage, policy) > limit:
-        passage, cut = _truncate(passage, limit, policy), True
-    before = f"{_ELLIPSIS} " if start else ""
-    after = f" {_ELLIPSIS}" if cut else ""
-    return f"{before}{passage}{after}"
-
-
-def _truncate(text: str, limit: int, policy: RecallPolicy) -> str:
-    """Return the first words of `text` that cost at most `limit` tokens.
-
-    A single word that is too long is cut.
-    """
-    kept = text[: int(limit * policy.chars_per_token)]
-    while kept and count_tokens(kept, policy) > limit:
-        kept = kept[: -max(1, len(kept) // 20)]
-    end = kept.rfind(" ")
-    return kept[:end] if end > 0 else kept
 
 
 PART_MEANINGS: Mapping[str, str] = MappingProxyType(

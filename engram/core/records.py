@@ -542,6 +542,7 @@ class Hit:
     ended: str = ""
     certain: bool = True
     dates: tuple[tuple[str, str], ...] = ()
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engram.core import ranking, todos, trust
+from engram.core import todos, trust
 from engram.core.actions import GUIDELINES_FILE, clear_guidelines
+from engram.core.excerpts import count_tokens
 from engram.core.forgetting import Utterance
 from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.markdown import unescape
@@ -30,7 +31,6 @@ from engram.recall.context_lines import (
     TITLES,
     day,
     fenced,
-    grouped,
     line,
     one_line,
     promise_line,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from engram.core.policy.sessions import TodoPolicy
+    from engram.core.records import Hit
     from engram.index.conversations import SessionReader
     from engram.operations.questions import Questions
     from engram.operations.retrieval import Retriever
@@ -151,21 +152,16 @@ class ContextBuilder:
             )
             parts["question"] = [asked] if asked else []
             budget -= self._cost(parts["question"])
-        if query and budget >= policy.recall.least_tokens + policy.recall.line_tokens:
+        if query and budget >= policy.recall.least_tokens:
             quotas = {
                 "fact": policy.recall.context_facts,
                 "episode": policy.recall.context_episodes,
             }
-            hits = self.retriever.recall(
-                query=query,
-                session=thread,
-                persona=name,
-                budget=budget,
-                k=sum(quotas.values()),
-                quotas=quotas,
-            )["hits"]
-            fresh = _not_in(parts, hits, running)
-            parts["relevant"] = self._fitting(grouped(fresh), budget)
+            answer, *_ = self.retriever.answer(
+                query, thread, name, budget=budget, quotas=quotas
+            )
+            fresh = _not_in(parts, answer.hits)
+            parts["relevant"] = self._fitting(formatting.reading_lines(fresh), budget)
 
         page = self.sessions.read(GUIDELINES_FILE).decode(errors="replace")
         parts["guidance"] = clear_guidelines(page, policy.actions)
@@ -367,9 +363,7 @@ class ContextBuilder:
         )
 
     def _cost(self, lines: Iterable[str]) -> int:
-        return sum(
-            ranking.count_tokens(line, self.settings.policy.recall) for line in lines
-        )
+        return sum(count_tokens(line, self.settings.policy.recall) for line in lines)
 
     def _fitting(self, lines: list[str], budget: int) -> list[str]:
         """Return the first lines that fit into `budget` tokens."""
@@ -434,23 +428,14 @@ def _next(
     return [*dated, *undated][:most]
 
 
-def _not_in(
-    parts: Mapping[str, Sequence[str]],
-    hits: Iterable[Mapping[str, Any]],
-    running: Collection[str],
-) -> list[Mapping[str, Any]]:
-    """Return the hits that no part has and that were not said in the running session."""
+def _not_in(parts: Mapping[str, Sequence[str]], hits: Iterable[Hit]) -> list[Hit]:
+    """Return the hits that no part has."""
     listed = {
         one.partition("] ")[2] or one.removeprefix("- ")
         for lines in parts.values()
         for one in lines
     }
-    return [
-        hit
-        for hit in hits
-        if one_line(hit["text"]) not in listed
-        and not (hit["kind"] == "turn" and hit["source"].partition("#")[0] in running)
-    ]
+    return [hit for hit in hits if one_line(hit.text) not in listed]
 
 
 def _texts(value: object) -> list[str]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.language.echo import HandedOut
-    from engram.core.records import Hit
+    from engram.core.records import Hit, RecallResult
+    from engram.index.conversations import SessionReader
     from engram.index.search import Index
     from engram.pipeline.embed import EmbeddingWorker
     from engram.pipeline.entities import EntityWriter
@@ -60,6 +61,7 @@ class Retriever:
         handed_out: HandedOut,
         embedding: EmbeddingWorker | None,
         note_writer: NoteWriter,
+        sessions: SessionReader,
     ) -> None:
         self.index = index
         self.settings = settings
@@ -69,6 +71,7 @@ class Retriever:
         self.handed_out = handed_out
         self.embedding = embedding
         self.note_writer = note_writer
+        self.sessions = sessions
 
     def recall(
         self,
@@ -76,36 +79,59 @@ class Retriever:
         *,
         session: str | None = None,
         persona: str | None = None,
-        as_of: str | None = None,
-        now: str | None = None,
-        milliseconds: int | None = None,
         explain: bool = False,
         all_personas: bool = False,
         owner: bool = False,
         ready: bool = True,
-        **limits: Any,
+        **wishes: Any,
     ) -> dict[str, Any]:
         """Return the memories that match `query` best, with their evidence, as JSON.
 
-        `limits` are the other arguments of the operation (k, budget, preset, kinds,
-        archive). `all_personas` is for the `owner`. Without a persona the owner also
-        gets notes whose persona is not known, because their front matter is broken.
-        `ready` says whether the index
-        covers the whole vault. Raises BadRequestError for a time or name that cannot be
-        read.
+        `wishes` are the other arguments of the operation (k, budget, now, as_of …).
+        `all_personas` is for the `owner`. Without a persona the owner also gets notes
+        whose persona is not known, because their front matter is broken. `ready` says
+        whether the index covers the whole vault. Raises BadRequestError for a time or
+        name that cannot be read.
         """
-        deadline = time.monotonic() + search.time_limit(self.settings, milliseconds)
-        asked_at = self._time(now) or self.clock()
         persona = asking(persona, self.settings, owner=owner, everyone=all_personas)
         if session:
             session = intake.name_from(session, self.settings)
+        answer, request, sources = self.answer(
+            query, session, persona, explain=explain, ready=ready, **wishes
+        )
+        if session:
+            self.handed_out.note(session, answer.text)
+        row = formatting.as_json(answer, request.now, explain=explain)
+        if explain:
+            self._explain(row, request, sources, answer.hits, owner=owner)
+        return row
 
+    def answer(
+        self,
+        query: str,
+        session: str | None,
+        persona: str | None,
+        *,
+        as_of: str | None = None,
+        now: str | None = None,
+        milliseconds: int | None = None,
+        explain: bool = False,
+        ready: bool = True,
+        **limits: Any,
+    ) -> tuple[RecallResult, search.RecallRequest, search.RecallSources]:
+        """Answer a question; also return its request and the sources of its search.
+
+        `session` and `persona` are names that were checked. What was said in the
+        running session is left out.
+        """
+        deadline = time.monotonic() + search.time_limit(self.settings, milliseconds)
+        asked_at = self._time(now) or self.clock()
         request = search.request_for(
             self.settings,
             asked_at,
             query,
             as_of=self._time(as_of, end=True),
-            session=session,
+            running=self.sessions.running(session, persona, asked_at),
             persona=persona,
             **limits,
         )
@@ -125,14 +151,9 @@ class Retriever:
             embed=self.embedding.question if self.embedding else None,
             sources=sources,
         )
-        if request.session:
-            self.handed_out.note(request.session, answer.text)
         if not_counted_reason(request.as_of, explain=explain) is None:
             self.usage_tracker.record_recall(answer.hits, self.clock())
-        row = formatting.as_json(answer, asked_at, explain=explain)
-        if explain:
-            self._explain(row, request, sources, answer.hits, owner=owner)
-        return row
+        return answer, request, sources
 
     def _explain(
         self,

@@ -12,7 +12,7 @@ Rows X1, X4, X5, X19, X24. `recall` is the entry::
         _with_agenda              open promises first, where the question asks for them
         _with_external_limits     fewer hits from outside sources
         _verified                 hits, read again from their files
-        ranking.fill_budget ─▶ RecallResult
+        selection.select ─▶ RecallResult
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import decay, lifecycle, personas, ranking, todos, trust
 from engram.core.categories import INSIGHT, PLAIN, category_of
 from engram.core.entities import OWNER, EntityNames, entity_ref, names_subject
+from engram.core.excerpts import count_tokens
 from engram.core.importance import after_mentions
 from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.language.promises import agenda
@@ -42,10 +43,12 @@ from engram.core.records import (
 from engram.core.sessions import EPISODES, word_coverage
 from engram.core.text import content_hash
 from engram.errors import BadRequestError, ConfigError, ModelError
+from engram.index.database import OwnNote
 from engram.index.filters import SearchFilter
 from engram.index.states import StateSearch
 from engram.recall import as_of as recall_as_of
 from engram.recall import formatting
+from engram.recall.selection import max_hits, select
 from engram.recall.states import StateQuery
 
 if TYPE_CHECKING:
@@ -63,7 +66,7 @@ if TYPE_CHECKING:
     from engram.core.graph import WeightedEdge
     from engram.core.policy import Policy, RecallPolicy, SessionPolicy, TrustPolicy
     from engram.core.records import Edge, Hit
-    from engram.index.database import OwnNote, Unit
+    from engram.index.database import Unit
     from engram.index.search import CurrentFile, Index
     from engram.recall.states import PastState
 
@@ -73,8 +76,10 @@ REMEMBERED_STATUSES = ("active", "archived", "superseded", "invalidated")
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """A question and its limits. Hits from `session` itself are marked as such.
+    """A question and its limits.
 
+    `running` are the stems of the session files in which the question is asked: what
+    was said there is known already and not returned.
     `quotas` says how many facts and how many episodes, that is turns and notes on
     conversations, come first; others follow where places are left (`A29`).
     """
@@ -82,7 +87,7 @@ class RecallRequest:
     query: str
     k: int
     budget: int
-    session: str | None = None
+    running: Collection[str] = ()
     persona: str | None = None
     kinds: Sequence[str] = KINDS
     preset: str = "balanced"
@@ -171,40 +176,61 @@ def recall(
     )
     search = _Search(index, settings, request, question, sources, embed_once, limit)
 
-    candidates = _candidates(search)
-    too_few = len(candidates.slots) < request.k and candidates.filtered["status"]
-    if too_few and not request.archive and not limit.out_of_time_for("the archive"):
-        with_archive = replace(request, archive=True)
-        candidates = _candidates(replace(search, request=with_archive))
-
+    candidates = _with_archive(search, _candidates(search))
+    strongest = candidates.slots[0].score if candidates.slots else 0.0
     candidates, past = _with_states(search, candidates)
     candidates = _with_agenda(search, candidates)
-    filtered = candidates.filtered
-    merged = candidates.merged
+    candidates = _without_weak(candidates, policy.weak * strongest)
     candidates = _with_quotas(candidates, policy)
-    slots = _with_external_limits(index, candidates, settings)
-    label_of = cache(
-        lambda name: _establishment_label(sources.usage(name).stability, policy)
-    )
-    hits = _verified(index, candidates, slots, label_of, limit, settings)
-    hits = [_with_end(hit, past.get(hit.key), settings.zone) for hit in hits]
-    hits = [_with_due(hit, candidates.units.get(hit.key), search) for hit in hits]
-    chosen = ranking.fill_budget(hits, question, policy, request.k, request.budget)
-    if len(chosen) < min(len(hits), request.k):
-        filtered["over the token budget"] += min(len(hits), request.k) - len(chosen)
-    if same := sum(merged[key] for key in {hit.source or hit.key for hit in chosen}):
-        filtered["of one turn with a hit"] += same
+    candidates = _with_external_limits(index, candidates, settings)
+    filtered = candidates.filtered
+    others = filtered.total()
+    hits = _verified(search, candidates, past)
+    chosen = select(hits, question, policy, request.k, request.budget)
 
+    gone = filtered.total() - others
+    if (left := min(len(candidates.slots), request.k) - len(chosen) - gone) > 0:
+        filtered["over the token budget"] += left
+    if same := sum(
+        candidates.merged[key] for key in {hit.source or hit.key for hit in chosen}
+    ):
+        filtered["of one turn with a hit"] += same
     why = "" if chosen else _why_empty(index, filtered, complete=complete)
+    text = formatting.fenced(chosen, mark)
     return RecallResult(
         query=request.query,
         hits=chosen,
-        text=formatting.fenced(chosen, mark, request.session),
-        tokens=sum(hit.tokens for hit in chosen),
+        text=text,
+        tokens=count_tokens(text, policy),
         filtered=dict(filtered),
         note="; ".join(filter(None, [why, candidates.unused_reason, limit.note()])),
         complete=complete,
     )
+
+
+def _with_archive(search: _Search, candidates: _Candidates) -> _Candidates:
+    """Search archived memories too where the others are too few (`C23`)."""
+    request, few = search.request, search.settings.policy.recall.few
+    if len(candidates.slots) >= min(request.k, few) or request.archive:
+        return candidates
+    if not candidates.filtered["status"] or search.limit.out_of_time_for("the archive"):
+        return candidates
+    return _candidates(replace(search, request=replace(request, archive=True)))
+
+
+def _without_weak(candidates: _Candidates, least: float) -> _Candidates:
+    """Leave out what matches the question much less than the best does.
+
+    What the best memories lead to stays, though it matches no word (`A18`).
+    """
+    strong = [
+        slot
+        for slot in candidates.slots
+        if slot.score >= least or slot.key in candidates.related
+    ]
+    if weak := len(candidates.slots) - len(strong):
+        candidates.filtered["much weaker than the best"] += weak
+    return replace(candidates, slots=strong)
 
 
 def _with_relatives(
@@ -269,7 +295,8 @@ class _Candidates:
 
     `filtered` counts the units left out, by reason. `unused_reason` says why vectors
     were not used, or is ''. A turn or a note may be missing among the units: its record
-    is read only if it is shown. `merged` counts by turn the units without a slot: the
+    is read only if it is shown. `related` are the keys that ties to the best facts lead
+    to. `merged` counts by turn the units without a slot: the
     turn itself, where one of its facts stands for it, or a fact beside another.
     """
 
@@ -279,6 +306,7 @@ class _Candidates:
     filtered: Counter[str]
     unused_reason: str
     merged: Counter[str]
+    related: Collection[str] = ()
 
 
 def _candidates(search: _Search) -> _Candidates:
@@ -315,7 +343,9 @@ def _candidates(search: _Search) -> _Candidates:
     shown = {slot.key for slot in slots}
     hidden = (one.key for one in scored if one.key not in shown)
     merged = Counter(signals[key].source or key for key in hidden)
-    return _Candidates(request, units, slots, filtered, unused_reason, merged)
+    least = settings.policy.links.enough
+    related = {key for key, activation in activations.items() if activation >= least}
+    return _Candidates(request, units, slots, filtered, unused_reason, merged, related)
 
 
 def edges_of(
@@ -372,7 +402,11 @@ def _with_states(
         search.settings.policy.recall.answers,
         request.now,
     )
-    arranged = query.arrange(candidates.slots, candidates.units, request.k)
+    arranged = query.arrange(
+        candidates.slots,
+        candidates.units,
+        max_hits(request.k, request.budget, search.settings.policy.recall),
+    )
     units = candidates.units | dict(arranged.units)
     return replace(candidates, slots=arranged.slots, units=units), arranged.past
 
@@ -672,12 +706,22 @@ def _is_hidden(
             why = lifecycle.hidden_reason(unit, request.now, archive=request.archive)
     elif _is_forgotten(unit, buried):
         why = "forgotten"
+    if why is None and _is_of(unit, request.running):
+        why = "said in this conversation"
     private_to = unit.turn.private_to if isinstance(unit, FiledTurn) else unit.persona
     if why is None and not personas.sees(request.persona, private_to):
         why = "of another persona"
     if why is not None:
         filtered[why] += 1
     return why is not None
+
+
+def _is_of(unit: Unit, running: Collection[str]) -> bool:
+    """Return whether all that a unit rests on was said in the `running` session."""
+    if not running or isinstance(unit, OwnNote):
+        return False
+    keys = [unit.key] if isinstance(unit, FiledTurn) else [unit.source, *unit.also]
+    return all(key.partition("#")[0] in running for key in keys)
 
 
 def _is_forgotten(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
@@ -822,7 +866,7 @@ def _with_quotas(candidates: _Candidates, policy: RecallPolicy) -> _Candidates:
         candidates.slots,
         kinds,
         request.quotas,
-        ranking.max_hits(request.k, request.budget, policy),
+        sum(request.quotas.values()),
         dict.fromkeys(request.quotas, policy.quota_rival),
     )
     return replace(candidates, slots=slots)
@@ -837,19 +881,15 @@ def _quota_kind(key: str, unit: Unit | None) -> str:
 
 def _with_external_limits(
     index: Index, candidates: _Candidates, settings: Settings
-) -> Sequence[ranking.RankedSlot]:
-    """Return the slots, each outside source limited to its share of places (`X27`)."""
-    policy = settings.policy
-    places = ranking.max_hits(
-        candidates.request.k, candidates.request.budget, policy.recall
-    )
-    if not _external_classes(
-        index, candidates.slots[:places], candidates.units, policy.trust
-    ):
-        # no outside source has a place, so the slots behind do not matter
-        return candidates.slots
-    classes = _external_classes(index, candidates.slots, candidates.units, policy.trust)
-    return ranking.limit_sources(candidates.slots, classes, places, policy.recall)
+) -> _Candidates:
+    """Limit each outside source to its share of the places (`X27`)."""
+    policy, slots = settings.policy, candidates.slots
+    classes = _external_classes(index, slots, candidates.units, policy.trust)
+    if not classes:
+        return candidates
+    places = max_hits(candidates.request.k, candidates.request.budget, policy.recall)
+    limited = ranking.limit_sources(slots, classes, places, policy.recall)
+    return replace(candidates, slots=limited)
 
 
 def _external_classes(
@@ -886,21 +926,20 @@ def _external_classes(
 
 
 def _verified(
-    index: Index,
-    candidates: _Candidates,
-    slots: Sequence[ranking.RankedSlot],
-    label_of: Callable[[str], str],
-    limit: _TimeLimit,
-    settings: Settings,
-) -> list[Hit]:
-    """Return the best `k` slots as hits that agree with their files now (`X19`).
+    search: _Search, candidates: _Candidates, past: Mapping[str, PastState]
+) -> Iterator[Hit]:
+    """Yield the slots as hits that agree with their files now, best first (`X19`).
 
-    Returns at least one if there is one, and stops once time is up.
+    Yields at least one if there is one, and stops once time is up.
     """
-    by_key = {slot.key: slot for slot in slots}
+    index, policy = search.index, search.settings.policy
+    by_key = {slot.key: slot for slot in candidates.slots}
     seen: dict[str, CurrentFile] = {}
-
-    current: list[tuple[str, Unit, str]] = []
+    label_of = cache(
+        lambda name: _establishment_label(
+            search.sources.usage(name).stability, policy.recall
+        )
+    )
     readable = _current(
         index,
         candidates.units,
@@ -909,35 +948,38 @@ def _verified(
         candidates.filtered,
         seen,
     )
-    for one in islice(readable, candidates.request.k):
-        current.append(one)
-        if limit.out_of_time_for("further hits"):
-            break
+    while page := list(islice(readable, min(_PAGE, candidates.request.k))):
+        sources = sorted({unit.source for _, unit, _ in page if isinstance(unit, Fact)})
+        turns = {
+            key: unit
+            for key, unit, _ in _current(
+                index, {}, sources, candidates.request, Counter(), seen
+            )
+        }
+        provenance = formatting.provenance(
+            index, (unit for _, unit, _ in page), policy.trust
+        )
+        faults = index.faults(((unit, path) for _, unit, path in page), seen)
+        for (key, unit, path), fault in zip(page, faults, strict=True):
+            hit = formatting.as_hit(
+                by_key[key],
+                unit,
+                path,
+                turns,
+                label_of(key),
+                provenance[key],
+                search.settings.zone,
+                fault,
+            )
+            yield _with_due(
+                _with_end(hit, past.get(key), search.settings.zone), unit, search
+            )
+            if search.limit.out_of_time_for("further hits"):
+                return
 
-    sources = sorted({unit.source for _, unit, _ in current if isinstance(unit, Fact)})
-    turns = {
-        key: unit
-        for key, unit, _ in _current(
-            index, {}, sources, candidates.request, Counter(), seen
-        )
-    }
-    provenance = formatting.provenance(
-        index, (unit for _, unit, _ in current), settings.policy.trust
-    )
-    faults = index.faults(((unit, path) for _, unit, path in current), seen)
-    return [
-        formatting.as_hit(
-            by_key[key],
-            unit,
-            path,
-            turns,
-            label_of(key),
-            provenance[key],
-            settings.zone,
-            fault,
-        )
-        for (key, unit, path), fault in zip(current, faults, strict=True)
-    ]
+
+_PAGE = 16
+"""Slots whose records and files are read together."""
 
 
 def _establishment_label(stability: float, policy: RecallPolicy) -> str:
@@ -960,8 +1002,9 @@ def _current(
     The third part is the path of the file. `units` are read already, `seen` is as
     `Index.current` takes it.
     """
-    for start in range(0, len(keys), request.k):
-        page = keys[start : start + request.k]
+    size = min(_PAGE, request.k)
+    for start in range(0, len(keys), size):
+        page = keys[start : start + size]
         places = index.catalog.places(page)
         read = index.units([key for key in page if key not in units])
         for key in page:

@@ -213,8 +213,8 @@ def test_words_are_shown_as_their_tokens_before_and_after_they_are_distilled_and
         shutil.rmtree(folder)
     memory = opened()
     assert labels(memory, "Where does Otto live?") == before
-    for line in recalled(memory, "Where does Otto live?")["text"].splitlines()[2:-1]:
-        assert f", {word}" in line.partition("]")[0]
+    for line in recalled(memory, "Where does Otto live?")["text"].splitlines()[3:-1]:
+        assert line.startswith(f"- [{word}")
     fact = memory.index.catalog.facts()[0]
     for operation in ("show", "why"):
         told = memory.call(operation, {"id": fact.id})
@@ -260,13 +260,12 @@ def test_no_text_role_or_speaker_makes_a_tools_words_the_users(
             if line.lstrip().startswith("- [")
         ]
         assert len(heads) == len(answer["hits"])
-        assert all(f", {WORDS[standing]}" in head.partition("]")[0] for head in heads)
+        assert all(head.startswith(f"- [{WORDS[standing]}") for head in heads)
         lines = memory.call("context", {"query": "Ben tea boat called"})["parts"][
             "relevant"
         ]
-        assert all(
-            line.startswith((f"- [{WORDS[standing]}", "About ")) for line in lines
-        )
+        assert lines[0].endswith(":")
+        assert all(line.startswith(f"- [{WORDS[standing]}") for line in lines[1:])
         memory.close()
         shutil.rmtree(settings.cache)
         memory = opened()
@@ -288,7 +287,7 @@ def test_what_somebody_asks_to_keep_is_shown_as_the_callers(memory, standing, la
     ]
     (hit,) = recalled(memory, "heron")["hits"]
     assert (hit["key"], hit["provenance"]) == (name, label)
-    (line,) = memory.call("context", {"query": "heron"})["parts"]["relevant"]
+    _, line = memory.call("context", {"query": "heron"})["parts"]["relevant"]
     assert line.startswith(f"- [{label}, ")
     assert memory.call("show", {"id": name})["provenance"] == label
 

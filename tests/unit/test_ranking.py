@@ -1,8 +1,7 @@
-"""Ranking: what is asked, one list of facts and turns, an answer that fits."""
+"""Ranking: what is asked, and one list of facts and turns."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from statistics import mean, pstdev
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.core.policy import RecallPolicy
 from engram.core.ranking import (
     PART_MEANINGS,
     PRESETS,
@@ -18,29 +16,20 @@ from engram.core.ranking import (
     Scored,
     UnitSignals,
     VectorMatch,
-    count_tokens,
-    excerpt,
     explanation,
-    fill_budget,
     fuse,
     parse_question,
     rank,
     without_names,
 )
-from engram.core.records import Hit
 from tests.size import examples
 
 NOW = datetime(2026, 11, 21, 15, tzinfo=UTC)
-POLICY = RecallPolicy()
 PLAIN = Preset(1.0, 0.0, 0.0, 30)
 
 
 def scored(key, score, **parts):
     return Scored(key, score, parts or {"text": score})
-
-
-def hit(key, text, kind="turn"):
-    return Hit(key, kind, text, path="", score=1.0)
 
 
 # The question.
@@ -321,44 +310,6 @@ def test_nothing_found_is_an_empty_list():
     assert rank([], {}, NOW) == ()
 
 
-# What it may cost.
-
-
-def test_a_character_of_a_script_without_blanks_costs_a_token():
-    """Four letters a token elsewhere."""
-    assert count_tokens("abcdefgh", POLICY) == 2
-    assert count_tokens("我喜欢绿茶", POLICY) == 5
-    assert count_tokens("", POLICY) == 0
-
-
-# row: X24
-@pytest.mark.parametrize("budget", [53, 120, 500, 1200])
-@pytest.mark.parametrize("length", [10, 400, 5000])
-def test_an_answer_never_costs_more_than_its_budget(budget, length):
-    """Whatever the units are long, and however few tokens there are."""
-    hits = [
-        hit(f"t{n}", "A sentence of words. " * (length // 20 + 1)) for n in range(20)
-    ]
-    filled = fill_budget(hits, parse_question("words?", NOW), POLICY, 10, budget)
-    assert filled
-    assert sum(one.tokens for one in filled) <= budget
-
-
-def test_ten_long_units_all_have_their_place():
-    """A long unit is cut, not a later one dropped."""
-    hits = [hit(f"t{n}", "Some sentence that goes on. " * 200) for n in range(10)]
-    filled = fill_budget(hits, parse_question("sentence?", NOW), POLICY, 10, 1200)
-    assert [one.key for one in filled] == [f"t{n}" for n in range(10)]
-    assert all("…" in one.text for one in filled)
-
-
-def test_units_that_fit_are_whole():
-    """What short units leave is there for longer ones after them."""
-    hits = [hit("a", "Short."), hit("b", "b" * 900 + ".")]
-    filled = fill_budget(hits, parse_question("b?", NOW), POLICY, 2, 300)
-    assert [one.text for one in filled] == [one.text for one in hits]
-
-
 # Words and meaning.
 
 
@@ -467,55 +418,6 @@ def test_every_mixed_score_can_be_merged(words, worths, weight):
     assert all(0 <= slot.score < float("inf") for slot in slots)
 
 
-# row: E18
-def test_facts_keep_their_share_of_scarce_places():
-    """Turns cannot eat every place when there are fewer than asked for."""
-    hits = [hit(f"t{n}", "words") for n in range(8)] + [
-        hit("F", "fact", "fact"),
-        hit("G", "fact", "fact"),
-    ]
-    filled = fill_budget(hits, parse_question("words?", NOW), POLICY, 10, 160)
-    assert [one.key for one in filled] == ["t0", "t1", "F", "G"]
-
-
-def test_no_budget_gives_no_hits():
-    """Rather nothing than a stump."""
-    assert (
-        fill_budget([hit("a", "words")], parse_question("words?", NOW), POLICY, 10, 5)
-        == ()
-    )
-
-
-def test_an_excerpt_keeps_the_sentences_that_speak_of_the_question():
-    """Not the beginning, if the answer stands in the middle; cuts are marked."""
-    text = (
-        "Hello there. " * 30
-        + "The fifth bottle was absinthe. "
-        + "Enjoy your bar! " * 30
-    )
-    cut = excerpt(text, ("bottle", "fifth"), 30, POLICY)
-    assert "The fifth bottle was absinthe." in cut
-    assert cut.startswith("… ")
-    assert cut.endswith(" …")
-    assert count_tokens(cut, POLICY) <= 30
-
-
-def test_an_endless_sentence_is_cut_at_a_word():
-    """There is no better place; of one endless word the beginning is kept."""
-    assert excerpt("tree " * 100, ("tree",), 12, POLICY) == "tree " * 7 + "tree …"
-    assert len(excerpt("x" * 500, ("x",), 12, POLICY)) <= 48
-    assert count_tokens(excerpt("茶" * 500, ("茶",), 12, POLICY), POLICY) <= 12
-
-
-def test_a_text_that_fits_is_not_touched():
-    """One hit within its share keeps every byte."""
-    text = "  Two  blanks.\n\nTwo lines. "
-    (kept,) = fill_budget(
-        [hit("a", text)], parse_question("lines?", NOW), POLICY, 1, 1000
-    )
-    assert kept.text == text
-
-
 # row: X4
 def test_every_part_has_a_meaning():
     """Rows come in one order and say what they stand for."""
@@ -524,18 +426,6 @@ def test_every_part_has_a_meaning():
         ("text", 1.0, PART_MEANINGS["text"]),
         ("session", 0.5, PART_MEANINGS["session"]),
     )
-
-
-def test_line_cost_is_part_of_a_unit():
-    """A unit's date, speaker and link cost tokens too."""
-    (one,) = fill_budget(
-        [hit("a", "abcd")],
-        parse_question("abcd", NOW),
-        replace(POLICY, line_tokens=20),
-        1,
-        1000,
-    )
-    assert one.tokens == 21
 
 
 # row: C28

@@ -54,7 +54,7 @@ def test_the_day_of_a_turn_is_local(sim):
     """Half an hour after midnight it is a day later than in UTC, and `tomorrow` too."""
     observe(sim, "Tomorrow I am collecting the violin.")
     found = sim.call("recall", query="violin")
-    assert "[turn, 2026-11-20," in found["text"]
+    assert "Friday, 2026-11-20:" in found["text"]
     assert "Tomorrow (2026-11-21) I am" in found["text"]
     assert "2026-11-19" not in sim.call("context", query="violin")["text"]
 

@@ -188,9 +188,42 @@ class VectorPolicy:
 class RecallPolicy:
     """What an answer may hold (rows X4, X24)."""
 
-    k: int = number(10, "hits", 1, 1000, "E7", "hits in an answer", "recall.k")
+    k: int = number(50, "hits", 1, 1000, "E7", "most hits in an answer", "recall.k")
     budget: int = number(
-        1200, "tokens", 50, 100000, "E18", "tokens an answer may cost", "recall.budget"
+        2000,
+        "tokens",
+        50,
+        100000,
+        "E18",
+        "tokens an answer may cost, with its fence",
+        "recall.budget",
+    )
+    few: int = number(
+        10, "hits", 1, 1000, "C23", "hits below which archived memories answer too"
+    )
+    weak: float = number(
+        0.3,
+        "share",
+        0,
+        1,
+        "recall",
+        "worth beside the best hit below which a unit is left out",
+    )
+    hit_tokens: int = number(
+        300,
+        "tokens",
+        20,
+        100000,
+        "recall",
+        "tokens of a long hit while others wait for theirs",
+    )
+    assistant_tokens: int = number(
+        80,
+        "tokens",
+        20,
+        100000,
+        "recall",
+        "the same for the words of an assistant, unless the question asks for them",
     )
     milliseconds: int = number(
         3000,
@@ -230,7 +263,7 @@ class RecallPolicy:
         4, "lines", 1, 100, "E18", "lines on each of them in a context"
     )
     least_tokens: int = number(
-        40, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little"
+        30, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little"
     )
     insight: float = number(
         0.5, "share", 0, 1, "A16", "share of its score that a mere insight keeps"
@@ -288,7 +321,4 @@ class RecallPolicy:
         1,
         "X27",
         "worth beside an import over that share from which another takes its place",
-    )
-    line_tokens: int = number(
-        12, "tokens", 0, 200, "recall", "cost of a unit's date, speaker and link"
     )

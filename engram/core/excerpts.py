@@ -1,0 +1,101 @@
+"""Count the tokens of a text, and cut it at a sentence or an item of a list (`X24`)."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from engram.core.language.words import content, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.core.policy import RecallPolicy
+
+_WIDE = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
+)
+_BORDER = re.compile(r"[.!?]+[\"'”’)\]*_]*\s+|[。！？]+[”’」』)\]]*\s*|\n+")
+"""The end of a sentence or of a line."""
+_ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)]|[a-zA-Z][.)])\s+")
+"""The sign before an item of a list; a border may not part it from its words."""
+_ELLIPSIS = "…"
+_STEM = 6
+"""Letters by which a word of the question is recognised in another form."""
+
+
+def count_tokens(text: str, policy: RecallPolicy) -> int:
+    """Estimate the number of tokens of `text`.
+
+    The estimate is one token for `chars_per_token` characters, and one a character in
+    scripts that write words without spaces.
+    """
+    wide = 0 if text.isascii() else len(_WIDE.findall(text))
+    return math.ceil((len(text) - wide) / policy.chars_per_token) + wide
+
+
+def excerpt(text: str, wanted: Sequence[str], limit: int, policy: RecallPolicy) -> str:
+    """Return the consecutive sentences of `text` with most of the `wanted` words.
+
+    The excerpt costs at most `limit` tokens; an ellipsis marks each cut, with the
+    number of items of a list that are missing after it. Of equal passages the first is
+    taken. A single sentence that is too long is cut at a word.
+    """
+    pieces = _pieces(text)
+    terms = {word[:_STEM] for word in wanted}
+    shared = [
+        terms.intersection(word[:_STEM] for word in content(words(piece), "en"))
+        for piece in pieces
+    ]
+    costs = [count_tokens(piece, policy) for piece in pieces]
+    limit -= count_tokens(f"{_ELLIPSIS} ", policy) + count_tokens(_end(99), policy)
+
+    start, end, most, first, spent = 0, 1, -1, 0, 0
+    for last in range(len(pieces)):
+        spent += costs[last]
+        while first < last and spent > limit:
+            spent -= costs[first]
+            first += 1
+        score = len(set().union(*shared[first : last + 1]))
+        if score > most or (score == most and first == start):
+            start, end, most = first, last + 1, score
+
+    passage = "".join(pieces[start:end]).strip()
+    cut = end < len(pieces)
+    if count_tokens(passage, policy) > limit:
+        passage, cut = _truncate(passage, limit, policy), True
+    before = f"{_ELLIPSIS} " if start else ""
+    missing = sum(bool(_ITEM.match(piece)) for piece in pieces[end:])
+    return f"{before}{passage}{_end(missing) if cut else ''}"
+
+
+def _pieces(text: str) -> list[str]:
+    """Return the sentences and lines of a text; together they are the text."""
+    pieces, start = [], 0
+    for border in _BORDER.finditer(text):
+        piece = text[start : border.end()]
+        if not piece.strip() or (_ITEM.fullmatch(piece) and "\n" not in border.group()):
+            continue
+        pieces.append(piece)
+        start = border.end()
+    return [*pieces, text[start:]] if text[start:].strip() else pieces or [text]
+
+
+def _end(items: int) -> str:
+    """Return the sign of a cut, with the number of items that it leaves out."""
+    if not items:
+        return f" {_ELLIPSIS}"
+    return f" {_ELLIPSIS} (+{items} item{'s' if items > 1 else ''})"
+
+
+def _truncate(text: str, limit: int, policy: RecallPolicy) -> str:
+    """Return the first words of `text` that cost at most `limit` tokens.
+
+    A single word that is too long is cut.
+    """
+    kept = text[: max(0, int(limit * policy.chars_per_token))]
+    while kept and count_tokens(kept, policy) > limit:
+        kept = kept[: -max(1, len(kept) // 20)]
+    end = kept.rfind(" ")
+    return kept[:end] if end > 0 else kept

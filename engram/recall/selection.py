@@ -1,0 +1,152 @@
+"""Fill the token budget of an answer with hits, best first (rows C9, E18, X24).
+
+`select` takes hits whole until the budget is spent. Long turns are shortened first, and
+lengthened again by what is left. What is counted is what `formatting.fenced` shows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from engram.core.excerpts import count_tokens, excerpt
+from engram.recall import formatting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engram.core.policy import RecallPolicy
+    from engram.core.ranking import Question
+    from engram.core.records import Hit
+
+
+def select(
+    hits: Iterable[Hit], question: Question, policy: RecallPolicy, k: int, budget: int
+) -> tuple[Hit, ...]:
+    """Return the best of `hits` whose text costs at most `budget` tokens, at most `k`.
+
+    The hits keep their order, and each has its cost in `tokens`. `hits` is read only as
+    far as the budget goes. If it goes less far than `k`, the share `facts_share` of the
+    places is reserved for facts: they replace the last turns and notes.
+    """
+    page = _Page(question, policy, budget)
+    for hit in islice(hits, k):
+        if page.is_full or not page.add(hit):
+            page.is_full = True
+            if not page.lacks_facts():
+                break
+            if hit.kind == "fact":
+                page.add_instead(hit)
+    page.lengthen()
+    return tuple(place.hit for place in page.places)
+
+
+def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
+    """Return how many units fit into an answer of `budget` tokens, at most `k`."""
+    return min(k, budget // policy.least_tokens)
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """A hit as it is shown, the whole of it, and the line above the hits of its day."""
+
+    hit: Hit
+    whole: Hit
+    day: str
+
+
+class _Page:
+    """The hits chosen so far, and the tokens that are left."""
+
+    def __init__(self, question: Question, policy: RecallPolicy, budget: int) -> None:
+        self.question = question
+        self.policy = policy
+        self.left = budget - self._cost(formatting.fence("", "0" * 8))
+        self.places: list[_Chosen] = []
+        self.is_full = False
+        self._days: Counter[str] = Counter()
+        self._turns: Counter[str] = Counter()
+
+    def add(self, hit: Hit) -> bool:
+        """Take a hit, cut to what is left; return False where there is no room."""
+        if hit.source and self._turns[hit.source]:
+            hit = replace(hit, said="")
+        day = formatting.day_line(hit.when)
+        room = self.left - (0 if self._days[day] else self._cost(day))
+        short = self._cut(hit, min(self._most(hit), room))
+        is_cut = short.text != hit.text
+        cost = self._line_cost(short)
+        if cost > room or (is_cut and room < self.policy.least_tokens):
+            return False
+        self.left = room - cost
+        self._days[day] += 1
+        self._turns[hit.source] += 1
+        self.places.append(_Chosen(replace(short, tokens=cost), hit, day))
+        return True
+
+    def lacks_facts(self) -> bool:
+        """Return whether facts have less than their share of the places."""
+        facts = sum(place.hit.kind == "fact" for place in self.places)
+        return facts < math.ceil(len(self.places) * self.policy.facts_share)
+
+    def add_instead(self, fact: Hit) -> None:
+        """Take a fact in the place of the last hits that are none."""
+        while not self.add(fact):
+            others = [place for place in self.places if place.hit.kind != "fact"]
+            if not others:
+                return
+            self._remove(others[-1])
+
+    def _remove(self, place: _Chosen) -> None:
+        self.places.remove(place)
+        self._days[place.day] -= 1
+        self._turns[place.hit.source] -= 1
+        freed = 0 if self._days[place.day] else self._cost(place.day)
+        self.left += place.hit.tokens + freed
+
+    def lengthen(self) -> None:
+        """Show more of the hits that were cut, best first, while tokens are left."""
+        for place in self.places:
+            if place.hit.text == place.whole.text:
+                continue
+            now = place.hit.tokens
+            longer = self._cut(place.whole, now + self.left)
+            cost = self._line_cost(longer)
+            if now < cost <= now + self.left:
+                self.left -= cost - now
+                place.hit = replace(longer, tokens=cost)
+
+    def _most(self, hit: Hit) -> int:
+        """Return the tokens that a hit may cost as long as others wait."""
+        asked = self.question.about_role == "assistant"
+        if hit.kind == "turn" and hit.said_by == "assistant" and not asked:
+            return self.policy.assistant_tokens
+        if hit.said:
+            without = self._line_cost(replace(hit, said=""))
+            return min(self.policy.hit_tokens, without + self.policy.assistant_tokens)
+        return self.policy.hit_tokens
+
+    def _cut(self, hit: Hit, limit: int) -> Hit:
+        """Return a hit whose line costs at most `limit` tokens, where that is possible."""
+        if self._line_cost(hit) <= limit:
+            return hit
+        if hit.said:
+            without = replace(hit, said="")
+            left = limit - self._line_cost(replace(hit, said="-"))
+            if left >= self.policy.least_tokens:
+                return replace(hit, said=self._excerpt(hit.said, left))
+            return self._cut(without, limit)
+        around = self._line_cost(replace(hit, text=""))
+        return replace(hit, text=self._excerpt(hit.text, limit - around))
+
+    def _excerpt(self, text: str, limit: int) -> str:
+        return excerpt(text, self.question.words, limit, self.policy)
+
+    def _line_cost(self, hit: Hit) -> int:
+        return self._cost(formatting.line(hit))
+
+    def _cost(self, text: str) -> int:
+        return count_tokens(f"{text}\n", self.policy)
