@@ -622,7 +622,7 @@ def test_a_setting_is_explained(answers, capsys):
     assert commands.run(["config", "explain", "colour"]) == NotFoundError.exit_code
     assert "model.name" in capsys.readouterr().err
     assert commands.run(["config", "show", "--json"]) == 0
-    assert '"recall.k": 10' in capsys.readouterr().out
+    assert '"recall.k": 50' in capsys.readouterr().out
 
 
 def test_a_setting_is_explained_while_the_configuration_is_broken(tmp_path):

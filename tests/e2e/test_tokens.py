@@ -67,7 +67,7 @@ def test_the_token_says_who_said_it_on_every_line_whatever_the_turn_claims(world
                 (hit,) = answer["hits"]
                 assert standing in hit["text"]
                 assert (hit["provenance"], hit["role"]) == (label, "user")
-                assert f", {label}" in answer["text"].splitlines()[2].partition("]")[0]
+                assert answer["text"].splitlines()[3].startswith(f"- [{label}")
                 context = call("/v1/context", asks, {"query": f"heron of {standing}"})[
                     "text"
                 ]

@@ -260,9 +260,7 @@ def test_the_context_shows_what_is_relevant_in_the_order_of_time(memory, keep):
     found = memory.call("context", {"query": "Where does the heron nest by the mill?"})
     days = [line for line in found["parts"]["relevant"] if not line.startswith("- ")]
     assert days == sorted(days, key=lambda line: line.partition(", ")[2])
-    assert any(
-        line.startswith("- [user] I saw") for line in found["parts"]["relevant"]
-    )
+    assert any(line.startswith("- [user] I saw") for line in found["parts"]["relevant"])
     assert found["tokens"] <= memory.settings.policy.recall.budget
 
 
