@@ -47,6 +47,11 @@ def sees(asking: str | None, private_to: str | None) -> bool:
     )
 
 
+def shown_name(persona: str | None) -> str | None:
+    """The persona of a memory as it is shown, None for one of the owner alone."""
+    return None if persona == UNKNOWN_PERSONA else persona
+
+
 def fact_persona(category: str, turn: Turn) -> str | None:
     """The persona of a fact that rests on a turn; None where every persona knows it.
 

@@ -49,6 +49,12 @@ ENTITY_TYPES = (
 EDGE_TYPES = ("similar", "entity", "time", "causal", "relation", "bridge")
 """The types of edges between memories or entities (rows A13, C34, B1, D9)."""
 
+SENSITIVITIES = ("low", "normal", "high")
+"""How sensitive a memory or a conversation is (row B17); only a person says so."""
+
+HIGH = "high"
+"""The sensitivity of what no model and no other persona is given."""
+
 REMEMBERED = "remembered"
 """The session of memories that the user asked to keep.
 
@@ -56,10 +62,11 @@ Its turns are not a conversation, so they are no context for each other.
 """
 
 UNKNOWN_PERSONA = "\0"
-"""The persona of a note whose front matter is broken and was never read.
+"""The persona of what only the owner's command line sees.
 
-No caller can have this name, because names contain no NUL, so only the owner's command
-line sees the note.
+No caller can have this name, because names contain no NUL. It is that of a note whose
+front matter is broken and was never read, and of what is highly sensitive without a
+persona that may know it.
 """
 
 NO_PERSONA = "-"
@@ -96,7 +103,8 @@ class Turn:
     system or tool; `origin` is chat, import or tool and comes from the caller's
     standing, never from text. `persona` is the persona of the conversation. `group`
     says that the caller named several users, so that the speaker is a person of their
-    own. `private` keeps the turn with the persona.
+    own. `private` keeps the turn with the persona. `sensitive_to` is the persona that
+    alone sees a highly sensitive turn, None for another turn (row B17).
     """
 
     id: str
@@ -109,6 +117,7 @@ class Turn:
     origin: str = "chat"
     group: bool = False
     private: bool = False
+    sensitive_to: str | None = None
 
     @property
     def private_to(self) -> str | None:
@@ -117,6 +126,8 @@ class Turn:
         What the user says is everybody's unless it is private; what others say stays
         with the persona of the conversation.
         """
+        if self.sensitive_to is not None:
+            return self.sensitive_to
         if self.private:
             return self.persona or NO_PERSONA
         return None if self.role == "user" else self.persona
@@ -263,8 +274,9 @@ class Fact:
     same (row A8); `derived_from` are the memories that a conclusion rests on (row A23);
     what happens has from `valid_from` to `event_end` for it, which says nothing of how
     long the memory holds (row X14); `dated_by` is `model` where only a model reads the
-    date; `done` is when a promise was kept or given up (row
-    E16); `path` is vault-relative, `sha` the SHA-256 of the file's bytes.
+    date; `done` is when a promise was kept or given up (row E16); `sensitivity` is one
+    of `SENSITIVITIES` (row B17); `path` is vault-relative, `sha` the SHA-256 of the
+    file's bytes.
     """
 
     id: str
@@ -296,6 +308,7 @@ class Fact:
     sha: str = ""
     derived_from: tuple[str, ...] = ()
     event_end: datetime | None = None
+    sensitivity: str = "normal"
 
 
 @dataclass(frozen=True, slots=True)

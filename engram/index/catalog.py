@@ -7,22 +7,30 @@ from any thread.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, cast
 
 from engram.core import graph
 from engram.core.lifecycle import hidden_reason
 from engram.core.personas import own_name
-from engram.core.records import REMEMBERED, Fact, FiledTurn, Problem
+from engram.core.records import (
+    HIGH,
+    REMEMBERED,
+    UNKNOWN_PERSONA,
+    Fact,
+    FiledTurn,
+    Problem,
+)
 from engram.core.trust import TurnSource
 from engram.errors import ConflictError, NotFoundError
 from engram.index.database import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
 from engram.index.update import LAST_SEQ
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from engram.core.graph import WeightedEdge
     from engram.core.policy import FilePolicy, LinkPolicy
@@ -80,6 +88,11 @@ class Catalog:
         self.policy = policy
         self._cache: dict[str, Unit] = {}  # least recently used first
         self._cached_at = 0
+        self._sensitive_units: tuple[Mapping[str, str], frozenset[str]] = (
+            {},
+            frozenset(),
+        )
+        self._sensitive_at = -1
 
     def close(self) -> None:
         """Close the database."""
@@ -133,7 +146,7 @@ class Catalog:
                 return
             first = rows[-1][0]
             for _, kind, record in rows:
-                yield unpack(kind, record)
+                yield self._unit(kind, record)
 
     # -- facts -------------------------------------------------------------------------
 
@@ -175,7 +188,7 @@ class Catalog:
             "ORDER BY path",
             substrings,
         )
-        return [cast("Fact", unpack("fact", record)) for (record,) in rows]
+        return [cast("Fact", self._unit("fact", record)) for (record,) in rows]
 
     def facts_at(self, paths: Iterable[str]) -> list[Fact]:
         """Return the facts in the files `paths`."""
@@ -183,7 +196,7 @@ class Catalog:
             f"SELECT record FROM unit WHERE kind = 'fact' AND path {_IN_LIST}",  # noqa: S608
             (json.dumps(list(paths)),),
         )
-        return [cast("Fact", unpack("fact", record)) for (record,) in rows]
+        return [cast("Fact", self._unit("fact", record)) for (record,) in rows]
 
     def fact_ids(self) -> list[str]:
         """Return the ids of all facts, in order."""
@@ -200,15 +213,17 @@ class Catalog:
     ) -> Fact | None:
         """Return an active fact with this content hash, global or of `persona`.
 
-        Facts that have expired by `now` or are not valid yet do not count (row C5).
+        Facts that have expired by `now` or are not valid yet do not count (row C5). A
+        highly sensitive one counts whoever asks: it gets no open copy (row B17).
         """
         rows = self.database.query(
             "SELECT record FROM unit WHERE hash = ? AND hash <> '' ORDER BY key",
             (content_hash,),
         )
         for (record,) in rows:
-            fact = cast("Fact", unpack("fact", record))
-            if fact.persona in {None, persona} and hidden_reason(fact, now) is None:
+            fact = cast("Fact", self._unit("fact", record))
+            known = fact.persona in {None, persona} or fact.sensitivity == HIGH
+            if known and hidden_reason(fact, now) is None:
                 return fact
         return None
 
@@ -244,7 +259,67 @@ class Catalog:
             "ORDER BY key LIMIT ?",
             (*values, _CANDIDATES),
         )
-        return [cast("Fact", unpack("fact", record)) for (record,) in rows]
+        return [cast("Fact", self._unit("fact", record)) for (record,) in rows]
+
+    # -- sensitivity -------------------------------------------------------------------
+
+    def with_sensitivity(self, unit: Unit) -> Unit:
+        """Return the unit as highly sensitive, if it follows from another one (`B17`).
+
+        So are the turns on which a highly sensitive memory rests, and a memory that
+        rests on a highly sensitive conversation alone.
+        """
+        turns, sessions = self._sensitive()
+        if isinstance(unit, FiledTurn):
+            to = turns.get(unit.key)
+            if to is None or unit.turn.sensitive_to is not None:
+                return unit
+            return replace(unit, turn=replace(unit.turn, sensitive_to=to))
+        if isinstance(unit, Fact) and sessions and unit.source:
+            names = {key.partition("#")[0] for key in (unit.source, *unit.also)}
+            if names <= sessions:
+                persona = unit.persona or UNKNOWN_PERSONA
+                return replace(unit, sensitivity=HIGH, persona=persona)
+        return unit
+
+    @property
+    def sensitive_sessions(self) -> frozenset[str]:
+        """The stems of the files of highly sensitive conversations."""
+        return self._sensitive()[1]
+
+    @property
+    def sessions_with_sensitive_turns(self) -> frozenset[str]:
+        """The stems of the session files that have a highly sensitive turn."""
+        turns, sessions = self._sensitive()
+        return sessions | {key.partition("#")[0] for key in turns}
+
+    def _unit(self, kind: str, record: str) -> Unit:
+        return self.with_sensitivity(unpack(kind, record))
+
+    def _sensitive(self) -> tuple[Mapping[str, str], frozenset[str]]:
+        """Return the turns that are highly sensitive because of a memory, and sessions.
+
+        The turns by key with the persona that alone sees them, the sessions by the stem
+        of their file.
+        """
+        if self._sensitive_at != self.database.changes:
+            with self.database.lock:
+                self._sensitive_at = self.database.changes
+                self._sensitive_units = self._read_sensitive()
+        return self._sensitive_units
+
+    def _read_sensitive(self) -> tuple[dict[str, str], frozenset[str]]:
+        rows = self.database.query(
+            "SELECT record FROM unit WHERE kind = 'fact' AND instr(record, '\"high\"')"
+        )
+        turns: dict[str, str] = {}
+        for (record,) in rows:
+            fact = cast("Fact", unpack("fact", record))
+            if fact.sensitivity == HIGH:
+                keys = [key for key in (fact.source, *fact.also) if key]
+                turns |= dict.fromkeys(keys, fact.persona or UNKNOWN_PERSONA)
+        paths = self._column("SELECT path FROM session WHERE sensitive")
+        return turns, frozenset(PurePosixPath(path).stem for path in paths)
 
     # -- units of any kind -------------------------------------------------------------
 
@@ -253,7 +328,7 @@ class Catalog:
         rows = self.database.query(
             "SELECT kind, record FROM unit WHERE key = ?", (key,)
         )
-        return unpack(*rows[0]) if rows else None
+        return self._unit(*rows[0]) if rows else None
 
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
         """Return the facts, turns and notes with these keys; unknown keys are left out."""
@@ -266,7 +341,7 @@ class Catalog:
                 f"SELECT key, kind, record FROM unit WHERE key {_IN_LIST}",  # noqa: S608
                 (json.dumps([key for key in keys if key not in cached]),),
             )
-            read = {key: unpack(kind, record) for key, kind, record in rows}
+            read = {key: self._unit(kind, record) for key, kind, record in rows}
             self._cache |= cached
             self._cache |= read
             excess = max(len(self._cache) - self.policy.units, 0)
@@ -279,7 +354,7 @@ class Catalog:
         rows = self.database.query(
             "SELECT kind, record FROM unit WHERE path = ? ORDER BY seq", (path,)
         )
-        return tuple(unpack(*row) for row in rows)
+        return tuple(self._unit(*row) for row in rows)
 
     def last_user_turn(self, path: str) -> FiledTurn | None:
         """Return the user's last turn in the session file at `path` (`E9`)."""
@@ -288,7 +363,7 @@ class Catalog:
             f"AND {ROLE} = 'user' ORDER BY seq DESC LIMIT 1",
             (path,),
         )
-        found = [unpack("turn", record) for (record,) in rows]
+        found = [self._unit("turn", record) for (record,) in rows]
         return next((one for one in found if isinstance(one, FiledTurn)), None)
 
     def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -308,7 +383,7 @@ class Catalog:
             "SELECT record FROM unit WHERE kind = 'turn' AND session = ? AND turn = ?",
             (session, turn_id),
         )
-        return cast("FiledTurn", unpack("turn", rows[0][0])) if rows else None
+        return cast("FiledTurn", self._unit("turn", rows[0][0])) if rows else None
 
     def turn_key(self, start: str, also: Sequence[str] = ()) -> str | None:
         """Return the only key of a turn that begins with `start`, or None.
@@ -362,7 +437,7 @@ class Catalog:
         user; 0 ignores episodes (rows E11, A27).
         """
         return self._sessions(
-            "session <> ? AND (summarised < turns "
+            "NOT sensitive AND session <> ? AND (summarised < turns "
             "OR (? > 0 AND episodes < users / max(?, 1))) "
             "ORDER BY ended DESC, path",
             REMEMBERED,
@@ -371,13 +446,19 @@ class Catalog:
         )
 
     def latest_sessions(self, persona: str | None, limit: int) -> list[SessionFile]:
-        """Return the session files of a persona that ended last, latest first."""
-        return self._sessions(
+        """Return the session files of a persona that ended last, latest first.
+
+        Those that are highly sensitive, or have such a turn, are left out: a summary
+        may repeat it (row B17).
+        """
+        left_out = self.sessions_with_sensitive_turns
+        files = self._sessions(
             "session <> ? AND persona IS ? ORDER BY ended DESC, path DESC LIMIT ?",
             REMEMBERED,
             persona,
             limit,
         )
+        return [one for one in files if PurePosixPath(one.path).stem not in left_out]
 
     def all_sessions(self) -> list[SessionFile]:
         """Return the session files of all conversations."""

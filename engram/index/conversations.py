@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from engram.core.markdown import read_block
 from engram.core.records import REMEMBERED, FiledTurn
@@ -257,7 +257,8 @@ class SessionReader:
         )
 
     def _with_marks(self, turn: FiledTurn) -> FiledTurn:
-        """Return the turn with marks for what was forgotten."""
+        """Return the turn with marks for what was forgotten or is highly sensitive."""
+        turn = cast("FiledTurn", self.index.catalog.with_sensitivity(turn))
         return hiding.with_marks(
             turn, self.index.tombstones.forgotten, self.index.tombstones.keys
         )

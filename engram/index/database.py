@@ -51,7 +51,8 @@ class SessionFile:
     """A file of a conversation.
 
     `turns` and `users` count all turns and those of users; `last_block` is the number
-    of its last block (12 for `t12`). The last three fields are as in its front matter.
+    of its last block (12 for `t12`). The fields after `users` are as in its front
+    matter; `sensitive` is true for a highly sensitive one (row B17).
     """
 
     path: str
@@ -65,6 +66,7 @@ class SessionFile:
     rolled: int = 0
     episodes: int = 0
     summarised: int = 0
+    sensitive: bool = False
 
     @property
     def progress(self) -> SessionProgress:
@@ -81,7 +83,7 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
-VERSION = 9
+VERSION = 10
 """Version of the schema, and of what is read from files into it."""
 
 SCHEMA = """
@@ -103,6 +105,8 @@ CREATE INDEX unit_path ON unit (path);
 CREATE INDEX unit_name ON unit (name) WHERE name <> '';
 CREATE INDEX unit_hash ON unit (hash, key) WHERE hash <> '';
 CREATE INDEX unit_review ON unit (path) WHERE status = 'review';
+CREATE INDEX unit_sensitive ON unit (key)
+    WHERE kind = 'fact' AND instr(record, '"high"');
 CREATE INDEX unit_turn ON unit (session, turn) WHERE kind = 'turn';
 CREATE TABLE strand (
     name TEXT NOT NULL, at REAL NOT NULL, key TEXT NOT NULL, persona TEXT NOT NULL,
@@ -118,7 +122,7 @@ CREATE TABLE session (
     path TEXT PRIMARY KEY, session TEXT NOT NULL, persona TEXT, started TEXT NOT NULL,
     ended TEXT NOT NULL, turns INTEGER NOT NULL, last_block INTEGER NOT NULL,
     users INTEGER NOT NULL, rolled INTEGER NOT NULL, episodes INTEGER NOT NULL,
-    summarised INTEGER NOT NULL
+    summarised INTEGER NOT NULL, sensitive INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX session_name ON session (session);
 CREATE TABLE problem (

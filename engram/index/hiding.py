@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core.forgetting import OMISSION, Utterance
-from engram.core.records import NO_PERSONA, Fact, FiledTurn
+from engram.core.records import HIGH, NO_PERSONA, UNKNOWN_PERSONA, Fact, FiledTurn
 from engram.core.trust import source_class
 
 if TYPE_CHECKING:
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 def spoken(turn: FiledTurn) -> Utterance:
     """Return when a turn was said, and whether by the user in the chat."""
     return Utterance(turn.turn.occurred_at, turn.key, source_class(turn.turn) == "user")
+
+
+def is_sensitive(unit: Unit) -> bool:
+    """Return whether a unit is so sensitive that no model is given it (row B17)."""
+    if isinstance(unit, FiledTurn):
+        return unit.turn.sensitive_to is not None
+    if isinstance(unit, Fact):
+        return unit.sensitivity == HIGH
+    return unit.persona == UNKNOWN_PERSONA
 
 
 def without_forgotten(
@@ -81,9 +90,10 @@ def with_marks(
     """Return a turn with a mark in place of what is hidden.
 
     For summaries of a conversation, in which turns keep their places. Those of a
-    conversation without a persona are everybody's, so private turns are hidden there.
+    conversation without a persona are everybody's, so private turns are hidden there,
+    and highly sensitive ones everywhere.
     """
-    hidden = turn.turn.private_to == NO_PERSONA
+    hidden = turn.turn.private_to == NO_PERSONA or is_sensitive(turn)
     if hidden or turn.key in tombstones:
         return _with_text(turn, OMISSION)
     text = forgotten.shown(turn.turn.text, spoken(turn))

@@ -8,7 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
-from engram.core.records import UNKNOWN_PERSONA, Fact, Problem
+from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, Problem
 from engram.core.sessions import EPISODES
 from engram.index.database import OwnNote, SessionFile
 from engram.vault.facts import fact_from, statement_of
@@ -204,7 +204,9 @@ def _session_keys(session: SessionFile) -> dict[str, object]:
         "episodes": session.episodes,
         "summarised": session.summarised,
     }
-    return {"session": session.session, "persona": session.persona, **times, **counts}
+    names = {"session": session.session, "persona": session.persona}
+    sensitivity = HIGH if session.sensitive else "normal"
+    return {**names, "sensitivity": sensitivity, **times, **counts}
 
 
 def _broken_entry(note: Note, path: str, sha: str, stat: Stat) -> Entry:
@@ -255,6 +257,7 @@ def _session_entry(
         rolled=conversation.rolled,
         episodes=conversation.episodes,
         summarised=conversation.summarised,
+        sensitive=conversation.sensitive,
     )
     return Entry(path, "session", stat, sha, claim, turns, file, problems)
 
@@ -277,11 +280,11 @@ def _parse_own_note(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -
     text = without_blocks(note.body)
     if text != note.body and not _says_something(text):
         return Entry(path, "note", stat, sha, problems=problems)
-    persona = (
-        str(note.keys.get("persona") or "") or None
-        if path.startswith(EPISODES)
-        else None
-    )
+    persona = None
+    if path.startswith(EPISODES):
+        persona = str(note.keys.get("persona") or "") or None
+    if str(note.keys.get("sensitivity") or "").strip().casefold() == HIGH:
+        persona = persona or UNKNOWN_PERSONA
     return Entry(
         path,
         "note",

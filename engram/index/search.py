@@ -278,7 +278,8 @@ class Index:
             files[path] = unchanged or self.scanner.read(path)
         now = files[path]
         if isinstance(now, Entry):
-            return next((one for one in now.units or () if key_of(one) == key), None)
+            found = (one for one in now.units or () if key_of(one) == key)
+            return next(map(self.catalog.with_sensitivity, found), None)
         return unit if now else None
 
     def faults(
@@ -371,7 +372,11 @@ class Index:
         if self.semantic:
             for key in self.semantic.keys_to_embed(self.lexical):
                 unit = None if key in self.tombstones.keys else self.unit(key)
-                if unit and (text := _indexed_text(unit).text).strip():
+                if (
+                    unit
+                    and not hiding.is_sensitive(unit)
+                    and (text := _indexed_text(unit).text).strip()
+                ):
                     texts.setdefault(text, key)
                 if len(texts) == limit:
                     break

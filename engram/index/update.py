@@ -416,7 +416,7 @@ def _write_files(
     ]
     if sessions:
         db.executemany(
-            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             sessions,
         )
 
@@ -434,6 +434,7 @@ def _session_row(file: SessionFile) -> tuple[object, ...]:
         file.rolled,
         file.episodes,
         file.summarised,
+        file.sensitive,
     )
 
 

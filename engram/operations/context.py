@@ -16,6 +16,7 @@ from engram.core.excerpts import count_tokens
 from engram.core.forgetting import Utterance
 from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.markdown import unescape
+from engram.core.personas import shown_name
 from engram.core.records import Fact
 from engram.core.sessions import (
     STATE_FILE,
@@ -451,7 +452,7 @@ def _row(fact: Fact, now: datetime, zone: tzinfo) -> dict[str, Any]:
         "when": todos.due_words(fact, now, zone),
         "text": fact.text,
         "path": fact.path,
-        "persona": fact.persona,
+        "persona": shown_name(fact.persona),
     }
     row["key"] = todos.loop_key(fact.text)
     return row | {

@@ -49,6 +49,7 @@ class FactTable:
         self.index = index
         self._rows: dict[str, FactRow] = {}
         self._mark = ""
+        self._sensitive: frozenset[str] = frozenset()
         self._lock = threading.Lock()
 
     def rows(self) -> list[FactRow]:
@@ -63,7 +64,9 @@ class FactTable:
         catalog = self.index.catalog
         with catalog.database.lock:
             delta = catalog.since(self._mark)
-            if delta.fresh:
+            sensitive = catalog.sensitive_sessions
+            if delta.fresh or sensitive != self._sensitive:
+                self._sensitive = sensitive
                 self._rows = {fact.id: _row(fact) for fact in catalog.facts()}
             else:
                 for key in delta.removed:

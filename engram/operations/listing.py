@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import name_key
-from engram.core.personas import sees
+from engram.core.personas import sees, shown_name
 from engram.core.records import STATUSES, Fact
 from engram.errors import BadRequestError
 from engram.ingest import intake
@@ -119,7 +119,8 @@ class MemoryList:
             "confidence": fact.confidence,
             "importance": fact.importance,
             "pinned": fact.pinned,
-            "persona": fact.persona,
+            "persona": shown_name(fact.persona),
+            "sensitivity": fact.sensitivity,
             "path": fact.path,
             **{
                 name: when.astimezone(zone).isoformat() if when else None

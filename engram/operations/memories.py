@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle, todos
 from engram.core.language.secrets import redact
-from engram.core.records import Edit, Fact, FiledTurn
-from engram.errors import BadRequestError, ConflictError, EngramError
+from engram.core.records import (
+    HIGH,
+    SENSITIVITIES,
+    UNKNOWN_PERSONA,
+    Edit,
+    Fact,
+    FiledTurn,
+)
+from engram.errors import BadRequestError, ConflictError, EngramError, ForbiddenError
 from engram.operations.notes import ACTIVE
 from engram.pipeline.forgetting import USER_DECIDED
 from engram.pipeline.write import KNOWN, action_row
@@ -137,6 +144,41 @@ class MemoryOperations:
             result = self.update(equal.id, pinned, status, layer)
             return {**result, "verdict": "confirmed", "why": KNOWN}
         return self._update_note(unit, pinned, status, layer)
+
+    def sensitivity(
+        self,
+        id: str,  # noqa: A002
+        level: str,
+        *,
+        owner: bool = False,
+    ) -> dict[str, Any]:
+        """Record how sensitive a memory is (`B17`).
+
+        Any chatbot may ask for more; what was highly sensitive is opened by the owner's
+        command line alone. `known_to` says who is given the memory from now on.
+        """
+        fact = self.editor.find(id)
+        if level not in SENSITIVITIES:
+            levels = ", ".join(SENSITIVITIES)
+            raise BadRequestError(
+                f"there is no sensitivity {level!r}", fix=f"Use: {levels}."
+            )
+        opens = fact.sensitivity == HIGH and level != HIGH
+        if opens and not owner:
+            raise ForbiddenError(
+                "only the owner's command line may open a highly sensitive memory",
+                fix=f"Run `engram sensitivity {fact.id} {level}`.",
+            )
+        keys: Keys = {"sensitivity": None if level == "normal" else level}
+        if level != fact.sensitivity:
+            self.editor.patch(fact, keys, "edit", f"{USER_ASKED}: sensitivity {level}")
+        fact = self.index.catalog.find_fact(fact.id)
+        return {
+            "id": fact.id,
+            "path": fact.path,
+            "sensitivity": fact.sensitivity,
+            "known_to": _known_to(fact),
+        }
 
     def _update_note(
         self,
@@ -292,6 +334,13 @@ class MemoryOperations:
         """The path of the session file that holds a turn, or ''."""
         place = self.index.catalog.places([turn]).get(turn)
         return place[0] if place else ""
+
+
+def _known_to(fact: Fact) -> str:
+    """Who is given a memory: `everybody`, `the owner alone` or a persona."""
+    if fact.persona == UNKNOWN_PERSONA:
+        return "the owner alone"
+    return "everybody" if fact.persona is None else f"the persona {fact.persona}"
 
 
 def _check_update(pinned: bool | None, status: str | None, layer: str | None) -> None:  # noqa: FBT001

@@ -14,7 +14,7 @@ from engram.core.categories import CATEGORIES, PLAIN, category_named, category_o
 from engram.core.forgetting import Utterance
 from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.language.secrets import DOOR_CODE, redact
-from engram.core.records import NO_PERSONA, REMEMBERED, Edit, Fact
+from engram.core.records import NO_PERSONA, REMEMBERED, UNKNOWN_PERSONA, Edit, Fact
 from engram.core.text import content_hash, ulid
 from engram.errors import (
     BadRequestError,
@@ -231,7 +231,7 @@ class StatementOperations:
         """End the old statement with a tombstone, and store `text` as its successor.
 
         `source` is the key of the turn in which the user said so. The successor keeps
-        category, names, tags, importance, pin and persona.
+        category, names, tags, importance, pin, persona and sensitivity.
         """
         text = redact(text.strip(), self.settings.redact, allowed={DOOR_CODE}).text
         digest = content_hash(text)
@@ -289,6 +289,7 @@ class StatementOperations:
             pinned=fact.pinned,
             supersedes=(fact.id,),
             persona=fact.persona,
+            sensitivity=fact.sensitivity,
             verification="user_confirmed",
         )
 
@@ -308,11 +309,12 @@ class StatementOperations:
 
         What is said to a persona here is private to it (`E14`).
         """
+        own = persona in {NO_PERSONA, UNKNOWN_PERSONA}
         kept = persona is not None
         raw = {
             "text": text,
             "session": REMEMBERED,
-            "persona": None if persona == NO_PERSONA else persona,
+            "persona": None if own else persona,
             "private": kept or private,
         }
         ids = (ulid(now, f"{number}\n{text}") for number in count())

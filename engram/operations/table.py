@@ -522,6 +522,22 @@ OPERATIONS: tuple[Operation, ...] = (
         own_command=True,
     ),
     Operation(
+        "sensitivity",
+        "memories.sensitivity",
+        "POST",
+        "/v1/memories/{id}/sensitivity",
+        "Set how sensitive a memory is. A high one is given to no model, and to nobody but the owner's command line and the persona that its note names. Shows who is given it from now on.",
+        (
+            _ID,
+            Param(
+                "level", "text", "low, normal or high", required=True, positional=True
+            ),
+        ),
+        call_facts=("owner",),
+        writes=True,
+        retracts=True,
+    ),
+    Operation(
         "forget",
         "memories.forget",
         "DELETE",

@@ -68,6 +68,11 @@ class Views:
         rest = sorted(
             (mark for mark in chosen if after is None or mark < after), reverse=True
         )
+        hidden = (
+            frozenset[str]()
+            if owner
+            else self.index.catalog.sessions_with_sensitive_turns
+        )
         rows = [
             {
                 "id": stem_of(one.path),
@@ -76,7 +81,9 @@ class Views:
                 "started": self._local(one.started),
                 "ended": self._local(one.ended),
                 "turns": one.turns,
-                "summary": self.reader.one_liner(one.path),
+                "summary": ""
+                if stem_of(one.path) in hidden
+                else self.reader.one_liner(one.path),
                 "path": one.path,
             }
             for one in map(chosen.__getitem__, rest[:limit])

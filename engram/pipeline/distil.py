@@ -7,6 +7,7 @@ known is shown to the model with its nearest known facts (`A9`).
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
@@ -16,6 +17,7 @@ from engram.core.records import Fact, FiledTurn
 from engram.core.todos import with_loop_tag
 from engram.errors import ModelError
 from engram.extraction.rules import engine
+from engram.index.hiding import is_sensitive
 from engram.pipeline.known import KnownFacts
 
 if TYPE_CHECKING:
@@ -45,7 +47,12 @@ class Distiller:
         self.known_facts = KnownFacts(comparison, extractor.names)
 
     def distil(self, batch: Batch) -> Extraction:
-        """Return the extraction of a batch. Raises ModelError."""
+        """Return the extraction of a batch. Raises ModelError.
+
+        No model is given the turns of a highly sensitive conversation (`B17`).
+        """
+        if self._is_sensitive(batch):
+            return self.distil_by_rules(batch)
         before = self._before(batch)
         known: tuple[Fact, ...] = ()
         owner: tuple[str, ...] = ()
@@ -71,6 +78,17 @@ class Distiller:
         """Return the extraction of a batch by the offline rules."""
         return self.extractor.extract_by_rules(batch, self._before(batch))
 
+    def _is_sensitive(self, batch: Batch) -> bool:
+        """Whether a person marked the conversation of the batch as highly sensitive."""
+        catalog = self.comparison.index.catalog
+        return any(
+            file.sensitive and PurePosixPath(file.path).stem == item.filed.note
+            for item in batch.waiting
+            for file in catalog.sessions(
+                item.filed.turn.session, item.filed.turn.persona
+            )
+        )
+
     def _known(self, batch: Batch, before: Sequence[Turn]) -> tuple[Fact, ...]:
         """Return the known facts that a model is shown with the batch (`A9`)."""
         embed = self.embedding.vectors if self.embedding else None
@@ -78,7 +96,10 @@ class Distiller:
         return self.known_facts.near(batch.turns, earlier, embed)
 
     def _before(self, batch: Batch) -> list[Turn]:
-        """Return the last turns in the session file above those of the batch."""
+        """Return the last turns in the session file above those of the batch.
+
+        Highly sensitive ones are left out.
+        """
         first = min(
             (item.filed for item in batch.waiting),
             key=lambda filed: int(filed.block[1:]),
@@ -91,7 +112,11 @@ class Distiller:
         ]
         units = self.comparison.index.units(keys) if keys else {}
         before = (units.get(key) for key in keys)
-        return [unit.turn for unit in before if isinstance(unit, FiledTurn)]
+        return [
+            unit.turn
+            for unit in before
+            if isinstance(unit, FiledTurn) and not is_sensitive(unit)
+        ]
 
     def _with_verdicts(
         self, batch: Batch, extraction: Extraction, shown: Sequence[Fact]
@@ -148,7 +173,8 @@ class Distiller:
             near = self._nearest(compared.neighbours, turn.occurred_at)
         elif compared.verdict.action != "judge":
             return []
-        return [one.fact for one in self.comparison.unjudged(fact.text, near)]
+        unjudged = self.comparison.unjudged(fact.text, near)
+        return [one.fact for one in unjudged if not is_sensitive(one.fact)]
 
     def _nearest(
         self, neighbours: Sequence[Neighbour], when: datetime

@@ -23,6 +23,7 @@ from engram.core.language.words import STOP, words
 from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
 from engram.index.filters import SearchFilter
+from engram.index.hiding import is_sensitive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -60,8 +61,8 @@ class KnownFacts:
     ) -> tuple[Fact, ...]:
         """Return the facts that words of the user may change, the likeliest first.
 
-        They are active facts that the persona of the turns sees. `before` are the turns
-        just before; `embed` makes vectors.
+        They are active facts that the persona of the turns sees, without the highly
+        sensitive ones. `before` are the turns just before; `embed` makes vectors.
         """
         most = self.policy.extraction.known
         own = [turn for turn in turns if turn.role == "user"]
@@ -88,7 +89,7 @@ class KnownFacts:
         ]
         found: dict[str, Fact] = {}
         for fact in filter(None, chain.from_iterable(zip_longest(*searches))):
-            if hidden_reason(fact, last.occurred_at) is None:
+            if hidden_reason(fact, last.occurred_at) is None and not is_sensitive(fact):
                 found.setdefault(fact.id, fact)
         # What happened cannot end, so it is shown where there is room.
         return tuple(sorted(found.values(), key=is_event)[:most])

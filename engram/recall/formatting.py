@@ -11,7 +11,8 @@ from engram.core import ranking, trust
 from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.language.echo import own_words
 from engram.core.language.words import content, words
-from engram.core.records import Fact, FiledTurn, Hit
+from engram.core.personas import shown_name
+from engram.core.records import HIGH, Fact, FiledTurn, Hit
 from engram.core.sessions import EPISODES
 from engram.vault import facts
 
@@ -293,7 +294,7 @@ def plain(unit: Fact) -> dict[str, Any]:
     row = {
         name: _iso(value) if isinstance(value, datetime) else value
         for name, value in asdict(unit).items()
-    }
+    } | {"persona": shown_name(unit.persona)}
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in row.items()
@@ -307,6 +308,8 @@ def plain_turn(filed: FiledTurn, policy: TrustPolicy) -> dict[str, Any]:
         "occurred_at": _iso(filed.turn.occurred_at),
         "key": filed.key,
     }
+    if row.pop("sensitive_to") is not None:
+        row["sensitivity"] = HIGH
     known = {name: value for name, value in row.items() if value not in ("", None)}
     return known | attributed(trust.of_turn(filed.turn, policy))
 

@@ -8,7 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engram.core.categories import PLAIN, category_named
-from engram.core.records import STATUSES, Fact, Problem
+from engram.core.records import (
+    HIGH,
+    SENSITIVITIES,
+    STATUSES,
+    UNKNOWN_PERSONA,
+    Fact,
+    Problem,
+)
 from engram.core.text import content_hash, slug, ulid
 from engram.vault import reviews
 from engram.vault.formats import (
@@ -116,6 +123,9 @@ def fact_from(
     created = reader.time("created") or _folder_date(path, zone)
     source, *also = reader.sources() or [""]
     pinned = reader.pinned()
+    sensitivity = reader.word("sensitivity", SENSITIVITIES, "normal")
+    # What is highly sensitive and names no persona is the owner's alone.
+    everybody = UNKNOWN_PERSONA if sensitivity == HIGH else None
     fact = Fact(
         id=reader.id(),
         text=text,
@@ -139,7 +149,8 @@ def fact_from(
         superseded_by=reader.links("superseded_by"),
         derived_from=reader.links("derived_from"),
         end_reason=reader.text("end_reason"),
-        persona=reader.text("persona") or None,
+        persona=reader.text("persona") or everybody,
+        sensitivity=sensitivity,
         layer=reader.text("layer"),
         verification=reader.text("verification"),
         dated_by=reader.text("dated_by"),
@@ -177,7 +188,8 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
         "superseded_by": list(fact.superseded_by),
         "derived_from": list(fact.derived_from),
         "layer": fact.layer,
-        "persona": fact.persona,
+        "persona": None if fact.persona == UNKNOWN_PERSONA else fact.persona,
+        "sensitivity": "" if fact.sensitivity == "normal" else fact.sensitivity,
         "verification": fact.verification,
         "origin": fact.origin,
         "end_reason": fact.end_reason,

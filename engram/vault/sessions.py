@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from engram.core.language import privacy
 from engram.core.policy import FilePolicy
-from engram.core.records import ROLES, FiledTurn, Problem, Turn
+from engram.core.records import (
+    HIGH,
+    ROLES,
+    UNKNOWN_PERSONA,
+    FiledTurn,
+    Problem,
+    Turn,
+)
 from engram.core.text import slug, ulid
 from engram.errors import BadRequestError, ConflictError
 from engram.vault import frontmatter as notes
@@ -54,7 +61,8 @@ class Conversation:
 
     `session` is the caller's name of the thread; times are aware. The rolling text
     covers the first `rolled` turns, the summary the first `summarised`; `episodes`
-    counts the episodes that were considered (rows E9, E11, A27).
+    counts the episodes that were considered (rows E9, E11, A27). `sensitive` says that
+    a person marked all of it as highly sensitive (row B17).
     """
 
     session: str
@@ -65,6 +73,7 @@ class Conversation:
     rolled: int = 0
     episodes: int = 0
     summarised: int = 0
+    sensitive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +186,7 @@ def _conversation(
     session = str(note.keys.get("session") or "")
     persona = str(note.keys.get("persona") or "")
     private = _is_private(note.keys.get("private"), persona)
+    sensitive = str(note.keys.get("sensitivity") or "").strip().casefold() == HIGH
     started = time_value(note.keys.get("started"), zone) or time_value(name[:10], zone)
     if not session or started is None:
         return None, (
@@ -189,12 +199,17 @@ def _conversation(
         for block, when in first.values()
     ]
 
+    if sensitive:
+        alone = persona or UNKNOWN_PERSONA
+        turns = [replace(turn, sensitive_to=alone) for turn in turns]
+
     conversation = Conversation(
         session,
         persona or None,
         started,
         _ended(note, started, turns, zone),
         _filed(first, turns, name, private=private),
+        sensitive=sensitive,
         rolled=_count(note.keys.get("rolled")),
         episodes=_count(note.keys.get("episodes")),
         summarised=_count(note.keys.get("summarised")),

@@ -432,6 +432,10 @@ def test_every_operation_has_a_command():
         ),
         (["confirm", "01K"], ("confirm", {"id": "01K"})),
         (["dispute", "01K"], ("dispute", {"id": "01K"})),
+        (
+            ["sensitivity", "01K", "high"],
+            ("sensitivity", {"id": "01K", "level": "high"}),
+        ),
         (["review"], ("review", {"all": False})),
         (["review", "--all"], ("review", {"all": True})),
         (["review", "diff", "01K"], ("review", {"id": "01K"})),

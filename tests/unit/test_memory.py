@@ -804,6 +804,7 @@ def test_every_operation_of_the_table_can_be_called(memory, name):
         "query": "x",
         "id": "01AAAAAAAAAAAAAAAAAAAAAAAA",
         "turns": [],
+        "level": "low",
         "decision": "keep",
     }
     params = {

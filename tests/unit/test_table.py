@@ -53,6 +53,7 @@ def test_only_what_retracts_or_changes_goes_through_the_writer():
         "forget",
         "correct",
         "decide",
+        "sensitivity",
     }
     assert all(one.writes for one in OPERATIONS if one.retracts)
     assert not any(one.writes and one.waits for one in OPERATIONS)

@@ -14,7 +14,7 @@ from engram.core import lifecycle
 from engram.core.actions import Eligibility, propose
 from engram.core.entities import entity_ref, name_key
 from engram.core.language.words import words
-from engram.core.records import BlockEdit, Edge, Edit, Fact, Line, Move
+from engram.core.records import HIGH, BlockEdit, Edge, Edit, Fact, Line, Move
 from engram.maintenance.passes import TRASH, Finding, NewEdge
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
@@ -416,11 +416,15 @@ def _lines_within(
 
 
 def cleanup(view: PassView, now: datetime) -> list[Step]:
-    """Remove generated lines that rest on memories which are over or gone (`B13`)."""
+    """Remove generated lines that rest on memories which are over or gone (`B13`).
+
+    Also those that rest on a memory which became highly sensitive (`B17`).
+    """
     alive = {
         link_name(one.fact)
         for one in view.memories.values()
-        if not lifecycle.hidden_reason(one.fact, now, archive=True)
+        if one.fact.sensitivity != HIGH
+        and not lifecycle.hidden_reason(one.fact, now, archive=True)
     }
     alive |= {
         path.rpartition("/")[2].removesuffix(".md") for path in view.pages("traces")

@@ -39,7 +39,7 @@ def public_memories(view: PassView, now: datetime) -> list[MemoryState]:
         usable = (
             one
             for one in view.active()
-            if one.fact.persona is None
+            if one.fact.persona is None  # neither private nor highly sensitive
             and one.fact.origin not in trust.DERIVED_ORIGINS
             and not lifecycle.hidden_reason(one.fact, now)
         )

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.core import dedup, trust
+from engram.core.records import HIGH
 from engram.maintenance.passes import Finding, ModelQuestion
 
 if TYPE_CHECKING:
@@ -25,11 +26,18 @@ Pair = tuple["MemoryState", "MemoryState"]
 
 
 def seeds(view: PassView) -> list[MemoryState]:
-    """Return the active memories that were not concluded, latest first (`D9`)."""
+    """Return the active memories that were not concluded, latest first (`D9`).
+
+    Highly sensitive ones are left out: what is made of groups is shown to a model, and
+    its result to others (`B17`).
+    """
 
     def first_hand() -> list[MemoryState]:
         memories = (
-            one for one in view.active() if one.fact.origin not in trust.DERIVED_ORIGINS
+            one
+            for one in view.active()
+            if one.fact.origin not in trust.DERIVED_ORIGINS
+            and one.fact.sensitivity != HIGH
         )
         return sorted(memories, key=lambda one: (-last_evidence(one), one.fact.id))
 
@@ -72,7 +80,8 @@ def neighbours_of(
 ) -> Iterator[tuple[MemoryState, Neighbour]]:
     """Yield the neighbours of a memory with a similarity of at least `low`.
 
-    They are active in the view, of the same persona, and were not concluded.
+    They are active in the view, of the same persona, not highly sensitive, and were not
+    concluded.
     """
     for near in view.reader.near(one.fact):
         other = view.memories.get(near.fact.id)
@@ -83,6 +92,7 @@ def neighbours_of(
             known.status == "active"
             and known.persona == one.fact.persona
             and known.origin not in trust.DERIVED_ORIGINS
+            and known.sensitivity != HIGH
         ):
             yield other, near
 
