@@ -45,6 +45,7 @@ from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
 from engram.operations.statements import StatementOperations
 from engram.operations.table import checked, handlers, named
+from engram.operations.turns import TurnOperations
 from engram.operations.views import Views
 from engram.pipeline.commits import CommitLog
 from engram.pipeline.distil import Distiller
@@ -180,7 +181,9 @@ class Memory:
             git=self.commits.repository,
         )
         self.journal = Journal(settings.state / "journal", settings.policy.journal)
-        self.intake = intake.Intake(self.journal, self.index, settings, self.health)
+        self.intake = intake.Intake(
+            self.journal, self.index, settings, self.health, self.vault
+        )
         self.queue = self.intake.queue
         self.note_writer = NoteWriter(self.vault, self.index, settings, self.health)
         usage_log = UsageLog(
@@ -280,6 +283,7 @@ class Memory:
                 "context": self.context_builder,
                 "memory_list": MemoryList(self.retriever, fact_table),
                 "overview": Overview(self.retriever, fact_table),
+                "turn_operations": TurnOperations(self.retriever, self.reconciler),
                 "views": Views(self.retriever, sessions, explainer),
                 "maintenance": self.maintenance_loop,
                 "health": health_operations,

@@ -80,6 +80,18 @@ class Delta:
     added: Iterator[Unit]
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Some changes in their order: keys with their units, None for a removed one.
+
+    They end at `mark`; `more` says whether others follow.
+    """
+
+    mark: str
+    more: bool
+    units: tuple[tuple[str, Unit | None], ...]
+
+
 class Catalog:
     """The content of the vault's files as of the last scan."""
 
@@ -129,6 +141,32 @@ class Catalog:
             keys = tuple(str(key) for (key,) in removed)
             added = self._units_between(first, last)
             return Delta(f"{own}:{last}", False, keys, added)
+
+    def changes(self, mark: str, limit: int) -> Changes | None:
+        """Return up to `limit` changes after `mark`; None for an unknown mark."""
+        with self.database.lock:
+            own = self.database.generation
+            generation, _, number = mark.partition(":")
+            if generation != own or not number.isdecimal():
+                return None
+            if int(number) > self._last_seq():
+                return None
+            rows = self.database.query(
+                "SELECT seq, key, kind, record FROM unit WHERE seq > ?1 UNION ALL "
+                "SELECT seq, key, '', '' FROM removed WHERE seq > ?1 "
+                "ORDER BY seq LIMIT ?2",
+                (int(number), limit + 1),
+            )
+        shown = rows[:limit]
+        last = shown[-1][0] if shown else int(number)
+        return Changes(
+            f"{own}:{last}",
+            len(rows) > limit,
+            tuple(
+                (key, unpack(kind, record) if kind else None)
+                for _, key, kind, record in shown
+            ),
+        )
 
     def _last_seq(self) -> int:
         rows = self.database.query(LAST_SEQ)
@@ -384,6 +422,16 @@ class Catalog:
             (session, turn_id),
         )
         return cast("FiledTurn", self._unit("turn", rows[0][0])) if rows else None
+
+    def versions(self, session: str, turn_id: str) -> list[FiledTurn]:
+        """Return the turn with this id in `session`, and its edited versions."""
+        start = f"{turn_id} edit-"
+        rows = self.database.query(
+            "SELECT record FROM unit WHERE kind = 'turn' AND session = ? "
+            "AND (turn = ? OR (turn >= ? AND turn < ?))",
+            (session, turn_id, start, start + _LAST),
+        )
+        return [cast("FiledTurn", unpack("turn", record)) for (record,) in rows]
 
     def turn_key(self, start: str, also: Sequence[str] = ()) -> str | None:
         """Return the only key of a turn that begins with `start`, or None.

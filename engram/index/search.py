@@ -231,6 +231,18 @@ class Index:
                 raise
             return cast("FiledTurn", self.unit(key))
 
+    def versions(self, session: str, turn_id: str) -> list[FiledTurn]:
+        """Return the turn with this id and its edited versions, filed or waiting."""
+        start = f"{turn_id} edit-"
+        found = {
+            filed.key: filed
+            for filed in self.waiting()
+            if filed.turn.session == session
+            and (filed.turn.id == turn_id or filed.turn.id.startswith(start))
+        }
+        filed = self.catalog.versions(session, turn_id)
+        return list((found | {one.key: one for one in filed}).values())
+
     def voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
         """Return role, origin and speaker of turns, filed or waiting (`D6`)."""
         waiting = self._waiting_among(keys)

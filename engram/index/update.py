@@ -90,7 +90,8 @@ class Diff:
     """The changes that a scan found; paths are relative to the vault.
 
     `edited` and `deleted` are the user changes that are not acknowledged yet, without
-    the writes of engram and of git; `last_change` is the number of the last one.
+    the writes of engram and of git; `edited_turns` are the keys of turns whose words a
+    user changed in a session file; `last_change` is the number of the last one.
     `checked_out` is true where git changed files. The files of `pending` need another
     scan after `settle_most_seconds`. `frozen` is true where so many files are missing
     that none counts as deleted.
@@ -102,6 +103,7 @@ class Diff:
     moved: tuple[MovedFile, ...] = ()
     edited: tuple[EditedFact, ...] = ()
     deleted: tuple[Fact, ...] = ()
+    edited_turns: tuple[str, ...] = ()
     last_change: int = 0
     conflicts: tuple[Conflict, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -127,6 +129,7 @@ class DiffBuilder:
     problems: list[Problem] = field(default_factory=list)
     pending: set[str] = field(default_factory=set)
     reread: list[str] = field(default_factory=list)
+    edited_turns: list[str] = field(default_factory=list)
     frozen: bool = False
     checked_out: bool = False
 
@@ -141,6 +144,7 @@ class DiffBuilder:
             moved=tuple(self.moved),
             edited=tuple(edited),
             deleted=tuple(deleted),
+            edited_turns=tuple(self.edited_turns),
             last_change=last_change,
             conflicts=tuple(self.conflicts),
             problems=tuple(self.problems),
@@ -470,6 +474,9 @@ def _replace_units(
         db.executemany("DELETE FROM removed WHERE key = ?", new)
     if diff.by_user:
         _record_edits(db, facts, units, moved=len(sources) > 1)
+        diff.edited_turns += [
+            key for key in changed if _is_edited_turn(before.get(key), units[key])
+        ]
 
 
 def _facts_of(units: Mapping[str, tuple[str, str, str]]) -> dict[str, Fact]:
@@ -478,6 +485,15 @@ def _facts_of(units: Mapping[str, tuple[str, str, str]]) -> dict[str, Fact]:
         for key, (kind, _, record) in units.items()
         if kind == "fact"
     }
+
+
+def _is_edited_turn(before: tuple[str, str, str] | None, after: Unit) -> bool:
+    """Whether a user changed the words of a turn in its session file."""
+    if before is None or not isinstance(after, FiledTurn):
+        return False
+    kind, _, record = before
+    old = unpack(kind, record)
+    return isinstance(old, FiledTurn) and old.turn.text != after.turn.text
 
 
 def _stored_units(

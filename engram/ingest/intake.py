@@ -24,6 +24,7 @@ from engram.core.language.signals import scan, table
 from engram.core.personas import name_fault
 from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.text import content_hash, ulid
+from engram.core.turn_versions import first_id, is_version_of, version_id
 from engram.errors import (
     BadRequestError,
     BusyError,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from engram.errors import Health
     from engram.index.search import Index
     from engram.vault.journal import Journal, UnfiledTurns
+    from engram.vault.store import Vault
 
 SESSION = "main"
 LATEST = 3
@@ -61,6 +63,7 @@ TURN_KEYS = frozenset(
         "origin",
         "participants",
         "group",
+        "record",
     )
 )
 FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
@@ -71,12 +74,14 @@ FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
 class Accepted:
     """The result of a request: the unit keys of its turns, in their order.
 
-    `stored` is the number of new turns, `duplicates` of turns known before.
+    `stored` is the number of new turns, `duplicates` of turns known before; `replaced`
+    of the new ones are known turns with another text.
     """
 
     keys: tuple[str, ...]
     stored: int
     duplicates: int
+    replaced: int
 
 
 def turn_from(
@@ -154,6 +159,14 @@ def is_group(participants: object) -> bool:
     ):
         raise BadRequestError("participants must be a list of names")
     return len({name_key(name) for name in names if name.strip()}) > 1
+
+
+def is_recorded(raw: Mapping[str, Any]) -> bool:
+    """Whether a turn is to be stored; BadRequestError unless `record` is a flag."""
+    record = raw.get("record")
+    if not isinstance(record, bool | None):
+        raise BadRequestError("record must be true or false")
+    return record is not False
 
 
 def _checked_text(raw: Mapping[str, Any], settings: Settings) -> str:
@@ -272,8 +285,14 @@ class Intake:
     """
 
     def __init__(
-        self, journal: Journal, index: Index, settings: Settings, health: Health
+        self,
+        journal: Journal,
+        index: Index,
+        settings: Settings,
+        health: Health,
+        vault: Vault,
     ) -> None:
+        self.vault = vault
         self.journal = journal
         self.index = index
         self.settings = settings
@@ -300,7 +319,9 @@ class Intake:
 
         Two turns with the same session, id and text are one, and so are turns without
         an id, whose made-up ids are in `unnamed`, that a client repeats at once
-        (`_as_known`). Raises ConflictError for the same id with another text, BusyError
+        (`_as_known`). The same id with another text is an edited turn, which replaces
+        the first one once it is filed. Raises ConflictError where it has another role,
+        source or persona, or comes twice in one request; BusyError
         if too many turns wait, BadRequestError for a request that is too large,
         UnavailableError if the catalogue was rebuilt meanwhile, StorageError if the
         disk fails. After an error nothing is stored.
@@ -309,7 +330,8 @@ class Intake:
         with self._lock:
             generation = self.index.scanner.generation
             turns = self._as_known(turns, unnamed)
-            keys, new, other_commits, conflicts = self._sort(turns)
+            turns, conflicts = self._as_versions(turns)
+            keys, new, other_commits = self._sort(turns)
             self._check_request(len(new), conflicts)
             placed = {
                 (turn.session, turn.id): self._add_pending(self._place(turn), commit)
@@ -329,7 +351,40 @@ class Intake:
             key or placed[turn.session, turn.id].key
             for key, turn in zip(keys, turns, strict=True)
         )
-        return Accepted(every_key, len(new), len(turns) - len(new))
+        replaced = sum(first_id(turn) is not None for turn in new)
+        return Accepted(every_key, len(new), len(turns) - len(new), replaced)
+
+    def _as_versions(self, turns: Sequence[Turn]) -> tuple[list[Turn], list[str]]:
+        """Return the turns, with ids of their own for edited ones, and the conflicts.
+
+        A conflict is the id of a turn whose other text has another role, source or
+        persona, or is in the same request.
+        """
+        result: list[Turn] = []
+        conflicts: list[str] = []
+        here: dict[tuple[str, str], str] = {}
+        for turn in turns:
+            if here.setdefault((turn.session, turn.id), turn.text) != turn.text:
+                conflicts.append(turn.id)
+                continue
+            known = self._known(turn)
+            if known is None or known.turn.text == turn.text:
+                result.append(turn)
+            elif self.vault.is_edited(known.key):
+                # the client repeats words that the user changed in the session file
+                result.append(replace(turn, text=known.turn.text))
+            elif is_version_of(turn, known.turn):
+                private = turn.private or known.turn.private
+                edited = version_id(turn.id, turn.text)
+                result.append(replace(turn, id=edited, private=private))
+            else:
+                conflicts.append(turn.id)
+        return result, conflicts
+
+    def _known(self, turn: Turn) -> FiledTurn | None:
+        """Return the turn with the same session and id, waiting or in the vault."""
+        pending = self._pending.get(turn.session, {}).get(turn.id)
+        return pending[0] if pending else self.index.catalog.turn(turn.session, turn.id)
 
     def _as_known(
         self, turns: Sequence[Turn], unnamed: frozenset[str]
@@ -379,43 +434,32 @@ class Intake:
 
     def _sort(
         self, turns: Sequence[Turn]
-    ) -> tuple[list[str], list[Turn], list[Future[None]], list[str]]:
+    ) -> tuple[list[str], list[Turn], list[Future[None]]]:
         """Sort the turns of a request into known and new ones.
 
-        Returns the unit keys ('' for a new turn), the new turns, the commits of other
-        requests to wait for, and the ids that are known with another text.
+        Returns the unit keys ('' for a new turn), the new turns, and the commits of
+        other requests to wait for.
         """
         keys: list[str] = []
         new: dict[tuple[str, str], Turn] = {}
         commits: list[Future[None]] = []
-        conflicts: list[str] = []
         for turn in turns:
-            name = (turn.session, turn.id)
-            known, key = new.get(name), ""
-            if known is None:
-                pending = self._pending.get(turn.session, {}).get(turn.id)
-                if pending:
+            name, key = (turn.session, turn.id), ""
+            if name not in new:
+                if pending := self._pending.get(turn.session, {}).get(turn.id):
                     commits.append(pending[1])
-                filed = (
-                    pending[0]
-                    if pending
-                    else self.index.catalog.turn(turn.session, turn.id)
-                )
-                if filed:
-                    known, key = filed.turn, filed.key
-
+                if known := self._known(turn):
+                    key = known.key
+                else:
+                    new[name] = turn
             keys.append(key)
-            if known is None:
-                new[name] = turn
-            elif known.text != turn.text:
-                conflicts.append(turn.id)
-        return keys, list(new.values()), commits, conflicts
+        return keys, list(new.values()), commits
 
     def _check_request(self, number: int, conflicts: Sequence[str]) -> None:
         """Raise an error for a request with conflicts or with too many new turns."""
         if conflicts:
             raise ConflictError(
-                "the same id came with another text",
+                "the same id came with another text, twice in one request or from another source",
                 where=", ".join(conflicts[:10]),
                 fix="Give each turn an id of its own; a request that holds such a turn is refused whole.",
             )
@@ -475,6 +519,9 @@ class Intake:
         commit.set_result(None)
 
     def _waiting(self, seq: int, filed: FiledTurn, now: datetime) -> WaitingTurn:
+        # What it replaces is hidden once it is filed.
+        if first_id(filed.turn) is not None:
+            return WaitingTurn(seq, filed, "high", now)
         # Only a user's turn can make a batch due early.
         if filed.turn.role != "user":
             return WaitingTurn(seq, filed, "none", now)

@@ -27,6 +27,7 @@ ROLES = {"developer": "system", "function": "tool"}
 """Roles of OpenAI's form that have another name here."""
 IGNORED = (
     "annotations",
+    "attachments",
     "audio",
     "function_call",
     "refusal",
@@ -44,14 +45,21 @@ def as_turns(
 ) -> Iterator[dict[str, Any]]:
     """Yield each row as a turn; `common` holds what a row does not say itself.
 
-    A row with `text` is a turn already. A message without words is left out. Raises
+    A row with `text` is a turn already. `attachments` are names, or objects with a
+    name; each becomes a word in brackets. A message without words is left out. Raises
     BadRequestError where a message has a content of another kind.
     """
     for row in rows:
+        files = list(_attached(row.get("attachments")))
         if not is_message(row):
-            yield {**common, **row}
+            known = {key: row[key] for key in row if key != "attachments"}
+            if files and isinstance(known.get("text"), str):
+                known["text"] = "\n".join([known["text"], *files])
+            if known.get("role") in ROLES:
+                known["role"] = ROLES[known["role"]]
+            yield {**common, **known}
             continue
-        text = text_of(row)
+        text = "\n".join(filter(None, [text_of(row), *files]))
         if text.strip():
             yield {**common, **_turn(row, text)}
 
@@ -100,6 +108,20 @@ def _part_text(part: object) -> str:
     if kind not in ATTACHMENTS:
         return ""
     inner = part.get("file") if isinstance(part.get("file"), dict) else part
-    name = " ".join(str((inner or {}).get("filename") or "").split())
-    word = ATTACHMENTS[kind]
-    return f"[{word}: {name[:NAME_CHARACTERS]}]" if name else f"[{word}]"
+    return _named(ATTACHMENTS[kind], (inner or {}).get("filename"))
+
+
+def _attached(files: object) -> Iterator[str]:
+    """Yield a word in brackets for each attachment of a row."""
+    if not isinstance(files, list | None):
+        raise BadRequestError("attachments must be a list of names")
+    for file in files or ():
+        known = file if isinstance(file, dict) else {"name": file}
+        kind = str(known.get("type") or "").partition("/")[0]
+        word = kind if kind in {*ATTACHMENTS.values(), "video"} else "file"
+        yield _named(word, known.get("name") or known.get("filename"))
+
+
+def _named(word: str, name: object) -> str:
+    plain = " ".join(str(name or "").split())
+    return f"[{word}: {plain[:NAME_CHARACTERS]}]" if plain else f"[{word}]"

@@ -124,6 +124,7 @@ class ContextBuilder:
         budget: int | None,
         *,
         with_question: bool = False,
+        record: bool = True,
     ) -> dict[str, Any]:
         """Return the parts of the context, in at most `budget` tokens (`E18`).
 
@@ -159,7 +160,7 @@ class ContextBuilder:
                 "episode": policy.recall.context_episodes,
             }
             answer, *_ = self.retriever.answer(
-                query, thread, name, budget=budget, quotas=quotas
+                query, thread, name, budget=budget, quotas=quotas, record=record
             )
             fresh = _not_in(parts, answer.hits)
             parts["relevant"] = self._fitting(formatting.reading_lines(fresh), budget)

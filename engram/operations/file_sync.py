@@ -162,6 +162,12 @@ class FileSync:
         """Record what users edited and deleted, then let the catalogue take it in."""
         if diff.edited:
             self._record_edits(diff.edited, now)
+        self.note_writer.log_actions(
+            [
+                action_row(now, "edit", key, "a person edited the turn")
+                for key in diff.edited_turns
+            ]
+        )
         if diff.deleted:
             self.forgetting.record_deletions(diff.deleted, now)
         self.index.scanner.acknowledge(diff)

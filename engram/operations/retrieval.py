@@ -90,8 +90,8 @@ class Retriever:
         `wishes` are the other arguments of the operation (k, budget, now, as_of …).
         `all_personas` is for the `owner`. Without a persona the owner also gets notes
         whose persona is not known, because their front matter is broken. `ready` says
-        whether the index covers the whole vault. Raises BadRequestError for a time or
-        name that cannot be read.
+        whether the index covers the whole vault. Without `record` the hits do not count
+        as used. Raises BadRequestError for a time or name that cannot be read.
         """
         persona = asking(persona, self.settings, owner=owner, everyone=all_personas)
         if session:
@@ -116,13 +116,14 @@ class Retriever:
         now: str | None = None,
         milliseconds: int | None = None,
         explain: bool = False,
+        record: bool = True,
         ready: bool = True,
         **limits: Any,
     ) -> tuple[RecallResult, search.RecallRequest, search.RecallSources]:
         """Answer a question; also return its request and the sources of its search.
 
         `session` and `persona` are names that were checked. What was said in the
-        running session is left out.
+        running session is left out. Without `record` the hits do not count as used.
         """
         deadline = time.monotonic() + search.time_limit(self.settings, milliseconds)
         asked_at = self._time(now) or self.clock()
@@ -151,7 +152,7 @@ class Retriever:
             embed=self.embedding.question if self.embedding else None,
             sources=sources,
         )
-        if not_counted_reason(request.as_of, explain=explain) is None:
+        if record and not_counted_reason(request.as_of, explain=explain) is None:
             self.usage_tracker.record_recall(answer.hits, self.clock())
         return answer, request, sources
 

@@ -94,11 +94,14 @@ class TurnPipeline:
         messages: list[dict[str, Any]] | None = None,
         session: str | None = None,
         persona: str | None = None,
+        *,
+        record: bool = True,
     ) -> dict[str, Any]:
         """Take turns of a conversation; on return they are on disk and can be recalled.
 
         `messages` are turns in OpenAI's form, which `turns` may have too; `session` and
         `persona` are those of all turns that do not say their own.
+        Without `record`, and where a turn says so, nothing is stored.
         With more than one of `participants` each speaker is a person of their own.
         Waits for a catalogue that is being built: only the catalogue knows which turns
         are in the vault already.
@@ -112,7 +115,8 @@ class TurnPipeline:
             raise BadRequestError(
                 "there are no turns", fix="Give `turns`, or `messages`."
             )
-        rows = list(as_turns(given, {k: v for k, v in common.items() if v}))
+        spoken = list(as_turns(given, {k: v for k, v in common.items() if v}))
+        rows = [row for row in spoken if ingest_intake.is_recorded(row) and record]
 
         now = self.clock()
         taken = [
@@ -132,7 +136,9 @@ class TurnPipeline:
             "keys": accepted.keys,
             "stored": accepted.stored,
             "duplicates": accepted.duplicates,
-            "without_words": len(given) - len(rows),
+            "replaced": accepted.replaced,
+            "without_words": len(given) - len(spoken),
+            "off_record": len(spoken) - len(rows),
         }
 
     def flush(
@@ -250,6 +256,7 @@ class TurnPipeline:
             else:
                 filed = note_writer.file_turns([item.filed for item in batch.waiting])
                 batches = [self.intake.update_placement(batch, filed)]
+                self.reconciler.turn_edits.replace_older(filed, now)
         except EngramError as error:
             self.put_off(batch, "session file", error)
             return []

@@ -27,6 +27,7 @@ from engram.pipeline.privacy import keep_private, with_borrowed_privacy
 from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
 from engram.pipeline.steps import APART, CandidateSteps
+from engram.pipeline.turn_edits import TurnEdits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,6 +84,7 @@ class Reconciler:
         )
         self.forgetting = Forgetting(note_writer)
         self.retraction = Retraction(note_writer, self.forgetting)
+        self.turn_edits = TurnEdits(note_writer, self.forgetting, self.retraction)
         self.promises = PromiseSettler(note_writer)
         self.corrections = Corrections(self.retraction)
         self.steps = CandidateSteps(
@@ -110,6 +112,7 @@ class Reconciler:
         self.forgetting.lift_restated(turns.values(), now)
         numbered = list(_numbered(extraction.candidates))
         withdrawn = self.retraction.apply(turns.values(), now)
+        self.turn_edits.drop(turns.values(), withdrawn)
         if withdrawn.sentences:
             extraction = withdrawn.without(extraction, turns)
             self.forgetting.lift_restated(turns.values(), now)

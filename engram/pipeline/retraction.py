@@ -431,7 +431,7 @@ class Retraction:
             for fact in self.index.catalog.facts(key)
             if self._rests_only_on(fact, turns, taken)
         }
-        found |= self._derived_from(found)
+        found |= self.derived_from(found)
         return [fact for fact in found.values() if not self._is_persons(fact)]
 
     def _rests_only_on(
@@ -449,7 +449,7 @@ class Retraction:
             return False
         return all(self._was_read(fact, turns[one], taken[one]) for one in sources)
 
-    def _derived_from(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
+    def derived_from(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
         """Return by id the facts that are derived from the found ones alone."""
         return {
             fact.id: fact
@@ -507,11 +507,11 @@ class Retraction:
         rows: list[Mapping[str, object]] = []
         for fact in facts:
             keys = {"status": "forgotten", "end_reason": why}
-            if self._patch(fact, keys, why):
+            if self.patch(fact, keys, why):
                 rows.append(
                     action_row(now, "forget", fact.id, why, RULE) | {"turn": key}
                 )
-            rows += self._revive(fact, key, now)
+            rows += self.revive(fact, key, now)
         rows += self._reopened(said, now)
         turns = sorted({turn.key for turn, _ in said} - {key})
         hides = {"memories": sorted(fact.id for fact in facts), "turns": turns}
@@ -535,11 +535,11 @@ class Retraction:
                     for row in self.vault.actions_of(fact.id)
                 )
                 why = "what had settled it was taken back"
-                if settled and self._patch(fact, todos.reopened_keys(fact), why):
+                if settled and self.patch(fact, todos.reopened_keys(fact), why):
                     row = action_row(now, "revive", fact.id, why, RULE)
                     yield row | {"turn": key}
 
-    def _revive(
+    def revive(
         self, gone: Fact, key: str, now: datetime
     ) -> Iterator[Mapping[str, object]]:
         """Make the facts active again that only the withdrawn one had ended."""
@@ -554,11 +554,11 @@ class Retraction:
             if not left:
                 keys |= {"status": "active", "end_reason": None, "valid_until": None}
                 self.forgetting.unbury([old], now)
-            if self._patch(old, keys, TAKEN_BACK) and not left:
+            if self.patch(old, keys, TAKEN_BACK) and not left:
                 why = "what had replaced it was taken back"
                 yield action_row(now, "revive", old.id, why, RULE) | {"turn": key}
 
-    def _patch(self, fact: Fact, keys: Mapping[str, object], why: str) -> bool:
+    def patch(self, fact: Fact, keys: Mapping[str, object], why: str) -> bool:
         """Set front-matter keys; a note that a user broke or deleted is left alone."""
         with suppress(ConflictError, NotFoundError):
             self.note_writer.write([Edit(fact.path, fact.sha, keys, why)], [])

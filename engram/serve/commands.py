@@ -73,9 +73,10 @@ def _parameter(param: Param) -> click.Parameter:
     flag = "-" * (1 if len(param.name) == 1 else 2) + param.name.replace("_", "-")
     kind, meaning = TYPES.get(param.kind, str), _sentence(param.meaning)
     if param.kind == "bool":
-        return click.Option(
-            [flag], is_flag=True, default=bool(param.default), help=meaning
-        )
+        if param.default:
+            flag = f"{flag}/--no-{flag.removeprefix('--')}"
+            return click.Option([flag], default=True, help=meaning)
+        return click.Option([flag], is_flag=True, default=False, help=meaning)
     return click.Option(
         [flag, param.name], type=kind, multiple=param.kind == "list", help=meaning
     )
@@ -87,9 +88,10 @@ def _operation(operation: Operation) -> Command:
     @click.pass_obj
     def callback(cli: CliContext, /, **params: Any) -> int:
         sent = {}
-        for name, value in params.items():
-            if value is not None and value is not False and value != ():
-                sent[name] = list(value) if isinstance(value, tuple) else value
+        for param in operation.params:
+            value = params[param.name]
+            if value is not None and value != () and value is not param.default:
+                sent[param.name] = list(value) if isinstance(value, tuple) else value
         with cli.connect() as vault:
             result = vault.call(operation.name, sent)
             result |= _details(operation.name, result, vault)
@@ -223,8 +225,9 @@ def observe(cli: CliContext) -> int:
         {"id": "m7", "session": "s1", "speaker": "Mira", "text": "Thanks!", "occurred_at": "2026-03-02T18:15:00"}
 
     Only text is required. Optional are id, session, role (user, assistant, system or tool), speaker, persona,
-    private (true: only the persona recalls it), occurred_at (ISO 8601), and participants: the users, if there are
-    several. A turn whose id is known is not stored twice.
+    private (true: only the persona recalls it), record (false: off the record), occurred_at (ISO 8601), attachments
+    (names of files), and participants: the users, if there are several. A turn whose id is known is not stored twice;
+    with another text it replaces the first one.
     """  # noqa: D301
     from engram.serve import observe as serve_observe
 

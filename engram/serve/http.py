@@ -71,6 +71,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
                     "description": "instead of text: a text, or parts, as OpenAI has them",
                 },
                 "private": {"type": "boolean"},
+                "record": {"type": "boolean"},
+                "attachments": {"type": "array", "items": {}},
                 "participants": {"type": "array", "items": {"type": "string"}},
             },
         },

@@ -313,6 +313,10 @@ class Vault:
             if memory in {row.get("memory"), row.get("met")}
         ]
 
+    def is_edited(self, turn: str) -> bool:
+        """Whether a user changed the words of the turn with this key."""
+        return any(row.get("action") == "edit" for row in self.actions_of(turn))
+
     def creation_times(self) -> dict[str, str]:
         """The time of the first `CREATION_ACTIONS` row of each memory, by its id."""
         try:

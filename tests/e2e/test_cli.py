@@ -182,6 +182,7 @@ def test_the_short_ways_options_are_those_of_the_table():
     } - {
         "query",
         "kinds",
+        "record",
     }
 
 

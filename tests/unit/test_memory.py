@@ -107,11 +107,12 @@ def test_the_same_turn_twice_is_one_turn(memory):
     assert notes(memory, "sessions")[0].read_text().count("dark chocolate") == 1
 
 
-def test_the_same_id_with_another_text_is_refused_whole(memory):
+def test_the_same_id_with_another_role_and_text_is_refused_whole(memory):
     """Nothing of the request is stored."""
     observe(memory, turn(1, "I love dark chocolate."))
+    other = turn(1, "I love milk chocolate.") | {"role": "assistant"}
     with pytest.raises(ConflictError, match="m1"):
-        observe(memory, turn(2, "New words."), turn(1, "I love milk chocolate."))
+        observe(memory, turn(2, "New words."), other)
     assert not recalled(memory, "new words")["hits"]
 
 

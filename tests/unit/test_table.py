@@ -26,6 +26,7 @@ def test_importers_and_tools_read_and_add_and_change_nothing(caller):
         "show",
         "why",
         "history",
+        "changes",
         "sessions",
         "session",
         "timeline",
@@ -54,6 +55,7 @@ def test_only_what_retracts_or_changes_goes_through_the_writer():
         "correct",
         "decide",
         "sensitivity",
+        "withdraw",
     }
     assert all(one.writes for one in OPERATIONS if one.retracts)
     assert not any(one.writes and one.waits for one in OPERATIONS)

@@ -1,0 +1,127 @@
+"""The operations `withdraw` and `changes`: turns that were deleted, and what is new."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.core import lifecycle
+from engram.core.personas import sees
+from engram.core.records import Fact, FiledTurn
+from engram.errors import NotFoundError
+from engram.ingest import intake
+from engram.operations.retrieval import asking
+from engram.pipeline.turn_edits import DELETED
+
+if TYPE_CHECKING:
+    from engram.index.database import Unit
+    from engram.operations.retrieval import Retriever
+    from engram.pipeline.reconcile import Reconciler
+
+GONE = frozenset({"forgotten", "pruned"})
+"""The statuses of memories that a client must drop."""
+
+
+class TurnOperations:
+    """The operation `withdraw`, for the writer thread, and `changes`, for any."""
+
+    def __init__(self, retriever: Retriever, reconciler: Reconciler) -> None:
+        self.index = retriever.index
+        self.settings = retriever.settings
+        self.clock = retriever.clock
+        self.turn_edits = reconciler.turn_edits
+
+    # -- withdraw ----------------------------------------------------------------------
+
+    def withdraw(
+        self,
+        id: str,  # noqa: A002  # the name of the argument
+        session: str | None = None,
+    ) -> dict[str, Any]:
+        """Hide a turn that was deleted in the chat, and what rests on it alone.
+
+        `id` is the id under which the client sent it, in `session`, or the id of a hit.
+        With the client's id every version of an edited message goes. Raises
+        NotFoundError.
+        """
+        now = self.clock()
+        memories: set[str] = set()
+        turns = self._turns(id, session)
+        for turn in turns:
+            if not self.turn_edits.is_withdrawn(turn):
+                memories |= set(self.turn_edits.withdraw(turn, now, DELETED))
+        return {
+            "id": id,
+            "turns": [turn.key for turn in turns],
+            "memories": sorted(memories),
+        }
+
+    def _turns(self, name: str, session: str | None) -> list[FiledTurn]:
+        given = {"id": name, "session": session or intake.SESSION}
+        names = {
+            key: intake.name_from(value, self.settings) for key, value in given.items()
+        }
+        if found := self.index.versions(names["session"], names["id"]):
+            return found
+        unit = None if session else self.index.unit(name)
+        if not isinstance(unit, FiledTurn):
+            raise NotFoundError(
+                "there is no such turn",
+                where=f"{name!r} in session {names['session']!r}",
+                fix="Give the id under which it was sent, and its session.",
+            )
+        return [unit]
+
+    # -- changes -----------------------------------------------------------------------
+
+    def changes(
+        self,
+        limit: int,
+        *,
+        since: str | None = None,
+        persona: str | None = None,
+        all_personas: bool = False,
+        owner: bool = False,
+    ) -> dict[str, Any]:
+        """Return what changed since the mark `since`, for clients that keep a copy.
+
+        Without `since` only the present mark. `reset` says that the mark is not known
+        any more: the client drops its copy and asks `list` for everything.
+        """
+        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
+        catalog = self.index.catalog
+        if since is None:
+            return {"changes": [], "next": catalog.mark, "reset": False, "more": False}
+        delta = catalog.changes(since, limit)
+        if delta is None:
+            return {"changes": [], "next": catalog.mark, "reset": True, "more": False}
+        rows = [
+            {"id": key, "kind": "", "change": "removed"}
+            if unit is None
+            else self._change(key, unit, asks)
+            for key, unit in delta.units
+        ]
+        return {
+            "changes": rows,
+            "next": delta.mark,
+            "reset": False,
+            "more": delta.more,
+        }
+
+    def _change(self, key: str, unit: Unit, asks: str | None) -> dict[str, Any]:
+        """Return the row of a changed unit; one that is not to be seen was removed."""
+        turn = unit.turn if isinstance(unit, FiledTurn) else None
+        private_to = turn.private_to if turn else unit.persona  # type: ignore[union-attr]
+        kind = "fact" if isinstance(unit, Fact) else "turn" if turn else "note"
+        shown = self.index.visible(unit) if sees(asks, private_to) else None
+        gone = isinstance(shown, Fact) and shown.status in GONE
+        if shown is None or gone:
+            return {"id": key, "kind": kind, "change": "removed"}
+        row = {"id": key, "kind": kind, "change": "changed"}
+        if isinstance(shown, FiledTurn):
+            return row | {"text": shown.turn.text, "role": shown.turn.role}
+        row |= {"text": shown.text, "path": shown.path}
+        if isinstance(shown, Fact):
+            current = lifecycle.hidden_reason(shown, self.clock()) is None
+            row |= {"status": shown.status, "category": shown.category}
+            return row | {"current": current}
+        return row
