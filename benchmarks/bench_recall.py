@@ -1,6 +1,7 @@
 """Recall on real conversations, beside rank_bm25 on the same data in the same run.
 
-    python benchmarks/bench_recall.py              the table
+    python benchmarks/bench_recall.py              the tables
+    python benchmarks/bench_recall.py --quick      those of the index alone
     python benchmarks/bench_recall.py --ablation   what each weight does to both sets
     python benchmarks/bench_recall.py --facts      facts and turns together against turns alone
     python benchmarks/bench_recall.py --through-product    observe and recall of a vault against the index alone
@@ -23,11 +24,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import exact_words
 import numpy as np
 from rank_bm25 import BM25Okapi
 
 from engram import config
 from engram.core import ranking
+from engram.core.language.words import content, words
 from engram.core.policy import ExtractionPolicy, LexicalPolicy
 from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
@@ -195,7 +198,7 @@ def product(case: Any) -> Ranker:
             }
             hits = memory.call("recall", wishes)["hits"]
             return [
-                unit_of[hit["source"] if hit["kind"] == "fact" else hit["key"]]
+                unit_of[hit["source"] if hit["kind"] == "fact" else hit["id"]]
                 for hit in hits
             ]
 
@@ -232,6 +235,101 @@ def filled(folder: Path, case: Any) -> tuple[Memory, dict[str, str]]:
     for batch in memory.pipeline.due(last):
         memory.pipeline.file(batch, memory.pipeline.distil(batch))
     return memory, unit_of
+
+
+# What is handed out.
+
+
+HANDED_OUT = ("complete", "covered", "gold words", "tokens", "hits", "turn recall@10")
+
+
+def handed_out(cases: list[Any]) -> dict[str, tuple[list[list[float]], float]]:
+    """What a vault gives an assistant, as shipped: by operation a row for each
+    question, and the median of seconds.
+
+    `complete`: all turns of the evidence are there; `covered`: their share; `gold
+    words`: the share of the words of the right answer that the text has.
+    """
+    rows: dict[str, list[list[float]]] = {"recall": [], "context": []}
+    took: dict[str, list[float]] = {"recall": [], "context": []}
+    for case in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            memory, unit_of = filled(Path(folder), case)
+            texts = {turn.id: turn.text for turn in case.turns}
+            asked = [one for one in case.questions if one.gold and one.answerable]
+            for question in asked:
+                for operation, some in rows.items():
+                    begun = time.perf_counter()
+                    given = ask(memory, operation, question)
+                    took[operation].append(time.perf_counter() - begun)
+                    some.append(row(given, question, unit_of, texts))
+            memory.close()
+    return {what: (some, float(np.median(took[what]))) for what, some in rows.items()}
+
+
+def row(
+    given: dict[str, Any],
+    question: Any,
+    unit_of: dict[str, str],
+    texts: dict[str, str],
+) -> list[float]:
+    """The figures of one question, in the order of `HANDED_OUT`."""
+    gold = question.gold
+    ranked = [
+        unit_of.get(hit["source"] if hit["kind"] == "fact" else hit["id"])
+        for hit in given.get("hits", ())
+    ]
+    found = gold.intersection(ranked)
+    if "hits" not in given:
+        found = {turn for turn in gold if shows(given["text"], texts[turn])}
+    said = set(words(given["text"]))
+    wanted = content(words(question.answer), "en")
+    return [
+        float(found == gold),
+        len(found) / len(gold),
+        sum(word in said for word in wanted) / max(len(wanted), 1),
+        given["tokens"],
+        len(ranked),
+        len(gold.intersection(ranked[:10])) / len(gold),
+    ]
+
+
+def ask(memory: Memory, operation: str, question: Any) -> dict[str, Any]:
+    if operation == "context":
+        return memory.call("context", {"query": question.text})
+    now = instant(question.when).isoformat()
+    return memory.call("recall", {"query": question.text, "now": now})
+
+
+def shows(text: str, turn: str) -> bool:
+    """Whether at least half of a turn's words, or forty of them, follow in a text."""
+    spoken = words(turn)
+    least = min(len(spoken) // 2 + 1, 40)
+    flat = f" {' '.join(words(text))} "
+    return any(
+        f" {' '.join(spoken[first : first + least])} " in flat
+        for first in range(max(len(spoken) - least, 0) + 1)
+    )
+
+
+def answers(sets: dict[str, list[Any]]) -> None:
+    """What `recall` and `context` hand out with the default limits."""
+    for name, cases in sets.items():
+        for operation, (rows, median) in handed_out(cases).items():
+            means, low, high = metrics.bootstrap(rows)
+            print(
+                f"\n{name}, {operation} ({len(rows)} questions, {1000 * median:.1f} ms)"
+            )
+            for at, what in enumerate(HANDED_OUT):
+                if operation == "recall" or at < 4:
+                    print(f"{what:16}{means[at]:9.3f} ({low[at]:.3f}–{high[at]:.3f})")
+
+
+def exact() -> None:
+    """Exact words on 10,000 short notes, beside FTS5."""
+    print("\nexact words on 10,000 short notes, hit@5")
+    for kind, ours, theirs in exact_words.rows():
+        print(f"{kind:16}{ours:9.3f}  FTS5 {theirs:.3f}  bar ≥.980")
 
 
 # Measuring.
@@ -359,12 +457,15 @@ def main(flags: list[str]) -> None:
         }
         compare(sets, {"turns alone": lexical, **together})
     else:
-        words = re.compile(r"\w+")
+        spelled = re.compile(r"\w+")
         peers = {
             "rank_bm25, split": okapi(lambda text: text.split(" ")),
-            "rank_bm25, words": okapi(lambda text: words.findall(text.lower())),
+            "rank_bm25, words": okapi(lambda text: spelled.findall(text.lower())),
         }
         compare(sets, {**peers, "engram, lexical": lexical})
+        if "--quick" not in flags:
+            answers(sets)
+            exact()
 
 
 if __name__ == "__main__":

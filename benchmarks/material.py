@@ -12,7 +12,7 @@ import os
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from engram import config
@@ -163,7 +163,7 @@ def vault(root: Path, notes: int) -> None:
                 f"# Note {number}\n\n{text}\n".encode(),
             )
         else:
-            path, raw = _fact(
+            path, raw = fact(
                 writer.statement() + " " + writer.sentence(), when, day, source
             )
         target = root / path
@@ -173,21 +173,27 @@ def vault(root: Path, notes: int) -> None:
     (root / "engram.toml").write_text(f'id = "bench-{notes}"\nzone = "{ZONE}"\n')
 
 
-def _fact(text: str, when: datetime, day: str, source: str) -> tuple[str, bytes]:
-    fact = Fact(
+def fact(
+    text: str, when: datetime, day: str, source: str, **more: Any
+) -> tuple[str, bytes]:
+    """The path and the bytes of a note; `more` are further fields of the fact."""
+    shown = {
+        "about": ("Anna Müller", "Berlin"),
+        "tags": ("preference/drink",),
+        "confidence": 0.92,
+        "importance": 0.7,
+    }
+    made = Fact(
         ulid(when, text),
         text,
         category="preference",
         created=when,
-        about=("Anna Müller", "Berlin"),
-        tags=("preference/drink",),
-        confidence=0.92,
-        importance=0.7,
         source=source,
+        **(shown | more),
     )
     path = f"facts/{day}/preference-{slug(text)}-{content_hash(text)[:8]}.md"
     return path, frontmatter.emit(
-        facts.fact_keys(fact, ZONE), facts.fact_body(text, source)
+        facts.fact_keys(made, ZONE), facts.fact_body(text, source)
     )
 
 

@@ -466,9 +466,10 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
         A name may be a capitalised stop word.
         """
-        stems = self._question_stems(word, question)
         found = [
-            self._live_postings(stem) for stem in stems if stem in self._postings.terms
+            self._in_languages(*self._live_postings(stem), codes)
+            for stem, codes in self._question_stems(word, question).items()
+            if stem in self._postings.terms
         ]
         stop_words = STOP.get(question.language, STOP["en"])
         if not found and (word in question.names or word not in stop_words):
@@ -481,22 +482,36 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         counts = np.bincount(place, np.concatenate([counts for _, counts in found]))
         return rows, counts.astype(np.int32)
 
-    def _question_stems(self, word: str, question: Question) -> list[str]:
-        """Return the terms to look up for `word`.
+    def _question_stems(self, word: str, question: Question) -> dict[str, set[int]]:
+        """Return the terms to look up for `word`, with the languages of their units.
 
-        A question of unknown language is stemmed in each language of the index.
+        A question of unknown language is stemmed in each language of the index, and
+        each stem finds units of its language alone. No languages mean all.
         """
         code = question.language
-        codes = {code}
+        codes = {LANGUAGES.index(code or "en"), LANGUAGES.index("en")}
         if not code:
-            numbers = self._language_counts.items()
-            codes = {LANGUAGES[place] for place, units in numbers if units}
-        stems = sorted({stems_of([word], each)[0] for each in codes | {"en"}})
+            codes.update(at for at, units in self._language_counts.items() if units)
+        stems: dict[str, set[int]] = {}
+        for at in sorted(codes):
+            stem = stems_of([word], LANGUAGES[at])[0]
+            stems.setdefault(stem, set()).add(at)
+        if code or len(stems) == 1:
+            stems = {stem: set() for stem in stems}
         if word in question.names:
-            stems.append(CAPITALISED + word)
+            stems[CAPITALISED + word] = set()
         elif word in question.stop_words:
-            stems.append(STOP_WORD + word)
+            stems[STOP_WORD + word] = set()
         return stems
+
+    def _in_languages(
+        self, rows: Ints, counts: Ints, codes: Collection[int]
+    ) -> tuple[Ints, Ints]:
+        """Return the postings in units of these languages; of all without `codes`."""
+        if not codes:
+            return rows, counts
+        some = np.isin(self._rows.columns["language"][rows], sorted(codes))
+        return rows[some], counts[some]
 
     def _candidates(
         self, question: Question, terms: list[scoring.Term], visible: Bools

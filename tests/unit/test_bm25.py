@@ -840,3 +840,16 @@ def test_many_at_once_are_found_like_one_after_another():
             at_once.get_scores(asked.split()).tolist()
             == singly.get_scores(asked.split()).tolist()
         )
+
+
+def test_a_word_of_unknown_language_meets_each_unit_in_the_language_of_that_unit():
+    """The Spanish stem of `boteta` is the English one of `botete`: another word."""
+    lexical = index(
+        fact("spanish", "La casa de mi hermana es grande y tiene una boteta."),
+        *(
+            fact(f"other {n}", "I prefer the botete over all of that.")
+            for n in range(6)
+        ),
+        fact("this", "I prefer the boteta over all of that."),
+    )
+    assert set(keys(search(lexical, "boteta"))) == {"spanish", "this"}
