@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import MemoryState, PassView
 
 LEFT = "it is not recalled after the end that it gives; the note stays where it is"
-_SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0)
+CURVE_POINTS = 31
+"""Points of a curve, as many as fit beside each other on a terminal."""
+SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0)
+"""The vitals of a protected memory, which does not fade."""
 
 
 def forecast(
@@ -37,7 +40,7 @@ def forecast(
 
         def vitals_at(moment: datetime, one: MemoryState = one) -> Vitals:
             if one.kept:
-                return _SOUND
+                return SOUND
             feedback = view.feedback.get(one.fact.category, 0.0)
             return decay.vitals(
                 one.fact, one.usage, moment, one.trust, view.policy, feedback

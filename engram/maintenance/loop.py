@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
+from engram.maintenance.forecast import CURVE_POINTS
 from engram.maintenance.schedule import CADENCES
 from engram.pipeline.run_log import RUNS
 from engram.pipeline.write import empty_trash
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 UNREADABLE = "some answers could not be read"
 UNANSWERED = "some questions were not answered"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-CURVE_POINTS = 31
-"""Points of a curve, as many as fit beside each other on a terminal."""
 
 
 class MaintenanceLoop:

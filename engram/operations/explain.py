@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from engram.core import actions, decay, graph, lifecycle, trust
 from engram.core import importance as core_importance
 from engram.core.forgetting import Utterance
-from engram.core.records import FiledTurn
+from engram.core.records import Fact, FiledTurn
 from engram.errors import NotFoundError
+from engram.maintenance.forecast import CURVE_POINTS, SOUND
 from engram.recall import formatting
 from engram.vault import facts, frontmatter
 from engram.vault.store import ACTIONS
@@ -24,7 +25,7 @@ from engram.vault.store import ACTIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.core.records import Fact
+    from engram.core.records import Vitals
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
@@ -54,8 +55,11 @@ class Explainer:
         self.entity_writer = entity_writer
         self.clock = clock
 
-    def show(self, id: str) -> dict[str, Any]:  # noqa: A002
+    def show(self, id: str, forecast: int | None = None) -> dict[str, Any]:  # noqa: A002
         """Return one memory with its note, source, use, present weight and relations.
+
+        With `forecast`, a number of days, also the course of its value until then and
+        what becomes of it if it is not used.
 
         For the name of an entity, or the path of its note, a storyline or a macro, that
         note with the use of its memories.
@@ -74,6 +78,9 @@ class Explainer:
             }
         raw = self.vault.read(fact.path)
         source = self._source(fact)
+        course = {}
+        if forecast is not None and fact.status == "active":
+            course = {"forecast": self._forecast(fact, source["said_by"], forecast)}
         return {
             "memory": formatting.plain(fact),
             "markdown": raw.decode(errors="replace"),
@@ -84,6 +91,37 @@ class Explainer:
             "protected": self._protection(fact),
             **self._weight(fact, source["said_by"]),
             "related": self._related(fact.id),
+            **course,
+        }
+
+    def _forecast(self, fact: Fact, said_by: str, days: int) -> dict[str, Any]:
+        """The value of a memory (0–1) at equal steps from now, and its changes (`X10`).
+
+        A note that engram did not write changes only at the end that it gives.
+        """
+        policy, now = self.settings.policy, self.clock()
+        usage = self.usage_tracker.usage_of(fact.id)
+        believed = trust.trust(said_by, policy.trust)
+        kept = self._protection(fact)
+
+        def vitals_at(moment: datetime) -> Vitals:
+            if kept:
+                return SOUND
+            return decay.vitals(fact, usage, moment, believed, policy)
+
+        changes = lifecycle.forecast(
+            fact, usage, vitals_at, now, days, policy, said_by=said_by, kept=kept
+        )
+        step = timedelta(days=days) / (CURVE_POINTS - 1)
+        points = [now + number * step for number in range(CURVE_POINTS)]
+        values = [1 - vitals_at(moment).decay for moment in points]
+        return {
+            "days": days,
+            "curve": [round(value, 3) for value in values],
+            "changes": [
+                {"at": _plain(one.at), "what": one.what, "why": one.why}
+                for one in changes
+            ],
         }
 
     def _group(self, name: str) -> dict[str, Any] | None:
@@ -244,14 +282,20 @@ class Explainer:
     def _related(self, fact_id: str) -> list[dict[str, Any]]:
         """The edges of a memory with their present confidence (`C34`)."""
         now, policy = self.clock(), self.settings.policy.links
+        edges = self.entity_writer.edges.at([fact_id])
+        ends = [
+            edge.target if edge.source == fact_id else edge.source for edge in edges
+        ]
+        units = self.index.units(ends)
         return [
             {
                 "type": edge.type,
-                "id": edge.target if edge.source == fact_id else edge.source,
+                "id": end,
+                "text": unit.text,
                 "confidence": round(graph.edge_confidence(edge, now, policy), 2),
             }
-            for edge in self.entity_writer.edges.all()
-            if fact_id in {edge.source, edge.target}
+            for edge, end in zip(edges, ends, strict=True)
+            if isinstance(unit := units.get(end), Fact) and unit.status != "forgotten"
         ]
 
 

@@ -474,7 +474,16 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/v1/memories/{id}",
         "Show one memory, or an entity, a storyline or a macro by its name or path. Prints its fields and the text of its note.",
-        (_ID,),
+        (
+            _ID,
+            Param(
+                "forecast",
+                "int",
+                "days ahead for which to add what becomes of it without use",
+                least=1,
+                most=3650,
+            ),
+        ),
         callers=ANY_CALLER,
     ),
     Operation(

@@ -4,7 +4,8 @@ A Unix socket is guarded by its file mode and the user id of the peer. A TCP por
 reached by any local user and, through a browser, by any web page: there each request
 must carry a token, and its Host, Origin and Sec-Fetch-Site must be those of the daemon.
 The token also says what the caller is: a chatbot, an importer or a tool (row X17).
-Refusals are JSON like every other error.
+The paths of the page take the cookie of a browser session and no token; all others take
+a token and no cookie. Refusals are JSON like every other error.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from engram.errors import (
 )
 from engram.serve.output import PROBLEM_TYPE, problem
 from engram.serve.socket_client import FOLDER_HEADER, folder_mark
+from engram.serve.web.access import FORM_TYPE, OPEN_PATH, WebAccess, is_page
+from engram.serve.web.layout import refusal
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ TOKEN_BYTES = 32
 TOKEN_HEADER = b"x-engram-token"
 """Holds the token where Authorization is meant for the server behind the proxy."""
 PROXY_PATH = "/proxy/"
+JSON_TYPE = b"application/json"
 TOKENS = {"chat": "token", "import": "token-import", "tool": "token-tool"}
 """The token file of each kind of caller, the most trusted first."""
 
@@ -70,6 +74,17 @@ class SocketAccess:
     hosts: frozenset[bytes]
     origins: frozenset[bytes] = frozenset()
     tokens: Mapping[str, bytes] = field(default_factory=dict)
+    web: WebAccess | None = None
+
+    def lets_browser_in(
+        self, headers: list[tuple[bytes, bytes]], path: str, query: str
+    ) -> bool:
+        """Whether a request for the page has a session, or is a link to begin one."""
+        if self.web is None:
+            return False
+        if path == OPEN_PATH:
+            return self.web.is_link(query)
+        return bool(self.web.session(headers))
 
     def standing(self, headers: list[tuple[bytes, bytes]]) -> str | None:
         """Return the kind of caller (chat, import, tool or owner), or None.
@@ -103,13 +118,19 @@ def unix_access() -> SocketAccess:
     return SocketAccess(frozenset({b"engram", b"localhost"}))
 
 
-def tcp_access(port: int, tokens: Mapping[str, str]) -> SocketAccess:
-    """Access through a loopback port: exact host, port and origin, and a token."""
+def tcp_access(
+    port: int, tokens: Mapping[str, str], web: WebAccess | None = None
+) -> SocketAccess:
+    """Access through a loopback port: exact host, port and origin, and a token.
+
+    `web` lets the browsers of the owner see the page.
+    """
     names = (f"127.0.0.1:{port}", f"localhost:{port}")
     return SocketAccess(
         frozenset(name.encode() for name in names),
         frozenset(f"http://{name}".encode() for name in names),
         {name: token.encode() for name, token in tokens.items()},
+        web,
     )
 
 
@@ -161,12 +182,14 @@ class AuthMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
-        fault = self.fault(scope["method"], headers, scope["path"])
+        path, query = scope["path"], scope.get("query_string", b"").decode("latin-1")
+        fault = self.fault(scope["method"], headers, path, query)
         if fault is not None:
-            await refuse(fault, send)
+            in_browser = is_page(path) and _wants_html(headers)
+            await refuse(fault, send, as_page=in_browser)
             return
         state = scope.setdefault("state", {})
-        state["standing"] = self.access.standing(headers)
+        state["standing"] = OWNER if is_page(path) else self.access.standing(headers)
         state["own_authorization"] = self.access.leaves_authorization(headers)
         left = most = self._most(scope["path"])
 
@@ -181,19 +204,27 @@ class AuthMiddleware:
         await self.app(scope, capped, send)
 
     def fault(
-        self, method: str, headers: list[tuple[bytes, bytes]], path: str = "/"
+        self,
+        method: str,
+        headers: list[tuple[bytes, bytes]],
+        path: str = "/v1",
+        query: str = "",
     ) -> EngramError | None:
         """Return why a request is refused, or None.
 
         Its origin and token are checked before its form.
         """
-        return self._access_error(headers) or self._form_error(method, headers, path)
+        return self._access_error(headers, path, query) or self._form_error(
+            method, headers, path
+        )
 
     def _most(self, path: str) -> int:
         """Return the most bytes of a body; the proxy passes images on."""
         return self.proxy_bytes if path.startswith(PROXY_PATH) else self.body_bytes
 
-    def _access_error(self, headers: list[tuple[bytes, bytes]]) -> EngramError | None:
+    def _access_error(
+        self, headers: list[tuple[bytes, bytes]], path: str, query: str
+    ) -> EngramError | None:
         access = self.access
         if [value.lower() for value in _all(headers, b"host")] not in [
             [host] for host in access.hosts
@@ -206,6 +237,13 @@ class AuthMiddleware:
             return ForbiddenError("requests from web pages are not answered")
         if any(site not in LOCAL_SITES for site in _all(headers, b"sec-fetch-site")):
             return ForbiddenError("requests from other sites are not answered")
+        if is_page(path):
+            if access.lets_browser_in(headers, path, query):
+                return None
+            return UnauthorisedError(
+                "this page is opened by a link, which works once and for five minutes",
+                fix="Run `engram web` in a terminal; it opens a new one.",
+            )
         if access.standing(headers) is None:
             return UnauthorisedError(
                 "the token is missing or wrong",
@@ -228,7 +266,11 @@ class AuthMiddleware:
         with_body = method in {"POST", "PATCH", "PUT"}
         # the proxy passes uploads on too
         is_ours = not path.startswith(PROXY_PATH)
-        if with_body and is_ours and not _is_json(_all(headers, b"content-type")):
+        types = _all(headers, b"content-type")
+        if with_body and is_page(path):
+            if _media_type(types) != FORM_TYPE:
+                return MediaTypeError("the body must be a form")
+        elif with_body and is_ours and _media_type(types) != JSON_TYPE:
             return MediaTypeError(
                 "the body must be JSON", fix="Send `Content-Type: application/json`."
             )
@@ -247,12 +289,19 @@ def _too_large(most: int) -> TooLargeError:
     )
 
 
-async def refuse(fault: EngramError, send: Send) -> None:
-    """Send `fault` as the response; the rest of the request is not read."""
-    body = json.dumps(problem(fault)).encode()
+async def refuse(fault: EngramError, send: Send, *, as_page: bool = False) -> None:
+    """Send `fault` as the response; the rest of the request is not read.
+
+    It is a problem document, or with `as_page` a page for a person.
+    """
+    body, media_type = json.dumps(problem(fault)).encode(), PROBLEM_TYPE
+    if as_page:
+        body = refusal(fault.what, fault.fix).encode()
+        media_type = "text/html; charset=utf-8"
     headers = [
-        (b"content-type", PROBLEM_TYPE.encode()),
+        (b"content-type", media_type.encode()),
         (b"content-length", str(len(body)).encode()),
+        (b"content-security-policy", b"default-src 'none'"),
     ]
     if fault.status == UnauthorisedError.status:
         headers.append((b"www-authenticate", b"Bearer"))
@@ -270,8 +319,10 @@ def _all(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
     return [value for key, value in headers if key == name]
 
 
-def _is_json(types: list[bytes]) -> bool:
-    return (
-        len(types) == 1
-        and types[0].partition(b";")[0].strip().lower() == b"application/json"
-    )
+def _wants_html(headers: list[tuple[bytes, bytes]]) -> bool:
+    return any(b"text/html" in value for value in _all(headers, b"accept"))
+
+
+def _media_type(types: list[bytes]) -> bytes:
+    """Return the media type that the only Content-Type names, b'' otherwise."""
+    return types[0].partition(b";")[0].strip().lower() if len(types) == 1 else b""

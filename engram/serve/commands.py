@@ -613,6 +613,20 @@ def daemon(cli: CliContext, *, foreground: bool, tcp: int | None) -> None:
 
 
 @tree.command()
+@click.option("--no-browser", is_flag=True, help="Print the link and start no browser.")
+@click.pass_obj
+def web(cli: CliContext, *, no_browser: bool) -> None:
+    """Open the vault in a browser: search, timeline, review, people, health.
+
+    Prints a link that works once, within five minutes, and opens it. The page is served
+    by the daemon of the vault; if none runs, one runs until Ctrl-C.
+    """
+    from engram.serve import setup
+
+    setup.open_page(cli.settings(), cli.show, browser=not no_browser)
+
+
+@tree.command()
 @click.option(
     "--nightly", is_flag=True, help="Run no daemon, only maintenance every night."
 )

@@ -31,7 +31,7 @@ from engram.serve.mcp.routes import mcp_route
 from engram.serve.output import PROBLEM_TYPE, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from starlette.datastructures import QueryParams
     from starlette.requests import Request
@@ -117,10 +117,15 @@ class Routes(Protocol):
         """Return why an answer may be incomplete, or ''."""
 
 
-def application(answers: Routes, places: int, proxy: Proxy | None = None) -> Starlette:
+def application(
+    answers: Routes,
+    places: int,
+    proxy: Proxy | None = None,
+    pages: Sequence[Route] = (),
+) -> Starlette:
     """Return the application with the routes of all operations; errors are JSON.
 
-    With `proxy` it has the routes of the proxy too.
+    With `proxy` it has the routes of the proxy too; `pages` are those of the web page.
 
     Up to `places` requests for one operation run at a time. That is less than the
     number of threads, so that no operation occupies them all.
@@ -164,6 +169,7 @@ def application(answers: Routes, places: int, proxy: Proxy | None = None) -> Sta
         )
     routes.append(mcp_route(answers, places))
     routes += proxy.routes() if proxy else []
+    routes += pages
     return Starlette(
         routes=routes,
         exception_handlers={

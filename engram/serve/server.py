@@ -1,4 +1,8 @@
-"""The HTTP server: uvicorn on open sockets, in a thread of its own."""
+"""The HTTP server: uvicorn on open sockets, in a thread of its own.
+
+The page of the vault needs a loopback port. Where the configuration names none, one is
+opened when the first link to the page is asked for.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +17,23 @@ from typing import TYPE_CHECKING
 
 import h11
 import uvicorn
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from engram.errors import UnavailableError
+from engram.core.trust import OWNER
+from engram.daemon.sockets import LOOPBACK, listen_tcp
+from engram.errors import ForbiddenError, UnavailableError
 from engram.serve.auth import AuthMiddleware, tcp_access, tokens_of, unix_access
 from engram.serve.http import application
 from engram.serve.proxy.routes import Proxy
+from engram.serve.web.access import LINK_PATH, WebAccess
+from engram.serve.web.routes import WebPages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from starlette.requests import Request
 
     from engram.config import Settings
     from engram.serve.auth import SocketAccess
@@ -106,43 +118,21 @@ class HttpServer:
     def __init__(
         self, answers: Routes, settings: Settings, listeners: Sequence[socket.socket]
     ) -> None:
-        policy = settings.policy.serve
+        self._settings = settings
         self._proxy = Proxy(answers, settings)
-        app = application(answers, policy.places, self._proxy)
-        protocol = type(
-            "Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds}
-        )
+        self._tokens = tokens_of(settings.state)
+        self._web = WebAccess(self._tokens["chat"])
+        link = Route(LINK_PATH, self._link, methods=["POST"])
+        pages = [link, *WebPages(answers, self._web).routes()]
+        places = settings.policy.serve.places
+        self._app = application(answers, places, self._proxy, pages)
         self.beat = time.monotonic()
         self._listeners = listeners
-        self._servers = [
-            PatientServer(
-                uvicorn.Config(
-                    AuthMiddleware(
-                        app,
-                        _access(listener, settings),
-                        policy.body_bytes,
-                        str(settings.vault),
-                        policy.proxy_bytes,
-                    ),
-                    http=protocol,
-                    ws="none",
-                    lifespan="off",
-                    loop="asyncio",
-                    log_config=None,
-                    log_level=logging.CRITICAL,
-                    access_log=False,
-                    proxy_headers=False,
-                    server_header=False,
-                    limit_concurrency=policy.connections,
-                    timeout_graceful_shutdown=int(policy.stop_seconds),
-                    timeout_notify=1,
-                    callback_notify=self._alive,
-                )
-            )
-            for listener in listeners
-        ]
-        for server in self._servers:
-            server.linger_seconds = policy.linger_seconds
+        self._servers = [self._server(listener) for listener in listeners]
+        self._opened: list[asyncio.Task[None]] = []
+        self._opening = asyncio.Lock()
+        tcp = (one for one in listeners if one.family == socket.AF_INET)
+        self._port = next((int(one.getsockname()[1]) for one in tcp), 0)
         self._thread = threading.Thread(target=self._run, name="server", daemon=True)
 
     def start(self) -> None:
@@ -161,6 +151,65 @@ class HttpServer:
             server.should_exit = True
         self._thread.join()
 
+    def _server(self, listener: socket.socket) -> PatientServer:
+        policy = self._settings.policy.serve
+        protocol = type(
+            "Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds}
+        )
+        server = PatientServer(
+            uvicorn.Config(
+                AuthMiddleware(
+                    self._app,
+                    self._access(listener),
+                    policy.body_bytes,
+                    str(self._settings.vault),
+                    policy.proxy_bytes,
+                ),
+                http=protocol,
+                ws="none",
+                lifespan="off",
+                loop="asyncio",
+                log_config=None,
+                log_level=logging.CRITICAL,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                limit_concurrency=policy.connections,
+                timeout_graceful_shutdown=int(policy.stop_seconds),
+                timeout_notify=1,
+                callback_notify=self._alive,
+            )
+        )
+        server.linger_seconds = policy.linger_seconds
+        return server
+
+    def _access(self, listener: socket.socket) -> SocketAccess:
+        if listener.family == socket.AF_UNIX:
+            return unix_access()
+        return tcp_access(listener.getsockname()[1], self._tokens, self._web)
+
+    async def _link(self, request: Request) -> JSONResponse:
+        """Answer with a link to the page that works once; only for the owner.
+
+        Opens a loopback port if there is none.
+        """
+        if request.state.standing != OWNER:
+            raise ForbiddenError(
+                "only the owner's command line opens the page", fix="Run `engram web`."
+            )
+        async with self._opening:
+            if not self._port:
+                self._port = await self._open_port()
+        path = self._web.new_link()
+        return JSONResponse({"url": f"http://{LOOPBACK}:{self._port}{path}"})
+
+    async def _open_port(self) -> int:
+        listener = listen_tcp(0)
+        server = self._server(listener)
+        self._servers.append(server)
+        self._opened.append(asyncio.create_task(server.serve(sockets=[listener])))
+        return int(listener.getsockname()[1])
+
     async def _alive(self) -> None:
         self.beat = time.monotonic()
 
@@ -168,14 +217,9 @@ class HttpServer:
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
-        pairs = zip(self._servers, self._listeners, strict=True)
+        pairs = list(zip(self._servers, self._listeners, strict=True))
         await asyncio.gather(
             *(server.serve(sockets=[listener]) for server, listener in pairs)
         )
+        await asyncio.gather(*self._opened)
         await self._proxy.close()
-
-
-def _access(listener: socket.socket, settings: Settings) -> SocketAccess:
-    if listener.family == socket.AF_UNIX:
-        return unix_access()
-    return tcp_access(listener.getsockname()[1], tokens_of(settings.state))

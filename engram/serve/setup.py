@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -135,6 +136,40 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
         "log": str(log),
         "for_chatbots": hints(settings, port),
     }
+
+
+def open_page(
+    settings: Settings, show: Callable[[str, dict[str, Any]], None], *, browser: bool
+) -> None:
+    """Show a link to the page, and open it in a browser where there is one.
+
+    Without a daemon one is started, which stops at SIGINT or SIGTERM of this process.
+    """
+    path, pid = str(settings.socket), 0
+    if not socket_client.answers(path):
+        pid = start_in_background(settings, None)["pid"]
+    try:
+        folder = str(settings.vault)
+        result = socket_client.call(path, "web", {}, owner=True, folder=folder)
+        if pid:
+            result["until"] = "Ctrl-C ends the page: no daemon runs otherwise"
+        show("web", result)
+        if browser and _has_screen():
+            import webbrowser
+
+            webbrowser.open(result["url"])
+        if pid:
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            signal.pause()
+    finally:
+        if pid:
+            os.kill(pid, signal.SIGTERM)
+
+
+def _has_screen() -> bool:
+    """Whether a browser can show something to the user of this terminal."""
+    is_x = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(is_x) and sys.stdout.isatty()
 
 
 def _startup_error(said: bytes, log: Path) -> EngramError:

@@ -32,8 +32,9 @@ LIGHT_ROUTES = {
     "observe": "/v1/turns",
     "recall": "/v1/recall",
     "remember": "/v1/memories",
+    "web": "/web/link",
 }
-"""The routes of operations that are called without loading the table; all are POST."""
+"""The routes that are called without loading the table; all are POST."""
 
 FOLDER_HEADER = "Engram-Folder"
 """The device and inode of the vault's folder that a request means."""

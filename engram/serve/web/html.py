@@ -1,0 +1,80 @@
+"""Markup that is escaped by construction.
+
+`tag` is the only function that makes markup of text, and it escapes whatever is not
+`Html` already. Text of a vault may hold anything: tags, control characters, lone
+surrogates, a change of the writing direction, a megabyte.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+SHOWN = 4000
+"""The most characters of one stored text on a page."""
+
+_CONTROLS = dict.fromkeys(
+    [*range(9), 11, 12, *range(14, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}"
+)
+_VOID = frozenset(("br", "hr", "input", "link", "meta"))
+
+
+class Html(str):
+    """Markup that is safe to send."""
+
+    __slots__ = ()
+
+
+def text(value: object) -> Html:
+    """Return a text as markup; what UTF-8 cannot write becomes U+FFFD."""
+    if isinstance(value, Html):
+        return value
+    plain = str(value)
+    if not plain.isascii():
+        plain = plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return Html(html.escape(plain.translate(_CONTROLS)))
+
+
+def join(*children: object) -> Html:
+    """Return the children one after another; None and False are left out."""
+    parts: list[str] = []
+    for child in children:
+        if child is None or child is False:
+            continue
+        if isinstance(child, str | int | float):
+            parts.append(text(child))
+        else:
+            parts += [join(one) for one in child]  # type: ignore[attr-defined]  # an iterable
+    return Html("".join(parts))
+
+
+def tag(name: str, /, *children: object, **attributes: Any) -> Html:
+    """Return an element.
+
+    An underscore in the name of an attribute is a hyphen, one at its end is left out,
+    as in `class_`. An attribute that is None or False is left out.
+
+    >>> tag("a", "<b>", href="/?a&b", class_="x", hidden=True)
+    '<a href="/?a&amp;b" class="x" hidden>&lt;b&gt;</a>'
+    """
+    words = [name]
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        attribute = key.rstrip("_").replace("_", "-")
+        words.append(attribute if value is True else f'{attribute}="{text(value)}"')
+    opened = f"<{' '.join(words)}>"
+    return Html(opened if name in _VOID else f"{opened}{join(*children)}</{name}>")
+
+
+def shortened(value: object, most: int = SHOWN) -> str:
+    """Return the beginning of a long text, and how much of it is left out."""
+    words = str(value)
+    if len(words) <= most:
+        return words
+    return f"{words[:most].rstrip()} … ({len(words) - most:,} more characters)"
+
+
+def said(value: object, *, name: str = "p", most: int = SHOWN, **more: Any) -> Html:
+    """Return a text of the vault in an element with a writing direction of its own."""
+    return tag(name, shortened(value, most), dir="auto", **more)

@@ -1,0 +1,249 @@
+"""The pages that show the whole vault: timeline, people, health."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+from engram.serve.web.html import Html, join, tag
+from engram.serve.web.layout import (
+    button,
+    day,
+    empty,
+    link,
+    marks,
+    memory_row,
+    minute,
+    page,
+    title,
+)
+from engram.serve.web.plots import bar, heat_strip
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.serve.web.layout import Visit
+
+WEEKS = 53
+TYPES = {
+    "person": "People",
+    "animal": "Animals",
+    "org": "Organisations",
+    "place": "Places",
+    "project": "Projects",
+    "tool": "Tools",
+    "event": "Events",
+    "concept": "Other",
+}
+MOST_ENTITIES = 200
+
+
+def timeline_page(
+    visit: Visit, counted: Mapping[str, Any], listed: Mapping[str, Any], last: date
+) -> str:
+    """Return a year of days as a strip, and memories by day below it."""
+    chosen = visit.query.get("day", "")
+    number = counted["total"]
+    strip = heat_strip(
+        counted["days"], last, WEEKS, lambda name: link(visit.path, day=name)
+    )
+    years = sorted({name[:4] for name in counted["all"]}, reverse=True)
+    places = [
+        tag("a", year, href=link(visit.path, year=year),
+            aria_current="true" if str(last.year) == year else None)
+        for year in years
+    ]  # fmt: skip
+    following = listed.get("next")
+    return page(
+        "Timeline",
+        visit,
+        title("Timeline", tag("p", f"{number:,} memories in the year to {last}.",
+                              class_="lead")),
+        tag("div", strip, class_="wide late"),
+        tag("nav", *places, class_="years", aria_label="Years")
+        if len(years) > 1
+        else None,
+        tag("p", tag("a", "All days", href=link(visit.path, year=visit.query.get("year"))))
+        if chosen
+        else None,
+        _days(listed["memories"])
+        if listed["memories"]
+        else empty("Nothing was learned then."),
+        tag("p", tag("a", "Earlier ones", class_="more",
+                     href=link(visit.path, **{**visit.query, "after": following})))
+        if following
+        else None,
+    )  # fmt: skip
+
+
+def _days(rows: Sequence[Mapping[str, Any]]) -> Html:
+    """Memories below the day on which they were learned."""
+    days: dict[str, list[Html]] = {}
+    for row in rows:
+        name = day(row.get("created")) or "undated"
+        days.setdefault(name, []).append(memory_row({**row, "created": None}))
+    return join(
+        *[
+            tag("section", tag("h2", _day_words(name), class_="day"),
+                tag("ol", *entries, class_="entries"))
+            for name, entries in days.items()
+        ]
+    )  # fmt: skip
+
+
+def _day_words(name: str) -> str:
+    try:
+        return f"{date.fromisoformat(name):%A, %-d %B %Y}"
+    except ValueError:
+        return name
+
+
+def last_day(query: Mapping[str, str], today: date) -> date:
+    """Return the last day of the strip: of the year that is asked for, or today."""
+    asked = query.get("year", "")
+    chosen = query.get("day", "")[:4]
+    for year in (asked, chosen):
+        if len(year) == 4 and year.isdecimal() and 1900 <= int(year) < today.year:
+            return date(int(year), 12, 31)
+    return today
+
+
+def first_day(last: date) -> date:
+    """Return the first day of the strip."""
+    return last - timedelta(days=last.weekday() + 7 * (WEEKS - 1))
+
+
+def people_page(visit: Visit, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return people, places and things by type, those with the most memories first."""
+    most = max((row["memories"] for row in rows), default=1) or 1
+    shown = rows[:MOST_ENTITIES]
+    sections = []
+    for kind, heading in TYPES.items():
+        cards = [_card(row, most) for row in shown if row["type"] == kind]
+        if cards:
+            sections += [tag("h2", heading), tag("ol", *cards, class_="cards")]
+    more = f"The {MOST_ENTITIES} with the most memories of {len(rows):,}."
+    return page(
+        "People",
+        visit,
+        title("People and things",
+              tag("p", more, class_="hint") if len(rows) > len(shown) else None),
+        *sections,
+        None if rows else empty("Nobody was named yet."),
+    )  # fmt: skip
+
+
+def _card(row: Mapping[str, Any], most: int) -> Html:
+    ties = [
+        tag("span", f"{one['type'].replace('_', ' ')}: {one['name']}")
+        for one in row["relations"][:3]
+    ]
+    number = row["memories"]
+    return tag(
+        "li",
+        tag("a", tag("bdi", row["name"]), href=link("/web/entity", name=row["name"])),
+        marks("you" if row["owner"] else None,
+              f"{number} memor{'y' if number == 1 else 'ies'}", day(row["last"])),
+        tag("p", *ties, class_="marks") if ties else None,
+        bar(number / most),
+        class_="card",
+        data_entry=True,
+    )  # fmt: skip
+
+
+def health_page(
+    visit: Visit,
+    status: Mapping[str, Any],
+    doctor: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Any]],
+) -> str:
+    """Return how the daemon, the queue, the model and the files are."""
+    findings = doctor["findings"]
+    healthy = doctor["healthy"]
+    words = "Everything works." if healthy else "Something needs your attention."
+    rows = [
+        tag(
+            "li",
+            tag("p", tag("strong", one["level"]), " ", one["what"], dir="auto"),
+            tag("p", tag("code", one["where"]), class_="marks")
+            if one.get("where")
+            else None,
+            tag("p", one["fix"], class_="hint") if one.get("fix") else None,
+            class_=f"entry {one['level']}",
+            data_entry=True,
+        )
+        for one in findings
+    ]
+    return page(
+        "Health",
+        visit,
+        title("Health", tag("p", words, class_="lead ok" if healthy else "lead bad")),
+        tag("ol", *rows, class_="entries") if rows else None,
+        _figures(status),
+        _model(status),
+        _next(visit, status, runs),
+    )
+
+
+def _figures(status: Mapping[str, Any]) -> Html:
+    shown = {
+        "memories": status.get("facts"),
+        "turns": status.get("turns"),
+        "conversations": status.get("sessions"),
+        "files": status.get("files"),
+        "turns that wait": status.get("waiting_turns"),
+        "turns in work": status.get("distilling_turns"),
+        "turns put aside": status.get("parked_turns"),
+        "turns given up": status.get("dead_turns"),
+    }
+    rows = [
+        tag("div", tag("dd", f"{value:,}"), tag("dt", name))
+        for name, value in shown.items()
+        if value is not None
+    ]
+    return tag("dl", *rows, class_="figures")
+
+
+def _model(status: Mapping[str, Any]) -> Html:
+    """What the model did today, of what it may do."""
+    budget = status.get("budget", {})
+    rows = []
+    for name in ("calls", "tokens"):
+        used, most = budget.get(name, 0), budget.get(f"{name}_per_day", 0)
+        rows.append(
+            tag("tr", tag("th", name, scope="row"),
+                tag("td", bar(used / most if most else 0)),
+                tag("td", f"{used:,} of {most:,}", class_="number"))
+        )  # fmt: skip
+    tasks = [
+        tag("tr", tag("th", name, scope="row"), tag("td"),
+            tag("td", f"{spent:,}", class_="number"))
+        for name, spent in (budget.get("tasks") or {}).items()
+    ]  # fmt: skip
+    return join(
+        tag("h2", "Model today"),
+        tag("p", f"Extractor: {status.get('extractor', 'none')}", class_="hint"),
+        tag("table", *rows, *tasks, class_="signals"),
+    )
+
+
+def _next(
+    visit: Visit, status: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
+) -> Html:
+    last = runs[0] if runs else None
+    daemon = status.get("daemon", {})
+    held = [
+        tag("li", f"{name}: {why}") for name, why in (status.get("held") or {}).items()
+    ]
+    return join(
+        tag("h2", "Maintenance"),
+        marks(
+            f"next {minute(status.get('next_consolidation'))}",
+            f"last {last['cadence']} {minute(last['at'])}" if last else "no run yet",
+            f"up for {daemon.get('uptime_seconds', 0) / 3600:.1f} hours",
+            f"{daemon.get('queue', 0)} jobs queued",
+        ),
+        tag("ul", *held) if held else None,
+        tag("div", button(visit, "Look again", "doctor"), class_="actions"),
+        tag("p", tag("code", status.get("vault", "")), class_="hint"),
+    )

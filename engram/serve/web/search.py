@@ -1,0 +1,240 @@
+"""The search page: recall with an explanation of each hit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.serve.web.html import Html, join, said, tag
+from engram.serve.web.layout import (
+    button,
+    day,
+    empty,
+    link,
+    marks,
+    memory_link,
+    memory_list,
+    minute,
+    page,
+)
+from engram.serve.web.plots import bar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.serve.web.layout import Visit
+
+PRESETS = ("balanced", "belief", "entity")
+
+
+def search_page(visit: Visit, answer: Mapping[str, Any]) -> str:
+    """Return the hits of a question, each with the signals that ranked it."""
+    return page(
+        f"{visit.query.get('q', '')}",
+        visit,
+        _form(visit),
+        tag("div", _results(visit, answer), id="results", aria_live="polite"),
+    )
+
+
+def start_page(
+    visit: Visit,
+    stats: Mapping[str, Any],
+    todos: Sequence[Mapping[str, Any]],
+    recent: Sequence[Mapping[str, Any]],
+) -> str:
+    """Return the first page: the search field, open promises, the newest memories."""
+    facts, turns = stats.get("facts", 0), stats.get("turns", 0)
+    counts = f"{facts:,} memories from {turns:,} turns of conversation."
+    return page(
+        "Search",
+        visit,
+        _form(visit),
+        tag(
+            "div",
+            tag("p", counts, class_="lead"),
+            _promises(visit, todos) if todos else None,
+            tag("h2", "Newest"),
+            memory_list(recent)
+            if recent
+            else empty(
+                "There are no memories yet.",
+                tag("p", "Tell one in a terminal: ",
+                    tag("code", 'engram remember "Anna switched to oat milk"')),
+            ),
+            id="results",
+        ),
+    )  # fmt: skip
+
+
+def _promises(visit: Visit, todos: Sequence[Mapping[str, Any]]) -> Html:
+    rows = [
+        tag(
+            "li",
+            tag("a", said(row["text"], name="span", most=400),
+                href=memory_link(row["id"]), class_="statement"),
+            marks(day(row.get("when")) or None, row.get("stage")),
+            tag("div", button(visit, "Done", "settle", id=row["id"], stage="fulfilled"),
+                class_="actions"),
+            class_="entry",
+            data_entry=True,
+        )
+        for row in todos[:8]
+    ]  # fmt: skip
+    return join(tag("h2", "Open promises"), tag("ol", *rows, class_="entries"))
+
+
+def _form(visit: Visit) -> Html:
+    asked = visit.query.get("q", "")
+    chosen = visit.query.get("preset") or "balanced"
+    options = [
+        tag("option", name, value=name, selected=name == chosen) for name in PRESETS
+    ]
+    return tag(
+        "form",
+        tag("label", "Search your memory", for_="q", class_="unseen"),
+        tag(
+            "input",
+            type="search",
+            id="q",
+            name="q",
+            value=asked,
+            placeholder="What do you want to know?",
+            autocomplete="off",
+            autofocus=not asked,
+            dir="auto",
+        ),
+        tag(
+            "div",
+            tag("label", "Ranked by ", tag("select", *options, name="preset")),
+            tag("label", tag("input", type="checkbox", name="archive", value="true",
+                             checked=bool(visit.query.get("archive"))), " archive too"),
+            tag("button", "Search", class_="quiet"),
+            class_="options",
+        ),
+        method="get",
+        action="/",
+        role="search",
+        class_="search",
+        hx_get="/",
+        hx_trigger="input changed delay:180ms from:#q, change, submit",
+        hx_target="#results",
+        hx_select="#results",
+        hx_swap="outerHTML",
+        hx_push_url="true",
+        hx_sync="this:replace",
+    )  # fmt: skip
+
+
+def _results(visit: Visit, answer: Mapping[str, Any]) -> Html:
+    hits = answer["hits"]
+    if not hits:
+        return empty(
+            "Nothing recalled." if not answer.get("note") else str(answer["note"]),
+            _filtered(answer),
+        )
+    most = max(
+        (sum(map(abs, hit.get("parts", {}).values())) for hit in hits), default=1
+    )
+    rows = [_hit(hit, most or 1) for hit in hits]
+    number = f"{len(hits)} hit{'s' * (len(hits) != 1)}, {answer['tokens']:,} tokens"
+    incomplete = not answer.get("complete", True)
+    return join(
+        tag("p", number, class_="lead"),
+        tag("p", "The index is not ready yet; there may be more.")
+        if incomplete
+        else None,
+        tag("ol", *rows, class_="entries"),
+        _filtered(answer),
+        _same_elsewhere(visit),
+    )
+
+
+def _hit(hit: Mapping[str, Any], most: float) -> Html:
+    words = hit["text"] or "(no text)"
+    quote = hit.get("quote")
+    past = f"was, until {hit['ended']}" if hit.get("ended") else None
+    # a turn and a note of the user have no page of their own
+    is_link = hit["kind"] == "fact"
+    statement = tag(
+        "a" if is_link else "div",
+        said(words, name="span", most=600),
+        href=memory_link(hit["id"]) if is_link else None,
+        class_="statement",
+    )
+    return tag(
+        "li",
+        statement,
+        marks(
+            hit.get("category") or hit["kind"],
+            hit.get("provenance"),
+            minute(hit.get("when")),
+            past,
+            hit.get("due"),
+            hit.get("fault"),
+        ),
+        said(quote, name="blockquote", most=400)
+        if quote and quote != words
+        else None,
+        _signals(hit, most),
+        class_="entry",
+        data_entry=True,
+    )  # fmt: skip
+
+
+def _signals(hit: Mapping[str, Any], most: float) -> Html:
+    """The score as a bar, and in detail a bar for each signal with its meaning."""
+    parts: Mapping[str, float] = hit.get("parts", {})
+    meaning = hit.get("meaning", {})
+    rows = [
+        tag(
+            "tr",
+            tag("th", meaning.get(name, name), scope="row"),
+            tag(
+                "td", bar(abs(value) / most, name="bar" if value >= 0 else "bar minus")
+            ),
+            tag("td", f"{value:+.2f}", class_="number"),
+        )
+        for name, value in sorted(parts.items(), key=lambda one: -abs(one[1]))
+    ]
+    edges = [
+        tag("p", f"{edge['type']} edge, confidence {edge['confidence']:.2f}: ",
+            tag("a", edge["with"], href=memory_link(edge["with"])))
+        for edge in hit.get("edges", [])[:3]
+    ]  # fmt: skip
+    return tag(
+        "details",
+        tag(
+            "summary",
+            bar(sum(map(abs, parts.values())) / most, name="bar total"),
+            tag("span", f"score {hit['score']:.2f}"),
+        ),
+        tag("table", *rows, class_="signals"),
+        *edges,
+        marks(f"trust {hit.get('trust', 1):.2f}", f"{hit.get('tokens', 0)} tokens",
+              tag("code", hit.get("path", ""))),
+        class_="why",
+    )  # fmt: skip
+
+
+def _filtered(answer: Mapping[str, Any]) -> Html | None:
+    """What was left out, and why."""
+    filtered = answer.get("filtered") or {}
+    if not filtered:
+        return None
+    rows = [
+        join(tag("dt", f"{count:,}"), tag("dd", reason))
+        for reason, count in filtered.items()
+    ]
+    return tag("section", tag("h2", "Left out"), tag("dl", *rows, class_="counts"))
+
+
+def _same_elsewhere(visit: Visit) -> Html:
+    asked = visit.query.get("q", "")
+    return tag(
+        "p",
+        "The same in a terminal: ",
+        tag("code", f'engram recall "{asked}" --explain', dir="auto"),
+        " · ",
+        tag("a", "days of these memories", href=link("/web/timeline")),
+        class_="hint",
+    )
