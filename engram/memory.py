@@ -249,8 +249,9 @@ class Memory:
         statements = StatementOperations(
             editor, self.reconciler, self.intake, self.memory_operations
         )
+        fact_table = FactTable(self.index)
         explainer = Explainer(
-            self.note_writer, self.usage_tracker, entity_writer, self.clock
+            self.note_writer, self.usage_tracker, entity_writer, self.clock, fact_table
         )
         sessions = SessionReader(self.vault, self.index, settings)
         self.retriever = Retriever(
@@ -264,7 +265,6 @@ class Memory:
             self.note_writer,
             sessions,
         )
-        fact_table = FactTable(self.index)
         questions = Questions(cases, self.clock)
         self.context_builder = ContextBuilder(sessions, self.retriever, questions)
         health_operations = HealthOperations(

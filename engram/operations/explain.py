@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.core.records import Vitals
+    from engram.operations.fact_table import FactTable
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
@@ -46,7 +47,9 @@ class Explainer:
         usage_tracker: UsageTracker,
         entity_writer: EntityWriter,
         clock: Callable[[], datetime],
+        fact_table: FactTable,
     ) -> None:
+        self.fact_table = fact_table
         self.note_writer = note_writer
         self.vault = note_writer.vault
         self.index = note_writer.index
@@ -140,13 +143,19 @@ class Explainer:
         if entity is None:
             return None
         kind = str(keys.get("kind") or "entity")
+        rows = (
+            row
+            for row in self.fact_table
+            if row.status == "active" and row.persona is None
+        )
+        ids = [
+            row.id for row in self.fact_table.about(names, rows).get(entity.path, ())
+        ]
+        facts = self.index.catalog.units(ids).values()
         about = [
             fact
-            for fact in self.index.catalog.facts()
-            if fact.status == "active"
-            and fact.persona is None
-            and any(names.one(one) == entity for one in fact.about)
-            and self._is_within(fact, keys, kind)
+            for fact in facts
+            if isinstance(fact, Fact) and self._is_within(fact, keys, kind)
         ]
         path = path if keys else entity.path
         return {

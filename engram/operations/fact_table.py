@@ -7,6 +7,7 @@ table reads all facts once, then those that changed.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from dataclasses import dataclass
 from sys import intern
 from typing import TYPE_CHECKING
@@ -15,9 +16,10 @@ from engram.core import lifecycle
 from engram.core.records import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
+    from engram.core.entities import EntityNames
     from engram.index.search import Index
 
 
@@ -59,6 +61,26 @@ class FactTable:
             if self._mark != catalog.mark:
                 self._update()
             return list(self._rows.values())
+
+    def about(
+        self, names: EntityNames, rows: Iterable[FactRow]
+    ) -> dict[str, list[FactRow]]:
+        """Return the rows about each entity, by its path; '' for unknown entities.
+
+        A memory about nobody is about the owner.
+        """
+        own = names.owner()
+        paths: dict[str, str] = {}
+        found: defaultdict[str, list[FactRow]] = defaultdict(list)
+        for row in rows:
+            if not row.about and own:
+                found[own.path].append(row)
+            for name in row.about:
+                if name not in paths:
+                    entity = names.one(name)
+                    paths[name] = entity.path if entity else ""
+                found[paths[name]].append(row)
+        return found
 
     def _update(self) -> None:
         catalog = self.index.catalog

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from engram.core import graph
@@ -94,8 +94,10 @@ class Overview:
                 )
             chosen = [found]
         asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
-        known = self._by_entity(row for row in self.table if sees(asks, row.persona))
-        named = self._by_entity(self.table)
+        everything = self.table.rows()
+        seen = (row for row in everything if sees(asks, row.persona))
+        known = self.table.about(names, seen)
+        named = self.table.about(names, everything)
         rows = [
             self._entity_row(one, known.get(one.path, []))
             for one in chosen
@@ -157,22 +159,6 @@ class Overview:
             if row.status != "forgotten" and sees(asking_persona, row.persona):
                 yield row
 
-    def _by_entity(self, rows: Iterable[FactRow]) -> dict[str, list[FactRow]]:
-        """Return the memories about each entity, by the path of its note."""
-        names = self.entity_writer.names
-        own = names.owner()
-        paths: dict[str, str] = {}
-        found: defaultdict[str, list[FactRow]] = defaultdict(list)
-        for row in rows:
-            if not row.about and own:
-                found[own.path].append(row)
-            for name in row.about:
-                if name not in paths:
-                    entity = names.one(name)
-                    paths[name] = entity.path if entity else ""
-                found[paths[name]].append(row)
-        return found
-
 
 class _Walk:
     """The nodes and edges of a neighbourhood, as far as they were visited."""
@@ -181,7 +167,7 @@ class _Walk:
         self.overview = overview
         self.writer = overview.entity_writer
         self.rows = {row.id: row for row in rows}
-        self.about = overview._by_entity(rows)  # noqa: SLF001  # a part of the overview
+        self.about = overview.table.about(self.writer.names, rows)
         self.nodes: dict[str, dict[str, Any]] = {}
         self.edges: list[dict[str, Any]] = []
 

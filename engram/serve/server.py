@@ -27,7 +27,8 @@ from engram.errors import ForbiddenError, UnavailableError
 from engram.serve.auth import AuthMiddleware, tcp_access, tokens_of, unix_access
 from engram.serve.http import application
 from engram.serve.proxy.routes import Proxy
-from engram.serve.web.access import LINK_PATH, WebAccess
+from engram.serve.socket_client import LINK_PATH
+from engram.serve.web.access import WebAccess
 from engram.serve.web.routes import WebPages
 
 if TYPE_CHECKING:

@@ -150,7 +150,7 @@ def open_page(
         pid = start_in_background(settings, None)["pid"]
     try:
         folder = str(settings.vault)
-        result = socket_client.call(path, "web", {}, owner=True, folder=folder)
+        result = socket_client.page_link(path, folder)
         if pid:
             result["until"] = "Ctrl-C ends the page: no daemon runs otherwise"
         show("web", result)

@@ -32,9 +32,11 @@ LIGHT_ROUTES = {
     "observe": "/v1/turns",
     "recall": "/v1/recall",
     "remember": "/v1/memories",
-    "web": "/web/link",
 }
-"""The routes that are called without loading the table; all are POST."""
+"""The routes of operations that are called without loading the table; all are POST."""
+
+LINK_PATH = "/web/link"
+"""Where the owner gets a link to the page."""
 
 FOLDER_HEADER = "Engram-Folder"
 """The device and inode of the vault's folder that a request means."""
@@ -205,7 +207,25 @@ def call(
     (`auth.SocketAccess`). With `folder`, the vault's, a daemon that serves another
     folder refuses.
     """
-    method, target, body = request_of(name, params)
+    request = request_of(name, params)
+    return send(path, request, timeout=timeout, owner=owner, folder=folder)
+
+
+def page_link(path: str, folder: str | None = None) -> dict[str, Any]:
+    """Return a link to the page, as `{"url": …}`; raise the EngramError of the daemon."""
+    return send(path, ("POST", LINK_PATH, b"{}"), owner=True, folder=folder)
+
+
+def send(
+    path: str,
+    request: tuple[str, str, bytes],
+    *,
+    timeout: float | None = None,
+    owner: bool = False,
+    folder: str | None = None,
+) -> dict[str, Any]:
+    """Send method, target and body, and return the answer as in `call`."""
+    method, target, body = request
     lines = [f"{method} {target} HTTP/1.1", "Host: engram", "Connection: close"]
     lines += ["Engram-Caller: owner"] if owner else []
     if mark := folder_mark(folder):
@@ -219,13 +239,15 @@ def call(
             status, headers, reply = _answer(line)
         except OSError as fault:
             raise UnavailableError(
-                "the daemon did not answer", where=name, fix="Look at `engram status`."
+                "the daemon did not answer",
+                where=target,
+                fix="Look at `engram status`.",
             ) from fault
     try:
         result = json.loads(reply)
     except ValueError as fault:
         raise UnavailableError(
-            "the daemon broke off its answer", where=name, fix="Try again."
+            "the daemon broke off its answer", where=target, fix="Try again."
         ) from fault
     if status >= 400:
         raise fault_of(result.get("error", {}), headers)

@@ -16,6 +16,8 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
+from engram.serve.socket_client import LINK_PATH
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,7 +25,6 @@ LINK_SECONDS = 300
 """How long a link can be used."""
 SESSION_SECONDS = 12 * 60 * 60
 MOST_LINKS = 20
-LINK_PATH = "/web/link"
 OPEN_PATH = "/web/open"
 FORM_TYPE = b"application/x-www-form-urlencoded"
 

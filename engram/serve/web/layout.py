@@ -67,6 +67,12 @@ def memory_link(name: str) -> str:
     return f"/web/memory/{quote(name, safe='', errors='replace')}"
 
 
+def turn_link(key: str) -> str:
+    """Return the address of a turn in its conversation; `key` is `<stretch>#^t3`."""
+    stretch, _, block = key.partition("#^")
+    return f"{link('/web/conversation', id=stretch)}#{quote(block)}"
+
+
 def page(title: str, visit: Visit, *content: object) -> str:
     """Return a whole page."""
     head = tag(

@@ -16,6 +16,7 @@ from engram.serve.web.layout import (
     minute,
     page,
     title,
+    turn_link,
 )
 from engram.serve.web.plots import bar, curve, neighbourhood
 
@@ -39,7 +40,12 @@ CURVE_MARKS = ("today", "3 months", "6 months", "9 months", "1 year")
 SHOWN_NODES = 300
 
 
-def memory_page(visit: Visit, shown: Mapping[str, Any], why: Mapping[str, Any]) -> str:
+def memory_page(
+    visit: Visit,
+    shown: Mapping[str, Any],
+    why: Mapping[str, Any],
+    versions: Sequence[Mapping[str, Any]],
+) -> str:
     """Return one memory: statement, source, history, decisions, weight, forecast."""
     memory = shown["memory"]
     if "forgotten" in shown:
@@ -65,6 +71,7 @@ def memory_page(visit: Visit, shown: Mapping[str, Any], why: Mapping[str, Any]) 
             _actions(visit, memory),
             class_="memory"),
         _words(why),
+        _versions(memory["id"], versions),
         _weight(shown),
         _forecast(shown),
         _decisions(why),
@@ -218,7 +225,9 @@ def _words(why: Mapping[str, Any]) -> Html:
             "figure",
             said(turn["text"], name="blockquote", most=TURN_CHARACTERS),
             tag("figcaption", turn.get("provenance") or turn["role"], " · ",
-                minute(turn.get("occurred_at")), " · ", turn.get("session", "")),
+                minute(turn.get("occurred_at")), " · ",
+                tag("a", turn.get("session") or "conversation",
+                    href=turn_link(turn["key"]))),
         )
         for turn in why.get("turns", ())
     ]  # fmt: skip
@@ -229,6 +238,54 @@ def _words(why: Mapping[str, Any]) -> Html:
     more = why.get("reworded")
     return join(tag("h2", "Where it comes from"), *turns,
                 tag("p", more, class_="hint") if more else None)  # fmt: skip
+
+
+def _versions(name: str, versions: Sequence[Mapping[str, Any]]) -> Html | None:
+    """What the memory replaced and what replaced it, the oldest first."""
+    if len(versions) < 2:
+        return None
+    rows = []
+    for one in versions:
+        words = said(one.get("text") or "(forgotten)", name="span", most=400)
+        is_this = one["id"] == name
+        rows.append(
+            tag(
+                "li",
+                words if is_this else tag("a", words, href=memory_link(one["id"])),
+                marks("this one" if is_this else None, one["status"],
+                      day(one.get("valid_from") or one.get("created")),
+                      f"until {day(one['valid_until'])}"
+                      if one.get("valid_until")
+                      else None),
+            )
+        )  # fmt: skip
+    return join(tag("h2", "History"), tag("ol", *rows, class_="plain"))
+
+
+def conversation_page(visit: Visit, found: Mapping[str, Any]) -> str:
+    """Return what was said in one stretch of a conversation."""
+    turns = [
+        tag(
+            "li",
+            said(turn["text"], most=TURN_CHARACTERS),
+            marks(turn.get("provenance") or turn["role"],
+                  minute(turn.get("occurred_at")),
+                  "private" if turn.get("private") else None),
+            class_=f"turn {turn['said_by']}",
+            id=str(turn["key"]).rpartition("^")[2],
+            data_entry=True,
+            tabindex="-1",
+        )
+        for turn in found["turns"]
+    ]  # fmt: skip
+    return page(
+        found["session"] or "Conversation",
+        visit,
+        title(found["session"] or "Conversation",
+              marks(minute(found["started"]), f"{len(turns)} turns",
+                    found.get("persona"))),
+        tag("ol", *turns, class_="turns"),
+    )  # fmt: skip
 
 
 def _weight(shown: Mapping[str, Any]) -> Html:

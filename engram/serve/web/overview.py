@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from engram.serve.web.html import Html, join, tag
 from engram.serve.web.layout import (
-    button,
     day,
     empty,
     link,
@@ -154,12 +153,18 @@ def _card(row: Mapping[str, Any], most: int) -> Html:
 def health_page(
     visit: Visit,
     status: Mapping[str, Any],
-    doctor: Mapping[str, Any],
+    doctor: Mapping[str, Any] | None,
     runs: Sequence[Mapping[str, Any]],
 ) -> str:
-    """Return how the daemon, the queue, the model and the files are."""
-    findings = doctor["findings"]
-    healthy = doctor["healthy"]
+    """Return how the daemon, the queue and the model are, and the files if checked."""
+    faults = {
+        **(status.get("faults") or {}),
+        **((status.get("daemon") or {}).get("degraded") or {}),
+    }
+    findings = [{"level": "error", "what": f"{k}: {v}"} for k, v in faults.items()]
+    findings = list(doctor["findings"]) if doctor else findings
+    number = status.get("problems", 0)
+    healthy = doctor["healthy"] if doctor else not (faults or number)
     words = "Everything works." if healthy else "Something needs your attention."
     rows = [
         tag(
@@ -174,14 +179,19 @@ def health_page(
         )
         for one in findings
     ]
+    check = tag("a", "Check every file", href=link(visit.path, check=1))
+    found = f"{number} file{'s' * (number != 1)} with a problem. " if number else None
     return page(
         "Health",
         visit,
         title("Health", tag("p", words, class_="lead ok" if healthy else "lead bad")),
         tag("ol", *rows, class_="entries") if rows else None,
+        tag("p", "Every file was checked.", class_="hint")
+        if doctor
+        else tag("p", found, check, class_="hint"),
         _figures(status),
         _model(status),
-        _next(visit, status, runs),
+        _next(status, runs),
     )
 
 
@@ -227,9 +237,7 @@ def _model(status: Mapping[str, Any]) -> Html:
     )
 
 
-def _next(
-    visit: Visit, status: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
-) -> Html:
+def _next(status: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Html:
     last = runs[0] if runs else None
     daemon = status.get("daemon", {})
     held = [
@@ -244,6 +252,5 @@ def _next(
             f"{daemon.get('queue', 0)} jobs queued",
         ),
         tag("ul", *held) if held else None,
-        tag("div", button(visit, "Look again", "doctor"), class_="actions"),
         tag("p", tag("code", status.get("vault", "")), class_="hint"),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engram.serve.web.html import Html, shortened, tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 LEVELS = 4
 BEND = 0.32
@@ -136,7 +136,7 @@ def neighbourhood(
     and `confidence`.
     """
     places = _places(nodes, edges)
-    size = max((max(abs(x), abs(y)) for x, y in places.values()), default=60) + 50
+    size = max((max(abs(x), abs(y)) for x, y in places.values()), default=60) + 90
     paths = [
         _path(edge, places[edge["source"]], places[edge["target"]])
         for edge in edges
@@ -180,11 +180,9 @@ def _dot(
     x, y = place
     is_entity = node["kind"] == "entity"
     at = {"x": f"{x:.0f}", "text_anchor": "middle"}
-    words = (
-        tag("text", brief(node["name"], 26), y=f"{y - 16:.0f}", class_="name", **at)
-        if is_entity or not number
-        else None
-    )
+    words = None
+    if is_entity or not number:
+        words = tag("text", brief(node["name"], 26), class_="name", **_beside(x, y))
     count = (
         tag("text", number, y=f"{y + 4:.0f}", **at)
         if number and not is_entity
@@ -204,6 +202,23 @@ def _dot(
         words,
         href=href(node["id"]),
     )
+
+
+def _beside(x: float, y: float) -> dict[str, str]:
+    """Where the name of a node stands: on the side away from the middle."""
+    if abs(x) <= abs(y) or not x:
+        up = y <= 0
+        return {
+            "x": f"{x:.0f}",
+            "y": f"{y - 16 if up else y + 25:.0f}",
+            "text_anchor": "middle",
+        }
+    side = 15 if x > 0 else -15
+    return {
+        "x": f"{x + side:.0f}",
+        "y": f"{y + 5:.0f}",
+        "text_anchor": "start" if x > 0 else "end",
+    }
 
 
 def brief(words: str, most: int) -> str:
@@ -232,6 +247,10 @@ def _places(
 
         parents = {name: _parent_angle(ties.get(name, ()), angles) for name in names}
         names.sort(key=parents.__getitem__)
+        if ring == 1:
+            names = _spread(
+                names, {one["id"] for one in nodes if one["kind"] == "entity"}
+            )
         # a node takes 30 units of the ring; the names of entities want more
         radius = max(radius + 110, len(names) * 30 / math.tau)
         for number, name in enumerate(names):
@@ -239,6 +258,15 @@ def _places(
             angles[name] = angle
             places[name] = (radius * math.cos(angle), radius * math.sin(angle))
     return places
+
+
+def _spread(names: Sequence[str], apart: Collection[str]) -> list[str]:
+    """Return the names with those of `apart` at equal distances from each other."""
+    rest = [name for name in names if name not in apart]
+    step = len(names) / max(1, len(names) - len(rest))
+    for number, name in enumerate(one for one in names if one in apart):
+        rest.insert(round(number * step), name)
+    return rest
 
 
 def _parent_angle(tied: Sequence[str], angles: Mapping[str, float]) -> float:

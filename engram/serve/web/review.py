@@ -65,7 +65,6 @@ def _case(visit: Visit, case: Mapping[str, Any]) -> Html:
             visit,
             ANSWERS.get(choice, choice.capitalize()),
             "decide",
-            kind="main" if not place else "",
             key="a" if not place else "x" if place == len(choices) - 1 else "",
             id=case["id"],
             decision=choice,

@@ -63,7 +63,6 @@ ACTIONS = {
     "dispute": "Marked as doubtful.",
     "correct": "Corrected.",
     "settle": "Done.",
-    "doctor": "Checked again.",
 }
 """The operations that a form may name, and what is said afterwards."""
 MOST_FIELDS = 20
@@ -88,6 +87,7 @@ class WebPages:
             "/web/entity": self.entity,
             "/web/graph": self.graph,
             "/web/health": self.health,
+            "/web/conversation": self.conversation,
             "/web/memory/{id:path}": self.memory,
         }
         shown = [
@@ -99,6 +99,7 @@ class WebPages:
             Route("/web/do", self.act, methods=["POST"]),
             Route(OPEN_PATH, self.open, methods=["GET"]),
             Route(STATIC + "{name}", self.file, methods=["GET"]),
+            Route("/web/{rest:path}", self._endpoint(_no_page), methods=["GET"]),
         ]
 
     # -- requests ----------------------------------------------------------------------
@@ -201,12 +202,8 @@ class WebPages:
         asked = visit.query.get("q", "").strip()
         if not asked:
             listed = self.call("list", {"limit": 12, "all_personas": True})
-            return search.start_page(
-                visit,
-                self.call("stats", {}),
-                self.call("todos", {"all_personas": True})["todos"],
-                listed["memories"],
-            )
+            promises = self.call("todos", {"all_personas": True})["todos"]
+            return search.start_page(visit, promises, listed)
         arguments = {
             "query": asked,
             "k": HITS,
@@ -269,14 +266,20 @@ class WebPages:
         name = visit.query["id"]
         shown = self.call("show", {"id": name, "forecast": FORECAST_DAYS})
         if "memory" in shown:
-            why = self.call("why", {"id": shown["memory"]["id"]})
-            return memory.memory_page(visit, shown, why)
+            exact = {"id": shown["memory"]["id"]}
+            versions = self.call("history", exact)["versions"]
+            return memory.memory_page(visit, shown, self.call("why", exact), versions)
         if "entity" in shown:
             query = {**visit.query, "name": shown["entity"]["name"]}
             return self.entity(
                 Visit(visit.path, query, visit.token, visit.done, visit.waiting)
             )
         return memory.note_page(visit, name, shown)
+
+    def conversation(self, visit: Visit) -> str:
+        """Return what was said in one stretch of a conversation."""
+        arguments = {"id": visit.query.get("id", ""), "all_personas": True}
+        return memory.conversation_page(visit, self.call("session", arguments))
 
     def graph(self, visit: Visit) -> str:
         """Return what surrounds a memory or an entity."""
@@ -287,13 +290,21 @@ class WebPages:
         return memory.graph_page(visit, name, found)
 
     def health(self, visit: Visit) -> str:
-        """Return the state of the daemon, the queue, the model and the files."""
+        """Return the state of the daemon, the queue and the model.
+
+        The files are checked when that is asked for: it reads the whole folder.
+        """
+        checks = visit.query.get("check")
         return overview.health_page(
             visit,
             self.call("status", {}),
-            self.call("doctor", {}),
+            self.call("doctor", {}) if checks else None,
             self.call("runs", {"last": 1})["runs"],
         )
+
+
+def _no_page(visit: Visit) -> str:
+    raise NotFoundError("there is no such page", where=visit.path)
 
 
 def _arguments(name: str, fields: Mapping[str, str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from engram.serve.web.layout import (
     memory_list,
     minute,
     page,
+    turn_link,
 )
 from engram.serve.web.plots import bar
 
@@ -37,14 +38,11 @@ def search_page(visit: Visit, answer: Mapping[str, Any]) -> str:
 
 
 def start_page(
-    visit: Visit,
-    stats: Mapping[str, Any],
-    todos: Sequence[Mapping[str, Any]],
-    recent: Sequence[Mapping[str, Any]],
+    visit: Visit, todos: Sequence[Mapping[str, Any]], listed: Mapping[str, Any]
 ) -> str:
     """Return the first page: the search field, open promises, the newest memories."""
-    facts, turns = stats.get("facts", 0), stats.get("turns", 0)
-    counts = f"{facts:,} memories from {turns:,} turns of conversation."
+    recent, number = listed["memories"], listed["total"]
+    counts = f"{number:,} memor{'y' if number == 1 else 'ies'}."
     return page(
         "Search",
         visit,
@@ -121,7 +119,7 @@ def _form(visit: Visit) -> Html:
         hx_select="#results",
         hx_swap="outerHTML",
         hx_push_url="true",
-        hx_sync="this:replace",
+        hx_sync="this:queue last",
     )  # fmt: skip
 
 
@@ -153,12 +151,13 @@ def _hit(hit: Mapping[str, Any], most: float) -> Html:
     words = hit["text"] or "(no text)"
     quote = hit.get("quote")
     past = f"was, until {hit['ended']}" if hit.get("ended") else None
-    # a turn and a note of the user have no page of their own
-    is_link = hit["kind"] == "fact"
+    # a note of the user has no page of its own
+    places = {"fact": memory_link, "turn": turn_link}
+    to = places.get(hit["kind"])
     statement = tag(
-        "a" if is_link else "div",
+        "a" if to else "div",
         said(words, name="span", most=600),
-        href=memory_link(hit["id"]) if is_link else None,
+        href=to(hit["id"]) if to else None,
         class_="statement",
     )
     return tag(

@@ -37,7 +37,12 @@
   }
 
   const ACTIONS = {
-    "/": () => document.getElementById("q") ? document.getElementById("q").select() : location.assign("/"),
+    "/": () => {
+      const field = document.getElementById("q");
+      if (!field) { location.assign("/"); return; }
+      field.focus();
+      field.select();
+    },
     "j": () => step(1),
     "k": () => step(-1),
     "g": () => { awaitsPage = true; setTimeout(() => { awaitsPage = false; }, 1500); },
@@ -50,7 +55,8 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (isField(event.target)) {
-      if (event.key === "Escape") event.target.blur();
+      // a browser would empty the search field
+      if (event.key === "Escape") { event.preventDefault(); event.target.blur(); }
       if (event.key === "ArrowDown" && event.target.id === "q") { event.preventDefault(); step(1); }
       return;
     }
