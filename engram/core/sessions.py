@@ -16,11 +16,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core.forgetting import OMISSION
-from engram.core.language.echo import own_words
 from engram.core.language.injection import instruction
 from engram.core.language.sentences import sentences
 from engram.core.language.words import content, language, words
 from engram.core.markdown import read_block, replace_block
+from engram.core.planted import shown_words
 from engram.core.trust import DERIVED_ORIGINS, SYNTHESIZED
 
 if TYPE_CHECKING:
@@ -284,8 +284,10 @@ def speaker_name(turn: Turn) -> str:
 
 
 def one_line(turn: Turn, policy: SessionPolicy) -> str:
-    """Return a turn on one line, without recalled text (`X7`), cut to `turn_chars`."""
-    return shorten(" ".join(own_words(turn.text).split()), policy.turn_chars)
+    """Return a turn on one line, without recalled and planted text (rows X7, X27), cut
+    to `turn_chars`.
+    """
+    return shorten(" ".join(shown_words(turn).split()), policy.turn_chars)
 
 
 def last_message(turn: Turn, policy: SessionPolicy) -> str:

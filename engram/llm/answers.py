@@ -16,27 +16,33 @@ from engram.llm.prompt_files import sections
 from engram.vault import disk
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from engram.core.policy import ModelPolicy
     from engram.llm.client import Model
+    from engram.llm.replies.base import ReplyModel
 
     Answer = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A kind of question: the JSON schema of the reply, and the function that reads it.
+    """A kind of question: the form of the reply, and the function that reads it.
 
-    `read` takes the reply and the material, and validates the reply. It returns the
-    answer, {} if the model reports nothing, and raises ModelError for a wrong form.
+    `read` takes the reply in its form, the material, and the count of dropped items. It
+    returns the answer, with `dropped` if a part of the reply was, and raises ModelError
+    for a reply that cannot be used. `lacks` says what an answer still lacks, or ''.
     `small` says when a small model may answer (`B14`): `few` for few statements.
+    `together` questions of the task may be asked in one call.
     """
 
-    schema: Mapping[str, Any]
-    read: Callable[[Any, Any], Mapping[str, Any]]
+    form: type[ReplyModel]
+    read: Callable[[Any, Any, Counter[str]], Answer]
     small: Literal["always", "few", "never"] = "always"
+    lacks: Callable[[Answer, Any], str] | None = None
+    together: bool = False
 
 
 TASKS: dict[str, Task] = {}
@@ -57,32 +63,51 @@ def is_small(task: str, material: str, policy: ModelPolicy) -> bool:
 def answer(model: Model, task: str, material: str, policy: ModelPolicy) -> Answer:
     """Return the model's answer to one question, at temperature 0. Raises ModelError.
 
-    After a reply of a wrong form the model is asked again, with the reason.
+    After a reply that cannot be used the model is asked again, with the reason.
     """
+    from engram.llm.replies.base import parsed, schema
+
     parts, known = sections(task), TASKS[task]
     question, re_asks = parts["user"].replace("{{material}}", material), policy.re_asks
+    asked = question
     while True:
-        reply = model.complete(task, parts["system"], question, known.schema, 0.0)
+        reply = model.complete(task, parts["system"], asked, schema(known.form), 0.0)
         try:
-            return known.read(_object(reply), json.loads(material))
+            found, why = _read(known, parsed(reply), json.loads(material))
         except ModelError as fault:
-            if not re_asks:
-                raise ModelError(fault.what, retryable=False) from fault
-            re_asks -= 1
-            question += (
-                f"\n\nYour last answer could not be used: {fault.what}. "
-                "Answer in the form that was asked for."
-            )
+            found, why = None, fault.what
+        if found is not None and (not why or not re_asks):
+            return found
+        if not re_asks:
+            raise ModelError(why, retryable=False)
+        re_asks -= 1
+        asked = f"{question}\n\n{AGAIN.replace('{{error}}', why)}"
 
 
-def _object(reply: str) -> Mapping[str, Any]:
-    try:
-        parsed = json.loads(reply)
-    except (ValueError, RecursionError):
-        parsed = None
-    if not isinstance(parsed, dict):
-        raise ModelError("it is no JSON object")
-    return parsed
+AGAIN = (
+    "Your last answer could not be used: {{error}}. "
+    "Answer in the form that was asked for."
+)
+
+
+def _read(known: Task, body: object, material: Any) -> tuple[Answer | None, str]:
+    """Return the answer in a reply, and why it cannot be used as it is, or ''.
+
+    The answer is None where nothing of it can be used. Raises ModelError.
+    """
+    from engram.llm.replies.base import read
+
+    reply, dropped = read(known.form, body)
+    found = known.read(reply, material, dropped)
+    if known.lacks and (why := known.lacks(found, material)):
+        return found if _has_content(found) else None, why
+    if found.get("dropped") and not _has_content(found):
+        return found, f"nothing in it could be used ({', '.join(found['dropped'])})"
+    return found, ""
+
+
+def _has_content(found: Answer) -> bool:
+    return any(value for name, value in found.items() if name != "dropped")
 
 
 class AnswerCache(dict[str, "Answer"]):

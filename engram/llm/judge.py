@@ -8,29 +8,23 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING
 
-from engram.core.dedup import Judgement, RelationKind
+from engram.core.dedup import Judgement
 from engram.errors import ModelError
+from engram.llm.answers import AGAIN
 from engram.llm.prompt_files import quoted, sections
+from engram.llm.replies.base import read, schema
+from engram.llm.replies.maintenance import RELATIONS, JudgeReply
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.core.dedup import RelationKind
     from engram.core.policy import DedupPolicy
     from engram.llm.client import Model
 
-RELATIONS: tuple[RelationKind, ...] = get_args(RelationKind)
-
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "relation": {"type": "string", "enum": list(RELATIONS)},
-        "index": {"type": "integer"},
-    },
-    "required": ["relation", "index"],
-    "additionalProperties": False,
-}
+SCHEMA = schema(JudgeReply)
 
 _NUMBER = re.compile(r"[\s\"'(\[#*]*([0-9]{1,3})\s*(?:[.):,;-].*)?", re.DOTALL)
 _NONE = re.compile(r"\W*(?:none|independent)\b.*", re.IGNORECASE | re.DOTALL)
@@ -42,19 +36,27 @@ def judge(
     """Return the relation of `text` to one of the known `candidates` (`A9`).
 
     Without candidates the model is not asked. If the model refuses, or its reply cannot
-    be read, the verdict is independent, with a warning. Raises ModelError for a failure
+    be read twice, the verdict is independent, with a warning. Raises ModelError for a failure
     that is worth another try: of the endpoint, or a spent budget.
     """
     if not candidates:
         return Judgement("independent")
     system, user = prompt(text, candidates)
-    try:
-        reply = model.complete("judge", system, user, SCHEMA, policy.judge_temperature)
-    except ModelError as error:
-        if error.retryable:
-            raise
-        return Judgement("independent", warning=error.what)
-    return read_judgement(reply, len(candidates))
+    asked = user
+    for _ in range(2):
+        try:
+            reply = model.complete(
+                "judge", system, asked, SCHEMA, policy.judge_temperature
+            )
+        except ModelError as error:
+            if error.retryable:
+                raise
+            return Judgement("independent", warning=error.what)
+        found = read_judgement(reply, len(candidates))
+        if not found.warning:
+            break
+        asked = f"{user}\n\n{AGAIN.replace('{{error}}', found.warning)}"
+    return found
 
 
 def prompt(text: str, candidates: Sequence[str]) -> tuple[str, str]:
@@ -93,17 +95,16 @@ def _read(reply: str) -> tuple[RelationKind | None, int | None]:
     except (ValueError, RecursionError):
         parsed = reply
     if isinstance(parsed, dict):
-        return _relation(parsed.get("relation")), _index(parsed.get("index"))
+        found, _ = read(JudgeReply, parsed)
+        return _relation(found.relation), found.index
     if isinstance(parsed, str) and _NONE.fullmatch(parsed.strip()):
         return "independent", None
     index = _index(parsed)
     return (None if index is None else "contradicts"), index
 
 
-def _relation(value: object) -> RelationKind | None:
-    if not isinstance(value, str):
-        return None
-    word = value.strip().casefold()
+def _relation(said: str) -> RelationKind | None:
+    word = said.casefold()
     if word == "none":
         return "independent"
     return next((known for known in RELATIONS if known == word), None)

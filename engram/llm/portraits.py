@@ -8,47 +8,27 @@ other sentences are written.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import is_owner
 from engram.core.entities import name_key as key_of
 from engram.core.language.words import words
-from engram.errors import ModelError
 from engram.llm.answers import TASKS, Task
+from engram.llm.replies.maintenance import (
+    BridgeReply,
+    RelatedReply,
+    SentencesReply,
+    SubjectsReply,
+)
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Mapping, Sequence
 
+    from engram.llm.replies.maintenance import SentenceReply
+
     Answer = Mapping[str, Any]
-
-_TEXT = {"type": "string"}
-_NUMBERS = {"type": "array", "items": {"type": "integer"}}
-
-
-def _closed(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _list(**properties: Any) -> dict[str, Any]:
-    return {"type": "array", "items": _closed(**properties)}
-
-
-SENTENCES = _closed(sentences=_list(facts=_NUMBERS, text=_TEXT))
-"""The numbers come before the text: a model that names its sources first follows them."""
-RELATED = _closed(
-    sentences=_list(relation={"type": "integer"}, facts=_NUMBERS, text=_TEXT)
-)
-SUBJECTS = _closed(
-    facts=_list(n={"type": "integer"}, names={"type": "array", "items": _TEXT})
-)
-BRIDGE = _closed(connected={"type": "boolean"}, facts=_NUMBERS, how=_TEXT)
 
 _CHARS = 300
 _LONG = 200
@@ -57,115 +37,111 @@ _TOKEN = re.compile(r"[^\W_]+")
 
 
 def read_sentences(
-    most: int, reply: Mapping[str, Any], material: Mapping[str, Any]
+    most: int, reply: SentencesReply, material: Mapping[str, Any], dropped: Counter[str]
 ) -> Answer:
     """Read at most `most` sentences with the numbers of their statements.
 
-    `dropped` counts the others by reason; the answer is {} if no sentence is accepted.
-    Raises ModelError if there is no list of sentences.
+    `dropped` counts the others by reason; there is nothing else if none is accepted.
     """
-    items = _items(reply, "sentences")
     statements = {one["n"]: f"{one['date']} {one['text']}" for one in material["facts"]}
     name = f"{material.get('name', '')} "  # needs no source
-    dropped: Counter[str] = Counter()
     kept: list[dict[str, Any]] = []
-    for item in items:
-        text, numbers = _line(item.get("text")), _numbers(item.get("facts"), statements)
-        why = "no source"
-        if numbers:
-            why = _flaw(text, name + " ".join(statements[n] for n in numbers))
-        if why or len(kept) == most:
-            dropped[why or "too many"] += 1
+    for item in reply.sentences[:_LONG]:
+        found = _sentence(item, statements, name)
+        if isinstance(found, str):
+            dropped[found] += 1
+        elif len(kept) == most:
+            dropped["too many"] += 1
         else:
-            kept.append({"text": text, "facts": numbers})
-    return {"sentences": kept, "dropped": dict(sorted(dropped.items()))} if kept else {}
+            kept.append(found)
+    return _counted({"sentences": kept} if kept else {}, dropped)
 
 
-def read_related(reply: Mapping[str, Any], material: Mapping[str, Any]) -> Answer:
+def _sentence(
+    item: SentenceReply, statements: Mapping[int, str], name: str
+) -> dict[str, Any] | str:
+    """Return a sentence with its statements, or why it is not accepted."""
+    text = item.text.lstrip("-*#> ")
+    numbers = _numbers(item.facts, statements)
+    if not numbers:
+        return "no source"
+    grounds = name + " ".join(statements[n] for n in numbers)
+    return _flaw(text, grounds) or {"text": text, "facts": numbers}
+
+
+def _counted(found: Answer, dropped: Counter[str]) -> Answer:
+    """Return an answer with what was dropped; {} if there is nothing at all."""
+    counts = {"dropped": dict(sorted(dropped.items()))}
+    return {**found, **counts} if found or dropped else {}
+
+
+def read_related(
+    reply: RelatedReply, material: Mapping[str, Any], dropped: Counter[str]
+) -> Answer:
     """Read one sentence for each relation, as `read_sentences` does (`B11`)."""
-    items = _items(reply, "sentences")
     to = {one["r"]: one["to"] for one in material["relations"]}
-    found: dict[int, Mapping[str, Any]] = {}
-    dropped: Counter[str] = Counter()
-    for item in items:
-        (number, *_) = (*_numbers([item.get("relation")], to), 0)
-        one = read_sentences(
-            1,
-            {"sentences": [item]},
-            {**material, "name": f"{material['name']} {to.get(number, '')}"},
-        )
-        if number and number not in found and one:
-            found[number] = one["sentences"][0]
+    statements = {one["n"]: f"{one['date']} {one['text']}" for one in material["facts"]}
+    kept: dict[int, Mapping[str, Any]] = {}
+    for item in reply.sentences[:_LONG]:
+        number = item.relation
+        if number is None or number not in to or number in kept:
+            dropped["no relation that was shown"] += 1
+            continue
+        found = _sentence(item, statements, f"{material['name']} {to[number]} ")
+        if isinstance(found, str):
+            dropped[found] += 1
         else:
-            dropped["no relation that was shown" if one else "without ground"] += 1
-    kept = [found[number] for number in sorted(found)]
-    return {"sentences": kept, "dropped": dict(sorted(dropped.items()))} if kept else {}
+            kept[number] = found
+    sentences = [kept[number] for number in sorted(kept)]
+    return _counted({"sentences": sentences} if sentences else {}, dropped)
 
 
-def read_subjects(reply: Mapping[str, Any], material: Mapping[str, Any]) -> Answer:
-    """Read names by the number of the statement that contains them (`A33`).
-
-    The answer is {} without any name.
-    """
+def read_subjects(
+    reply: SubjectsReply, material: Mapping[str, Any], dropped: Counter[str]
+) -> Answer:
+    """Read names by the number of the statement that contains them (`A33`)."""
     statements = {one["n"]: one["text"] for one in material["facts"]}
     found: dict[str, list[str]] = {}
-    dropped = 0
-    for item in _items(reply, "facts"):
-        (number, *_) = (*_numbers([item.get("n")], statements), None)
-        names = item.get("names")
-        if number is None or not isinstance(names, list):
+    for item in reply.facts[:_LONG]:
+        if item.n is None or item.n not in statements:
             continue
-        for name in names[:_LONG]:
-            if _is_subject(name, statements[number]):
-                found.setdefault(str(number), []).append(" ".join(name.split()))
+        for name in item.names[:_LONG]:
+            if _is_subject(name, statements[item.n]):
+                found.setdefault(str(item.n), []).append(name)
             else:
-                dropped += 1
-    if not found:
-        return {}
-    return {"names": found, "dropped": {"not named": dropped} if dropped else {}}
+                dropped["not named"] += 1
+    return _counted({"names": found} if found else {}, dropped)
 
 
-def _is_subject(name: object, text: str) -> bool:
+def _is_subject(name: str, text: str) -> bool:
     """Whether `name` is a name in the text that is not the owner's."""
-    return isinstance(name, str) and not is_owner(name) and _contains(name, text)
+    return not is_owner(name) and _contains(name, text)
 
 
-def read_bridge(reply: Mapping[str, Any], material: Mapping[str, Any]) -> Answer:
+def read_bridge(
+    reply: BridgeReply, material: Mapping[str, Any], _dropped: Counter[str]
+) -> Answer:
     """Read how two entities are connected, {} if they are not (`D9`).
 
     The answer needs a statement about each of the two.
     """
-    if not isinstance(reply.get("connected"), bool):
-        raise ModelError("`connected` must be true or false")
     sides = [
         {one["n"]: one["text"] for one in material[side]["facts"]}
         for side in ("a", "b")
     ]
-    numbers = _numbers(reply.get("facts"), sides[0] | sides[1])
-    how = _line(reply.get("how"))
+    numbers = _numbers(reply.facts, sides[0] | sides[1])
+    how = reply.how.lstrip("-*#> ")
     named = [material[side]["name"] for side in ("a", "b")]
     grounds = " ".join([*named, *((sides[0] | sides[1])[n] for n in numbers)])
     both = all(any(n in side for n in numbers) for side in sides)
-    if reply["connected"] and both and not _flaw(how, grounds):
+    if reply.connected and both and not _flaw(how, grounds):
         return {"how": how, "facts": numbers}
     return {}
 
 
-def _items(reply: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
-    listed = reply.get(name)
-    if not isinstance(listed, list):
-        raise ModelError(f"`{name}` must be a list")
-    return [item if isinstance(item, dict) else {} for item in listed[:_LONG]]
-
-
-def _line(value: object) -> str:
-    return " ".join(value.split()).lstrip("-*#> ") if isinstance(value, str) else ""
-
-
-def _numbers(value: object, known: Mapping[int, object]) -> list[int]:
-    """Return the whole numbers in `value` that are keys of `known`, each once."""
-    listed = value[:_LONG] if isinstance(value, list) else []
-    return list(dict.fromkeys(n for n in listed if type(n) is int and n in known))
+def _numbers(value: Sequence[int], known: Mapping[int, object]) -> list[int]:
+    """Return the numbers that are keys of `known`, each once."""
+    return list(dict.fromkeys(n for n in value[:_LONG] if n in known))
 
 
 def _flaw(text: str, grounds: str) -> str:
@@ -200,12 +176,12 @@ def _contains(name: str, text: str) -> bool:
 
 
 TASKS.update(
-    describe=Task(SENTENCES, partial(read_sentences, 4), small="few"),
-    relate=Task(RELATED, read_related, small="few"),
-    profile=Task(SENTENCES, partial(read_sentences, 50), small="never"),
-    patterns=Task(SENTENCES, partial(read_sentences, 40), small="never"),
-    story=Task(SENTENCES, partial(read_sentences, 3)),
-    macro=Task(SENTENCES, partial(read_sentences, 4), small="never"),
-    subjects=Task(SUBJECTS, read_subjects),
-    bridge=Task(BRIDGE, read_bridge, small="never"),
+    describe=Task(SentencesReply, partial(read_sentences, 4), "few", together=True),
+    relate=Task(RelatedReply, read_related, "few", together=True),
+    profile=Task(SentencesReply, partial(read_sentences, 50), "never"),
+    patterns=Task(SentencesReply, partial(read_sentences, 40), "never"),
+    story=Task(SentencesReply, partial(read_sentences, 3)),
+    macro=Task(SentencesReply, partial(read_sentences, 4), "never"),
+    subjects=Task(SubjectsReply, read_subjects, together=True),
+    bridge=Task(BridgeReply, read_bridge, "never", together=True),
 )

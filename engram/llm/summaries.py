@@ -11,17 +11,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engram.core.language.injection import instruction
-from engram.core.language.words import fold
+from engram.core.language.words import fold, words
 from engram.core.markdown import escape, plain_text
+from engram.core.planted import STRONG, others_words
 from engram.core.policy.sessions import SessionPolicy
 from engram.core.sessions import SUMMARY_LISTS, shorten
 from engram.errors import ModelError
 from engram.llm.answers import TASKS, Task
+from engram.llm.replies.maintenance import SessionReply, SpineReply, SummaryReply
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Mapping
 
+    from engram.llm.replies.base import ReplyModel
+
 _LIMITS = SessionPolicy()
+_SHORT = 3
+"""Letters of words that tell little."""
 SECTIONS = ("profile", "projects", "people", "open_loops")
 """The parts of the persona summary (row E12)."""
 
@@ -30,45 +37,31 @@ SECTIONS = ("profile", "projects", "people", "open_loops")
 class ReplyShape:
     """The parts of a reply, with their limits.
 
-    `texts` are texts with their most characters, `lists` are lists with the most
-    characters of an item, `items` is the most items. `wanted` must not be empty.
+    `form` has them as fields. `texts` are texts with their most characters, `lists` are
+    lists with the most characters of an item, `items` is the most items. `wanted` must
+    not be empty.
     """
 
+    form: type[ReplyModel]
     texts: Mapping[str, int]
     lists: Mapping[str, int] = field(default_factory=dict)
     items: int = 0
     wanted: str = ""
 
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON schema of the reply."""
-        lists = {"type": "array", "items": {"type": "string"}}
-        parts = {name: {"type": "string"} for name in self.texts} | dict.fromkeys(
-            self.lists, lists
-        )
-        return {
-            "type": "object",
-            "properties": parts,
-            "required": list(parts),
-            "additionalProperties": False,
-        }
+    def read(self, reply: Any, material: Any, dropped: Counter[str]) -> Any:
+        """Return the parts of a reply. Raises ModelError if the wanted one is empty.
 
-    def read(self, reply: Any, material: Any) -> Mapping[str, Any]:
-        """Return the parts of a reply. Raises ModelError for a wrong form.
-
-        A missing part is empty; an item that is no text is left out.
+        What repeats an instruction of another author is left out, and counted in
+        `dropped`.
         """
         parts: dict[str, Any] = {}
+        others = _others_words(material)
         for name, chars in self.texts.items():
-            value = reply.get(name, "")
-            if not isinstance(value, str):
-                raise ModelError(f"{name} is no text")
-            parts[name] = _line(value, chars)
+            parts[name] = _line(getattr(reply, name), chars, others, dropped)
         for name, chars in self.lists.items():
-            value = reply.get(name, [])
-            if not isinstance(value, list):
-                raise ModelError(f"{name} is no list")
-            lines = (_line(item, chars) for item in value if isinstance(item, str))
+            lines = (
+                _line(item, chars, others, dropped) for item in getattr(reply, name)
+            )
             accepted = dict.fromkeys(
                 line
                 for line in lines
@@ -76,17 +69,37 @@ class ReplyShape:
             )
             parts[name] = list(accepted)[: self.items]
         if self.wanted and not parts[self.wanted]:
-            raise ModelError(f"{self.wanted} says nothing")
-        return parts
+            why = f" ({', '.join(dropped)})" if dropped else ""
+            raise ModelError(f"`{self.wanted}` says nothing{why}")
+        return {**parts, "dropped": dict(dropped)} if dropped else parts
 
 
-def _line(text: str, chars: int) -> str:
+def _others_words(material: Any) -> frozenset[str]:
+    """Return the words of other authors in a conversation, such as a pasted mail."""
+    turns = material.get("turns", ()) if isinstance(material, dict) else ()
+    found: set[str] = set()
+    for turn in turns:
+        said = str(turn["said"])
+        _, _, cited = said.partition(" > ")  # lines of a cited mail, joined
+        for part in (*others_words(said, by_tool=turn["role"] == "tool"), cited):
+            found.update(words(part))
+    return frozenset(found)
+
+
+def _line(text: str, chars: int, others: frozenset[str], dropped: Counter[str]) -> str:
     """Return one escaped line of at most `chars` characters.
 
-    '' for a text that reads like an instruction, or that says NONE.
+    '' for a text that says NONE, or that reads like an instruction in words of
+    `others`. "Jonas wants the assistant to write mails" reports what Jonas said.
     """
     plain = " ".join(plain_text(text).split())
-    if plain.strip(".").casefold() in {"none", "n/a", "null"} or instruction(plain):
+    if plain.strip(".").casefold() in {"none", "n/a", "null"}:
+        return ""
+    why = instruction(plain)
+    telling = {word for word in words(plain) if len(word) > _SHORT}
+    is_echo = len(telling & others) > len(telling) / 2
+    if why in STRONG or (why and is_echo):
+        dropped[f"reads like an instruction: {why}"] += 1
         return ""
     return escape(shorten(plain, chars))
 
@@ -97,24 +110,22 @@ def _names_person(line: str, material: Any) -> bool:
     return bool(first) and first in fold(str(material))
 
 
-ROLLING = ReplyShape({"summary": _LIMITS.rolling_chars}, wanted="summary")
-EPISODE = ReplyShape({"summary": _LIMITS.episode_chars})
+ROLLING = ReplyShape(SummaryReply, {"summary": _LIMITS.rolling_chars}, wanted="summary")
+EPISODE = ReplyShape(SummaryReply, {"summary": _LIMITS.episode_chars})
 SESSION = ReplyShape(
+    SessionReply,
     {"one_liner": _LIMITS.line_chars, "tone": _LIMITS.tone_chars},
     dict.fromkeys(SUMMARY_LISTS, _LIMITS.item_chars),
     _LIMITS.items,
     wanted="one_liner",
 )
 SPINE = ReplyShape(
-    {}, dict.fromkeys(SECTIONS, _LIMITS.spine_chars), _LIMITS.spine_items
+    SpineReply, {}, dict.fromkeys(SECTIONS, _LIMITS.spine_chars), _LIMITS.spine_items
 )
 
-for _name, _form in (
-    ("rolling", ROLLING),
-    ("session", SESSION),
-    ("episode", EPISODE),
-    ("spine", SPINE),
-):
-    TASKS[_name] = Task(
-        _form.schema, _form.read, small="never" if _name == "spine" else "always"
-    )
+TASKS |= {
+    "rolling": Task(ROLLING.form, ROLLING.read),
+    "session": Task(SESSION.form, SESSION.read),
+    "episode": Task(EPISODE.form, EPISODE.read),
+    "spine": Task(SPINE.form, SPINE.read, "never"),
+}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import ranking, trust
 from engram.core.language.date_display import named_dates, with_named_dates
-from engram.core.language.echo import own_words
 from engram.core.language.words import content, words
 from engram.core.personas import shown_name
+from engram.core.planted import shown_words
 from engram.core.records import HIGH, Fact, FiledTurn, Hit
 from engram.core.sessions import EPISODES
 from engram.vault import facts
@@ -46,7 +46,7 @@ def as_hit(
     if isinstance(unit, Fact):
         source = turns.get(unit.source)
         turn = source.turn if isinstance(source, FiledTurn) else None
-        said = own_words(turn.text) if turn else ""
+        said = shown_words(turn) if turn else ""
         return Hit(
             key=slot.key,
             kind="fact",
@@ -72,7 +72,7 @@ def as_hit(
         )
     if isinstance(unit, FiledTurn):
         turn = unit.turn
-        said_at, text = turn.occurred_at.astimezone(zone), own_words(turn.text)
+        said_at, text = turn.occurred_at.astimezone(zone), shown_words(turn)
         return Hit(
             slot.key,
             "turn",

@@ -15,9 +15,17 @@ from engram.config import ModelSettings
 from engram.core.records import Fact
 from engram.core.text import ulid
 from engram.serve import output
-from tests.fakes.judging import every, judging, tasks
+from tests.fakes.judging import every, judging, material, tasks
 from tests.fakes.keeping import Keeping
-from tests.fakes.openai_server import garbage, page, refusal, shape, status, truncated
+from tests.fakes.openai_server import (
+    garbage,
+    page,
+    prompt_text,
+    refusal,
+    shape,
+    status,
+    truncated,
+)
 
 OURS = {"origin": "rules", "kind": "note", "confidence": 0.6}
 FILLER = [
@@ -479,6 +487,31 @@ def test_a_handful_of_memories_is_not_compared_and_the_same_question_is_asked_on
     light(keeping, only="compare")
     assert tasks(fake) == ["compare"]
     assert keeping.everything() == before
+
+
+# row: C12
+def test_a_verdict_without_its_certainty_is_asked_for_once_more(asking, fake):
+    """With the name of the key; the answer that misses a pair is not kept for good."""
+    keeping = asking()
+    names = compared(keeping, PORTO, LISBON)
+    said = iter(["certainty", "confidence"])
+
+    def step(body):
+        shown = material(body)["pairs"]
+        key = next(said)
+        fake.texts.append(prompt_text(body))
+        return {
+            "verdicts": [
+                {"pair": one["pair"], "relation": "contradicts", key: 0.95}
+                for one in shown
+            ]
+        }
+
+    fake.texts = []
+    fake.script(step)
+    light(keeping, only="compare")
+    assert "`confidence`" in fake.texts[1].rpartition("could not be used")[2]
+    assert "superseded" in statuses(keeping, names) or len(fake.texts) == 2
 
 
 # row: X6

@@ -76,11 +76,17 @@ def _bare(text: str) -> str:
     return apart.translate(_APOSTROPHES)
 
 
+def _with_gaps(pattern: str, code: str) -> str:
+    """`pattern` with its gaps, after which a word begins: no fee is in "coffee"."""
+    gap = _GAP if code in languages.unspaced() else rf"(?:{_GAP}[^\pL\pN])?"
+    return pattern.replace("…", gap)
+
+
 @cache
 def _table() -> tuple[tuple[str, ...], Any]:
     """The reason of each row, and one automaton of all rows."""
     rows = [
-        (reason, spelled(_bare(languages.pattern(text).replace("…", _GAP)), code))
+        (reason, spelled(_bare(_with_gaps(languages.pattern(text), code)), code))
         for reason in languages.keys("injection")
         for code, text in languages.texts("injection", reason).items()
     ]

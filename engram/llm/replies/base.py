@@ -57,11 +57,28 @@ def _lines(value: object) -> tuple[str, ...]:
     return tuple(map(one_line, value)) if isinstance(value, list) else ()
 
 
+def _exact(value: object) -> int | None:
+    return value if type(value) is int else None
+
+
+def _text_list(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ValueError("must be a list")  # noqa: TRY004
+    return _lines(value)
+
+
 def _whole(value: object) -> int | None:
     """Return a whole number, also from `"3"` and `"[3]"`, or None."""
     if isinstance(value, str) and value.strip("[]. ").isdecimal():
         return int(value.strip("[]. ")[:6])
     return value if type(value) is int else None
+
+
+def _sources(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise ValueError("must be a list of numbers")  # noqa: TRY004
+    whole = map(_exact, value[:_LONGEST_LIST])
+    return tuple(NO_NUMBER if one is None else one for one in whole)
 
 
 def _numbers(value: object) -> tuple[int, ...]:
@@ -88,10 +105,18 @@ Text = Annotated[str, BeforeValidator(_text)]
 """A text on one line; anything else is wrong."""
 SoftText = Annotated[str, BeforeValidator(one_line)]
 """A text on one line, '' for anything else."""
+Whole = Annotated[
+    int | None, BeforeValidator(_exact), WithJsonSchema({"type": "integer"})
+]
+"""A number of what was shown, which a reply has to give; None for anything else."""
+TextList = Annotated[tuple[str, ...], BeforeValidator(_text_list)]
+"""The texts of a list; anything else is wrong."""
 Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
 """The texts of a list, '' for items that are none."""
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
 """Numbers of what was shown; `NO_NUMBER` for items that are none."""
+Sources = Annotated[tuple[int, ...], BeforeValidator(_sources)]
+"""Numbers of sources, which have to be whole; `NO_NUMBER` for other items."""
 Number = Annotated[int | None, BeforeValidator(_whole)]
 """A number of what was shown, or None."""
 Share = Annotated[

@@ -44,6 +44,7 @@ from engram.core.todos import is_open, is_past
 from engram.core.trust import DERIVED_ORIGINS
 from engram.maintenance.passes import FileWrite, ModelQuestion, Step
 from engram.maintenance.passes.generated_text import current, entity_names
+from engram.maintenance.passes.groups import dropped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -115,6 +116,7 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
             continue
         if reply.answer:
             text = reply.answer["summary"]
+            steps += dropped("rolling", reply.answer)
         else:
             best = key_sentences(turns, policy, policy.rolling_chars, mark)
             text = _transcript(best)
@@ -148,6 +150,7 @@ def summary(view: PassView, now: datetime) -> list[Step]:
             steps.append(reply.ask)
             continue
         answer = dict(reply.answer or _own_words_summary(view, talk, turns))
+        steps += dropped("session", answer)
         answer["people"] = [
             line for line in answer["people"] if not _is_self(view, line, talk)
         ]
@@ -191,7 +194,8 @@ def _episodes_of(view: PassView, talk: SessionView) -> list[Step]:
             if reply.ask:
                 steps.append(reply.ask)
                 break
-            if reply.answer and reply.answer["summary"]:
+            steps += dropped("episode", reply.answer or {})
+            if reply.answer and reply.answer.get("summary"):
                 text = reply.answer["summary"]
                 steps.append(_episode(talk, turns, number, text, view))
         done = number
@@ -220,6 +224,7 @@ def spine(view: PassView, now: datetime) -> list[Step]:
     if reply.ask and view.model:
         return [reply.ask]
 
+    held_back = dropped("spine", reply.answer or {})
     text = raw or _blank_spine()
     for name in SECTIONS:
         if reply.answer:
@@ -239,7 +244,7 @@ def spine(view: PassView, now: datetime) -> list[Step]:
         line = re.compile(rf"^{name}: .*$", re.MULTILINE)
         text = line.sub(f"{name}: {value}", text, count=1)
     why = f"{messages - before} turns since version {version}"
-    return [FileWrite(SPINE_FILE, text.encode(), why), *state.writes()]
+    return [FileWrite(SPINE_FILE, text.encode(), why), *held_back, *state.writes()]
 
 
 def _spine_material(
