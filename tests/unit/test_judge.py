@@ -17,9 +17,15 @@ from engram.core.dedup import Judgement
 from engram.core.policy import DedupPolicy, ModelPolicy
 from engram.errors import BudgetSpentError, ModelError
 from engram.llm import judge as module
+from engram.llm import merges, portraits, summaries  # noqa: F401
+from engram.llm.answers import TASKS
 from engram.llm.budget import Budget
 from engram.llm.client import Model
 from engram.llm.judge import SCHEMA, judge, prompt, read_judgement
+from engram.llm.prompt_files import sections
+from engram.llm.replies.base import schema
+from engram.llm.replies.extraction import ExtractionReply
+from engram.llm.replies.maintenance import JudgeReply
 from tests.fakes.openai_server import (
     FakeServer,
     Reply,
@@ -291,3 +297,23 @@ def test_a_spent_budget_is_told():
     }
     with FakeServer() as fake, pytest.raises(BudgetSpentError):
         asking(fake, spend=Budget(lambda: today))
+
+
+# row: A2
+@pytest.mark.parametrize("task", [*TASKS, "judge", "extract"])
+def test_each_prompt_names_every_key_of_its_reply(task):
+    """Also for servers that ignore the schema."""
+    forms = {"judge": JudgeReply, "extract": ExtractionReply}
+    asked = schema(forms[task] if task in forms else TASKS[task].form)
+    system = sections(task)["system"]
+    assert [name for name in keys(asked) if f"`{name}`" not in system] == []
+    assert "JSON object" in system
+
+
+def keys(part):
+    """All keys of a schema, those of its items too."""
+    found = [*part.get("properties", ())]
+    items = [part["items"]] if "items" in part else []
+    for inner in (*part.get("properties", {}).values(), *items):
+        found += keys(inner)
+    return found

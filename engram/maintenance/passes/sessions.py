@@ -42,15 +42,19 @@ from engram.core.sessions import (
 from engram.core.text import ulid
 from engram.core.todos import is_open, is_past
 from engram.core.trust import DERIVED_ORIGINS
+from engram.core.user_facts import Owner, attribute_of
 from engram.maintenance.passes import FileWrite, ModelQuestion, Step
-from engram.maintenance.passes.generated_text import current, entity_names
+from engram.maintenance.passes.generated_text import (
+    current,
+    entity_names,
+    name_words,
+)
 from engram.maintenance.passes.groups import dropped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.entities import EntityNames
     from engram.core.policy.sessions import SessionPolicy
     from engram.core.records import Fact, FiledTurn
     from engram.core.sessions import SessionView
@@ -485,21 +489,24 @@ def _spine_facts(
 
     Memories of one persona (`E14`), concluded ones and past promises are left out.
     """
+    names = entity_names(view)
+    owner = Owner(names.is_owner, name_words(view))
 
-    def rank(one: MemoryState) -> tuple[bool, float, str]:
+    def rank(one: MemoryState) -> tuple[bool, bool, float, str]:
         again = len(one.fact.also) + one.usage.confirmations
         weight = after_mentions(one.fact.importance, again, view.policy.ladder)
-        return (not one.fact.pinned, -weight, one.fact.id)
+        is_standing = bool(attribute_of(one.fact, owner))
+        return (not one.fact.pinned, not is_standing, -weight, one.fact.id)
 
     first_hand = [
         one
         for one in view.active()
         if one.fact.persona is None and one.fact.origin not in DERIVED_ORIGINS
     ]
-    past_days, names = view.policy.todos.past_days, entity_names(view)
+    past_days = view.policy.todos.past_days
     sections: dict[str, list[MemoryState]] = {name: [] for name in SECTIONS}
     for one in sorted(first_hand, key=rank):
-        name = _section_of(one.fact, now, past_days, names)
+        name = _section_of(one.fact, now, past_days, owner)
         if name and len(sections[name]) < _COMPARED * policy.spine_items:
             sections[name].append(one)
     listed = [one for some in sections.values() for one in some]
@@ -510,14 +517,22 @@ def _spine_facts(
     }
 
 
-def _section_of(fact: Fact, now: datetime, past_days: float, names: EntityNames) -> str:
-    """Return the section of the persona summary that lists a memory, or ''."""
+def _section_of(fact: Fact, now: datetime, past_days: float, owner: Owner) -> str:
+    """Return the section of the persona summary that lists a memory, or ''.
+
+    Home, work, health and the like are the profile, whatever their category; family and
+    pets are people.
+    """
     category = category_of(fact.category)
     if category.promise and (not is_open(fact) or is_past(fact, now, past_days)):
         return ""
+    attribute = attribute_of(fact, owner)
+    if attribute and not category.promise:
+        return "people" if attribute in {"family", "pet"} else "profile"
     if category.spine:
         return category.spine
-    return "profile" if fact.about and names.is_owner(fact.about[0]) else ""
+    is_own = all(map(owner.is_owner, fact.about[:1])) and fact.kind == "note"
+    return "profile" if is_own else ""
 
 
 def _plain(fact: Fact) -> str:
