@@ -6,8 +6,6 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from engram.core.language.words import content, words
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -43,9 +41,9 @@ def excerpt(text: str, wanted: Sequence[str], limit: int, policy: RecallPolicy) 
     taken. A single sentence that is too long is cut at a word.
     """
     pieces = _pieces(text)
-    terms = {word[:_STEM] for word in wanted}
+    wanted_words = _one_of(wanted)
     shared = [
-        terms.intersection(word[:_STEM] for word in content(words(piece), "en"))
+        set(map(str.casefold, wanted_words.findall(piece))) if wanted_words else set()
         for piece in pieces
     ]
     costs = [count_tokens(piece, policy) for piece in pieces]
@@ -68,6 +66,15 @@ def excerpt(text: str, wanted: Sequence[str], limit: int, policy: RecallPolicy) 
     before = f"{_ELLIPSIS} " if start else ""
     missing = sum(bool(_ITEM.match(piece)) for piece in pieces[end:])
     return f"{before}{passage}{_end(missing) if cut else ''}"
+
+
+def _one_of(wanted: Sequence[str]) -> re.Pattern[str] | None:
+    """Return a pattern for the beginnings of these words."""
+    if not wanted:
+        return None
+    begun = sorted({re.escape(word[:_STEM]) for word in wanted})
+    border = r"\b" if all(word.isascii() for word in wanted) else ""
+    return re.compile(f"{border}(?:{'|'.join(begun)})", re.IGNORECASE)
 
 
 def _pieces(text: str) -> list[str]:

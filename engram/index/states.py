@@ -65,9 +65,9 @@ class StateSearch:
         """Whether `I` in a turn is the owner: in a group only under their name."""
         if turn.role != "user":
             return False
-        is_labelled = turn.group and turn.speaker.strip()
-        label = normalise(turn.speaker).split() if is_labelled else ()
-        return self.name_words().issuperset(label)
+        if not turn.group or not turn.speaker.strip():
+            return True
+        return self.name_words().issuperset(normalise(turn.speaker).split())
 
     def near(
         self, states: Iterable[State], statuses: Collection[str], persona: str | None

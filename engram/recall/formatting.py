@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,6 @@ def as_hit(
             slot.score,
             slot.parts,
             when=said_at,
-            dates=named_dates(text, said_at),
             speaker=turn.speaker,
             role=turn.role,
             source=unit.key,
@@ -221,6 +220,13 @@ def line(hit: Hit) -> str:
     lines = [f"- [{_head(hit)}] {past}{first}"]
     lines += [f"  {'> ' if _HEAD.match(one) else ''}{one}" for one in rest]
     return "\n".join(lines) + said
+
+
+def with_dates(hit: Hit) -> Hit:
+    """Return a turn with the dates of the words for a time in its text (`X14`)."""
+    if hit.kind != "turn" or hit.when is None:
+        return hit
+    return replace(hit, dates=named_dates(hit.text, hit.when))
 
 
 def past_words(ended: str, *, certain: bool = True) -> str:

@@ -177,10 +177,9 @@ def recall(
     search = _Search(index, settings, request, question, sources, embed_once, limit)
 
     candidates = _with_archive(search, _candidates(search))
-    strongest = candidates.slots[0].score if candidates.slots else 0.0
+    candidates = _without_weak(candidates, policy.weak)
     candidates, past = _with_states(search, candidates)
     candidates = _with_agenda(search, candidates)
-    candidates = _without_weak(candidates, policy.weak * strongest)
     candidates = _with_quotas(candidates, policy)
     candidates = _with_external_limits(index, candidates, settings)
     filtered = candidates.filtered
@@ -218,11 +217,12 @@ def _with_archive(search: _Search, candidates: _Candidates) -> _Candidates:
     return _candidates(replace(search, request=replace(request, archive=True)))
 
 
-def _without_weak(candidates: _Candidates, least: float) -> _Candidates:
+def _without_weak(candidates: _Candidates, share: float) -> _Candidates:
     """Leave out what matches the question much less than the best does.
 
     What the best memories lead to stays, though it matches no word (`A18`).
     """
+    least = share * candidates.slots[0].score if candidates.slots else 0.0
     strong = [
         slot
         for slot in candidates.slots
@@ -405,7 +405,7 @@ def _with_states(
     arranged = query.arrange(
         candidates.slots,
         candidates.units,
-        max_hits(request.k, request.budget, search.settings.policy.recall),
+        max_hits(request.k, request.budget, search.settings.policy.recall) // 2,
     )
     units = candidates.units | dict(arranged.units)
     return replace(candidates, slots=arranged.slots, units=units), arranged.past

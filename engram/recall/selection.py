@@ -78,7 +78,7 @@ class _Page:
         room = self.left - (0 if self._days[day] else self._cost(day))
         short = self._cut(hit, min(self._most(hit), room))
         is_cut = short.text != hit.text
-        cost = self._line_cost(short)
+        short, cost = self._dated(short, room)
         if cost > room or (is_cut and room < self.policy.least_tokens):
             return False
         self.left = room - cost
@@ -110,11 +110,14 @@ class _Page:
     def lengthen(self) -> None:
         """Show more of the hits that were cut, best first, while tokens are left."""
         for place in self.places:
+            if self.left < self.policy.least_tokens:
+                return
             if place.hit.text == place.whole.text:
                 continue
             now = place.hit.tokens
-            longer = self._cut(place.whole, now + self.left)
-            cost = self._line_cost(longer)
+            longer, cost = self._dated(
+                self._cut(place.whole, now + self.left), now + self.left
+            )
             if now < cost <= now + self.left:
                 self.left -= cost - now
                 place.hit = replace(longer, tokens=cost)
@@ -141,6 +144,14 @@ class _Page:
             return self._cut(without, limit)
         around = self._line_cost(replace(hit, text=""))
         return replace(hit, text=self._excerpt(hit.text, limit - around))
+
+    def _dated(self, hit: Hit, limit: int) -> tuple[Hit, int]:
+        """Return a hit with its dates, where there is room for them, and its cost."""
+        dated = formatting.with_dates(hit)
+        cost = self._line_cost(dated)
+        if cost <= limit or not dated.dates:
+            return dated, cost
+        return hit, self._line_cost(hit)
 
     def _excerpt(self, text: str, limit: int) -> str:
         return excerpt(text, self.question.words, limit, self.policy)

@@ -222,13 +222,14 @@ def _read(text: str, lexicon: Lexicon) -> list[Token]:
         (found, found.group().casefold().replace("’", "'"))
         for found in TOKEN.finditer(text)
     ]
+    words = [word for _, word in raw]
     out: list[Token] = []
     place = 0
     while place < len(raw):
         found, word = raw[place]
-        size, entry = _phrase(
-            [word for _, word in raw[place : place + lexicon.reach]], lexicon
-        )
+        size, entry = 1, None
+        if word in lexicon.heads:
+            size, entry = _phrase(words[place : place + lexicon.reach], lexicon)
         start, end = found.start(), raw[place + size - 1][0].end()
         if entry is None:
             entry = _plain(found, lexicon)
@@ -259,11 +260,10 @@ def _in_date(raw: Sequence[tuple[re.Match[str], str]], place: int) -> bool:
 def _phrase(
     ahead: Sequence[str], lexicon: Lexicon
 ) -> tuple[int, tuple[str, Value] | None]:
-    if ahead[0] in lexicon.heads:
-        for size in range(len(ahead), 0, -1):
-            entry = lexicon.phrases.get(" ".join(ahead[:size]))
-            if entry is not None:
-                return size, entry
+    for size in range(len(ahead), 0, -1):
+        entry = lexicon.phrases.get(" ".join(ahead[:size]))
+        if entry is not None:
+            return size, entry
     return 1, None
 
 

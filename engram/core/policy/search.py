@@ -218,7 +218,7 @@ class RecallPolicy:
         "tokens of a long hit while others wait for theirs",
     )
     assistant_tokens: int = number(
-        80,
+        60,
         "tokens",
         20,
         100000,
