@@ -97,7 +97,7 @@ def played(folder: Path, model: str | None = None) -> Played:
     server.
     """
     clock = _Clock()
-    memory = Memory(_settings(folder, model), clock=clock)
+    memory = Memory(_settings(folder, model), clock=clock, steady=clock.steady)
     memory.start()
     memory.catch_up()
     memory.executor.attended = True
@@ -117,6 +117,7 @@ def played(folder: Path, model: str | None = None) -> Played:
             _distil(memory)
         memory.pipeline.flush(background=True)
         _distil(memory)
+        memory.call("consolidate", {"cadence": "light"})
     assert not memory.health.problems(), memory.health.problems()
     counts = memory.call("stats", {})
     assert not counts["waiting_turns"] + counts["parked_turns"], counts
@@ -139,6 +140,9 @@ class _Clock:
 
     def __call__(self) -> datetime:
         return self.now
+
+    def steady(self) -> float:
+        return self.now.timestamp()
 
 
 def _settings(folder: Path, model: str | None) -> config.Settings:

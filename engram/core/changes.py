@@ -90,7 +90,7 @@ def _change(
 ) -> _Change | None:
     """The first of the `new` states that ends one of the `old` ones, told at `told_at`.
 
-    A change that was before the old state was told is no news and ends nothing.
+    A change that is older than the telling of the old state ends nothing.
     """
     is_later = told_at is None or said_at - told_at > LATER
     for state in new:
@@ -138,7 +138,12 @@ def successors(
         fact
         for fact, states in known
         if fact.status == "active"
-        and any(replacement(later, state) for later in states for state in new)
+        and any(
+            replacement(later, state)
+            for later in states
+            for state in new
+            if not later.planned
+        )
     ]
 
 

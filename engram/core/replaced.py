@@ -35,7 +35,7 @@ def replaced(
     times: dict[str, datetime] = {}
     for fact in facts:
         at = fact.valid_from or fact.created
-        found = states(fact.text, names) if at else ()
+        found = [one for one in states(fact.text, names) if at and not one.planned]
         if at and found:
             told[fact.id], times[fact.id] = list(found), at
             for state in found:

@@ -154,11 +154,16 @@ class Decider:
     # -- changes of state --------------------------------------------------------------
 
     def _states(self, fact: Fact, statement: Statement) -> tuple[State, ...]:
-        """The states that a statement tells, in its own words and in those of the user."""
-        if not self.comparison.states.is_of_owner(statement.attributed):
-            return self.comparison.states.states_of(fact.text)
-        told = self.comparison.states.states_of(fact.text, statement.quote)
-        return in_context(told, statement.turn.text, statement.quote)
+        """The states that a statement tells, in its own words and in those of the user.
+
+        A planned state ends another one on its day, in a run of maintenance.
+        """
+        of_owner = self.comparison.states.is_of_owner(statement.attributed)
+        words = (fact.text, statement.quote) if of_owner else (fact.text,)
+        told = self.comparison.states.states_of(*words)
+        if of_owner:
+            told = in_context(told, statement.turn.text, statement.quote)
+        return tuple(one for one in told if not one.planned)
 
     def _with_changes(
         self,

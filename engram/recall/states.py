@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.language.state_changes import replacement, state_time
+from engram.core.language.state_changes import has_begun, replacement, state_time
 from engram.core.language.state_subjects import USER, names_same
 from engram.core.language.states import asked, person_named, states
 from engram.core.ranking import RankedSlot
@@ -64,12 +64,20 @@ class Arrangement:
 
 @dataclass(frozen=True, slots=True)
 class _StatedState:
-    """A state that a unit tells, and when it was told or, if that is known, began."""
+    """A state that a unit tells, and when it was told or, if that is known, began.
+
+    A plan replaces only what was said before the plan, at `planned_at`.
+    """
 
     key: str
     state: State
     at: datetime
     certain: bool
+    planned_at: datetime | None = None
+
+    def is_newer(self, old: _StatedState) -> bool:
+        """Whether this state was told later than `old`, or began later."""
+        return self.at > old.at and (not self.planned_at or self.planned_at > old.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +173,16 @@ class StateQuery:
         return {key: unit for key, unit in units.items() if self.may(unit)}
 
     def _states(self, unit: Unit) -> tuple[State, ...]:
-        """The states of a unit; of a turn those that the user tells."""
+        """The states of a unit that have begun; of a turn those that the user tells."""
         if isinstance(unit, Fact):
-            return states(unit.text, self.names)
-        if isinstance(unit, FiledTurn) and self.search.is_of_owner(unit.turn):
-            return states(unit.turn.text, self.names)
-        return ()
+            told, at, valid_from = unit.text, unit.created, unit.valid_from
+        elif isinstance(unit, FiledTurn) and self.search.is_of_owner(unit.turn):
+            told, at, valid_from = unit.turn.text, unit.turn.occurred_at, None
+        else:
+            return ()
+        found = states(told, self.names)
+        at = at or _LONG_AGO
+        return tuple(one for one in found if has_begun(one, at, valid_from, self.now))
 
     def _tells(self, unit: Unit, wanted: State) -> bool:
         return any(_is_asked(one, wanted) for one in self._states(unit))
@@ -178,7 +190,7 @@ class StateQuery:
     def _stated(self, units: Mapping[str, Unit]) -> list[_StatedState]:
         """The states of the units with the times at which they were told."""
         return [
-            _StatedState(key, state, state_time(state, at), certain=_is_ours(unit))
+            _stated_state(key, unit, state, at)
             for key, unit in units.items()
             if (at := _time(unit)) is not None
             for state in self._states(unit)
@@ -203,7 +215,7 @@ class StateQuery:
             newer = [
                 new
                 for new in stated
-                if new.at > old.at and replacement(new.state, old.state)
+                if new.is_newer(old) and replacement(new.state, old.state)
             ]
             if newer and (restored := self._restored_at(old.key)):
                 newer = [new for new in newer if new.at > restored]
@@ -274,6 +286,16 @@ def _time(unit: Unit) -> datetime | None:
     if isinstance(unit, Fact):
         return unit.valid_from or unit.created or _LONG_AGO
     return unit.turn.occurred_at if isinstance(unit, FiledTurn) else None
+
+
+def _stated_state(key: str, unit: Unit, state: State, at: datetime) -> _StatedState:
+    """The state with its times; a plan that has begun began on its day."""
+    if not state.planned:
+        return _StatedState(key, state, state_time(state, at), _is_ours(unit))
+    told_at = (unit.created or at) if isinstance(unit, Fact) else at
+    begins = unit.valid_from if isinstance(unit, Fact) else None
+    begins = begins or state_time(state, told_at)
+    return _StatedState(key, state, begins, _is_ours(unit), told_at)
 
 
 def _is_ours(unit: Unit) -> bool:

@@ -41,6 +41,9 @@ The user's mother lives in Kiel.
 The user's bank is Sparkasse.
 The meeting is on Tuesday.
 The user's daughter likes horses.
+The user does not eat meat.
+Malik is a pastry chef at a hotel in Mitte.
+The user has an appointment at the dentist on 14 January.
 """.strip().splitlines(),
     "de": """
 Die Person wohnt in München.
@@ -138,6 +141,29 @@ Estoy casada con Paco.
 
 TALK = {
     "en": """
+I ate vegetarian since the canteen had nothing else.
+The curry is vegetarian since they left out the bacon.
+My sister is vegetarian since yesterday.
+I'm vegetarian for lunch.
+I'm not pescatarian.
+We cook meat for my dad at Christmas.
+The wifi is off.
+The half marathon is off to a good start.
+They say you should drink no more than one coffee a day.
+I could drink ten coffees a day.
+My boss is away from Monday.
+From Monday my boss is in Rome.
+My boss is on holiday from December.
+I start at the beginning on Monday.
+I'm starting with Duolingo tomorrow.
+Malik starts at nine on Monday.
+From Munich to Hamburg it's six hours on Monday.
+I'm moving to the window seat on Monday.
+We're moving the sofa to Hamburg on Monday.
+I have an appointment at the dentist on Friday.
+My hairdresser's appointment moved to Friday.
+From Friday the rent of the hall is 200 euros.
+Malik is a nurse at heart.
 I moved to the window seat.
 We moved to Jira last month.
 We moved to Zulip.
@@ -456,6 +482,11 @@ I started as a joke.
 I started as the goalkeeper.
 """.strip().splitlines(),
     "de": """
+Ab Montag ist meine Chefin in Rom.
+Ab morgen arbeite ich von zu Hause.
+Wir ziehen am Samstag nach Hause.
+Am Montag ziehen wir den Schrank nach oben.
+Ich fange am Montag mit Yoga an.
 Wir sind auf Slack umgezogen.
 Ich bin zu Vodafone gewechselt.
 Ich bin zu Linux gewechselt.
@@ -566,6 +597,8 @@ Ich bin in Rente meiner Mutter eingesprungen.
 Ich fahre jetzt nach Hause.
 """.strip().splitlines(),
     "fr": """
+Je commence le yoga lundi.
+À partir de lundi mon patron est à Rome.
 J'ai rejoint Anna au café.
 J'ai rejoint Facebook.
 J'ai rejoint le club de lecture.
@@ -651,6 +684,8 @@ J'ai 5 minutes de retard.
 Je travaille maintenant à Lyon.
 """.strip().splitlines(),
     "es": """
+Empiezo en casa el lunes.
+Desde el lunes mi jefe es insoportable.
 Me uní a Anna en el café.
 Me uní a Facebook.
 Me cambié a Linux.
@@ -853,6 +888,11 @@ CHANGES = [
 The divorce came through. | The user's wife is called Anna.
 We had to have Rex put down. | Rex lives in Kiel.
 Bosch let me go. | The user works at Bosch.
+I'm not vegetarian any more. | The user is vegetarian since yesterday.
+I'm not vegetarian any more. | The user does not eat meat now, not even the goose.
+I eat meat now. | The user is vegetarian.
+I drink no more than one coffee a month. | The user does not drink coffee any more.
+My dentist's appointment moved from the 14th to the 21st. | The user has an appointment at the dentist on 14 January.
 I've gone vegan. | The user is vegetarian.
 I handed in my notice. | The user works at Bosch.
 I switched my number to 0170 555 333. | The user's phone number is 0170 123.

@@ -193,3 +193,43 @@ def test_a_note_written_by_hand_ends_what_engram_filed_before(
     assert "another home" in ended["end_reason"]
     text = (tmp_path / "vault" / "facts" / "new-home.md").read_text()
     assert text.strip().endswith("I've moved to Augsburg.")
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("before", "plan", "old", "question"),
+    [
+        (
+            "My boss is called Samuel Okafor.",
+            "From February my boss is Ingrid Sommer.",
+            "The user's boss is called Samuel Okafor.",
+            "Who is my boss?",
+        ),
+        (
+            "I live in Munich.",
+            "We're moving to Hamburg on 1 February.",
+            "The user lives in Munich.",
+            "Where do I live?",
+        ),
+    ],
+)
+def test_a_plan_ends_a_state_on_its_day(simulation, notes, before, plan, old, question):
+    say(simulation, before, day=0)
+    say(simulation, plan, day=1)
+    simulation.advance(START + timedelta(days=10))
+    assert notes()[old]["status"] == "active"
+    assert not asked(simulation, question)[0].get("ended")
+
+    simulation.advance(START + timedelta(days=25))
+    assert notes()[old]["status"] == "superseded"
+    hits = {hit["text"]: hit for hit in asked(simulation, question, k=5)}
+    assert all(hit.get("ended") for text, hit in hits.items() if text in {old, before})
+
+
+# row: A7
+def test_a_plan_that_was_called_off_ends_nothing(simulation, notes):
+    say(simulation, "I live in Munich.", day=0)
+    say(simulation, "We're moving to Hamburg on 1 February.", day=1)
+    say(simulation, "I still live in Munich and we are staying.", day=3)
+    simulation.advance(START + timedelta(days=40))
+    assert notes()["The user lives in Munich."]["status"] == "active"

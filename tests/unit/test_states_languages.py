@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
-from engram.core.language.state_changes import replacement
+from engram.core.language.state_changes import has_begun, replacement, state_time
 from engram.core.language.states import State, asked, states, told
 
 
@@ -543,3 +545,29 @@ def test_a_german_clause_is_told_in_the_third_person(
     clause: str, expected: str
 ) -> None:
     assert told(clause, states(clause)[0], "die Person", "der Person") == expected
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("text", "attribute", "value", "begins"),
+    [
+        ("I'm starting at Siemens on Monday.", "employer", "siemens", "2026-12-07"),
+        ("From January I'm working for Bosch.", "employer", "bosch", "2027-01-01"),
+        ("We're moving to Hamburg in March.", "home", "hamburg", "2027-04-01"),
+        ("My rent goes up to 1310 in January.", "figure", "1310", "2027-02-01"),
+        ("Ab Dezember ist meine Chefin Eva Sommer.", "role", "eva", "2026-12-01"),
+        ("Am Montag fange ich bei Siemens an.", "employer", "siemens", "2026-12-07"),
+        ("Wir ziehen am 1. Mai nach Bonn um.", "home", "bonn", "2027-05-01"),
+        ("Je commence chez Renault lundi.", "employer", "renault", "2026-12-07"),
+        ("Nous déménageons à Lyon en mars.", "home", "lyon", "2027-04-01"),
+        ("Empiezo en Renfe el lunes.", "employer", "renfe", "2026-12-07"),
+        ("A partir de enero mi jefe es Luis.", "role", "luis", "2027-01-01"),
+    ],
+)
+def test_a_plan_begins_on_its_day(text, attribute, value, begins):
+    (state,) = states(text)
+    assert (state.attribute.split()[0], state.value[0]) == (attribute, value)
+    told_at = datetime(2026, 11, 30, 20, tzinfo=UTC)
+    assert f"{state_time(state, told_at):%Y-%m-%d}" == begins
+    assert not has_begun(state, told_at, None, told_at)
+    assert has_begun(state, told_at, None, state_time(state, told_at))

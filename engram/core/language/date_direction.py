@@ -1,8 +1,8 @@
 """Whether a sentence looks back or ahead: the tense around a time (row X14).
 
 Each language lists the words and the forms of its past and of what is ahead
-(`TenseWords`). What is told for certain by neither is left open, as is what did not
-happen.
+(`TenseWords`). A sentence that has none of either is left open, and so is one that says
+what did not happen.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ _EITHER = (
     ("weekend", r"c?g?(?:[jm]e|em)"),  # ce week-end, le week-end prochain
 )
 _OPEN = (
-    ("month_by_lean", r"[iqrLSc]g?b"),  # in May
+    ("month_by_lean", r"[iqrLSFc]g?b"),  # in May
     ("weekday_by_lean", r"[crqLRSEx]{0,2}g?k"),  # on Friday
 )
 _SIGNS = (

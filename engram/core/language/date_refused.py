@@ -106,7 +106,7 @@ def is_refused(rule: str, context: Context, lexicon: Lexicon) -> bool:
     if rule == "day":
         return _is_foreign(context, lexicon)
     if rule == "month_by_lean":
-        return row[context.first].letter == "c" and lexicon.name != "ru"
+        return _is_no_month(context, lexicon)
     if rule == "weekday_by_lean":
         return _is_no_weekday(context, lexicon)
     if rule == "holiday":
@@ -174,6 +174,14 @@ def _is_before_noun(context: Context, lexicon: Lexicon) -> bool:
     if lexicon.ordinal_dot:  # nouns are capitalised
         return is_word and context.text[after.start].isupper()
     return is_word and after.word.strip("'") not in lexicon.function_words
+
+
+def _is_no_month(context: Context, lexicon: Lexicon) -> bool:
+    """Return whether a month may be a name or tell what a thing is: `photos from May`."""
+    row, first = context.row, context.first
+    if row[first].letter == "F":
+        return not _opens(row, first) or direction(context, lexicon) <= 0
+    return row[first].letter == "c" and lexicon.name != "ru"
 
 
 def _is_no_weekday(context: Context, lexicon: Lexicon) -> bool:

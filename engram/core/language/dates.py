@@ -181,6 +181,19 @@ def latest(text: str, when: datetime) -> datetime | None:
     return min(max(ends), when) if ends else None
 
 
+def next_beginning(text: str, when: datetime) -> datetime | None:
+    """The first day that a text said at `when` plans for, None if it names no such day.
+
+    Of a longer time it is the end, unless the words say that it begins something.
+    """
+    ahead = [one for one in resolve(text, when) if one.end > when]
+    days = (
+        one.start if one.role == "since" or one.granularity == "day" else one.end
+        for one in ahead
+    )
+    return min(days, default=None)
+
+
 _DIGITS = frozenset("0123456789")
 ANCHORS = frozenset[str]().union(*(one.anchors for one in LEXICONS))
 """Words of which a text without digits holds one if it names a time."""

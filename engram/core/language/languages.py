@@ -46,7 +46,8 @@ _SECTIONS: Mapping[str, str] = {
         written leads adverbs news additions regularly limits long_ago undone
         first_person possessive user own no_subject no_subject_signs no_value no_value_signs
         not_places not_place_signs not_employers not_names naming articles indefinite
-        after_value capitalises_nouns cues ends changes holds holds_only questions told
+        after_value capitalises_nouns workplaces meat meatless cues plans shared ends changes
+        holds holds_only questions told
         told_subject told_possessive
     """,
     "states.groups": "*",

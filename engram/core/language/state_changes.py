@@ -8,15 +8,17 @@ in `core` and for recall, which shows what holds now.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.language.dates import latest
+from engram.core.language.dates import latest, next_beginning
 from engram.core.language.state_subjects import USER, bare, names_same
 from engram.core.language.state_table import PEOPLE
+from engram.core.language.state_words import reading_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
     from engram.core.language.states import State
 
@@ -56,6 +58,8 @@ def replacement(new: State, old: State) -> str:
     """
     if new.attribute == "alive":
         return _ended_by_death(new, old)
+    if {new.attribute, old.attribute} == {"diet", "eats"} and new.change:
+        new, old = _as_eaten(new), _as_eaten(old)
     if not _same_subject(new, old) or new.attribute != old.attribute:
         return ""
     if new.over != old.over:
@@ -66,11 +70,26 @@ def replacement(new: State, old: State) -> str:
 def state_time(state: State, told_at: datetime) -> datetime:
     """When a state that was told at `told_at` began or ended, at the latest.
 
-    "I moved to Berlin in 2010" is no news, whenever it is told.
+    "I moved to Berlin in 2010" tells a change of 2010, also if it was said in 2027. A
+    planned state begins on its day: in a week or a month that is named at its end.
     """
+    if state.planned:
+        return next_beginning(state.dated, told_at) or datetime.max.replace(tzinfo=UTC)
     if not state.dated:
         return told_at
     return latest(state.dated, told_at) or told_at
+
+
+def has_begun(
+    state: State, told_at: datetime, valid_from: datetime | None, now: datetime
+) -> bool:
+    """Whether a state told at `told_at` holds by `now`, or is only planned by then.
+
+    `valid_from` is the day of a plan, where the statement that tells it has one.
+    """
+    if not state.planned:
+        return True
+    return (valid_from or state_time(state, told_at)) <= now
 
 
 def is_fixed(state: State) -> bool:
@@ -81,10 +100,22 @@ def is_fixed(state: State) -> bool:
 def _ended_or_begun(new: State, old: State) -> str:
     """Why a state ends or holds again; '' where the two have different values."""
     name = _spoken(new)
+    if new.addition and not new.over:
+        return ""
     if new.over:
         return f"no longer holds: {name}" if _is_within(old, new) else ""
     is_same = _is_within(old, new) and _is_within(new, old)
     return f"holds again: {name}" if is_same or not old.value else ""
+
+
+def _as_eaten(state: State) -> State:
+    """A diet as what is not eaten: a vegetarian eats no meat."""
+    if state.attribute != "diet":
+        return state
+    value = reading_of(state.language).not_eaten(state.value)
+    if not value:
+        return state
+    return replace(state, attribute="eats", value=value, over=not state.over)
 
 
 def _another_value(new: State, old: State) -> str:

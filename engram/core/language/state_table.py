@@ -28,6 +28,9 @@ PEOPLE = {"partner", "name", "nickname", "role", "kin"}
 NAMED = PEOPLE | {"home", "employer", "car", "thing"}
 """Attributes whose value is a proper name."""
 
+DATE_MARK = "§"
+"""What stands for the date of a plan in its pattern."""
+
 _NUMBER = re.compile(r"\{[nf]\}|\(\?P<v>\\d\{")
 """The hole of a value that begins with a number."""
 
@@ -58,7 +61,8 @@ class StateRow:
 
     `source` is the pattern as the language file has it. `change` says that its words
     tell a change, `may_change` that they do with a word like "now". `needs_digit` says
-    that its value is a number.
+    that its value is a number. A `planned` state begins on a day to come, a `shared`
+    one is one of several ("an appointment on Friday").
     """
 
     language: str
@@ -68,6 +72,8 @@ class StateRow:
     change: bool
     may_change: bool
     needs_digit: bool
+    planned: bool = False
+    shared: bool = False
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -77,10 +83,10 @@ class StateRow:
 
 @cache
 def rows() -> Mapping[str, tuple[StateRow, ...]]:
-    """The rows by language; those that end a state come first."""
+    """The rows by language; plans and what ends a state come first."""
     found: dict[str, list[StateRow]] = defaultdict(list)
     for code, section in languages.section(KEY).items():
-        for key in ("ends", "changes", "holds", "holds_only"):
+        for key in ("plans", "ends", "changes", "shared", "holds", "holds_only"):
             for entry in languages.entries(section.get(key, "")):
                 names, pattern = entry.split(None, 1)
                 attributes = tuple(names.split("+"))
@@ -89,9 +95,11 @@ def rows() -> Mapping[str, tuple[StateRow, ...]]:
                     attributes,
                     pattern,
                     over=key == "ends",
-                    change=key in {"ends", "changes"},
-                    may_change=key != "holds_only",
+                    change=key in {"plans", "ends", "changes"},
+                    may_change=key not in {"shared", "holds_only"},
                     needs_digit=_NUMBER.search(pattern) is not None,
+                    planned=key == "plans",
+                    shared=key == "shared",
                 )
                 found[code].append(row)
     return {code: tuple(listed) for code, listed in found.items()}

@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.state_subjects import USER
-from engram.core.language.state_table import KEY, PEOPLE
+from engram.core.language.state_table import DATE_MARK, KEY, PEOPLE
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
@@ -76,6 +76,9 @@ class StateReading:
         self._no_value_signs = section.get("no_value_signs", "")
         self._not_place_signs = section.get("not_place_signs", "")
         self._not_names = frozenset(section.get("not_names", "").split())
+        self._workplaces = frozenset(section.get("workplaces", "").split())
+        self._meat = tuple(section.get("meat", "").split())
+        self._meatless = frozenset(section.get("meatless", "").split())
         self._naming = _pattern(section.get("naming", ""))
         self._possessive = frozenset(section.get("possessive", "").split())
         self._user = frozenset(section.get("user", "").split())
@@ -126,6 +129,13 @@ class StateReading:
             plain = phrase.sub("" if self.unspaced else " ", plain)
         words = self._normal(" ".join(plain.split()))
         return ReadClause(words, " ".join(dropped), is_new, is_addition, is_regular)
+
+    def words_of_plan(self, clause: str) -> ReadClause:
+        """The words of a clause with `DATE_MARK` in the place of its date."""
+        halves = [self.words(half.strip(" .!")) for half in clause.split(DATE_MARK)]
+        before, after = (half.words for half in halves)
+        words = f"{before} {DATE_MARK} {after}".strip()
+        return replace(halves[0], words=words)
 
     def is_limited(self, value: str, clause: ReadClause) -> bool:
         """Whether more than the value is said: "coffee at night", "no meat today"."""
@@ -251,6 +261,14 @@ class StateReading:
         sign = self._not_place_signs
         return _NOT_HOMES.isdisjoint(value) and not (sign and re.search(sign, value[0]))
 
+    def is_workplace(self, value: tuple[str, ...]) -> bool:
+        """Whether a value is a sort of employer and no name, as in "a bakery"."""
+        return value[-1] in self._workplaces
+
+    def not_eaten(self, diet: tuple[str, ...]) -> tuple[str, ...]:
+        """What somebody with this diet does not eat, () if that is not known."""
+        return () if self._meatless.isdisjoint(diet) else self._meat
+
     def is_named(
         self, said: str, value: tuple[str, ...], clause: str, name: str
     ) -> bool:
@@ -259,29 +277,43 @@ class StateReading:
             return False
         if self.unspaced or value[0][0].isdigit():
             return self.unspaced
+        if self._is_common_noun(said, value, name):
+            return False
+        if clause == clause.casefold():
+            return self._may_be_name(said, value, clause, name)
+        return self._is_capitalised(value, clause, name)
+
+    def _is_common_noun(self, said: str, value: tuple[str, ...], name: str) -> bool:
+        """Whether a value is a noun that a language writes with a capital, or a trade."""
         first = said.split(maxsplit=1)[0]
         if name in PEOPLE and not self._not_names.isdisjoint(value):
+            return True
+        if not self.capitalises_nouns:
             return False
-        if self.capitalises_nouns and (
-            first in self._indefinite or (name == "home" and first in self._articles)
-        ):
-            return False
-        if clause == clause.casefold():  # a text without capitals
-            is_known = name not in PEOPLE or _has(self._naming, clause)
-            is_noun = first in self._articles | self._indefinite
-            fits = {"home": not is_noun, "thing": is_noun, "car": False}
-            return len(value) <= _FEW_NAMES and is_known and fits.get(name, True)
+        is_home = name == "home" and first in self._articles
+        return is_home or first in self._indefinite
+
+    def _may_be_name(
+        self, said: str, value: tuple[str, ...], clause: str, name: str
+    ) -> bool:
+        """Whether a short value may be a name in a text without capitals."""
+        first = said.split(maxsplit=1)[0]
+        has_article = first in self._articles | self._indefinite
+        fits = {"home": not has_article, "thing": has_article, "car": False}
+        is_known = name not in PEOPLE or _has(self._naming, clause)
+        return len(value) <= _FEW_NAMES and is_known and fits.get(name, True)
+
+    def _is_capitalised(self, value: tuple[str, ...], clause: str, name: str) -> bool:
+        """Whether a value has a capital; a home in each word but small ones."""
         capitals = {
             self._normal(normalise(word))
             for word in _LETTERS.findall(clause)
             if word[:1].isupper()
         }
-        if name == "home":
-            small = (one for one in value if not _is_capital(one, capitals))
-            return _is_capital(value[0], capitals) and self._after_value.union(
-                _SMALL
-            ).issuperset(small)
-        return any(word.startswith(value) for word in capitals)
+        if name != "home":
+            return any(word.startswith(value) for word in capitals)
+        small = {one for one in value if not _is_capital(one, capitals)}
+        return value[0] not in small and small <= self._after_value | _SMALL
 
 
 def _is_capital(word: str, capitals: Collection[str]) -> bool:

@@ -9,12 +9,13 @@ gives no state, so a word alone never ends anything.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.core.language.dates import YEAR, has_time_expression
+from engram.core.language.dates import YEAR, has_time_expression, spans
 from engram.core.language.sentences import (
     clauses,
     is_doubtful,
@@ -25,6 +26,7 @@ from engram.core.language.sentences import (
 from engram.core.language.state_cues import attributes_named
 from engram.core.language.state_subjects import USER, bare, of_owner
 from engram.core.language.state_table import (
+    DATE_MARK,
     KEY,
     NAMED,
     PEOPLE,
@@ -49,6 +51,9 @@ _VALUES = (*_WHOLE, "v", "w", "x", "v2", "v3")
 _SUBJECTS = ("s", "s2", "s3", "s4", "p")
 """Groups of a value and a subject; a row with alternatives has more than one."""
 
+_SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
+"""Dates are only cut out of a clause, so any day serves to read them."""
+
 _UNDATED = frozenset({"age", "date", "figure", "phone", "weight"})
 """Attributes with numbers, or dates, as their values: these do not date a change."""
 
@@ -60,7 +65,8 @@ class State:
     `subject` is ("user",) for the user, ("user", "dog") for the user's dog, ("eva",)
     for Eva; `value` are folded words, none where an end names no value. `over` says
     that the words end the state, `change` that they tell it as new ("moved", "now").
-    `start` and `end` are the place of its clause in the text.
+    It is `planned` if it begins on a day to come, which `dated` names. `start` and
+    `end` are the place of its clause in the text.
     """
 
     language: str
@@ -70,6 +76,7 @@ class State:
     over: bool = False
     change: bool = False
     addition: bool = False
+    planned: bool = False
     dated: str = ""
     start: int = 0
     end: int = 0
@@ -157,6 +164,8 @@ def _dated(state: State, clause: str, sentence: str) -> State:
     """The state with the words that may date it, where they tell a change."""
     if not (state.change or state.over) or state.attribute.split()[0] in _UNDATED:
         return state
+    if state.planned:
+        return state
     if reading_of(state.language).words(clause).is_new:
         return state
     words = clause if _may_date(clause) else sentence
@@ -211,21 +220,54 @@ def _in_language(
         read = reading.words(part)
         if not read.words:
             continue
-        has_digit = any(sign.isdigit() for sign in read.words)
-        for row in rows()[code]:
-            if (row.needs_digit and not has_digit) or named.isdisjoint(row.attributes):
-                continue
-            match = row.pattern.fullmatch(read.words)
-            if match is None:
-                continue
-            given = _read(row, match.groupdict(), part, elided, read)
-            if given:
-                found += given
-                elided = given[0].subject
-                break
-        else:
-            elided = reading.topic(read.words) if reading.unspaced else elided
+        given = _planned(part, code, named, elided)
+        given = given or _of_first_row(part, code, named, elided, read)
+        if given:
+            found += given
+            elided = given[0].subject
+        elif reading.unspaced:
+            elided = reading.topic(read.words)
     return found
+
+
+def _of_first_row(
+    part: str,
+    code: str,
+    named: AbstractSet[str],
+    elided: tuple[str, ...],
+    read: ReadClause,
+    *,
+    planned: bool = False,
+) -> list[State]:
+    """The states of the first row that reads a part of a clause."""
+    has_digit = any(sign.isdigit() for sign in read.words)
+    for row in rows()[code]:
+        if row.planned is not planned or named.isdisjoint(row.attributes):
+            continue
+        if row.needs_digit and not has_digit:
+            continue
+        match = row.pattern.fullmatch(read.words)
+        found = match and _read(row, match.groupdict(), part, elided, read)
+        if found:
+            return found
+    return []
+
+
+def _planned(
+    part: str, code: str, named: AbstractSet[str], elided: tuple[str, ...]
+) -> list[State]:
+    """The states that a part of a clause plans for a day: "From May I live in Ulm"."""
+    attributes = (row.attributes for row in rows()[code] if row.planned)
+    if all(map(named.isdisjoint, attributes)) or not has_time_expression(part):
+        return []
+    marked = part
+    for date in reversed(spans(part, _SOME_DAY)):
+        marked = f"{marked[: date.start]}{DATE_MARK}{marked[date.end :]}"
+    if marked.count(DATE_MARK) != 1:
+        return []
+    read = reading_of(code).words_of_plan(marked)
+    found = _of_first_row(marked, code, named, elided, read, planned=True)
+    return [replace(one, planned=True, dated=part) for one in found]
 
 
 def _read(
@@ -236,40 +278,58 @@ def _read(
     read: ReadClause,
 ) -> list[State]:
     """The states of a row that matched, none where a part of it is not definite."""
+    subject = _subject(row, parts, clause, elided, read)
+    if not subject:
+        return []
+    reading = reading_of(row.language)
+    said = {name: _value_words(name, parts) for name in row.attributes}
+    values = {name: reading.value(words) for name, words in said.items()}
+    if any(said[name] and not values[name] for name in said):
+        return []
+    unfit = {
+        name
+        for name, value in values.items()
+        if value and not _is_fit(row, name, said[name], value, clause)
+    }
+    if row.over and not unfit.isdisjoint(parts):
+        return []
+
+    is_regular = read.is_regular and not row.change
+    state = State(
+        row.language,
+        subject,
+        "",
+        (),
+        row.over,
+        change=row.change or (read.is_new and row.may_change),
+        addition=read.is_addition or is_regular or row.shared,
+    )
+    found = [
+        replace(state, attribute=_attribute(name, parts), value=value)
+        for name, value in values.items()
+        if name not in unfit
+    ]
+    valued = [one for one in found if one.value]
+    return valued if row.over and valued else found
+
+
+def _subject(
+    row: StateRow,
+    parts: Mapping[str, str | None],
+    clause: str,
+    elided: tuple[str, ...],
+    read: ReadClause,
+) -> tuple[str, ...]:
+    """The subject of a matched row, () where it or the whole value is not definite."""
     reading = reading_of(row.language)
     said, owner = _one(parts, _SUBJECTS), parts.get("o")
     subject = reading.subject(said, owner) if said or owner else elided
-    whole = _one(parts, _WHOLE)
-    if not subject or (whole and reading.is_limited(whole, read)):
-        return []
-    name = parts.get("p")
-    if name and not reading.is_named(name, subject, clause, ""):
-        return []
-    change = row.change or (read.is_new and row.may_change)
-    found: list[State] = []
-    for name in row.attributes:
-        words = _value_words(name, parts)
-        value = reading.value(words)
-        if words and not value:
-            return []
-        if value and not _is_fit(row, name, words, value, clause):
-            if row.over and name in parts:
-                return []
-            continue
-        attribute = _attribute(name, parts)
-        found.append(
-            State(
-                row.language,
-                subject,
-                attribute,
-                value,
-                row.over,
-                change,
-                read.is_addition or (read.is_regular and not row.change),
-            )
-        )
-    valued = [one for one in found if one.value]
-    return valued if row.over and valued else found
+    whole, name = _one(parts, _WHOLE), parts.get("p")
+    if whole and reading.is_limited(whole, read):
+        return ()
+    if subject and name and not reading.is_named(name, subject, clause, ""):
+        return ()
+    return subject
 
 
 def _is_fit(
@@ -277,11 +337,15 @@ def _is_fit(
 ) -> bool:
     """Whether a value is a proper name where its attribute needs one.
 
-    The end of a state of people is told by any words ("I broke up with her").
+    The end of a state of people needs none: "I broke up with her". An employer may be
+    "a bakery" too, except at its end: one may leave a bakery as a guest.
     """
     if name not in NAMED or (row.over and name in PEOPLE):
         return True
-    return reading_of(row.language).is_named(words, value, clause, name)
+    reading = reading_of(row.language)
+    if name == "employer" and not row.over and reading.is_workplace(value):
+        return True
+    return reading.is_named(words, value, clause, name)
 
 
 def _value_words(name: str, parts: Mapping[str, str | None]) -> str:
@@ -343,32 +407,43 @@ def told(clause: str, state: State, subject: str, possessive: str) -> str:
     `subject` and `possessive` are those of the speaker: "our dog died" becomes "the
     user's dog died". '' where it still has a word of the first person.
     """
-    section = languages.section(KEY)[state.language]
+    text = _with_holes(clause, state)
+    own = state.subject[0] == USER
+    if own and state.language in _OWN_THIRD_PERSON and not _names_speaker(text):
+        return ""  # a verb may be in the first person without a pronoun
+    if not text.startswith("{s}") and subject in _NEUTRAL_SUBJECTS:
+        subject = subject[:1].lower() + subject[1:]
+    text = text.replace("{s}", subject).replace("{p}", possessive)
     reading = reading_of(state.language)
+    if reading.speaks_of_self(text):
+        return ""
+
+    section = languages.section(KEY)[state.language]
+    before = [section.get(key, "") for key in ("told_subject", "told_possessive")]
+    if not own:
+        before = [""]
+    elif reading.names_user(text):
+        before = ["", *before]
+    whole = (f"{words}{text}" for words in before)
+    return next((one for one in whole if _tells(one, state)), "")
+
+
+def _with_holes(clause: str, state: State) -> str:
+    """A clause with `{s}` and `{p}` in the place of the speaker and what is theirs."""
     text = clause
-    is_own = state.language in _OWN_THIRD_PERSON
-    if is_own:
-        text = reading.without_lead(text)
+    if state.language in _OWN_THIRD_PERSON:
+        text = reading_of(state.language).without_lead(text)
         first = fold(text.split(maxsplit=1)[0])
         if not first.startswith((*state.value, *state.subject)):
             text = text[:1].lower() + text[1:]
     for pattern, replaced in third_person(state.language):
         text = pattern.sub(replaced, text)
-    if is_own and state.subject[0] == USER and not _names_speaker(text):
-        return ""  # a verb may be in the first person without a pronoun
-    if not text.startswith("{s}") and subject in _NEUTRAL_SUBJECTS:
-        subject = subject[:1].lower() + subject[1:]
-    text = text.replace("{s}", subject).replace("{p}", possessive)
-    if reading.speaks_of_self(text):
-        return ""
-    before = ["told_subject", "told_possessive"] if state.subject[0] == USER else []
-    if not before or reading.names_user(text):
-        before = ["", *before]
-    for key in before:
-        whole = f"{section.get(key, '')}{text}"
-        if any(_is_same(one, state) for one in states(whole)):
-            return whole
-    return ""
+    return text
+
+
+def _tells(text: str, state: State) -> bool:
+    """Whether a text tells the state, too."""
+    return any(_is_same(one, state) for one in states(text))
 
 
 def _names_speaker(text: str) -> bool:

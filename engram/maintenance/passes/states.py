@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engram.core import changes
+from engram.core.language.state_changes import has_begun
 from engram.core.language.states import states
 from engram.core.records import Edit
 from engram.core.text import normalise
@@ -19,7 +20,11 @@ from engram.maintenance.passes.groups import seeds
 
 if TYPE_CHECKING:
     from engram.core.changes import EndedFact
+    from engram.core.records import Fact
     from engram.maintenance.passes import MemoryState, PassView, Step
+
+_DAY = len("2027-01-31")
+"""The beginning of the key of a turn is its day."""
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -38,11 +43,16 @@ def end_states(view: PassView, now: datetime) -> list[Step]:
         told = states(newer.fact.text, names)
         if newer.foreign and not newer.fact.created:
             told = tuple(one for one in told if one.change)
+        said_at, planned_for = _told_at(newer), newer.fact.valid_from
+        told = tuple(one for one in told if has_begun(one, said_at, planned_for, now))
         if not told:
             continue
-        older = _older(view, newer)
+        if any(one.planned for one in told):
+            said_at = newer.fact.created or said_at
+            older = _not_said_since(_older(view, newer, said_at), newer.fact)
+        else:
+            older = _older(view, newer, said_at)
         known = [(one.fact, states(one.fact.text, names)) for one in older.values()]
-        said_at = _told_at(newer)
         for end in changes.ended_facts(told, said_at, known):
             if end.fact.id in ended or len(ended) >= left:
                 continue
@@ -51,7 +61,9 @@ def end_states(view: PassView, now: datetime) -> list[Step]:
     return steps
 
 
-def _older(view: PassView, newer: MemoryState) -> dict[str, MemoryState]:
+def _older(
+    view: PassView, newer: MemoryState, said_at: datetime
+) -> dict[str, MemoryState]:
     """The memories that may tell the same state and were told before, by id."""
     found = (view.memories.get(fact.id) for fact in view.reader.same_state(newer.fact))
     return {
@@ -62,7 +74,22 @@ def _older(view: PassView, newer: MemoryState) -> dict[str, MemoryState]:
         and one.fact.id != newer.fact.id
         and one.fact.persona == newer.fact.persona
         and newer.fact.id not in one.fact.superseded_by
-        and _told_at(one) < _told_at(newer)
+        and _told_at(one) < said_at
+    }
+
+
+def _not_said_since(
+    older: dict[str, MemoryState], plan: Fact
+) -> dict[str, MemoryState]:
+    """Those that the user did not say again on a day after that of the plan.
+
+    "I still live in Munich" means that the plan to move was given up.
+    """
+    day = plan.source[:_DAY]
+    return {
+        name: one
+        for name, one in older.items()
+        if all(key[:_DAY] <= day for key in one.fact.also)
     }
 
 
