@@ -26,7 +26,7 @@ from engram.maintenance.plan import RunPlan
 from engram.maintenance.report import Action, Report
 from engram.maintenance.snapshot import Snapshot
 from engram.pipeline.forgetting import Forgetting
-from engram.pipeline.run_log import FILING
+from engram.pipeline.run_log import DECISION, FILING
 from engram.pipeline.write import action_row, reversed_row
 from engram.vault import frontmatter, reviews
 from engram.vault import undo as vault_undo
@@ -333,7 +333,10 @@ class Maintenance:
             self.history.record(run, [write.step for write in writes], plan.replaced)
             failures |= self.run_writer.put(writes)
             is_filing = recorded.cadence == FILING
-            self._log_undo(run, now, writes, actions, failures, is_filing=is_filing)
+            self._log_undo(run, now, writes, actions, failures, recorded.cadence)
+            if recorded.cadence == DECISION:
+                found = map(self.index.catalog.fact, (one.key for one in writes))
+                Forgetting(self.note_writer).unbury(filter(None, found), now)
             if is_filing:
                 self._settle_filing(now, writes, why)
                 failures |= self.run("light", only="merge").failures
@@ -358,15 +361,17 @@ class Maintenance:
         writes: Sequence[PlannedWrite],
         actions: Sequence[Action],
         failures: Mapping[str, str],
-        *,
-        is_filing: bool,
+        cadence: str,
     ) -> None:
         """Log an undo; a memory that is restored counts as edited by the person.
 
-        The statement that had ended it in a filing does not.
+        The statement that had ended it in a filing does not, nor does a memory about
+        which the user decided and is asked again. `cadence` is that of the run.
         """
+        is_filing = cadence == FILING
         changed = _is_active_again if is_filing else _is_restored
         restored = {write.key for write in writes if changed(write)}
+        restored = set() if cadence == DECISION else restored
         verb = "restore" if is_filing else "edit"
         rows: list[dict[str, object]] = []
         for one in actions:

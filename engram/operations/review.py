@@ -17,11 +17,12 @@ from engram.operations.notes import NoteChanges, superseding_keys
 from engram.pipeline.forgetting import DROPPED, USER_DECIDED
 from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
+from engram.pipeline.run_log import DecisionRecorder
 from engram.pipeline.write import KNOWN, action_row
 from engram.vault import facts, reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -57,6 +58,7 @@ class ReviewQueue:
         self.retraction = Retraction(note_writer, forgetting)
         self.promises = PromiseSettler(note_writer)
         self._changes = NoteChanges(note_writer)
+        self._recorder = DecisionRecorder(maintenance.run_log)
 
     def obey(self, paths: Collection[Path | str] | None = None) -> dict[str, str]:
         """Carry out the ticked decisions in all notes, or at and below `paths`.
@@ -84,15 +86,19 @@ class ReviewQueue:
             decision = case.choices[0]
         elif case.choices and decision == "reject":
             decision = case.choices[-1]
-        self.decide(case, decision)
+        run = self.decide(case, decision)
         return {
             "id": case.id,
             "decision": decision,
             "memories": [fact.id for fact in case.memories],
+            "run": run,
         }
 
-    def decide(self, case: ReviewCase, decision: str) -> None:
+    def decide(self, case: ReviewCase, decision: str) -> str:
         """Carry out a decision; a case that is closed already is left as it is.
+
+        Returns the id of the run that takes it back, '' where none does: forgetting
+        and settled promises are taken back by their own commands.
 
         Raises BadRequestError for an answer that the case does not take, ConflictError
         where a user edited a note in the meantime; nothing is lost then.
@@ -111,19 +117,28 @@ class ReviewQueue:
             )
         current = self.cases.read(case.path) if self.vault.exists(case.path) else None
         if current is None or current.id != case.id:
-            return
+            return ""
 
         now = self.clock()
         if current.asked:
             self._decide_numbered(current, decision, now)
-        elif current.held_pass:
-            self._decide_held_run(current, decision, now)
-        elif current.choices == reviews.CONFLICT:
+            return ""
+        if current.held_pass:
+            return self._decide_held_run(current, decision, now)
+        self._recorder = DecisionRecorder(self.maintenance.run_log)
+        if current.choices == reviews.CONFLICT:
             self._decide_conflict(current, decision, now)
         elif decision == "keep":
             self._keep(current.memories[0], now)
         else:
             self._drop(current, now)
+        return self._recorder.finish(now, decision)
+
+    def _write(
+        self, changes: Sequence[Change], rows: Sequence[Mapping[str, object]]
+    ) -> None:
+        self._recorder.add(changes)
+        self.note_writer.write(changes, rows)
 
     def merge_into_equal(self, fact: Fact, now: datetime) -> Fact | None:
         """Let the active memory that states the same take the place of `fact` (`C5`).
@@ -147,7 +162,7 @@ class ReviewQueue:
         ]
         row = action_row(now, "supersede", fact.id, KNOWN) | {"met": equal.id} | BY_USER
         try:
-            self.note_writer.write(changes, [row])
+            self._write(changes, [row])
         except ConflictError:
             return None
         return self.index.catalog.fact(equal.id)
@@ -159,13 +174,13 @@ class ReviewQueue:
         fact = self.merge_into_equal(fact, now) or fact
         self.forgetting.unbury([fact], now)
         row = action_row(now, "keep", fact.id, "kept in review") | BY_USER
-        self.note_writer.write([self._changes.activate(fact, {}, now)], [row])
+        self._write([self._changes.activate(fact, {}, now)], [row])
 
     def _drop(self, case: ReviewCase, now: datetime) -> None:
         """Trash a doubtful memory; its tombstone covers its turn only with evidence."""
         (fact,) = case.memories
         self.forgetting.bury([fact], now, DROPPED, turns=any(case.evidence))
-        self.note_writer.write(
+        self._write(
             [self._changes.trash(case.path, case.sha, now, DROPPED)],
             [action_row(now, "drop", fact.id, DROPPED) | BY_USER],
         )
@@ -183,17 +198,20 @@ class ReviewQueue:
         trash = self._changes.trash(case.path, case.sha, now, "decided")
         self.note_writer.write([trash], [row])
 
-    def _decide_held_run(self, case: ReviewCase, decision: str, now: datetime) -> None:
-        """Apply or drop a held pass, then trash its note.
+    def _decide_held_run(self, case: ReviewCase, decision: str, now: datetime) -> str:
+        """Apply or drop a held pass, then trash its note; return the run that did it.
 
         In this order: an interrupted run is applied again, because its note still asks.
         """
+        known = set(self.maintenance.history.runs())
         self.maintenance.answer_hold(case.held_pass, apply=decision == "apply")
+        made = sorted(set(self.maintenance.history.runs()) - known)
         row = action_row(now, "decide", case.id, f"{case.held_pass}: {decision}")
         self.note_writer.write(
             [self._changes.trash(case.path, case.sha, now, "decided")],
             [row | BY_USER],
         )
+        return made[-1] if made else ""
 
     def _decide_conflict(self, case: ReviewCase, decision: str, now: datetime) -> None:
         """End one of two memories, or neither; then trash the note that asked.
@@ -214,9 +232,9 @@ class ReviewQueue:
             winner, changes = self._choose(winner, loser, decision, now)
             row = action_row(now, "supersede", loser.id, USER_DECIDED)
             rows.append(row | {"met": winner.id} | BY_USER)
-        self.note_writer.write(changes, [] if decided else rows)
+        self._write(changes, [] if decided else rows)
         trash = self._changes.trash(case.path, case.sha, now, "decided")
-        self.note_writer.write([trash], [])
+        self._write([trash], [])
 
     def _keep_all(self, case: ReviewCase, now: datetime) -> list[Change]:
         """The changes that make each memory of a conflict active."""

@@ -10,13 +10,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from engram.core import jsonl
-from engram.core.records import Create, Edit
+from engram.core.records import Create, Edit, Move
 from engram.core.text import ulid
 from engram.vault import disk, facts, frontmatter
 from engram.vault.undo import FileStep, UndoHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from engram.config import Settings
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 RUNS = "state/runs.jsonl"
 FILING = "filing"
 """The cadence of a run that files statements; undoing it keeps the new statements."""
+
+DECISION = "review"
+"""The cadence of a run that carried out a decision of the user about a case."""
 
 ENDED = ("superseded", "invalidated")
 _END_KEYS = frozenset({"superseded_by", "end_reason", "valid_until"})
@@ -106,6 +109,49 @@ class RunLog:
         failures = {FILING: failure} if failure else {}
         self.append(run, FILING, plan.now, plan.now, counts, failures)
         self.history.mark_finished(run)
+
+
+class DecisionRecorder:
+    """What a decision of the user replaces, so that it can be taken back (`X6`).
+
+    A decision writes in several steps; `add` is called before each, `finish` after the
+    last. A decision that is interrupted is carried out again, and recorded then.
+    """
+
+    def __init__(self, run_log: RunLog) -> None:
+        self._run_log = run_log
+        self._steps: list[FileStep] = []
+        self._contents: dict[str, bytes] = {}
+
+    def add(self, changes: Iterable[Change]) -> None:
+        """Record what these changes replace. Raises EngramError."""
+        for change in changes:
+            if isinstance(change, Create):
+                new = frontmatter.emit(change.keys, change.body)
+                sha = disk.sha256(new)
+                self._steps.append(FileStep("", change.path, "", sha, len(new)))
+                continue
+            raw = self._run_log.vault.read(change.path)
+            keys = facts.keys_to_write(change)
+            new = frontmatter.edit(raw, keys, change.body)
+            to = change.to if isinstance(change, Move) else change.path
+            was = disk.sha256(raw)
+            step = FileStep(change.path, to, was, disk.sha256(new), len(new))
+            self._steps.append(step)
+            self._contents[was] = raw
+
+    def finish(self, now: datetime, decision: str) -> str:
+        """Record the decision as a run and return its id, '' where nothing was written."""
+        steps, contents = self._steps, self._contents
+        self._steps, self._contents = [], {}
+        if not steps:
+            return ""
+        log = self._run_log
+        run = log.new_id(now, DECISION)
+        log.history.record(run, steps, contents, DECISION)
+        log.append(run, DECISION, now, now, {decision: 1}, {})
+        log.history.mark_finished(run)
+        return run
 
 
 def _step(path: str, raw: bytes, new: bytes) -> FileStep:

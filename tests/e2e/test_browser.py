@@ -115,8 +115,10 @@ def test_cases_are_decided_and_taken_back_by_keys(window):
     assert "4 cases to decide" in shown.text()
     shown.press("j", "x")
     shown.until(lambda: "3 cases to decide" in shown.text())
+    shown.press("u")
+    shown.until(lambda: "4 cases to decide" in shown.text())
     shown.press("a")
-    shown.until(lambda: "2 cases to decide" in shown.text())
+    shown.until(lambda: "3 cases to decide" in shown.text())
     assert shown.faults() == []
 
 
