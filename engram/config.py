@@ -262,11 +262,16 @@ def keys() -> tuple[Key, ...]:
     return (*TEXT_KEYS, *numbers)
 
 
+RECORD, REPLAY = "ENGRAM_RECORD", "ENGRAM_REPLAY"
+"""Environment variables with a folder of recorded model calls: to write, to answer from."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
     """The language model, its server, and the model for small tasks (`B14`).
 
-    `repr` leaves the API key out.
+    `record` is the folder to which calls are written, `replay` the one that answers in
+    place of the server. `repr` leaves the API key out.
     """
 
     name: str
@@ -274,6 +279,8 @@ class ModelSettings:
     api_key: str | None = field(default=None, repr=False)
     api: str = "auto"
     small: str = ""
+    record: Path | None = None
+    replay: Path | None = None
     section: ClassVar[str] = "model"
 
 
@@ -579,7 +586,14 @@ def _model(
     base, api, small = (
         values[f"model.{name}"] for name in ("base_url", "api", "small")
     )
-    return ModelSettings(values["model.name"], base or None, key, api, small)
+    record, replay = (_folder(env.get(name, "")) for name in (RECORD, REPLAY))
+    return ModelSettings(
+        values["model.name"], base or None, key, api, small, record, replay
+    )
+
+
+def _folder(name: str) -> Path | None:
+    return Path(name).expanduser().absolute() if name else None
 
 
 def _embeddings(

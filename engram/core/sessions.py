@@ -102,6 +102,18 @@ def is_closed(progress: SessionProgress, now: datetime, minutes: float) -> bool:
     return now - progress.ended > timedelta(minutes=minutes)
 
 
+def rolling_mark(turns: int, policy: SessionPolicy, *, model: bool) -> int:
+    """Return up to which turn the rolling summary reaches (`E9`).
+
+    Sentences of the conversation reach up to a multiple of 4 turns, a model's summary
+    to a multiple of 12: it is shown 12 turns, so it reads each once.
+    """
+    step = policy.rolling_turns
+    if model and turns >= policy.rolling_model_turns:
+        step = policy.rolling_model_turns
+    return turns - turns % step
+
+
 def due(
     progress: SessionProgress,
     now: datetime,
@@ -112,14 +124,14 @@ def due(
 ) -> tuple[str, ...]:
     """Return the summaries that are due now (rows E9, A27, E11).
 
-    rolling every 4 turns, episode for each 5 turns of the user, session at the end.
+    rolling every 4 turns, with a model from 12 turns on every 12, episode for each 5 turns of the user, session at the end.
     Without a `model` there are no episodes.
     """
     kinds = []
     closed = is_closed(progress, now, minutes)
     if (
         not closed
-        and progress.turns - progress.turns % policy.rolling_turns > progress.rolled
+        and rolling_mark(progress.turns, policy, model=model) > progress.rolled
     ):
         kinds.append("rolling")
     if (

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engram.core.records import Extraction, Fact, Turn
     from engram.ingest.queue import Batch
     from engram.llm.budget import Budget
-    from engram.llm.client import Model
+    from engram.llm.client import AnyModel
 
 LEDGER = "spend.json"
 
@@ -52,7 +52,7 @@ class Extractor:
         self.handed_out = handed_out
         self.failures = 0  # of the model, since the start
         self._lock = threading.Lock()
-        self._models: dict[str, Model] = {}
+        self._models: dict[str, AnyModel] = {}
         self._budget: Budget | None = None
 
     @property
@@ -209,7 +209,7 @@ class Extractor:
         wait = min(wait, timedelta(seconds=policy.retry_most_seconds))
         return replace(batch, attempts=tries), now + wait
 
-    def model(self, *, small: bool = False) -> Model:
+    def model(self, *, small: bool = False) -> AnyModel:
         """Return the model, or the one for `small` jobs (`B14`).
 
         Only where one is configured. Both share one budget.
@@ -219,6 +219,10 @@ class Extractor:
         budget = self.spend
         name = (settings.small if small else "") or settings.name
         with self._lock:
+            if name not in self._models and settings.replay:
+                from engram.llm.recording import ReplayedModel
+
+                self._models[name] = ReplayedModel(settings.replay, budget, self.clock)
             if name not in self._models:
                 from engram.llm.client import Model
 

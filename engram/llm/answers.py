@@ -17,11 +17,11 @@ from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from engram.core.policy import ModelPolicy
-    from engram.llm.client import Model
+    from engram.llm.client import AnyModel
     from engram.llm.replies.base import ReplyModel
 
     Answer = Mapping[str, Any]
@@ -60,7 +60,7 @@ def is_small(task: str, material: str, policy: ModelPolicy) -> bool:
     return when == "always"
 
 
-def answer(model: Model, task: str, material: str, policy: ModelPolicy) -> Answer:
+def answer(model: AnyModel, task: str, material: str, policy: ModelPolicy) -> Answer:
     """Return the model's answer to one question, at temperature 0. Raises ModelError.
 
     After a reply that cannot be used the model is asked again, with the reason.
@@ -84,6 +84,59 @@ def answer(model: Model, task: str, material: str, policy: ModelPolicy) -> Answe
         asked = f"{question}\n\n{AGAIN.replace('{{error}}', why)}"
 
 
+def answer_together(
+    model: AnyModel, task: str, materials: Sequence[str], policy: ModelPolicy
+) -> Iterator[Answer | ModelError]:
+    """Yield the answers to several questions of a task, asked in one call.
+
+    A question without a usable answer is asked again alone. A fault of the endpoint is
+    the answer to every question.
+    """
+    from engram.llm.replies.base import parsed, schema, together
+
+    if len(materials) == 1:
+        yield _single(model, task, materials[0], None, policy)
+        return
+    parts, known = sections(task), TASKS[task]
+    listed = "\n".join(f"{number}. {one}" for number, one in enumerate(materials, 1))
+    question = parts["user"].replace("{{material}}", listed) + f"\n\n{TOGETHER}"
+    form = together(schema(known.form))
+    rows: dict[int, Any] = {}
+    try:
+        reply = model.complete(task, parts["system"], question, form, 0.0)
+        for row in parsed(reply).get("answers") or ():
+            rows.setdefault(row.get("number"), row)
+    except ModelError as fault:
+        if fault.retryable and not fault.what.startswith("The answer is"):
+            yield from [fault] * len(materials)
+            return
+    except (AttributeError, TypeError):
+        rows = {}
+    for number, material in enumerate(materials, 1):
+        yield _single(model, task, material, rows.get(number), policy)
+
+
+def _single(
+    model: AnyModel, task: str, material: str, row: object, policy: ModelPolicy
+) -> Answer | ModelError:
+    """Return the answer in a row of a reply, else ask for it alone."""
+    try:
+        found, why = _read(TASKS[task], row, json.loads(material))
+        if found is not None and not why:
+            return found
+    except ModelError:
+        pass
+    try:
+        return answer(model, task, material, policy)
+    except ModelError as fault:
+        return fault
+
+
+TOGETHER = (
+    "Several stand above, each on a line with its number. Answer all of them with one "
+    "JSON object: `answers`, a list with one item for each, which has the number as "
+    "`number`, and the keys of an answer."
+)
 AGAIN = (
     "Your last answer could not be used: {{error}}. "
     "Answer in the form that was asked for."

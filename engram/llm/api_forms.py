@@ -115,13 +115,15 @@ class ModelRequest:
 class ModelResponse:
     """The text of a reply, why the model stopped, a refusal, and the token counts.
 
-    `tokens` are those of prompt and answer, None if the server does not report them.
+    `tokens` are those of prompt and answer, None if the server does not report them;
+    `cached` are those of the prompt that the server had in its cache.
     """
 
     text: str
     finish: str
     refusal: str
     tokens: tuple[int, int] | None
+    cached: int = 0
 
 
 def request(
@@ -260,6 +262,7 @@ def _completion(body: object) -> ModelResponse | None:
         _text(_part(choices[0], "finish_reason")),
         _text(message.get("refusal")),
         _tokens(_part(body, "usage"), "prompt_tokens", "completion_tokens"),
+        _cached(_part(body, "usage"), "prompt_tokens_details"),
     )
 
 
@@ -279,6 +282,7 @@ def _response(body: object) -> ModelResponse | None:
         "length" if reason == "max_output_tokens" else reason,
         " ".join(_text(_part(part, "refusal")) for part in parts).strip(),
         _tokens(_part(body, "usage"), "input_tokens", "output_tokens"),
+        _cached(_part(body, "usage"), "input_tokens_details"),
     )
 
 
@@ -288,6 +292,11 @@ def _part(value: object, name: str) -> Any:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _cached(usage: object, details: str) -> int:
+    count = _part(_part(usage, details), "cached_tokens")
+    return count if type(count) is int and count >= 0 else 0
 
 
 def _tokens(usage: object, *names: str) -> tuple[int, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import BudgetSpentError, NotFoundError
@@ -19,14 +19,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskSpend:
+    """Calls and tokens of one task; `cached` are a part of `tokens_in`."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cached: int = 0
+
+    def __add__(self, other: TaskSpend) -> TaskSpend:
+        """Return both together."""
+        return TaskSpend(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
 class DailySpend:
-    """Calls, tokens and failures of one day; `date` is its ISO date on the clock."""
+    """Calls, tokens and failures of one day; `date` is its ISO date on the clock.
+
+    `tasks` are the answered calls by task.
+    """
 
     date: str = ""
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     failures: int = 0
+    tasks: Mapping[str, TaskSpend] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int:
@@ -77,16 +95,19 @@ class Budget:
             )
 
     def settle(
-        self, now: datetime, reserved: int, tokens_in: int, tokens_out: int
+        self, now: datetime, reserved: int, used: TaskSpend, task: str = ""
     ) -> None:
-        """Replace the reserved tokens by the tokens that were used."""
+        """Replace the reserved tokens by those that were used, for `task`."""
         with self._lock:
-            day = self._at(now)
+            day, tasks = self._at(now), {}
+            if task:
+                tasks = {task: day.tasks.get(task, TaskSpend()) + used}
             self._put(
                 replace(
                     day,
-                    tokens_in=max(0, day.tokens_in - reserved) + tokens_in,
-                    tokens_out=day.tokens_out + tokens_out,
+                    tokens_in=max(0, day.tokens_in - reserved) + used.tokens_in,
+                    tokens_out=day.tokens_out + used.tokens_out,
+                    tasks={**day.tasks, **tasks},
                 )
             )
 
@@ -127,11 +148,21 @@ def _spent(what: str, key: str) -> BudgetSpentError:
 
 
 def _day_from(saved: Mapping[str, Any]) -> DailySpend:
-    counts = {
-        item.name: saved.get(item.name)
-        for item in fields(DailySpend)
-        if item.name != "date"
+    rest = dict(saved)
+    date, tasks = rest.pop("date", None), rest.pop("tasks", {})
+    names = {one.name for one in fields(DailySpend)} - {"date", "tasks"}
+    if not isinstance(date, str) or rest.keys() != names or not _are_counts(rest):
+        return DailySpend()
+    if not isinstance(tasks, dict):
+        tasks = {}
+    known = {one.name for one in fields(TaskSpend)}
+    by_task = {
+        str(name): TaskSpend(**row)
+        for name, row in tasks.items()
+        if isinstance(row, dict) and row.keys() == known and _are_counts(row)
     }
-    sound = all(type(count) is int and count >= 0 for count in counts.values())
-    complete = isinstance(saved.get("date"), str) and len(saved) == len(counts) + 1
-    return DailySpend(**saved) if sound and complete else DailySpend()
+    return DailySpend(date, **rest, tasks=by_task)
+
+
+def _are_counts(row: Mapping[str, Any]) -> bool:
+    return all(type(count) is int and count >= 0 for count in row.values())

@@ -8,7 +8,7 @@ without a schema. A `Model` remembers the form that worked.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engram.errors import ModelError
 from engram.llm.api_forms import (
@@ -23,6 +23,7 @@ from engram.llm.api_forms import (
     request,
 )
 from engram.llm.endpoint import Endpoint, Limits, encodable
+from engram.llm.recording import Recording, ReplayedModel
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from engram.core.policy import ModelPolicy
     from engram.llm.budget import Budget, DailySpend
     from engram.llm.endpoint import Reply
+
+
+AnyModel: TypeAlias = "Model | ReplayedModel"
+"""A language model, or a recording in its place."""
 
 
 class Model:
@@ -55,6 +60,7 @@ class Model:
         )
         self._form = FORMS[0] if responses else FORMS[1]
         self._with_temperature = True
+        self._recording = Recording(settings.record) if settings.record else None
 
     @property
     def host(self) -> str:
@@ -99,7 +105,7 @@ class Model:
                     _creation(form, body), reserved, self._limits
                 )
                 if reply.status // 100 == 2:
-                    return self._text(form, reply, reserved)
+                    return self._text(form, question, reply, reserved)
                 message = self._endpoint.error_message(reply)
                 later = next_form(form, reply.status, message)
                 if later:
@@ -118,12 +124,24 @@ class Model:
             "model.timeout",
         )
 
-    def _text(self, form: ApiForm, reply: Reply, reserved: int) -> str:
+    def _text(
+        self, form: ApiForm, question: ModelRequest, reply: Reply, reserved: int
+    ) -> str:
         answer = read(form, reply.raw)
         tokens = answer.tokens or (reserved, self._endpoint.estimate(answer.text))
-        self._endpoint.used(reserved, *tokens)
+        self._endpoint.used(reserved, *tokens, task=question.task, cached=answer.cached)
         _accept(answer, self._policy)
-        return extract_json(answer.text)
+        text = extract_json(answer.text)
+        if self._recording:
+            self._recording.write(
+                question.task,
+                question.system,
+                question.user,
+                text,
+                tokens=list(tokens),
+                cached=answer.cached,
+            )
+        return text
 
 
 def _creation(form: ApiForm, body: dict[str, Any]) -> Callable[[Any], Awaitable[Any]]:

@@ -87,7 +87,7 @@ class Embedder:
                 raise endpoint.refusal(reply)
             vectors, tokens = read(reply.raw, len(sent), policy.most_dimension)
             if tokens is not None:
-                endpoint.used(reserved, tokens)
+                endpoint.used(reserved, tokens, task="embed")
             return vectors
 
 

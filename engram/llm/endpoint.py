@@ -19,6 +19,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from engram.errors import ConfigError, ModelError
 from engram.llm.api_forms import error_message, status_fault
+from engram.llm.budget import TaskSpend
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
@@ -123,9 +124,22 @@ class Endpoint:
             error.where = error.where or f"{self.host}, {task}"
             raise
 
-    def used(self, reserved: int, tokens_in: int = 0, tokens_out: int = 0) -> None:
-        """Replace the reserved tokens of a call by those that it used."""
-        self._spend.settle(self._clock(), reserved, tokens_in, tokens_out)
+    def used(
+        self,
+        reserved: int,
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        *,
+        task: str = "",
+        cached: int = 0,
+    ) -> None:
+        """Replace the reserved tokens of a call by those that it used.
+
+        They are counted for `task`; `cached` are those of the prompt that the server
+        had in its cache.
+        """
+        used = TaskSpend(1, tokens_in, tokens_out, cached)
+        self._spend.settle(self._clock(), reserved, used, task)
 
     def ask(
         self, create: Callable[[Any], Awaitable[Any]], reserved: int, limits: Limits

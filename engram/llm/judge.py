@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.core.dedup import RelationKind
     from engram.core.policy import DedupPolicy
-    from engram.llm.client import Model
+    from engram.llm.client import AnyModel
 
 SCHEMA = schema(JudgeReply)
 
@@ -31,7 +31,7 @@ _NONE = re.compile(r"\W*(?:none|independent)\b.*", re.IGNORECASE | re.DOTALL)
 
 
 def judge(
-    model: Model, text: str, candidates: Sequence[str], policy: DedupPolicy
+    model: AnyModel, text: str, candidates: Sequence[str], policy: DedupPolicy
 ) -> Judgement:
     """Return the relation of `text` to one of the known `candidates` (`A9`).
 

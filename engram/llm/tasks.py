@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import ExtractionPolicy, ModelPolicy
     from engram.core.records import Fact, Turn
-    from engram.llm.client import Model
+    from engram.llm.client import AnyModel
     from engram.llm.links import KnownContext
     from engram.llm.replies.extraction import EntityReply, FactReply, RelationReply
 
@@ -44,7 +44,7 @@ _IMPORTANCE = ImportancePolicy()
 
 def extract(
     turns: Sequence[Turn],
-    model: Model,
+    model: AnyModel,
     policy: ExtractionPolicy,
     model_policy: ModelPolicy,
     importance: ImportancePolicy = _IMPORTANCE,

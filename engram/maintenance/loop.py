@@ -21,10 +21,11 @@ from engram.pipeline.run_log import RUNS
 from engram.pipeline.write import empty_trash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from engram.config import Settings
     from engram.extraction.extract import Extractor
+    from engram.llm.answers import Answer
     from engram.maintenance.passes import ModelQuestion
     from engram.maintenance.report import Report
     from engram.maintenance.run import Maintenance
@@ -197,31 +198,48 @@ class MaintenanceLoop:
     def _answer(self, questions: Sequence[ModelQuestion]) -> str:
         """Have each question answered; return why some are not, or ''."""
         from engram.llm import merges, portraits, summaries  # noqa: F401
-        from engram.llm.answers import answer, is_small
 
         policy = self.settings.policy.model
         failed, unreadable = 0, False
-        for one in questions:
-            try:
-                small = is_small(one.task, one.material, policy)
-                model = self.extractor.model(small=small)
-                reply = answer(model, one.task, one.material, policy)
-            except ModelError as fault:
-                if not fault.retryable:  # the reply will never have the form
-                    record = self.maintenance.snapshot.record_answer_failure
-                    self.as_writer(partial(record, one.key, fault.what))
-                    unreadable = True
-                    continue
-                failed += 1
-                if isinstance(fault, BudgetSpentError) or failed >= policy.attempts:
-                    return str(fault)
+        for one, found in self._answers(questions):
+            if not isinstance(found, ModelError):
+                store = self.maintenance.snapshot.answers.store
+                self.as_writer(partial(store, one.key, found))
                 continue
-            self.as_writer(
-                partial(self.maintenance.snapshot.answers.store, one.key, reply)
-            )
+            if not found.retryable:  # the reply will never have the form
+                record = self.maintenance.snapshot.record_answer_failure
+                self.as_writer(partial(record, one.key, found.what))
+                unreadable = True
+                continue
+            failed += 1
+            if isinstance(found, BudgetSpentError) or failed >= policy.attempts:
+                return str(found)
         if failed:
             return UNANSWERED
         return UNREADABLE if unreadable else ""
+
+    def _answers(
+        self, questions: Sequence[ModelQuestion]
+    ) -> Iterator[tuple[ModelQuestion, Answer | ModelError]]:
+        """Yield each question with its answer; equal tasks are asked in one call."""
+        from engram.llm.answers import TASKS, answer_together, is_small
+
+        policy = self.settings.policy.model
+        groups: dict[tuple[str, bool, int], list[ModelQuestion]] = {}
+        for number, one in enumerate(questions):
+            small = is_small(one.task, one.material, policy)
+            key = (one.task, small, 0 if TASKS[one.task].together else number)
+            groups.setdefault(key, []).append(one)
+        for (task, small, _), group in groups.items():
+            for start in range(0, len(group), policy.together):
+                some = group[start : start + policy.together]
+                materials = [one.material for one in some]
+                try:
+                    model = self.extractor.model(small=small)
+                    found = [*answer_together(model, task, materials, policy)]
+                except ModelError as fault:
+                    found = [fault] * len(some)
+                yield from zip(some, found, strict=True)
 
     # -- other operations --------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Problem
@@ -94,14 +95,17 @@ class HealthOperations:
             "blocked": blocked(self.queue),
         }
 
-    def _budget(self) -> dict[str, int]:
-        """Return what the model calls of today cost, and what a day may cost (`X24`)."""
+    def _budget(self) -> dict[str, Any]:
+        """Return what the model calls of today cost, by task, and what a day may cost
+        (`X24`).
+        """
         spent, policy = self.extractor.spend.today(self.clock()), self.settings.policy
         return {
             "calls": spent.calls,
             "calls_per_day": policy.model.calls_per_day,
             "tokens": spent.tokens,
             "tokens_per_day": policy.model.tokens_per_day,
+            "tasks": {name: asdict(one) for name, one in sorted(spent.tasks.items())},
         }
 
     def status(self, *, ready: bool) -> dict[str, Any]:

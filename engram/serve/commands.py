@@ -598,14 +598,35 @@ def _value(settings: Settings, key: Key) -> Any:
     type=click.IntRange(1, 65535),
     help="Also listen on this loopback port; callers need a token.",
 )
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write each model call and its reply to this folder, without secrets.",
+)
+@click.option(
+    "--replay",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Answer model calls from this folder instead of a server.",
+)
 @click.pass_obj
-def daemon(cli: CliContext, *, foreground: bool, tcp: int | None) -> None:
+def daemon(
+    cli: CliContext,
+    *,
+    foreground: bool,
+    tcp: int | None,
+    record: Path | None,
+    replay: Path | None,
+) -> None:
     """Start the daemon of the vault.
 
     Goes to the background. Prints its socket, and how a chatbot calls it.
     """
+    from engram.config import RECORD, REPLAY
     from engram.serve import setup
 
+    for name, folder in ((RECORD, record), (REPLAY, replay)):
+        if folder:
+            os.environ[name] = str(folder.absolute())
     if foreground:
         setup.serve(cli.settings, tcp)
     else:

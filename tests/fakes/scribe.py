@@ -5,6 +5,7 @@ own words, with its number.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.openai_server import prompt_text
@@ -27,8 +28,37 @@ def material_of(body: Body) -> dict[str, Any]:
     return json.loads(next(line for line in asked.splitlines() if line.startswith("{")))
 
 
+def together(body: Body) -> list[tuple[int, str]]:
+    """The numbered materials of a question that asks for several answers."""
+    if '"answers"' not in json.dumps(body.get("response_format", body.get("text"))):
+        return []
+    asked = body["messages"][-1]["content"] if "messages" in body else body["input"]
+    return [
+        (int(number), material)
+        for number, material in re.findall(r"^(\d+)\. (\{.*)$", asked, re.MULTILINE)
+    ]
+
+
+def _asking(body: Body, material: str) -> Body:
+    """The same question about one material alone."""
+    name = {"name": task_of(body)}
+    system = {"role": "system", "content": ""}
+    return {
+        "messages": [system, {"role": "user", "content": material}],
+        "response_format": {"json_schema": name},
+    }
+
+
 def scribe(body: Body) -> Body:
     """An answer that is grounded word for word."""
+    listed = together(body)
+    if listed:
+        return {
+            "answers": [
+                {"number": number} | scribe(_asking(body, material))
+                for number, material in listed
+            ]
+        }
     task, material = task_of(body), material_of(body)
     assert "{{" not in prompt_text(body)
     if task == "bridge":

@@ -29,6 +29,7 @@ from engram.llm.api_forms import (
 from engram.llm.budget import Budget, DailySpend
 from engram.llm.client import Model
 from engram.llm.endpoint import DEFAULT_URL, RateLimitedError
+from engram.llm.recording import ReplayedModel
 from tests.fakes.openai_server import (
     FakeServer,
     Reply,
@@ -655,3 +656,41 @@ def test_threads_cannot_overspend():
     for thread in threads:
         thread.join()
     assert (spend.today(NOW).calls, len(spent)) == (50, 50)
+
+
+# Recordings
+
+
+# row: X2
+def test_calls_are_recorded_without_secrets_and_answer_again_without_a_server(
+    fake, tmp_path
+):
+    """Each question by its words; an unknown one is an error in words."""
+    secret = "sk-proj-Zx81kQmPq4TtV9bLr2WcNs7YdFa3HuJe6GiKo0RxTbM5nE"
+    fake.script('{"a": 1}', '{"a": 2}')
+    settings = ModelSettings("m", fake.url, record=tmp_path / "calls")
+    recorded = Model(settings, POLICY, Budget(), lambda: NOW)
+    ask(recorded, user=f"the key is {secret}")
+    ask(recorded, user="how many?")
+    raw = (tmp_path / "calls" / "calls.jsonl").read_text()
+    assert secret not in raw
+    rows = [json.loads(line) for line in raw.splitlines()]
+    assert [row["reply"] for row in rows] == ['{"a": 1}', '{"a": 2}']
+    assert all(row["tokens"][0] > 0 for row in rows)
+
+    replayed = ReplayedModel(tmp_path / "calls", Budget(), lambda: NOW)
+    assert ask(replayed, user="how many?") == '{"a": 2}'
+    assert ask(replayed, user=f"the key is {secret}") == '{"a": 1}'
+    with pytest.raises(ModelError, match="No reply to this question"):
+        ask(replayed, user="who else?")
+    assert replayed.spent.calls == 0
+
+
+# row: X24
+def test_calls_and_tokens_are_counted_by_task(fake):
+    """With what the server had in its cache."""
+    one = model(fake)
+    ask(one)
+    ask(one)
+    (spent,) = one.spent.tasks.values()
+    assert (spent.calls, spent.tokens_in) == (2, one.spent.tokens_in)

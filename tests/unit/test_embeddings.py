@@ -18,7 +18,7 @@ from engram.core.policy import Policy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import BadRequestError, BudgetSpentError, ConfigError, ModelError
 from engram.index.search import Index
-from engram.llm.budget import Budget, DailySpend, ledger
+from engram.llm.budget import Budget, TaskSpend, ledger
 from engram.llm.embeddings import Embedder, read
 from engram.llm.endpoint import RateLimitedError
 from engram.pipeline import embed as pipeline_embed
@@ -303,7 +303,9 @@ def test_tokens_are_those_the_server_counts(fake):
     assert spend.today(NOW).tokens_in == 100
     fake.script_embeddings(rows([1.0]))
     embedder(fake, spend=spend).embed(["y" * 40])
-    assert spend.today(NOW) == DailySpend("2026-11-20", calls=2, tokens_in=110)
+    spent = spend.today(NOW)
+    assert (spent.calls, spent.tokens_in) == (2, 110)
+    assert spent.tasks == {"embed": TaskSpend(1, 100)}
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"nonsense", b"{}"])

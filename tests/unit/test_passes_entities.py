@@ -19,7 +19,7 @@ from engram.vault import entities, frontmatter, syscalls
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links
 from tests.fakes.openai_server import garbage, refusal, status
-from tests.fakes.scribe import material_of, scribe, task_of
+from tests.fakes.scribe import material_of, scribe, task_of, together
 
 ANNA = [
     "Anna is a nurse.",
@@ -424,7 +424,8 @@ def test_one_run_describes_five_and_a_question_holds_ten_memories(told, fake):
     assert (
         told.memory.call("consolidate", {"cadence": "light"})["counts"]["describe"] == 6
     )
-    asked = [material_of(body) for body in fake.asked if task_of(body) == "describe"]
+    (body,) = [body for body in fake.asked if task_of(body) == "describe"]
+    asked = [json.loads(material) for _, material in together(body)]
     assert (len(asked), {len(one["facts"]) for one in asked}) == (5, {10})
     assert all(set(one) == {"n", "date", "text"} for one in asked[0]["facts"])
 
@@ -853,9 +854,12 @@ def test_a_bridge_needs_evidence_from_both_sides(told, fake, said):
 def test_five_pairs_a_day_and_none_that_is_related(told, fake):
     entity(told, "Anna", relations=(("boss", "Ben"),))
     strangers(told, "Anna", "Ben", "Carla", "Dora")
-    fake.script({"connected": False, "facts": [], "how": ""})
+    none = {"connected": False, "facts": [], "how": ""}
+    fake.script({"answers": [{"number": n} | none for n in range(1, 6)]})
     consolidate(told, only="bridges")
-    asked = [{material_of(body)[side]["name"] for side in "ab"} for body in fake.asked]
+    (body,) = fake.asked
+    shown = [json.loads(material) for _, material in together(body)]
+    asked = [{one[side]["name"] for side in "ab"} for one in shown]
     assert len(asked) == 5
     assert {"Anna", "Ben"} not in asked
 

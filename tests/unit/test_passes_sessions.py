@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -77,9 +78,11 @@ def fake():
 
 
 @pytest.fixture
-def told(opened, fake):
-    """A memory with a model."""
-    return opened(model=ModelSettings("fake", fake.url))
+def told(opened, fake, settings):
+    """A memory with a model, which is asked for a rolling summary every four turns."""
+    talks = replace(settings.policy.talks, rolling_model_turns=4)
+    policy = replace(settings.policy, talks=talks)
+    return opened(model=ModelSettings("fake", fake.url), policy=policy)
 
 
 def say(memory, *turns, session="porto", start=0, **more):
@@ -386,8 +389,6 @@ def test_what_a_person_wrote_into_a_summary_stays(told, clock, where):
 # row: E11
 # row: X23
 def test_while_somebody_is_at_the_file_it_is_left_alone(opened, settings, clock):
-    from dataclasses import replace
-
     quiet = replace(
         settings.policy, files=replace(settings.policy.files, quiet_seconds=60)
     )

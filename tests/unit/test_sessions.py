@@ -8,7 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from engram.core.policy.sessions import SessionPolicy
 from engram.core.records import FiledTurn, Turn
+from engram.core.sessions import rolling_mark
 from engram.errors import BadRequestError, ConflictError
 from engram.vault import frontmatter, sessions
 
@@ -275,3 +277,21 @@ def test_a_persona_belongs_to_the_whole_conversation():
     raw = sessions.new_session([said(1, persona="work")], ZONE)
     assert frontmatter.read(raw).keys["persona"] == "work"
     assert turns(raw)[0].turn.persona == "work"
+
+
+# row: E9
+@pytest.mark.parametrize(
+    ("turns", "model", "mark"),
+    [
+        (3, True, 0),
+        (4, True, 4),
+        (11, True, 8),
+        (12, True, 12),
+        (23, True, 12),
+        (24, True, 24),
+        (23, False, 20),
+    ],
+)
+def test_a_model_sums_up_a_running_conversation_every_twelve_turns(turns, model, mark):
+    """It reads each turn once; sentences are chosen every four."""
+    assert rolling_mark(turns, SessionPolicy(), model=model) == mark

@@ -5,6 +5,7 @@ and the gaps it declares.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -41,13 +42,15 @@ def answers(body):
 
 
 @pytest.fixture
-def told(opened):
+def told(opened, settings):
     """A memory with a model whose turns are distilled when they are due, as in the
     daemon.
     """
     with FakeServer() as fake:
         fake.script(answers)
-        memory = opened(model=ModelSettings("fake", fake.url))
+        talks = replace(settings.policy.talks, rolling_model_turns=4)
+        policy = replace(settings.policy, talks=talks)
+        memory = opened(model=ModelSettings("fake", fake.url), policy=policy)
         memory.executor.attended = True
         yield memory
 

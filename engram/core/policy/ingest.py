@@ -322,6 +322,9 @@ class ModelPolicy:
         "model tokens in one day",
         "model.tokens_per_day",
     )
+    together: int = number(
+        5, "questions", 1, 50, "B14", "questions of one task asked in one call"
+    )
     chars_per_token: float = number(
         4.0,
         "characters",

@@ -16,6 +16,14 @@ class SessionPolicy:
     rolling_turns: int = number(
         4, "turns", 1, 1000, "E9", "turns after which the rolling summary is made anew"
     )
+    rolling_model_turns: int = number(
+        12,
+        "turns",
+        1,
+        1000,
+        "E9",
+        "turns after which a model makes it anew; each turn is read once",
+    )
     rolling_each: int = number(
         6, "turns", 1, 100, "E9", "latest turns of either side that it rests on"
     )

@@ -219,6 +219,16 @@ def schema(form: type[ReplyModel]) -> Mapping[str, Any]:
     return closed
 
 
+def together(single: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of several numbered replies in one."""
+    item = {"number": {"type": "integer"}, **single["properties"]}
+    listed = {"type": "array", "items": {"type": "object", "properties": item}}
+    whole: dict[str, Any] = _closed(
+        {"type": "object", "properties": {"answers": listed}}, {}
+    )
+    return whole
+
+
 def _closed(part: Any, parts: Mapping[str, Any]) -> Any:
     if "$ref" in part:
         return _closed(parts[part["$ref"].rpartition("/")[2]], parts)

@@ -35,6 +35,7 @@ from engram.core.sessions import (
     model_input,
     one_line,
     read_state,
+    rolling_mark,
     shorten,
     speaker_name,
     state_bytes,
@@ -104,16 +105,20 @@ def summarise(view: PassView, schema: str, material: str, why: str) -> ModelRepl
 def rolling(view: PassView, now: datetime) -> list[Step]:
     """Summarise open conversations every 4 turns, in the file and the state (`E9`).
 
+    A model is asked every 12 turns, the number that a question shows; before there are
+    as many, sentences of the conversation stand there.
     Only turns up to the last multiple of 4 are used, so that the summary is the same
     whenever it is made.
     """
     policy, state = view.policy.talks, _SessionState(view)
     steps: list[Step] = []
     for talk in _due_sessions(view, now, "rolling"):
-        mark = len(talk.turns) - len(talk.turns) % policy.rolling_turns
+        mark = rolling_mark(len(talk.turns), policy, model=bool(view.model))
         turns = latest_of_both_sides(talk.turns[:mark], policy.rolling_each)
         why = f"{mark} turns of {talk.stem}"
-        reply = summarise(view, "rolling", model_input(turns, policy), why)
+        reply = ModelReply()
+        if mark >= policy.rolling_model_turns:
+            reply = summarise(view, "rolling", model_input(turns, policy), why)
         state.record_attempt(talk, now, reply.fault)
         if reply.ask and view.model:
             steps.append(reply.ask)
