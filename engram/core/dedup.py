@@ -36,6 +36,7 @@ SAME_WORDS = "same statement"
 ALREADY_FILED = "already filed"
 REMOVED_BEFORE = "a person removed this before"
 NEWER_KNOWN = "something younger is known"
+SAYS_MORE = "says more than a protected memory"
 
 SAYS_THE_SAME = "says the same as another"
 JUDGED_THE_SAME = "judged the same as another"
@@ -99,7 +100,9 @@ class Evidence:
     `correction` whether it corrects a fact (by its category or the words of the turn).
     `barred` maps the id of a fact to the reason why the candidate may not replace it
     (`trust.supersede_refusal`). `newer` are the ids of facts with later evidence.
-    `remaining` is how many facts the batch may still retire.
+    `remaining` is how many facts the batch may still retire. `protected` are the ids of
+    facts whose words stay, and `exceeded` those of them that say less than the
+    candidate (law 12).
     """
 
     source: str
@@ -108,6 +111,8 @@ class Evidence:
     barred: Mapping[str, str] | None = None
     newer: frozenset[str] = frozenset()
     remaining: int = 0
+    protected: frozenset[str] = frozenset()
+    exceeded: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +232,7 @@ def decide(
     explicitly, else the user is asked (rows `A8`–`A11`, `C33`, `X8`, `X9`).
     """
     if verdict.action == "reinforce":
-        effect = _confirm(verdict.neighbours[0], evidence, policy, verdict.why)
-        return Decision("", verdict.why, (effect,))
+        return _repeat(verdict.neighbours[0], evidence, policy, verdict.why)
 
     if verdict.action == "review" and verdict.neighbours:
         known = verdict.neighbours[0]
@@ -250,8 +254,25 @@ def decide(
     known = verdict.neighbours[judgement.index - 1]
     if judgement.relation == "contradicts":
         return _contradict(known, evidence, policy)
-    why = "judged the same"
-    return Decision("", why, (_confirm(known, evidence, policy, why, newer=True),))
+    return _repeat(known, evidence, policy, "judged the same", newer=True)
+
+
+def _repeat(
+    known: Neighbour,
+    evidence: Evidence,
+    policy: DedupPolicy,
+    why: str,
+    *,
+    newer: bool = False,
+) -> Decision:
+    """Decide on a candidate that says the same as a known fact.
+
+    It becomes evidence of that fact. Beside a protected one that says less it is a fact
+    of its own: what it adds would be lost (law 12).
+    """
+    if known.fact.id in evidence.exceeded:
+        return Decision("active", SAYS_MORE)
+    return Decision("", why, (_confirm(known, evidence, policy, why, newer=newer),))
 
 
 def _confirm(
@@ -264,13 +285,14 @@ def _confirm(
 ) -> Effect:
     """Confirm, reinforce or rewrite a known fact that says the same (`A8`, `X23`).
 
-    A turn counts once, and a fact of the user keeps its words.
+    A turn counts once. A fact of the user and a protected one keep their words.
     """
     fact = known.fact
     if is_user_backed(fact) or evidence.source in (fact.source, *fact.also):
         return Effect("confirm", fact, why)
     raised = reinforced_confidence(fact.confidence, policy)
     may_rewrite = newer and evidence.from_user and not is_event(fact)
+    may_rewrite = may_rewrite and fact.id not in evidence.protected
     if may_rewrite and not _replacement_bar(fact, evidence):
         return Effect("rewrite", fact, why, raised)
     return Effect("reinforce", fact, why, raised)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core import changes, dedup, trust
+from engram.core import changes, dedup, lifecycle, trust
 from engram.core.categories import category_of
 from engram.core.dedup import Decision, Evidence, Judgement, Verdict
 from engram.core.language.states import in_context
@@ -301,7 +301,8 @@ class Decider:
     def evidence_for(self, fact: Fact, turn: Turn, known: Sequence[Fact]) -> Evidence:
         """Compare the evidence of a new fact with that of known facts (X8, X23, X27).
 
-        `turn` is the attributed turn of the new fact.
+        `turn` is the attributed turn of the new fact. The words of protected facts are
+        compared too (law 12).
         """
         policy = self.settings.policy
         source_class = trust.source_class(turn)
@@ -314,6 +315,8 @@ class Decider:
                 barred[old.id] = why
             if any(one.occurred_at > turn.occurred_at for one in turns):
                 newer.add(old.id)
+        protected = [old for old in known if self._is_protected(old)]
+        says_more = self.comparison.neighbours.says_more
         return Evidence(
             source=fact.source,
             from_user=turn.role == "user" and source_class != "tool",
@@ -321,7 +324,15 @@ class Decider:
             barred=barred,
             newer=frozenset(newer),
             remaining=policy.ladder.supersessions - self.plan.ended,
+            protected=frozenset(old.id for old in protected),
+            exceeded=frozenset(
+                old.id for old in protected if says_more(fact.text, old.text)
+            ),
         )
+
+    def _is_protected(self, fact: Fact) -> bool:
+        claim = self.evidence.note_writer.user_claim(fact)
+        return lifecycle.protection(fact, claim) is not None
 
     # -- the result --------------------------------------------------------------------
 

@@ -83,6 +83,13 @@ class NeighbourSearch:
             )
         return sorted(found, key=_nearest)
 
+    def says_more(self, text: str, known: str) -> bool:
+        """Return whether a statement adds something to a known one that is alike."""
+        owner = self.owner_names()
+        return similarity.says_more(
+            self._statement(text, owner), self._statement(known, owner)
+        )
+
     def _parsed(self, text: str, owner: tuple[str, ...]) -> ParsedStatement:
         # A rebuilt index has another stemmer, so it is looked up each time.
         return similarity.statement(text, self.index.lexical.stems, owner)

@@ -44,6 +44,8 @@ EMPHASIS = (
     "simply",
 )
 NEWER = "Anna lives in the city of Berlin."
+HALL = "The choir sings in the market hall."
+OLD_HALL = "The choir sings in the old market hall."
 
 
 @pytest.fixture
@@ -249,39 +251,39 @@ def test_a_judged_same_is_told_in_the_newer_words(judging, clock):
     """The old ones go under History, names and tags are united, the higher importance
     stays.
     """
-    tell(judging, BERLIN, about=("Anna",), tags=("home",), importance=0.9)
+    tell(judging, HALL, about=("Choir",), tags=("music",), importance=0.9)
     clock.advance(days=1)
     filed = judged(
         judging,
         "same",
-        BERLIN,
-        NEWER,
-        about=("Berlin",),
-        tags=("city",),
+        HALL,
+        OLD_HALL,
+        about=("Hall",),
+        tags=("place",),
         importance=0.3,
     )
     (fact,) = every(judging)
     assert filed.confirmed == (fact.id,)
     assert (fact.text, fact.about, fact.tags) == (
-        NEWER,
-        ("Anna", "Berlin"),
-        ("home", "city"),
+        OLD_HALL,
+        ("Choir", "Hall"),
+        ("music", "place"),
     )
     assert (fact.importance, fact.confidence, len(fact.also)) == (0.9, 0.6, 1)
     body = judging.vault.read(fact.path).decode()
     assert body.endswith(
-        f"![[{fact.source}]]\n\n## History\n\n- until 2026-11-21: {BERLIN}\n"
+        f"![[{fact.source}]]\n\n## History\n\n- until 2026-11-21: {HALL}\n"
     )
-    assert hashes(judging) == {content_hash(NEWER)}
-    assert recalled(judging, "Where does Anna live?") == [NEWER]
+    assert hashes(judging) == {content_hash(OLD_HALL)}
+    assert recalled(judging, "Where does the choir sing?") == [OLD_HALL]
 
 
 # row: A8
 def test_words_replaced_twice_in_one_batch_are_both_history(judging):
     """The second meets the note as the first leaves it."""
-    tell(judging, BERLIN)
-    old = by_text(judging, BERLIN)
-    newer = (NEWER, "Anna lives in the beautiful city of Berlin.")
+    tell(judging, HALL)
+    old = by_text(judging, HALL)
+    newer = (OLD_HALL, "The choir sings in the big old market hall.")
     batch = batch_of(judging, *newer)
     first, second = (
         said(batch, text, turn_id=turn.id, quote=turn.text).candidates[0]
@@ -293,8 +295,23 @@ def test_words_replaced_twice_in_one_batch_are_both_history(judging):
     assert (fact.text, fact.confidence) == (newer[1], 0.7)
     told = judging.vault.read(fact.path).decode()
     assert told.endswith(
-        f"- until 2026-11-20: {BERLIN}\n- until 2026-11-20: {newer[0]}\n"
+        f"- until 2026-11-20: {HALL}\n- until 2026-11-20: {newer[0]}\n"
     )
+
+
+# row: A8
+# row: A22
+def test_a_judged_same_never_changes_the_words_of_a_protected_memory(judging):
+    """Other words are one more source; what adds something is a memory of its own."""
+    tell(judging, BERLIN)
+    judged(judging, "same", BERLIN, NEWER)
+    more = "Anna lives in the old centre of Berlin."
+    filed = judged(judging, "same", BERLIN, more)
+    assert set(texts(judging)) == {BERLIN, more}
+    assert (by_text(judging, BERLIN).confidence, len(filed.created)) == (0.6, 1)
+    kept = by_text(judging, more)
+    (row,) = [row for row in rows(judging) if row["memory"] == kept.id]
+    assert row["reason"] == "says more than a protected memory"
 
 
 # row: A8
@@ -1147,8 +1164,9 @@ def test_fifty_sessions_of_injected_recall_teach_nothing(memory, clock):
 def test_the_catalogue_knows_every_note_as_it_stands_on_the_disk(judging):
     """After all kinds of changes; a look at the vault finds nothing new."""
     three_sessions(judging)
-    judged(judging, "same", BERLIN, NEWER)
-    judged(judging, "contradicts", NEWER, MUNICH, about=("Anna",))
+    tell(judging, HALL)
+    judged(judging, "same", HALL, OLD_HALL)
+    judged(judging, "contradicts", BERLIN, MUNICH, about=("Anna",))
     tell(judging, "Anna is rich.", quote="")
     before = tree(judging)
     assert not judging.index.catalog.problems()

@@ -269,6 +269,18 @@ def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
     return TextComparison(min(overlap, INFLECTED), "shared words")
 
 
+def says_more(new: ParsedStatement, old: ParsedStatement) -> bool:
+    """Return whether `new` adds something to `old`, which is said to be the same.
+
+    That is a number, a name, or two words more than it leaves out: `works as a nurse at
+    the Charité` says more than `works as a nurse`, `is employed as a nurse` does not.
+    """
+    if set(new.numbers).difference(old.numbers) or new.names.difference(old.carrying):
+        return True
+    first, second = map(set, _comparable(new, old))
+    return len(first - second) >= len(second - first) + _ADDED
+
+
 def _same_words(a: ParsedStatement, b: ParsedStatement) -> tuple[float, str] | None:
     if a.plain == b.plain:
         return EQUAL, "the same words"
@@ -344,6 +356,9 @@ def _rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 _LEAST_MOVED = 3
+
+_ADDED = 2
+"""Words that a statement has more than another one which says less."""
 
 
 def _expanded(found: re.Match[str]) -> str:
