@@ -41,7 +41,7 @@ NOT_COUNTED = ("sessions", ".trash", "state")
 ZONE = "Europe/Berlin"
 
 _TURN = re.compile(
-    r"^\[(t\d+)\] \w{3} \S+ \S+ .*?\((?:user|assistant)\): (.*)$", re.MULTILINE
+    r"^\[(t\d+)\] (?:\w{3} )?\d\S+ \S+ .*?\((?:user|assistant)\): (.*)$", re.MULTILINE
 )
 _WORD = re.compile(r"\w+")
 

@@ -153,7 +153,7 @@ class Retriever:
             sources=sources,
         )
         if record and not_counted_reason(request.as_of, explain=explain) is None:
-            self.usage_tracker.record_recall(answer.hits, self.clock())
+            self.usage_tracker.record_recall(answer.hits, self.clock(), session or "")
         return answer, request, sources
 
     def _explain(

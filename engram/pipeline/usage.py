@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core import actions, decay
@@ -52,6 +53,7 @@ class UsageTracker:
         self._waiting: deque[tuple[datetime, list[tuple[str, float]]]] = deque(
             maxlen=policy.usage.waiting
         )
+        self._given: dict[tuple[str, str], datetime] = {}  # oldest first
         self._lock = threading.Lock()
 
     def usage_of(self, memory: str) -> Usage:
@@ -62,20 +64,42 @@ class UsageTracker:
         self.count_waiting()
         return self.usage_log.usage_of(memory)
 
-    def record_recall(self, hits: Sequence[Hit], now: datetime) -> None:
-        """Record that the facts among `hits` were returned (`A19`, `B2`).
+    def record_recall(
+        self, hits: Sequence[Hit], now: datetime, session: str = ""
+    ) -> None:
+        """Record that the facts among `hits` were returned (`A19`, `B2`, law 4).
 
-        The facts that a hit replaces do not count. The relevance of a hit is its score
-        divided by the best score, 0–1.
+        The relevance of a hit is its score divided by the best score, 0–1. Of an answer
+        the first five facts count, without those of little relevance, and each once as
+        long as the `session` goes on; a caller that names none asks anew each time.
         """
+        policy = self.policy.usage
         best = max((hit.score for hit in hits), default=0.0)
-        used = [
+        facts = (
             (hit.key, _share(hit.score, best)) for hit in hits if hit.kind == "fact"
+        )
+        relevant = (one for one in facts if one[1] >= policy.least_relevance)
+        used = [
+            one
+            for one in islice(relevant, policy.hits)
+            if self._is_new_in(session, one[0], now)
         ]
         if used:
             self._waiting.append((now, used))
         if len(self._waiting) == self._waiting.maxlen:
             self.count_waiting()
+
+    def _is_new_in(self, session: str, memory: str, now: datetime) -> bool:
+        """Whether a running session was not given a memory yet; remembers that it was."""
+        if not session:
+            return True
+        gap = timedelta(minutes=self.policy.buffer.session_gap_minutes)
+        with self._lock:
+            last = self._given.pop((session, memory), None)
+            self._given[session, memory] = now
+            while len(self._given) > self.policy.usage.waiting:
+                self._given.pop(next(iter(self._given)))
+        return last is None or now - last > gap
 
     def record_confirmation(self, memory: str, now: datetime) -> None:
         """Record that the statement of a memory was made again (`C17`)."""

@@ -57,10 +57,8 @@ def hit(key, score=1.0, kind="fact"):
 def test_every_fact_that_is_handed_out_counts_one_recall(
     usage_tracker, clock, tea, coffee
 ):
-    """Salience gains by relevance, which the best of the answer has in full and a score
-    below 0 not at all.
-    """
-    usage_tracker.record_recall([hit(tea, 0.8), hit(coffee, -0.2)], clock())
+    """Salience gains by relevance, which the best of the answer has in full."""
+    usage_tracker.record_recall([hit(tea, 0.8), hit(coffee, 0.2)], clock())
     assert (
         usage_tracker.usage_of(tea).access,
         usage_tracker.usage_of(tea).salience,
@@ -73,12 +71,12 @@ def test_every_fact_that_is_handed_out_counts_one_recall(
         usage_tracker.usage_of(coffee).salience,
     ) == (
         1,
-        pytest.approx(0.55),
+        pytest.approx(0.5625),
     )
     clock.advance(days=1)
     now = clock()
     usage_tracker.record_recall([hit(coffee, 0.2), hit("turn", 0.8, "turn")], now)
-    faded = 0.55 * math.exp(-0.02 / 2)
+    faded = 0.5625 * math.exp(-0.02 / 2)
     assert usage_tracker.usage_of(coffee).salience == pytest.approx(
         faded + 0.05 + 0.05 / 4
     ), "measured by a turn that was better"
@@ -87,6 +85,35 @@ def test_every_fact_that_is_handed_out_counts_one_recall(
         usage_tracker.usage_of(coffee).stability,
     ) == (now, pytest.approx(1.2))
     assert usage_tracker.usage_of(tea).access == 1
+
+
+# row: A19
+def test_of_an_answer_the_first_five_relevant_facts_count(memory, clock):
+    """What is far below the best, or far down, was handed out and not used."""
+    usage_tracker = begun(memory, clock)
+    names = [
+        memory.call("remember", {"text": f"Room {n} is on floor {n}."})["id"]
+        for n in range(7)
+    ]
+    hits = [hit(name, 1 - n / 10) for n, name in enumerate(names)]
+    usage_tracker.record_recall(hits, clock())
+    counts = [usage_tracker.usage_of(name).access for name in names]
+    assert counts == [1, 1, 1, 1, 1, 0, 0]
+    usage_tracker.record_recall([hit(names[0]), hit(names[6], 0.2)], clock())
+    assert usage_tracker.usage_of(names[6]).access == 0
+
+
+# row: A19
+def test_a_memory_counts_once_while_a_conversation_goes_on(usage_tracker, clock, tea):
+    """An hour of talk with the memory in each context is one use; tomorrow's is one."""
+    for _ in range(6):
+        usage_tracker.record_recall([hit(tea)], clock(), "talk")
+        clock.advance(minutes=20)
+    assert usage_tracker.usage_of(tea).access == 1
+    usage_tracker.record_recall([hit(tea)], clock(), "other talk")
+    clock.advance(days=1)
+    usage_tracker.record_recall([hit(tea)], clock(), "talk")
+    assert usage_tracker.usage_of(tea).access == 3
 
 
 # row: B7

@@ -20,6 +20,12 @@ class UsagePolicy:
     most_stability: float = number(
         5.0, "times", 1, 100, "A19", "stability above which recalls add nothing"
     )
+    hits: int = number(
+        5, "facts", 1, 1000, "law 4", "facts of an answer that count as used"
+    )
+    least_relevance: float = number(
+        0.25, "share", 0, 1, "law 4", "share of the best score below which none counts"
+    )
     ahead_hours: float = number(
         24.0,
         "hours",
