@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core import actions, decay
 from engram.core.records import Fact
@@ -40,6 +41,18 @@ def not_counted_reason(as_of: datetime | None, *, explain: bool) -> str | None:
     return "an explanation" if explain else None
 
 
+_OTHERS = frozenset(("assistant", "tool", "import"))
+"""Source classes whose words a use only ranks higher (law 4)."""
+
+
+class _Use(NamedTuple):
+    """That an answer had a memory; `ranks_only` if others than the user said it."""
+
+    memory: str
+    relevance: float
+    ranks_only: bool
+
+
 class UsageTracker:
     """Records the use of memories, from any thread.
 
@@ -50,7 +63,7 @@ class UsageTracker:
         self.usage_log = usage_log
         self.index = index
         self.policy = policy
-        self._waiting: deque[tuple[datetime, list[tuple[str, float]]]] = deque(
+        self._waiting: deque[tuple[datetime, list[_Use]]] = deque(
             maxlen=policy.usage.waiting
         )
         self._given: dict[tuple[str, str], datetime] = {}  # oldest first
@@ -71,18 +84,21 @@ class UsageTracker:
 
         The relevance of a hit is its score divided by the best score, 0–1. Of an answer
         the first five facts count, without those of little relevance, and each once as
-        long as the `session` goes on; a caller that names none asks anew each time.
+        long as the `session` goes on; a caller that names none asks anew each time. A
+        use ranks higher what others than the user said, but does not keep it alive.
         """
         policy = self.policy.usage
         best = max((hit.score for hit in hits), default=0.0)
         facts = (
-            (hit.key, _share(hit.score, best)) for hit in hits if hit.kind == "fact"
+            _Use(hit.key, _share(hit.score, best), hit.said_by in _OTHERS)
+            for hit in hits
+            if hit.kind == "fact"
         )
-        relevant = (one for one in facts if one[1] >= policy.least_relevance)
+        relevant = (one for one in facts if one.relevance >= policy.least_relevance)
         used = [
             one
             for one in islice(relevant, policy.hits)
-            if self._is_new_in(session, one[0], now)
+            if self._is_new_in(session, one.memory, now)
         ]
         if used:
             self._waiting.append((now, used))
@@ -146,27 +162,27 @@ class UsageTracker:
             return
         with self._lock:
             answers = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            recalled = {memory for _, hits in answers for memory, _ in hits}
+            recalled = {use.memory for _, uses in answers for use in uses}
             units = self.index.units(list(recalled))
             counted: dict[str, Usage] = {}
-            for now, hits in answers:
-                for memory, relevance in hits:
-                    fact = units.get(memory)
+            for now, uses in answers:
+                for use in uses:
+                    fact = units.get(use.memory)
                     if isinstance(fact, Fact):
-                        before = counted.get(memory) or self.usage_log.usage_of(memory)
-                        counted[memory] = self._after_recall(
-                            fact, before, now, relevance
+                        before = counted.get(use.memory) or self.usage_log.usage_of(
+                            use.memory
                         )
+                        counted[use.memory] = self._after_use(fact, before, now, use)
             self.usage_log.record(counted)
 
-    def _after_recall(
-        self, fact: Fact, usage: Usage, now: datetime, relevance: float
-    ) -> Usage:
-        usage = decay.after_recall(fact, usage, now, relevance, self.policy)
+    def _after_use(self, fact: Fact, usage: Usage, now: datetime, use: _Use) -> Usage:
+        after = decay.after_recall(fact, usage, now, use.relevance, self.policy)
+        if use.ranks_only:
+            return replace(usage, stability=after.stability)
         if fact.status == "archived":
             # Its decay starts again; the next nightly run makes it active (`B3`).
-            return decay.after_evidence(usage, now)
-        return usage
+            return decay.after_evidence(after, now)
+        return after
 
     def flush(self) -> int:
         """Write the counts durably; return the number of lines.

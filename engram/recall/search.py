@@ -177,9 +177,10 @@ def recall(
     search = _Search(index, settings, request, question, sources, embed_once, limit)
 
     candidates = _with_archive(search, _candidates(search))
-    candidates = _without_weak(candidates, policy.weak)
-    candidates, past = _with_states(search, candidates)
+    least = policy.weak * candidates.slots[0].score if candidates.slots else 0.0
+    candidates, past = _with_states(search, candidates, least)
     candidates = _with_agenda(search, candidates)
+    candidates = _without_weak(candidates, least)
     candidates = _with_quotas(candidates, policy)
     candidates = _with_external_limits(index, candidates, settings)
     filtered = candidates.filtered
@@ -217,12 +218,11 @@ def _with_archive(search: _Search, candidates: _Candidates) -> _Candidates:
     return _candidates(replace(search, request=replace(request, archive=True)))
 
 
-def _without_weak(candidates: _Candidates, share: float) -> _Candidates:
+def _without_weak(candidates: _Candidates, least: float) -> _Candidates:
     """Leave out what matches the question much less than the best does.
 
     What the best memories lead to stays, though it matches no word (`A18`).
     """
-    least = share * candidates.slots[0].score if candidates.slots else 0.0
     strong = [
         slot
         for slot in candidates.slots
@@ -380,11 +380,11 @@ def private_to_others(index: Index, settings: Settings, request: RecallRequest) 
 
 
 def _with_states(
-    search: _Search, candidates: _Candidates
+    search: _Search, candidates: _Candidates, least: float
 ) -> tuple[_Candidates, Mapping[str, PastState]]:
     """Arrange the candidates by the states that they tell; return what is past (law 7).
 
-    Nothing is arranged for an earlier day: what was over later was current then.
+    Looked at are those that are worth `least` and may be shown, and a few more. Nothing is arranged for an earlier day: what was over later was current then.
     """
     request = candidates.request
     if request.as_of or search.limit.out_of_time_for("states"):
@@ -402,10 +402,10 @@ def _with_states(
         search.settings.policy.recall.answers,
         request.now,
     )
+    places = max_hits(request.k, request.budget, search.settings.policy.recall)
+    strong = sum(slot.score >= least for slot in candidates.slots)
     arranged = query.arrange(
-        candidates.slots,
-        candidates.units,
-        max_hits(request.k, request.budget, search.settings.policy.recall) // 2,
+        candidates.slots, candidates.units, min(2 * request.k, places, strong)
     )
     units = candidates.units | dict(arranged.units)
     return replace(candidates, slots=arranged.slots, units=units), arranged.past

@@ -97,11 +97,14 @@ class StateQuery:
     now: datetime
 
     def arrange(
-        self, slots: Sequence[RankedSlot], units: Mapping[str, Unit], k: int
+        self, slots: Sequence[RankedSlot], units: Mapping[str, Unit], number: int
     ) -> Arrangement:
-        """Arrange the candidates; `units` holds the records that were read already."""
+        """Arrange the first `number` candidates, and a few more.
+
+        `units` holds the records that were read already.
+        """
         wanted = self._with_name(asked(self.query, self.names))
-        first = slots[: max(2 * k, _LEAST)]
+        first = slots[: max(number, _LEAST)]
         shown = self._read(first, units)
         added = self._answers(wanted, shown) if wanted else {}
         stated = self._stated({**shown, **added})

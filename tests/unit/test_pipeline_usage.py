@@ -53,6 +53,17 @@ def hit(key, score=1.0, kind="fact"):
 
 
 # row: A19
+@pytest.mark.parametrize("said_by", ["assistant", "tool", "import"])
+def test_use_ranks_what_others_said_higher_and_keeps_it_no_longer(
+    usage_tracker, clock, tea, said_by
+):
+    before = usage_tracker.usage_of(tea)
+    usage_tracker.record_recall([replace(hit(tea), said_by=said_by)], clock())
+    after = usage_tracker.usage_of(tea)
+    assert after == replace(before, stability=before.stability + 0.1)
+
+
+# row: A19
 # row: B2
 def test_every_fact_that_is_handed_out_counts_one_recall(
     usage_tracker, clock, tea, coffee
