@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,6 +47,16 @@ def is_version_of(turn: Turn, other: Turn) -> bool:
         other.origin,
         other.persona,
     )
+
+
+def replaces(turn: Turn, other: Turn, hours: float) -> bool:
+    """Whether a turn with the id of another one takes its place.
+
+    After more than `hours` it stands beside it: a client that counts its messages from 1
+    in each run uses old ids for new messages.
+    """
+    between = turn.occurred_at - other.occurred_at
+    return is_version_of(turn, other) and between <= timedelta(hours=hours)
 
 
 def _digest(text: str) -> str:

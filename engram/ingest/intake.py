@@ -24,7 +24,12 @@ from engram.core.language.signals import scan, table
 from engram.core.personas import name_fault
 from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.text import content_hash, ulid
-from engram.core.turn_versions import first_id, is_version_of, version_id
+from engram.core.turn_versions import (
+    first_id,
+    is_version_of,
+    replaces,
+    version_id,
+)
 from engram.errors import (
     BadRequestError,
     BusyError,
@@ -351,7 +356,7 @@ class Intake:
             key or placed[turn.session, turn.id].key
             for key, turn in zip(keys, turns, strict=True)
         )
-        replaced = sum(first_id(turn) is not None for turn in new)
+        replaced = sum(map(self._replaces_known, new))
         return Accepted(every_key, len(new), len(turns) - len(new), replaced)
 
     def _as_versions(self, turns: Sequence[Turn]) -> tuple[list[Turn], list[str]]:
@@ -367,7 +372,7 @@ class Intake:
             if here.setdefault((turn.session, turn.id), turn.text) != turn.text:
                 conflicts.append(turn.id)
                 continue
-            known = self._known(turn)
+            known = self._known(turn.session, turn.id)
             if known is None or known.turn.text == turn.text:
                 result.append(turn)
             elif self.vault.is_edited(known.key):
@@ -381,10 +386,17 @@ class Intake:
                 conflicts.append(turn.id)
         return result, conflicts
 
-    def _known(self, turn: Turn) -> FiledTurn | None:
-        """Return the turn with the same session and id, waiting or in the vault."""
-        pending = self._pending.get(turn.session, {}).get(turn.id)
-        return pending[0] if pending else self.index.catalog.turn(turn.session, turn.id)
+    def _known(self, session: str, turn_id: str) -> FiledTurn | None:
+        """Return the turn with this session and id, waiting or in the vault."""
+        pending = self._pending.get(session, {}).get(turn_id)
+        return pending[0] if pending else self.index.catalog.turn(session, turn_id)
+
+    def _replaces_known(self, turn: Turn) -> bool:
+        """Whether a new turn takes the place of the first one with its id."""
+        first = first_id(turn)
+        known = self._known(turn.session, first) if first is not None else None
+        hours = self.settings.policy.buffer.edit_hours
+        return known is not None and replaces(turn, known.turn, hours)
 
     def _as_known(
         self, turns: Sequence[Turn], unnamed: frozenset[str]
@@ -448,7 +460,7 @@ class Intake:
             if name not in new:
                 if pending := self._pending.get(turn.session, {}).get(turn.id):
                     commits.append(pending[1])
-                if known := self._known(turn):
+                if known := self._known(turn.session, turn.id):
                     key = known.key
                 else:
                     new[name] = turn

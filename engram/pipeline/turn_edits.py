@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.core.turn_versions import first_id, is_version_of
+from engram.core.turn_versions import first_id, replaces
 from engram.pipeline.retraction import STATUSES
 from engram.pipeline.write import action_row
 
@@ -36,10 +36,12 @@ class TurnEdits:
         self.index = note_writer.index
         self.forgetting = forgetting
         self.retraction = retraction
+        self._hours = note_writer.settings.policy.buffer.edit_hours
 
     def replace_older(self, turns: Iterable[FiledTurn], now: datetime) -> None:
         """Withdraw the other versions of each of these turns that is an edited one.
 
+        Versions from more than a day before stay (`turn_versions.replaces`).
         A second time, as after a crash, it changes nothing.
         """
         for turn in turns:
@@ -48,7 +50,7 @@ class TurnEdits:
                 continue
             for old in self.index.versions(turn.turn.session, first):
                 is_other = old.key != turn.key and not self.is_withdrawn(old)
-                if is_other and is_version_of(turn.turn, old.turn):
+                if is_other and replaces(turn.turn, old.turn, self._hours):
                     self.withdraw(old, now, EDITED, turn.turn.text)
 
     def is_withdrawn(self, turn: FiledTurn) -> bool:

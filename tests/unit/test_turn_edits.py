@@ -42,6 +42,20 @@ def test_an_edited_message_takes_its_old_words_and_what_rested_on_them_along(mem
     assert "peanuts" in said
 
 
+def test_an_old_id_for_a_new_message_takes_nothing_away(memory):
+    """A script that counts its messages from 1 in each run repeats its ids."""
+    observe(
+        memory,
+        turn("m1", "I am allergic to peanuts.", occurred_at="2026-03-02T10:00:00Z"),
+    )
+    answer = observe(
+        memory, turn("m1", "I love jazz.", occurred_at="2026-03-04T10:00:00Z")
+    )
+    assert (answer["stored"], answer["replaced"]) == (1, 0)
+    assert any("peanuts" in text for text in active(memory))
+    assert any("jazz" in text for text in active(memory))
+
+
 def test_the_same_edit_again_is_stored_once(memory):
     observe(memory, turn("m1", "I love tea."))
     for text in ("I love coffee.", "I love coffee.", "I love tea."):

@@ -61,6 +61,14 @@ class BufferPolicy:
         "E10",
         "silence after which the next turn opens a new session file",
     )
+    edit_hours: float = number(
+        24.0,
+        "hours",
+        0,
+        100000,
+        "X2",
+        "longest time from a turn to another text under its id that replaces it",
+    )
     session_turns: int = number(
         500,
         "turns",
