@@ -142,6 +142,26 @@ class Memory:
             self._lock.release()
             raise
 
+    def open_copy(self) -> None:
+        """Open the vault for `read` alone, without its locks; `close_copy` ends it.
+
+        The settings name copies of the cache and the state of the process that owns
+        the vault. The vault itself is read as it is, and not written.
+        """
+        template.check_vault(self.settings.vault)
+        for folder in (self.settings.state, self.settings.cache):
+            disk.make_folders(folder)
+        self._build()
+        self.intake.recover(self.clock())
+        self.index.scan(None)
+        self.reconciler.entity_writer.refresh()
+        self.readiness.set_compared(compared=True)
+
+    def close_copy(self) -> None:
+        """Close what `open_copy` opened, and write nothing."""
+        self.index.catalog.close()
+        self.journal.close()
+
     def _record_place(self) -> None:
         """Record that the state folder belongs to this vault folder.
 
@@ -389,9 +409,25 @@ class Memory:
         tool; or `owner` for the owner's command line, which counts as a chat and also
         gets notes whose persona is not known.
         """
+        operation = named(name)
+        self._refresh_for(operation)
+        result = self.read(name, params, standing)
+        if operation.retracts:
+            self.maintenance_loop.retell()
+        if operation.writes:
+            self.commits.called(name, result)
+        return result
+
+    def read(
+        self, name: str, params: dict[str, Any], standing: str = "chat"
+    ) -> dict[str, Any]:
+        """Carry out an operation on the index as it is, without looking at the files.
+
+        On its own it is for operations that only read: then another thread may change
+        the vault meanwhile. Raises EngramError.
+        """
         operation, arguments = named(name), checked(name, params)
         operation.authorise(standing)
-        self._refresh_for(operation)
         owner = standing == trust.OWNER
         facts = {
             "standing": "chat" if owner else standing,
@@ -399,12 +435,7 @@ class Memory:
             "ready": self.ready,
         }
         arguments |= {fact: facts[fact] for fact in operation.call_facts}
-        result = self._handlers[name](**arguments)
-        if operation.retracts:
-            self.maintenance_loop.retell()
-        if operation.writes:
-            self.commits.called(name, result)
-        return result
+        return self._handlers[name](**arguments)
 
     def _refresh_for(self, operation: Operation) -> None:
         """Compare the vault with the index where this operation needs it.

@@ -163,7 +163,7 @@ class Catalog:
             f"{own}:{last}",
             len(rows) > limit,
             tuple(
-                (key, unpack(kind, record) if kind else None)
+                (key, self._unit(kind, record) if kind else None)
                 for _, key, kind, record in shown
             ),
         )
@@ -431,7 +431,7 @@ class Catalog:
             "AND (turn = ? OR (turn >= ? AND turn < ?))",
             (session, turn_id, start, start + _LAST),
         )
-        return [cast("FiledTurn", unpack("turn", record)) for (record,) in rows]
+        return [cast("FiledTurn", self._unit("turn", record)) for (record,) in rows]
 
     def turn_key(self, start: str, also: Sequence[str] = ()) -> str | None:
         """Return the only key of a turn that begins with `start`, or None.

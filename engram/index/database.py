@@ -11,7 +11,7 @@ import os
 import secrets
 import sqlite3
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import datetime
 from operator import attrgetter
@@ -194,6 +194,9 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
+DATABASE = "catalogue.db"
+
+
 def open_database(
     root: Path, cache: Path, zone: tzinfo, policy: FilePolicy
 ) -> CatalogDatabase:
@@ -210,7 +213,25 @@ def open_database(
     )
     identity = location.identity(os.path.realpath(root))
     stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE} {identity}"
-    return CatalogDatabase(cache / "catalogue.db", stamp)
+    return CatalogDatabase(cache / DATABASE, stamp)
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Copy the catalogue in the folder `source` into the folder `target`.
+
+    Another process may write to it meanwhile. Where it cannot be copied, there is no
+    copy, and the vault is read anew.
+    """
+    disk.make_folders(target)
+    path = source / DATABASE
+    if not path.exists():
+        return
+    with (
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1)) as own,
+        closing(sqlite3.connect(target / DATABASE)) as copy,
+    ):
+        own.backup(copy)
 
 
 class CatalogDatabase:

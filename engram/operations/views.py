@@ -94,6 +94,12 @@ class Views:
             "next": rest[limit - 1] if len(rest) > limit else None,
         }
 
+    def _summary(self, path: str) -> str:
+        """Return the summary of a stretch; none tells of what is highly sensitive."""
+        if stem_of(path) in self.index.catalog.sessions_with_sensitive_turns:
+            return ""
+        return self.reader.one_liner(path)
+
     def session(
         self,
         id: str,  # noqa: A002  # the name of the argument

@@ -26,7 +26,6 @@ from engram.errors import (
     NotFoundError,
     UnavailableError,
 )
-from engram.serve import client
 from engram.vault import locks
 from tests.fakes.answers import ID, ask
 from tests.fakes.world import World, until
@@ -301,14 +300,11 @@ def test_the_log_holds_no_words_of_anybody(world):
     assert "canary" not in world.log.read_text()
 
 
-def test_python_is_served_by_the_daemon_or_by_itself(at_home, monkeypatch):
-    """The same lines work either way; without a daemon the vault is held until `close`."""
+def test_python_is_served_by_the_daemon_or_by_itself(at_home):
+    """The same lines work either way."""
     world = at_home
     with Memory(world.vault) as mem:
         mem.remember("Anna switched to oat milk", tags=("drink",))
-        monkeypatch.setattr(client, "LOCK_SECONDS", 0.3)
-        with pytest.raises(LockedError):
-            Memory(world.vault)
     world.start()
     with Memory(str(world.vault)) as mem:
         context = mem.recall("what does Anna drink?", session="s1")

@@ -1,0 +1,126 @@
+"""Two processes on one vault without a daemon: both work, whoever came first."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from engram import Memory
+from engram.errors import LockedError
+from engram.serve import client
+from engram.serve import holder as holder_module
+from tests.fakes.world import World, until
+
+HOLDER = """
+import sys, time
+from engram import Memory
+memory = Memory(sys.argv[1])
+memory.remember("Carla is allergic to peanuts.")
+print("held", flush=True)
+for line in sys.stdin:
+    if line.strip() == "close":
+        memory.close()
+        break
+    memory.remember(line.strip())
+    print("kept", flush=True)
+print("closed", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    made = World(tmp_path)
+    for name in ("HOME", "ENGRAM_HOME", "ENGRAM_VAULT", "TZ"):
+        monkeypatch.setenv(name, made.env[name])
+    return made
+
+
+@pytest.fixture
+def holder(world):
+    """Another process that holds the vault."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(world.vault)],
+        env=world.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def say(process, line):
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+    return process.stdout.readline().strip()
+
+
+def test_both_read_and_write_and_see_what_the_other_wrote(world, holder):
+    began = time.monotonic()
+    with Memory(world.vault) as mine:
+        assert "peanuts" in mine.recall("what is Carla allergic to?").text
+        assert time.monotonic() - began < 5
+        mine.remember("The heron nests at the mill.")
+        assert say(holder, "The barge of Huy is blue.") == "kept"
+        assert "barge of Huy" in mine.recall("which barge is blue?").text
+    assert "heron" in world.engram("recall", "where does the heron nest?")
+    world.engram("remember", "Ben drinks tea.")
+    assert "tea" in world.engram("recall", "what does Ben drink?")
+
+
+def test_the_other_takes_over_when_the_holder_is_gone(world, holder):
+    with Memory(world.vault) as mine:
+        assert mine.recall("peanuts").hits
+        assert say(holder, "close") == "closed"
+        mine.remember("The gate is green.")
+        assert "green" in mine.recall("which colour is the gate?").text
+    assert "green" in world.engram("recall", "gate")
+
+
+def test_a_holder_that_hangs_keeps_nobody_from_reading(world, holder):
+    """The index and the journal are read as the holder left them on disk."""
+    path = world.home / "run"
+    until(lambda: list(path.rglob("holder.sock")))
+    holder.send_signal(signal.SIGSTOP)
+    try:
+        before = sorted(one for one in world.vault.rglob("*") if one.is_file())
+        bytes_before = [one.read_bytes() for one in before]
+        began = time.monotonic()
+        assert "peanuts" in world.engram("recall", "what is Carla allergic to?")
+        assert json.loads(world.engram("list", "--json"))["total"] == 1
+        assert time.monotonic() - began < 15
+        assert sorted(o for o in world.vault.rglob("*") if o.is_file()) == before
+        assert [one.read_bytes() for one in before] == bytes_before
+    finally:
+        holder.send_signal(signal.SIGCONT)
+
+
+def test_a_change_is_refused_where_the_holder_neither_answers_nor_ends(
+    world, monkeypatch
+):
+    monkeypatch.setattr(holder_module, "SHARE_SECONDS", 1000)
+    monkeypatch.setattr(client, "LOCK_SECONDS", 0.3)
+    monkeypatch.setattr(client, "COPY_SECONDS", 0.2)
+    with Memory(world.vault) as first, Memory(world.vault) as second:
+        first.remember("The gate is green.")
+        assert "green" in second.recall("gate").text
+        with pytest.raises(LockedError, match="owns this vault"):
+            second.remember("The gate is red.")
+        with pytest.raises(LockedError):
+            second.observe(user="The gate is red.")
+    assert "gate is red" not in world.engram("recall", "gate")
+
+
+def test_two_memories_in_one_process_are_one(world):
+    with Memory(world.vault) as first, Memory(world.vault) as second:
+        first.remember("The gate is green.")
+        assert "green" in second.recall("gate").text
+        second.observe(user="Remember that the key is under the stone.", session="s")
+        assert "stone" in first.recall("where is the key?").text
