@@ -203,7 +203,9 @@ class Catalog:
         start = name.upper()
         found = self._facts("key >= ? AND key < ?", start, start + _LAST)
         if not found:
-            raise NotFoundError("there is no such memory", where=name, fix=UNKNOWN)
+            near = self._near(start)
+            fix = f"Did you mean {' or '.join(near)}?" if near else UNKNOWN
+            raise NotFoundError("there is no such memory", where=name, fix=fix)
         if len(found) > 1:
             ids = ", ".join(fact.id for fact in found)
             raise ConflictError(
@@ -212,6 +214,16 @@ class Catalog:
                 fix=f"Give more of the id: {ids}.",
             )
         return found[0]
+
+    def _near(self, name: str) -> list[str]:
+        """Return ids that share the first or the last ten characters of a mistyped id."""
+        if not 20 <= len(name) <= 30 or not name.isalnum():
+            return []
+        return self._column(
+            "SELECT key FROM unit WHERE kind = 'fact' AND status <> 'forgotten' "
+            "AND (substr(key, 1, 10) = ?1 OR substr(key, -10) = ?2) ORDER BY key LIMIT 3",
+            (name[:10], name[-10:]),
+        )
 
     def fact(self, fact_id: str) -> Fact | None:
         """Return the fact with exactly this id."""

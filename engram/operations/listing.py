@@ -61,9 +61,9 @@ class MemoryList:
         asking_persona = asking(
             persona, self.settings, owner=owner, everyone=all_personas
         )
-        zone = self.settings.zone
-        first = intake.moment(since, zone, "since") if since else None
-        last = intake.moment(until, zone, "until", end=True) if until else None
+        zone, now = self.settings.zone, self.clock()
+        first = intake.moment(since, zone, "since", now=now) if since else None
+        last = intake.moment(until, zone, "until", end=True, now=now) if until else None
 
         chosen = [
             row

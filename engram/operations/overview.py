@@ -51,9 +51,9 @@ class Overview:
         `since` and `until` bound the days. Forgotten memories are not counted. Raises
         BadRequestError for a time that cannot be read.
         """
-        zone = self.settings.zone
-        first = intake.moment(since, zone, "since") if since else None
-        last = intake.moment(until, zone, "until", end=True) if until else None
+        zone, now = self.settings.zone, self.clock()
+        first = intake.moment(since, zone, "since", now=now) if since else None
+        last = intake.moment(until, zone, "until", end=True, now=now) if until else None
         days: Counter[str] = Counter()
         for row in self._seen(persona, everyone=all_personas, owner=owner):
             when = row.created

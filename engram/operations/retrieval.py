@@ -182,4 +182,4 @@ class Retriever:
         """The moment that `text` names, with `end` the end of a day; None without text."""
         if text is None:
             return None
-        return intake.moment(text, self.settings.zone, end=end)
+        return intake.moment(text, self.settings.zone, end=end, now=self.clock())

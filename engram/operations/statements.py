@@ -97,7 +97,8 @@ class StatementOperations:
         self._check_source(turn, category, now, pinned=pinned)
         until = None
         if expires is not None:
-            until = ingest_intake.moment(expires, self.settings.zone, end=True)
+            zone = self.settings.zone
+            until = ingest_intake.moment(expires, zone, end=True, now=now)
 
         if equal := self.note_writer.duplicate(turn.text, turn.private_to, now):
             keys = self.note_writer.confirmation_keys(equal)

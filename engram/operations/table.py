@@ -33,7 +33,7 @@ _CALLERS = {"import": "an import", "tool": "a tool"}
 class Param:
     """One argument of an operation.
 
-    `positional` arguments come first on the command line. Times are ISO 8601. A number
+    `positional` arguments come first on the command line. Times are ISO 8601 or words such as `yesterday`. A number
     is between `least` and `most`, both included.
     """
 
@@ -848,6 +848,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "/v1/stats",
         "Count memories, turns and files. Shows one line for each count, and how many turns wait.",
         callers=ANY_CALLER,
+        own_command=True,
     ),
     Operation(
         "status",

@@ -36,6 +36,7 @@ class Views:
     ) -> None:
         self.index = retriever.index
         self.settings = retriever.settings
+        self.clock = retriever.clock
         self.reader = sessions
         self.explainer = explainer
 
@@ -207,10 +208,10 @@ class Views:
     def _span(
         self, since: str | None, until: str | None
     ) -> tuple[datetime | None, datetime | None]:
-        zone = self.settings.zone
+        zone, now = self.settings.zone, self.clock()
         return (
-            intake.moment(since, zone, "since") if since else None,
-            intake.moment(until, zone, "until", end=True) if until else None,
+            intake.moment(since, zone, "since", now=now) if since else None,
+            intake.moment(until, zone, "until", end=True, now=now) if until else None,
         )
 
     def _local(self, when: datetime | None) -> str | None:

@@ -14,7 +14,7 @@ import sys
 
 from engram.errors import EngramError
 from engram.serve import socket_client
-from engram.serve.output import INTERRUPTED, fault_shown, put, shown, surprise
+from engram.serve.output import INTERRUPTED, display, fault_shown, surprise
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
@@ -189,12 +189,10 @@ def _through_daemon(path: str, folder: str | None, command: FastCommand) -> int:
         result = observe(sys.stdin, call)
     else:
         result = call(command.name, command.params)
-    put(
-        shown(
-            command.name,
-            result,
-            as_json=command.as_json,
-            explain=bool(command.params.get("explain")),
-        )
+    display(
+        command.name,
+        result,
+        as_json=command.as_json,
+        explain=bool(command.params.get("explain")),
     )
     return exit_code(result) if command.name == "observe" else 0

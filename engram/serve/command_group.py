@@ -12,7 +12,7 @@ import click
 from engram import __version__
 from engram.errors import ConfigError
 from engram.serve import client, socket_client
-from engram.serve.output import put, shown
+from engram.serve.output import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,9 +73,11 @@ class CliContext:
         finally:
             connection.close()
 
-    def show(self, name: str, result: Any, *, explain: bool = False) -> None:
+    def show(
+        self, name: str, result: Any, *, explain: bool = False, verbose: bool = False
+    ) -> None:
         """Print a result as text, or as JSON with --json."""
-        put(shown(name, result, as_json=self.as_json, explain=explain))
+        display(name, result, as_json=self.as_json, explain=explain, verbose=verbose)
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:

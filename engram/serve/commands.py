@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +24,19 @@ from engram.errors import (
 from engram.operations.table import BY_NAME, OPERATIONS, Operation, Param
 from engram.serve import client, socket_client
 from engram.serve.command_group import CliContext, Command, CommandGroup, common, tree
-from engram.serve.output import INTERRUPTED, fault_shown, put, surprise
+from engram.serve.output import BRIEF, INTERRUPTED, fault_shown, put, surprise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from engram.config import Key, Settings
+    from engram.serve import completion
 
 UNHEALTHY = 1
 """The exit code of `doctor` where it found a problem."""
+LONG = ("consolidate", "doctor", "flush", "prune", "reindex")
+"""Operations that may take minutes."""
 TYPES: dict[str, Any] = {"int": int, "float": float}
 
 
@@ -67,9 +72,12 @@ def run(argv: Sequence[str]) -> int:
 # -- operations of the table -----------------------------------------------------------
 
 
-def _parameter(param: Param) -> click.Parameter:
+def _parameter(operation: Operation, param: Param) -> click.Parameter:
+    complete = _completion(operation.name, param.name)
     if param.positional:
-        return click.Argument([param.name], required=param.required)
+        return click.Argument(
+            [param.name], required=param.required, shell_complete=complete
+        )
     flag = "-" * (1 if len(param.name) == 1 else 2) + param.name.replace("_", "-")
     kind, meaning = TYPES.get(param.kind, str), _sentence(param.meaning)
     if param.kind == "bool":
@@ -78,8 +86,21 @@ def _parameter(param: Param) -> click.Parameter:
             return click.Option([flag], default=True, help=meaning)
         return click.Option([flag], is_flag=True, default=False, help=meaning)
     return click.Option(
-        [flag, param.name], type=kind, multiple=param.kind == "list", help=meaning
+        [flag, param.name],
+        type=kind,
+        multiple=param.kind == "list",
+        help=meaning,
+        shell_complete=complete,
     )
+
+
+def _completion(operation: str, name: str) -> completion.Complete | None:
+    """Return the completion of an argument, if a shell asks; it loads more modules."""
+    if "_ENGRAM_COMPLETE" not in os.environ:
+        return None
+    from engram.serve import completion
+
+    return completion.of(operation, name)
 
 
 def _operation(operation: Operation) -> Command:
@@ -92,18 +113,36 @@ def _operation(operation: Operation) -> Command:
             value = params[param.name]
             if value is not None and value != () and value is not param.default:
                 sent[param.name] = list(value) if isinstance(value, tuple) else value
-        with cli.connect() as vault:
+        verbose = bool(sent.pop("verbose", False))
+        with cli.connect() as vault, _long_work(operation.name):
             result = vault.call(operation.name, sent)
             result |= _details(operation.name, result, vault)
-        cli.show(operation.name, result, explain=bool(params.get("explain")))
+        explain = bool(params.get("explain"))
+        cli.show(operation.name, result, explain=explain, verbose=verbose)
         return 0 if result.get("healthy", True) else UNHEALTHY
 
     return Command(
         operation.name,
         callback=callback,
         help="\n\n".join([operation.help, *_arguments(operation)]),
-        params=[_parameter(param) for param in operation.params],
+        params=[
+            *(_parameter(operation, param) for param in operation.params),
+            *([_verbose()] if operation.name in BRIEF else []),
+        ],
     )
+
+
+def _verbose() -> click.Option:
+    return click.Option(["-v", "--verbose"], is_flag=True, help="Print every field.")
+
+
+def _long_work(name: str) -> AbstractContextManager[object]:
+    """Tell a person at a terminal how long an operation has been at work."""
+    if name not in LONG:
+        return nullcontext()
+    from engram.serve.terminal import Bar
+
+    return Bar(name)
 
 
 def _details(
@@ -147,8 +186,12 @@ def _update(name: str, words: str, **change: Any) -> None:
             cli.show(name, vault.call("update", {"id": id, **change}))
 
     tree.add_command(
-        Command(name, callback=callback, help=words, params=[click.Argument(["id"])])
+        Command(name, callback=callback, help=words, params=[_id_argument("update")])
     )
+
+
+def _id_argument(operation: str) -> click.Argument:
+    return click.Argument(["id"], shell_complete=_completion(operation, "id"))
 
 
 _update("pin", "Pin a memory, so that it never fades.", pinned=True)
@@ -206,7 +249,8 @@ def consolidate(
         arguments: dict[str, Any] = {"cadence": cadence, "dry_run": dry_run}
         if only:
             arguments["only"] = only
-        result = vault.call("consolidate", arguments)
+        with _long_work("consolidate"):
+            result = vault.call("consolidate", arguments)
     cli.show("consolidate", result)
     return LockedError.exit_code if result["frozen"] else 0
 
@@ -298,8 +342,11 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     if dry_run:
         result = serve_observe.counted(found)
     else:
+        number = 0
+        if sys.stderr.isatty():  # the bar wants to know how much there is
+            number = sum(1 for _ in read_export(file, cli.settings().zone, kind))
         with cli.connect() as vault:
-            result = serve_observe.feed(found, vault.call)
+            result = serve_observe.feed(found, vault.call, number)
     refusals = [one for one in result["refused"] if NO_CONVERSATIONS not in one]
     counts = (result.get(name) for name in ("turns", "stored", "duplicates"))
     if not refusals and not any(counts):
@@ -332,6 +379,24 @@ def forecast(cli: CliContext, days: int, *, plot: bool) -> None:
 
 
 @tree.command()
+@click.option("--plot", is_flag=True, help="Draw the counts, and memories by month.")
+@click.pass_obj
+def stats(cli: CliContext, *, plot: bool) -> None:
+    """Count memories, turns and files.
+
+    Shows one line for each count, and how many turns wait.
+    """
+    with cli.connect() as vault:
+        result = vault.call("stats", {})
+        if plot:
+            days = vault.call("timeline", {"all_personas": True})["days"]
+            cli.show("plot", result | {"timeline": days})
+            return
+        result |= _details("stats", result, vault)
+    cli.show("stats", result)
+
+
+@tree.command()
 @click.argument("folder", type=click.Path(path_type=Path, readable=False))
 @click.pass_obj
 def reprocess(cli: CliContext, folder: Path) -> None:
@@ -341,17 +406,17 @@ def reprocess(cli: CliContext, folder: Path) -> None:
     is only read. Prints the differences between the two.
     """
     from engram.serve.replay import reprocess as replay_history
+    from engram.serve.terminal import Bar
 
-    def show_progress(done: int, of: int) -> None:
-        if sys.stderr.isatty():
-            sys.stderr.write(
-                f"\r{done} of {of} turns" + ("\r\033[K" if done == of else "")
-            )
+    with Bar("reprocess") as bar:
 
-    cli.show(
-        "reprocess",
-        replay_history(cli.settings(), folder.expanduser().resolve(), show_progress),
-    )
+        def show_progress(done: int, of: int) -> None:
+            bar.total = of
+            bar.reach(done)
+
+        to = folder.expanduser().resolve()
+        result = replay_history(cli.settings(), to, show_progress)
+    cli.show("reprocess", result)
 
 
 # -- the review queue ------------------------------------------------------------------
@@ -385,7 +450,7 @@ def _answer(decision: str, words: str) -> None:
 
     review.add_command(
         Command(
-            decision, callback=callback, help=words, params=[click.Argument(["id"])]
+            decision, callback=callback, help=words, params=[_id_argument("decide")]
         )
     )
 
@@ -523,8 +588,16 @@ def config_show(cli: CliContext) -> None:
     cli.show("config", {key.name: _value(settings, key) for key in keys()})
 
 
+def _complete_key(
+    context: click.Context, param: click.Parameter, begun: str
+) -> list[click.shell_completion.CompletionItem]:
+    from engram.serve import completion
+
+    return completion.keys(context, param, begun)
+
+
 @config.command("explain")
-@click.argument("key")
+@click.argument("key", shell_complete=_complete_key)
 @click.pass_obj
 def config_explain(cli: CliContext, key: str) -> None:
     """Explain one setting.
@@ -536,9 +609,12 @@ def config_explain(cli: CliContext, key: str) -> None:
     known = {item.name: item for item in keys()}
     found = known.get(key)
     if found is None:
-        raise NotFoundError(
-            f"there is no setting {key!r}", fix=f"Use one of: {', '.join(known)}."
-        )
+        from difflib import get_close_matches
+
+        near = get_close_matches(key.casefold(), known, 3, 0.7)
+        fix = f"Did you mean {' or '.join(near)}?" if near else ""
+        fix = fix or f"Use one of: {', '.join(known)}."
+        raise NotFoundError(f"there is no setting {key!r}", fix=fix)
     words: dict[str, Any] = {
         "key": key,
         "meaning": found.meaning,
@@ -670,6 +746,9 @@ def up(cli: CliContext, *, nightly: bool, dry_run: bool) -> None:
     written = units.rendered(
         settings, os.environ, instance=bool(cli.named), nightly=nightly
     )
+    if dry_run and cli.as_json:
+        cli.show("up", {"would_write": {str(p): text for p, text in written.items()}})
+        return
     if dry_run:
         put("\n".join(f"# {path}\n{text}" for path, text in written.items()))
         return
@@ -715,9 +794,9 @@ def status(cli: CliContext) -> None:
         raise
 
 
-@tree.command()
+@tree.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
+def completion_(shell: str) -> None:
     """Print the completion script for a shell.
 
     SHELL is bash, zsh or fish. For bash: `eval "$(engram completion bash)"`.
@@ -726,4 +805,9 @@ def completion(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    put(kind(tree, {}, "engram", "_ENGRAM_COMPLETE").source())
+    script = kind(tree, {}, "engram", "_ENGRAM_COMPLETE").source()
+    cli = click.get_current_context().ensure_object(CliContext)
+    if cli.as_json:
+        cli.show("completion", {"shell": shell, "script": script})
+    else:
+        put(script)

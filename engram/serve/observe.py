@@ -171,13 +171,17 @@ def _read(
         turns[place] = turn
 
 
-def feed(items: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
-    """Send the turns of an import; what its reader could not parse counts as refused."""
+def feed(items: Iterable[Turn | Problem], call: Call, total: int = 0) -> dict[str, Any]:
+    """Send the turns of an import; what its reader could not parse counts as refused.
+
+    `total` is the number of items, for the bar on a terminal.
+    """
     from engram.core.records import Problem
+    from engram.serve.terminal import Bar
 
     sender = TurnSender(call)
     batch: list[dict[str, Any]] = []
-    with sender.interruptible():
+    with sender.interruptible(), Bar("import", total) as bar:
         for item in items:
             if isinstance(item, Problem):
                 sender.refused.append(_problem_text(item))
@@ -185,27 +189,31 @@ def feed(items: Iterable[Turn | Problem], call: Call) -> dict[str, Any]:
                 batch.append(_imported(item))
             if len(batch) == BATCH_TURNS:
                 sender.send(batch)
+                bar.advance(len(batch))
                 batch = []
         if batch:
             sender.send(batch)
         result = sender.close()
+    with sender.interruptible():
         distil(call)
     return result | {"facts": call("stats", {})["facts"], "parked": 0} | parked(call)
 
 
 def distil(call: Call) -> None:
     """Extract memories from all waiting turns, and print how many are left."""
+    from engram.serve.terminal import Bar
+
     call("flush", {"background": True})
     reported = time.monotonic()
-    while left := _unextracted(call("stats", {})):
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\033[K{left} turns to distil")
-        elif time.monotonic() - reported > REPORT_SECONDS:
-            reported = time.monotonic()
-            sys.stderr.write(f"{left} turns to distil\n")
-        time.sleep(POLL_SECONDS)
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\033[K")
+    total = max(1, _unextracted(call("stats", {})))
+    with Bar("extraction", total) as bar:
+        while left := _unextracted(call("stats", {})):
+            bar.reach(total - left)
+            is_watched = sys.stderr.isatty()
+            if not is_watched and time.monotonic() - reported > REPORT_SECONDS:
+                reported = time.monotonic()
+                sys.stderr.write(f"{left} turns to distil\n")
+            time.sleep(POLL_SECONDS)
 
 
 def _unextracted(counts: dict[str, Any]) -> int:

@@ -44,18 +44,39 @@ def shown(
     *,
     as_json: bool = False,
     explain: bool = False,
+    verbose: bool = False,
 ) -> str:
     """Return the result of the command `name` as text, or as one JSON object.
 
-    With `explain` the hits of `recall` show how they were scored.
+    With `explain` the hits of `recall` show how they were scored, with `verbose` the
+    commands that leave fields out show all of them.
     """
     if as_json:
         return json.dumps(result, ensure_ascii=False, indent=2)
     if name == "recall":
         lines = _recalled(result, explain=explain)
+    elif name in BRIEF and not verbose:
+        from engram.serve import details
+
+        lines = getattr(details, BRIEF[name])(result)
     else:
         lines = RENDERERS.get(name, _tree)(result)
     return "\n".join(lines).translate(_CONTROL_CHARACTERS)
+
+
+def display(name: str, result: Mapping[str, Any], **form: bool) -> None:
+    """Print a result; the options are those of `shown`.
+
+    For a person at a terminal it is wrapped, coloured and, if long, paged.
+    """
+    text = shown(name, result, **form)
+    if sys.stdout.isatty() and not form.get("as_json"):
+        from engram.serve import terminal
+
+        if terminal.is_attended():
+            terminal.print_result(text)
+            return
+    put(text)
 
 
 def surprise(kind: type[BaseException], fault: BaseException, _trace: object) -> None:
@@ -422,6 +443,9 @@ def _history(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 _BARS = "▁▂▃▄▅▆▇█"
+
+BRIEF = {"show": "show_lines", "why": "why_lines", "plot": "plot_lines"}
+"""The functions of `details` for commands that leave fields out, if not `verbose`."""
 
 RENDERERS = {
     "consolidate": _run,

@@ -108,3 +108,33 @@ def test_private_memories_are_for_their_persona_and_the_owner(vault):
 def test_what_cannot_be_read_is_refused(vault, params):
     with pytest.raises(BadRequestError):
         vault.call("list", params)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "listed"),
+    [
+        ("yesterday", None, ["now", "yesterday"]),
+        ("last week", "yesterday", ["yesterday"]),
+        (None, "last summer", ["in May"]),
+        ("3 days ago", "3 days ago", []),
+        ("letzten Monat", "heute", ["now", "yesterday"]),
+    ],
+)
+def test_times_may_be_words_in_any_language(vault, since, until, listed):
+    for days, text in ((-190, "in May"), (-1, "yesterday"), (0, "now")):
+        vault.at(days)
+        vault.call("remember", {"text": f"The word is {text}."})
+    asked = {"since": since, "until": until}
+    found = texts(vault, **{key: value for key, value in asked.items() if value})
+    assert found == [f"The word is {word}." for word in listed]
+    hits = vault.call("recall", {"query": "word", "as_of": "last June"})["hits"]
+    assert [hit["text"] for hit in hits if hit["kind"] == "fact"] == [
+        "The word is in May."
+    ]
+
+
+@pytest.mark.parametrize("words", ["blue moon", "noon and yesterday", "the 45th", ""])
+def test_words_that_name_no_time_are_refused_with_examples(vault, words):
+    with pytest.raises(BadRequestError) as fault:
+        vault.call("recall", {"query": "x", "as_of": words})
+    assert "last March" in fault.value.fix

@@ -1,0 +1,161 @@
+"""The commands `show`, `why` and `stats --plot` as text for a person.
+
+Without `--verbose` they print what a person asks for; `--verbose` and `--json` print
+every field.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+BLOCKS = "█"
+PLOT_WIDTH = 44
+MONTHS = 24
+
+
+def show_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """The statement of a memory, what it rests on, and how it stands."""
+    memory = result.get("memory")
+    if memory is None:
+        yield from _note_lines(result)
+        return
+    if "forgotten" in result:
+        yield f"Forgotten: {result['forgotten']}."
+        return
+    yield from _head(result)
+    yield f"  where   {memory.get('path', '')}"
+    if about := memory.get("about"):
+        yield f"  about   {', '.join(about)}"
+    if tags := memory.get("tags"):
+        yield f"  tags    {', '.join(tags)}"
+    yield from _times(memory)
+    yield from _standing(
+        result["worth"].get("stage"), result["worth"].get("why"), result
+    )
+    used = result["usage"].get("access", 0)
+    last = str(result["usage"].get("last_access") or "")[:10]
+    times = f"{used} time{'s' * (used != 1)}"
+    yield f"  used    {times}, last on {last}" if used else "  used    never"
+    for row in result.get("related", ()):
+        yield f"  near    {_one_line(row['text'])} ({row['type']})"
+    course = result.get("forecast")
+    for row in course["changes"] if course else ():
+        yield f"  ahead   {row['at'][:10]}: {row['what']}, {row['why']}"
+    for row in result.get("problems", ()):
+        yield f"! {row['message']}"
+
+
+def why_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """The turns behind a memory, its stage, and what was decided about it."""
+    if "forgotten" in result:
+        yield f"Forgotten: {result['forgotten']}."
+    else:
+        yield from _head(result)
+        yield from _standing(result.get("stage"), result.get("stage_why"), result)
+    for turn in result.get("turns", ()):
+        yield "  said"
+        yield f"    “{turn['text']}”"
+        when = str(turn.get("occurred_at") or "")[:16].replace("T", " ")
+        yield f"    {turn.get('provenance')} · {when} · {turn['key']}"
+    if more := result.get("reworded"):
+        yield f"    {more}"
+    rows = result.get("decisions", ())
+    if rows:
+        yield "  decided"
+    for row in rows:
+        when = str(row.get("at"))[:16].replace("T", " ")
+        marks = [row.get("action"), row.get("reason"), _by(row)]
+        yield f"    {when} · {' · '.join(str(mark) for mark in marks if mark)}"
+
+
+def plot_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Counts with bars, and the memories of the last two years by month."""
+    counts = {
+        name.removeprefix("facts."): number
+        for name, number in result.items()
+        if name.startswith("facts.")
+    }
+    yield f"{result['facts']:,} memories, {result['turns']:,} turns, {result['files']:,} files"
+    yield from _bars(counts)
+    months: dict[str, int] = {}
+    for day, number in result["timeline"].items():
+        months[day[:7]] = months.get(day[:7], 0) + number
+    latest = dict(sorted(months.items())[-MONTHS:])
+    if latest:
+        yield ""
+        yield "memories by month"
+        yield from _bars(latest)
+
+
+def _bars(counts: Mapping[str, int]) -> Iterator[str]:
+    most = max(counts.values(), default=0)
+    wide = max(map(len, counts), default=0)
+    for name, number in counts.items():
+        length = max(1, round(PLOT_WIDTH * number / most)) if number else 0
+        yield f"  {name:<{wide}}  {number:>7,}  {BLOCKS * length}"
+
+
+def _head(result: Mapping[str, Any]) -> Iterator[str]:
+    memory = result["memory"]
+    yield from str(memory.get("text", "")).splitlines() or [""]
+    status = memory["status"]
+    marks = [
+        memory.get("category"),
+        status if status != "active" else "",
+        "pinned" if memory.get("pinned") else "",
+        result.get("provenance"),
+        str(memory.get("created") or "")[:10],
+        memory["id"],
+    ]
+    yield "  " + " · ".join(str(mark) for mark in marks if mark)
+
+
+def _standing(stage: object, why: object, result: Mapping[str, Any]) -> Iterator[str]:
+    if stage:
+        yield f"  stage   {stage}: {why}"
+    if protected := result.get("protected"):
+        yield f"  kept    no run ends or archives it: {protected}"
+    if ended := result["memory"].get("end_reason"):
+        yield f"  ended   {ended}"
+
+
+def _times(memory: Mapping[str, Any]) -> Iterator[str]:
+    first, last = memory.get("valid_from"), memory.get("valid_until")
+    if first or last:
+        begin = f"from {str(first)[:10]}" if first else ""
+        end = f"until {str(last)[:10]}" if last else ""
+        yield f"  true    {' '.join(part for part in (begin, end) if part)}"
+    if expires := memory.get("expires"):
+        yield f"  expires {str(expires)[:10]}"
+
+
+def _note_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """A note on several memories: an entity, a storyline or a macro."""
+    kinds = [name for name in ("entity", "storyline", "macro") if name in result]
+    if not kinds:
+        yield from (f"{name}: {value}" for name, value in result.items())
+        return
+    row = result[kinds[0]]
+    number = result["memories"]
+    yield f"{row['name']}"
+    yield (
+        f"  {row['type']} · {number} memor{'y' if number == 1 else 'ies'} · {row['path']}"
+    )
+    body = str(result["markdown"]).partition("\n---\n")[2]
+    for line in body.strip().splitlines():
+        # marks of generated blocks, and what only Obsidian shows
+        if line.strip() and not line.startswith(("%%", "![[", "# ")):
+            yield f"  {line}"
+
+
+def _by(row: Mapping[str, Any]) -> str:
+    by = str(row.get("by") or "")
+    return {"user": "by you", "engram": "by engram"}.get(by, by and f"by {by}")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

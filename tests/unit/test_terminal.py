@@ -1,0 +1,171 @@
+"""Results on a terminal: wrapped, coloured, plain without one; bars; details; completion."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from engram.errors import NotFoundError
+from engram.serve import completion, details, terminal
+from engram.serve.commands import run, stats
+from engram.serve.output import shown
+
+ROOT = Path(__file__).parents[2]
+COLOUR = re.compile(r"\033\[\d+m")
+TEXT = """ 1. Anna lives in a house by the sea, which her grandmother built long ago
+    fact · user (Mira) · 2026-03-18T18:21 · 01KM12XNC8Y4HBEJW76BM1EF4C
+    “I live in the house that my grandmother built by the sea”
+facts: 12"""
+
+
+@pytest.mark.parametrize("width", [30, 40, 80, 400])
+def test_a_result_is_wrapped_at_the_width_and_says_the_same(width):
+    lines = terminal.dressed(TEXT, width).splitlines()
+    plain = [COLOUR.sub("", line) for line in lines]
+    assert " ".join(" ".join(plain).split()) == " ".join(TEXT.split())
+    assert all(len(line) <= width or " " not in line.strip() for line in plain)
+    assert all(line.startswith("    ") for line in plain[1:-1])
+
+
+def test_a_path_is_never_broken_and_wide_letters_take_two_columns():
+    path = "facts/2026-03-18/" + "x" * 90 + ".md"
+    assert list(terminal.wrapped(f"    · {path}", 40))[-1].endswith(path)
+    assert terminal.columns("安娜住在里斯本") == 14
+    assert len(list(terminal.wrapped("安娜 住在 里斯 本的 海边 老屋 子里", 30))) == 2
+
+
+def test_a_bar_tells_the_total_and_the_time_left():
+    assert terminal.progress("import", 50, 200, 10).endswith(
+        "50 of 200  25 %  30 s left"
+    )
+    assert terminal.progress("import", 0, 200, 10).endswith("0 of 200  0 %")
+    assert terminal.progress("reindex", 0, 0, 75) == "reindex  1 min 15 s"
+    assert terminal.duration(3700) == "1 h 1 min"
+
+
+def in_terminal(command, columns, **more):
+    """Run a command in a pseudo-terminal of this width; its output."""
+    leader, follower = os.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    environment |= {"COLUMNS": str(columns), "LINES": "200", **more}
+    environment = {key: value for key, value in environment.items() if value}
+    with subprocess.Popen(
+        [sys.executable, "-c", command],
+        stdout=follower,
+        stderr=follower,
+        env=environment,
+    ) as process:
+        os.close(follower)
+        read = b""
+        while True:
+            try:
+                more_bytes = os.read(leader, 65536)
+            except OSError:
+                break
+            if not more_bytes:
+                break
+            read += more_bytes
+        os.close(leader)
+    assert process.returncode == 0, read
+    return read.decode().replace("\r\n", "\n")
+
+
+SHOWS = (
+    "from engram.serve.output import display;"
+    "display('list', {'memories': [{'text': 'Anna lives ' + 'by the sea ' * 9,"
+    " 'created': '2026-03-18', 'category': 'fact', 'provenance': 'user', 'id': '01K'}],"
+    " 'next': None, 'total': 1}, as_json=%s)"
+)
+
+
+def test_colour_and_wrapping_are_for_a_terminal_without_no_color():
+    coloured = in_terminal(SHOWS % "False", 40, NO_COLOR="")
+    assert COLOUR.search(coloured)
+    plain = COLOUR.sub("", coloured).splitlines()
+    assert max(map(len, plain)) <= 40
+    for command, more in ((SHOWS % "False", "1"), (SHOWS % "True", "")):
+        read = in_terminal(command, 40, NO_COLOR=more)
+        assert not COLOUR.search(read)
+        assert max(map(len, read.splitlines())) > 40
+
+
+@pytest.fixture
+def told(memory):
+    made = memory.call("remember", {"text": "Anna drinks oat milk", "about": ["Anna"]})
+    return made["id"]
+
+
+def test_show_and_why_print_no_internals_unless_asked(memory, told):
+    for name in ("show", "why"):
+        result = memory.call(name, {"id": told})
+        brief, full = shown(name, result), shown(name, result, verbose=True)
+        assert brief.splitlines()[0] == "Anna drinks oat milk"
+        for word in ("sha:", "gradient", "origin:", "surprise", "\n---"):
+            assert word not in brief
+        assert "origin:" in full
+    assert "said\n    “Anna drinks oat milk”" in shown(
+        "why", memory.call("why", {"id": told})
+    )
+    assert "used    never" in shown("show", memory.call("show", {"id": told}))
+    entity = shown("show", memory.call("show", {"id": "Anna"}))
+    assert entity.startswith("Anna\n")
+    assert "%%" not in entity
+
+
+def test_a_forgotten_memory_is_shown_without_its_words(memory, told):
+    memory.call("forget", {"id": told})
+    for name in ("show", "why"):
+        text = shown(name, memory.call(name, {"id": told}))
+        assert "oat" not in text
+        assert "engram restore" in text
+
+
+def test_plots_fit_into_eighty_columns(memory, told):
+    result = memory.call("stats", {}) | memory.call("timeline", {})
+    result["timeline"] = {f"20{year:02}-11-02": 10**year for year in range(10)}
+    lines = list(details.plot_lines(result))
+    assert max(map(len, lines)) <= 80
+    assert stats.params[0].name == "plot"
+    for days in (30, 3650):
+        forecast = memory.call("forecast", {"days": days, "curve": True})
+        lines = terminal.dressed(shown("forecast", forecast), 80).splitlines()
+        assert all(len(COLOUR.sub("", line)) <= 80 or ".md" in line for line in lines)
+
+
+def test_a_mistyped_key_is_answered_with_the_keys_that_are_near(capsys, settings):
+    vault = str(settings.vault)
+    assert run(["config", "explain", "recal.k", "--vault", vault]) == 66
+    assert "Did you mean recall.k" in capsys.readouterr().err
+    assert run(["recal", "x"]) == 64
+    assert "recall" in capsys.readouterr().err
+
+
+def test_a_mistyped_id_is_answered_with_the_ids_that_are_near(memory, told):
+    wrong = told[:-1] + ("X" if told[-1] != "X" else "Y")
+    with pytest.raises(NotFoundError) as fault:
+        memory.call("show", {"id": wrong})
+    assert f"Did you mean {told}" in fault.value.fix
+
+
+def test_arguments_with_few_values_are_completed():
+    context = click.Context(click.Command("recall"))
+
+    def values(operation, name, begun=""):
+        return [
+            one.value for one in completion.of(operation, name)(context, None, begun)
+        ]
+
+    assert values("recall", "preset", "b") == ["balanced", "belief"]
+    assert "archived" in values("list", "status")
+    assert values("settle", "stage") == ["fulfilled", "expired", "open"]
+    assert "habit" in values("todos", "stage")
+    assert [one.value for one in completion.keys(context, None, "recall.")] == [
+        "recall.k", "recall.budget", "recall.milliseconds",
+    ]  # fmt: skip
+    assert completion.of("recall", "query") is None
