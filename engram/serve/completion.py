@@ -30,12 +30,14 @@ TEXT = 60
 def of(operation: str, name: str) -> Complete | None:
     """Return the completion of an argument of an operation, None where there is none."""
     if name == "id":
-        special: dict[str, Complete] = {
-            "undo": runs,
-            "decide": cases,
-            "session": sessions,
-        }
-        return special.get(operation, ids)
+        match operation:
+            case "undo":
+                return runs
+            case "decide":
+                return cases
+            case "session":
+                return sessions
+        return ids
     if name in {"about", "name"}:
         return entities
     values = _values(operation, name)
