@@ -64,6 +64,7 @@ _CODED = ("kind", "status", "role", "persona", "speaker", "thread")
 _TIMES = ("when", "created", "valid_from", "valid_until")
 _NO_NAMES = frozenset(("user", "assistant", "system", "tool", "me", "i", "you"))
 _DEAD_ROWS = 1000
+_FEW_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,8 +486,9 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _question_stems(self, word: str, question: Question) -> dict[str, set[int]]:
         """Return the terms to look up for `word`, with the languages of their units.
 
-        A question of unknown language is stemmed in each language of the index, and
-        each stem finds units of its language alone. No languages mean all.
+        A question of unknown language is stemmed in each language of the index. Where
+        it is a few words, each stem finds units of its language alone: `boteta` is not
+        the `botete` of another language. No languages mean all.
         """
         code = question.language
         codes = {LANGUAGES.index(code or "en"), LANGUAGES.index("en")}
@@ -496,7 +498,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         for at in sorted(codes):
             stem = stems_of([word], LANGUAGES[at])[0]
             stems.setdefault(stem, set()).add(at)
-        if code or len(stems) == 1:
+        if code or len(stems) == 1 or len(question.words) > _FEW_WORDS:
             stems = {stem: set() for stem in stems}
         if word in question.names:
             stems[CAPITALISED + word] = set()
