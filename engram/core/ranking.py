@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.language.dates import resolve
+from engram.core.language.question_forms import asks_for_several
 from engram.core.language.synonyms import synonyms
 from engram.core.language.words import (
     FIRST_PERSON,
@@ -92,7 +93,8 @@ class Question:
     """A parsed question: the words to search for, and the signals that boost a unit.
 
     `words` are the search terms, in order; those in `faint` only say how the question
-    is asked and weigh less. `akin` maps a word to its synonyms. `about_role` is "user"
+    is asked and weigh less. `wants_several` is true of questions that list, count,
+    order or compare. `akin` maps a word to its synonyms. `about_role` is "user"
     or "assistant" where the question is about what that side said, else "".
     `about_self` is true where a question about the user is about the user in person and
     not about a relative or a friend. `span` is the time that the question names,
@@ -108,6 +110,7 @@ class Question:
     faint: frozenset[str] = frozenset()
     wants_time: bool = False
     wants_number: bool = False
+    wants_several: bool = False
     about_role: str = ""
     about_self: bool = False
     span: Interval | None = None
@@ -291,6 +294,7 @@ def parse_question(
         faint=frozenset(carrying).intersection(_FAINT | timed) - names,
         wants_time=not _WHEN.isdisjoint(tokens) or bool(_ASKS_TIME.search(folded)),
         wants_number=bool(_ASKS_NUMBER.search(folded)),
+        wants_several=asks_for_several(text),
         about_role=role,
         about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
@@ -451,7 +455,11 @@ def rank(
 
     slots = []
     for turn_key, candidates in by_turn.items():
-        for better, shown_key, nudge in _slots_of_turn(turn_key, candidates):
+        if len(candidates) == 1:
+            found = [_own_slot(candidates[0])]
+        else:
+            found = _slots_of_turn(turn_key, candidates)
+        for better, shown_key, nudge in found:
             parts = Parts(
                 _all_parts,
                 better.scored.parts,

@@ -214,7 +214,8 @@ def line(hit: Hit) -> str:
     A line inside a text that looks like the head of a hit or of a day is quoted, so
     that no text can claim another source.
     """
-    first, *rest = with_named_dates(hit.text, hit.dates).splitlines() or [""]
+    text = with_named_dates(hit.text, hit.dates) if hit.dates else hit.text
+    first, *rest = text.splitlines() or [""]
     past = past_words(hit.ended, certain=hit.certain)
     said = f" (said: “{' '.join(hit.said.split())}”)" if hit.said else ""
     lines = [f"- [{_head(hit)}] {past}{first}"]
@@ -226,7 +227,8 @@ def with_dates(hit: Hit) -> Hit:
     """Return a turn with the dates of the words for a time in its text (`X14`)."""
     if hit.kind != "turn" or hit.when is None:
         return hit
-    return replace(hit, dates=named_dates(hit.text, hit.when))
+    dates = named_dates(hit.text, hit.when)
+    return replace(hit, dates=dates) if dates != hit.dates else hit
 
 
 def past_words(ended: str, *, certain: bool = True) -> str:

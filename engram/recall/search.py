@@ -177,7 +177,8 @@ def recall(
     search = _Search(index, settings, request, question, sources, embed_once, limit)
 
     candidates = _with_archive(search, _candidates(search))
-    least = policy.weak * candidates.slots[0].score if candidates.slots else 0.0
+    weak = policy.weak * (policy.several_share if question.wants_several else 1.0)
+    least = weak * candidates.slots[0].score if candidates.slots else 0.0
     candidates, past = _with_states(search, candidates, least)
     candidates = _with_agenda(search, candidates)
     candidates = _without_weak(candidates, least)
@@ -978,7 +979,7 @@ def _verified(
                 return
 
 
-_PAGE = 16
+_PAGE = 32
 """Slots whose records and files are read together."""
 
 

@@ -41,7 +41,7 @@ def select(
             if hit.kind == "fact":
                 page.add_instead(hit)
     page.lengthen()
-    return tuple(place.hit for place in page.places)
+    return tuple(replace(place.hit, tokens=place.cost) for place in page.places)
 
 
 def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
@@ -51,10 +51,11 @@ def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
 
 @dataclass(slots=True)
 class _Chosen:
-    """A hit as it is shown, the whole of it, and the line above the hits of its day."""
+    """A hit as it is shown, the whole of it, its cost, and the line above its day."""
 
     hit: Hit
     whole: Hit
+    cost: int
     day: str
 
 
@@ -72,19 +73,18 @@ class _Page:
 
     def add(self, hit: Hit) -> bool:
         """Take a hit, cut to what is left; return False where there is no room."""
-        if hit.source and self._turns[hit.source]:
+        if hit.said and self._turns[hit.source]:
             hit = replace(hit, said="")
         day = formatting.day_line(hit.when)
         room = self.left - (0 if self._days[day] else self._cost(day))
-        short = self._cut(hit, min(self._most(hit), room))
+        short, cost = self._dated(*self._cut(hit, min(self._most(hit), room)), room)
         is_cut = short.text != hit.text
-        short, cost = self._dated(short, room)
         if cost > room or (is_cut and room < self.policy.least_tokens):
             return False
         self.left = room - cost
         self._days[day] += 1
         self._turns[hit.source] += 1
-        self.places.append(_Chosen(replace(short, tokens=cost), hit, day))
+        self.places.append(_Chosen(short, hit, cost, day))
         return True
 
     def lacks_facts(self) -> bool:
@@ -105,7 +105,7 @@ class _Page:
         self._days[place.day] -= 1
         self._turns[place.hit.source] -= 1
         freed = 0 if self._days[place.day] else self._cost(place.day)
-        self.left += place.hit.tokens + freed
+        self.left += place.cost + freed
 
     def lengthen(self) -> None:
         """Show more of the hits that were cut, best first, while tokens are left."""
@@ -114,44 +114,47 @@ class _Page:
                 return
             if place.hit.text == place.whole.text:
                 continue
-            now = place.hit.tokens
-            longer, cost = self._dated(
-                self._cut(place.whole, now + self.left), now + self.left
-            )
-            if now < cost <= now + self.left:
-                self.left -= cost - now
-                place.hit = replace(longer, tokens=cost)
+            limit = place.cost + self.left
+            longer, cost = self._dated(*self._cut(place.whole, limit), limit)
+            if place.cost < cost <= limit:
+                self.left = limit - cost
+                place.hit, place.cost = longer, cost
 
     def _most(self, hit: Hit) -> int:
         """Return the tokens that a hit may cost as long as others wait."""
         asked = self.question.about_role == "assistant"
         if hit.kind == "turn" and hit.said_by == "assistant" and not asked:
+            if self.question.wants_several:
+                return self.policy.several_tokens
             return self.policy.assistant_tokens
         if hit.said:
             without = self._line_cost(replace(hit, said=""))
             return min(self.policy.hit_tokens, without + self.policy.assistant_tokens)
         return self.policy.hit_tokens
 
-    def _cut(self, hit: Hit, limit: int) -> Hit:
-        """Return a hit whose line costs at most `limit` tokens, where that is possible."""
-        if self._line_cost(hit) <= limit:
-            return hit
+    def _cut(self, hit: Hit, limit: int) -> tuple[Hit, int]:
+        """Return a hit whose line costs at most `limit` tokens, if possible; its cost."""
+        cost = self._line_cost(hit)
+        if cost <= limit:
+            return hit, cost
         if hit.said:
             without = replace(hit, said="")
             left = limit - self._line_cost(replace(hit, said="-"))
-            if left >= self.policy.least_tokens:
-                return replace(hit, said=self._excerpt(hit.said, left))
-            return self._cut(without, limit)
-        around = self._line_cost(replace(hit, text=""))
-        return replace(hit, text=self._excerpt(hit.text, limit - around))
+            if left < self.policy.least_tokens:
+                return self._cut(without, limit)
+            hit = replace(hit, said=self._excerpt(hit.said, left))
+        else:
+            around = self._line_cost(replace(hit, text=""))
+            hit = replace(hit, text=self._excerpt(hit.text, limit - around))
+        return hit, self._line_cost(hit)
 
-    def _dated(self, hit: Hit, limit: int) -> tuple[Hit, int]:
+    def _dated(self, hit: Hit, cost: int, limit: int) -> tuple[Hit, int]:
         """Return a hit with its dates, where there is room for them, and its cost."""
         dated = formatting.with_dates(hit)
-        cost = self._line_cost(dated)
-        if cost <= limit or not dated.dates:
-            return dated, cost
-        return hit, self._line_cost(hit)
+        if dated is hit:
+            return hit, cost
+        more = self._line_cost(dated)
+        return (dated, more) if more <= limit else (hit, cost)
 
     def _excerpt(self, text: str, limit: int) -> str:
         return excerpt(text, self.question.words, limit, self.policy)

@@ -225,6 +225,22 @@ class RecallPolicy:
         "recall",
         "the same for the words of an assistant, unless the question asks for them",
     )
+    several_tokens: int = number(
+        30,
+        "tokens",
+        20,
+        100000,
+        "recall",
+        "the same where the question lists, counts, orders or compares",
+    )
+    several_share: float = number(
+        0.7,
+        "share",
+        0,
+        1,
+        "recall",
+        "part of the least worth of a hit that is enough for such a question",
+    )
     milliseconds: int = number(
         3000,
         "milliseconds",
