@@ -31,8 +31,9 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import write_dates
-from benchmarks.write_judge import Filed, dated, near_duplicates, worded
+from benchmarks.write_judge import Filed, dated, near_duplicates, says, worded
 from engram import config
+from engram.core import todos
 from engram.core.records import FiledTurn
 from engram.core.text import content_hash
 from engram.memory import Memory
@@ -117,7 +118,7 @@ def played(folder: Path, model: str | None = None) -> Played:
             _distil(memory)
         memory.pipeline.flush(background=True)
         _distil(memory)
-        memory.call("consolidate", {"cadence": "light"})
+        memory.call("consolidate", {"cadence": "light", "only": "end_states"})
     assert not memory.health.problems(), memory.health.problems()
     counts = memory.call("stats", {})
     assert not counts["waiting_turns"] + counts["parked_turns"], counts
@@ -224,6 +225,7 @@ def _filed(memory: Memory, unit_of: Mapping[str, str]) -> Iterator[Filed]:
             quote=next((row["quote"] for row in decisions if row.get("quote")), ""),
             spoken=turn.occurred_at.date() if turn else None,
             begins=fact.valid_from.astimezone(zone).date() if fact.valid_from else None,
+            settled=todos.stage_at(fact, memory.clock(), zone) in _SETTLED,
         )
 
 
@@ -263,6 +265,8 @@ def by_hand() -> Iterator[FakeServer]:
         yield fake
 
 
+_SETTLED = {todos.FULFILLED, todos.EXPIRED}
+_KNOWN = re.compile(r'^(\d+)\. (\d{4}-\d\d-\d\d) (".*")$', re.MULTILINE)
 _SHOWN_TURN = re.compile(
     r"^\[(t\d+)\] \w{3} (\d{4}-\d\d-\d\d) (\d\d:\d\d) ", re.MULTILINE
 )
@@ -272,27 +276,47 @@ def _replier() -> Callable[[Body], Body]:
     moments = {turn["occurred_at"][:16]: turn["id"] for turn in rows_of("conversation")}
     replies: dict[str, list[dict[str, Any]]] = {}
     for reply in rows_of("replies"):
-        told = {
-            name: value
-            for name, value in reply.items()
-            if name not in {"turn", "fault"}
-        }
+        told = {name: reply[name] for name in reply if name not in {"turn", "fault"}}
         replies.setdefault(reply["turn"], []).append(told)
 
     def answer(body: Body) -> Body:
         asked = prompt_text(body)
         if "<conversation " not in asked:
             return _modest(_schema(body))
-        shown = _SHOWN_TURN.findall(asked.rpartition("<conversation ")[2])
+        before, _, turns = asked.rpartition("<conversation ")
+        known = [
+            (int(number), day, json.loads(text))
+            for number, day, text in _KNOWN.findall(before)
+        ]
         return {
             "facts": [
-                {"turn": label} | reply
-                for label, day, minute in shown
+                {"turn": label} | _with_numbers(reply, known)
+                for label, day, minute in _SHOWN_TURN.findall(turns)
                 for reply in replies.get(moments.get(f"{day}T{minute}", ""), ())
             ]
         }
 
     return answer
+
+
+def _with_numbers(
+    reply: Mapping[str, Any], known: Sequence[tuple[int, str, str]]
+) -> dict[str, Any]:
+    """The reply with the numbers of the facts shown that it replaces.
+
+    In the file they are named by the ids of golden facts.
+    """
+    told = {name: value for name, value in reply.items() if name != "over"}
+    over = [row for row in rows_of("golden") if row["id"] in reply.get("over", ())]
+    days = {turn["id"]: turn["occurred_at"][:10] for turn in rows_of("conversation")}
+    numbers = [
+        number
+        for number, day, text in known
+        for row in over
+        if day in {days[turn] for turn in row["turn"]}
+        and any(says(text, alternative) for alternative in row["any"])
+    ]
+    return told | ({"replaces": numbers} if over else {})
 
 
 def _schema(body: Body) -> Mapping[str, Any]:
@@ -414,6 +438,7 @@ def reported(
         fact
         for fact in done.filed
         if fact.status == "active"
+        and not fact.settled
         and meets[fact.id]
         and all("until" in by_id[one] for one in meets[fact.id])
     ]

@@ -67,7 +67,8 @@ class Filed:
     """A fact as it stands in the vault.
 
     `turns` are the ids of its evidence, `said` is the text of the first and `spoken`
-    its day; `quote` should stand in it. `begins` is the day from which the fact holds.
+    its day; `quote` should stand in it. `begins` is the day from which the fact holds;
+    `settled` says that it is a promise that was kept or called off, or a past plan.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Filed:
     quote: str
     spoken: date | None
     begins: date | None
+    settled: bool = False
 
 
 @cache

@@ -76,7 +76,7 @@ class Snapshot(VaultReader):
     def view(self, now: datetime, cadence: Cadence | None = None) -> PassView:
         """Return the view of the passes at `now`.
 
-        A light or talk run gets no vectors and sources, which only fading needs; while
+        A light or talk run gets no vectors and sources, which fading needs; while
         no conversation ended, a talk run gets promises alone.
         """
         whole = cadence not in {"light", "talk"}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SINGLE = frozenset(
     """
     address age car date diet email employer favourite figure home job name nickname
-    partner phone role thing weight
+    partner phone return role thing weight
     """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
 """Attributes with one value at a time, as far as words of change tell."""

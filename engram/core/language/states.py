@@ -15,7 +15,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.core.language.dates import YEAR, has_time_expression, spans
+from engram.core.language.dates import (
+    YEAR,
+    has_time_expression,
+    spans,
+    without_written_dates,
+)
 from engram.core.language.sentences import (
     clauses,
     is_doubtful,
@@ -54,7 +59,7 @@ _SUBJECTS = ("s", "s2", "s3", "s4", "p")
 _SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 """Dates are only cut out of a clause, so any day serves to read them."""
 
-_UNDATED = frozenset({"age", "date", "figure", "phone", "weight"})
+_UNDATED = frozenset({"age", "date", "figure", "phone", "return", "weight"})
 """Attributes with numbers, or dates, as their values: these do not date a change."""
 
 
@@ -260,8 +265,8 @@ def _planned(
     attributes = (row.attributes for row in rows()[code] if row.planned)
     if all(map(named.isdisjoint, attributes)) or not has_time_expression(part):
         return []
-    marked = part
-    for date in reversed(spans(part, _SOME_DAY)):
+    marked = without_written_dates(part)
+    for date in reversed(spans(marked, _SOME_DAY)):
         marked = f"{marked[: date.start]}{DATE_MARK}{marked[date.end :]}"
     if marked.count(DATE_MARK) != 1:
         return []

@@ -8,6 +8,7 @@ was imported or came to the vault later.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core import changes
@@ -39,7 +40,7 @@ def end_states(view: PassView, now: datetime) -> list[Step]:
     left = view.policy.insight.contradictions
     steps: list[Step] = []
     ended: set[str] = set()
-    for newer in _newest(view):
+    for newer in _newest(view, now):
         told = states(newer.fact.text, names)
         if newer.foreign and not newer.fact.created:
             told = tuple(one for one in told if one.change)
@@ -93,11 +94,16 @@ def _not_said_since(
     }
 
 
-def _newest(view: PassView) -> list[MemoryState]:
-    """The memories that the user told last, the latest first."""
-    own = [one for one in seeds(view) if one.said_by == "user"]
-    own.sort(key=lambda one: (_told_at(one), one.fact.id), reverse=True)
-    return own[: view.policy.insight.newest]
+def _newest(view: PassView, now: datetime) -> list[MemoryState]:
+    """The memories that the user told last, the latest first.
+
+    What is planned counts from its day on. A light run does not know who said a memory
+    (`MemoryState.said_by`), so the reader is asked.
+    """
+    told = [one for one in seeds(view) if _told_at(one) <= now]
+    told.sort(key=lambda one: (_told_at(one), one.fact.id), reverse=True)
+    own = (one for one in told if view.reader.said_by(one.fact) == "user")
+    return list(islice(own, view.policy.insight.newest))
 
 
 def _told_at(one: MemoryState) -> datetime:
