@@ -7,6 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: demo demo-proxy demo-mcp test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
+	@$(if $(DATA),,$(BIN)/engram tour)
 	@$(PY) examples/demo.py $(if $(DATA),"$(DATA)")
 
 demo-proxy: $(READY)  ## a bot with the openai client gains memory by changing its base URL

@@ -500,6 +500,18 @@ def init(cli: CliContext, folder: Path | None, *, git: bool, dry_run: bool) -> N
 
 
 @tree.command()
+def tour() -> None:
+    """Show in two minutes what engram does, in a temporary vault.
+
+    Tells, asks, edits, asks why, changes and takes back, on real files. Needs no model
+    and no daemon, and leaves nothing.
+    """
+    from engram.serve.tour import tour as show_tour
+
+    show_tour()
+
+
+@tree.command()
 @click.argument("client")
 @click.option("--undo", is_flag=True, help="Remove what this command wrote.")
 @click.option(

@@ -42,12 +42,21 @@ def is_attended(environ: dict[str, str] | os._Environ[str] = os.environ) -> bool
 
 def dressed(text: str, width: int) -> str:
     """Return a result wrapped at `width` and in colour."""
-    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    width = _readable(width)
     return "\n".join(
         _coloured(line, part)
         for line in text.splitlines()
         for part in wrapped(line, width)
     )
+
+
+def terminal_width() -> int:
+    """Return the width at which text is wrapped on this terminal."""
+    return _readable(shutil.get_terminal_size().columns)
+
+
+def _readable(columns: int) -> int:
+    return max(LEAST_WIDTH, min(columns, MOST_WIDTH))
 
 
 def wrapped(line: str, width: int) -> Iterator[str]:
