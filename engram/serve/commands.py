@@ -688,12 +688,12 @@ def _value(settings: Settings, key: Key) -> Any:
 )
 @click.option(
     "--record",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, readable=False),
     help="Write each model call and its reply to this folder, without secrets.",
 )
 @click.option(
     "--replay",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=click.Path(path_type=Path, file_okay=False, readable=False, exists=True),
     help="Answer model calls from this folder instead of a server.",
 )
 @click.pass_obj
