@@ -155,7 +155,7 @@ def edit_note(memory: Memory, vault: Path) -> None:
     began = time.monotonic()
     while time.monotonic() - began < 10:
         hits = memory.recall("what colour is the lighthouse", kinds=["fact"]).hits
-        if hits and "violet" in hits[0]["text"]:
+        if hits and "violet" in hits[0].text:
             print(f"   found by recall after {time.monotonic() - began:.2f} s")
             return
         time.sleep(0.02)
@@ -183,7 +183,7 @@ def ask(memory: Memory, asked: tuple[str, ...]) -> None:
         hits = memory.recall(question, k=3).hits
         for hit in hits:
             print(
-                f"      {hit['score']:.2f}  {hit['text'].splitlines()[0][:90]}  [{hit['source'] or hit['key']}]"
+                f"      {hit.score:.2f}  {hit.text.splitlines()[0][:90]}  [{hit.source or hit.id}]"
             )
         if not hits:
             print("      nothing recalled")

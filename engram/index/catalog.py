@@ -81,7 +81,7 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class CatalogChanges:
     """Some changes in their order: keys with their units, None for a removed one.
 
     They end at `mark`; `more` says whether others follow.
@@ -142,7 +142,7 @@ class Catalog:
             added = self._units_between(first, last)
             return Delta(f"{own}:{last}", False, keys, added)
 
-    def changes(self, mark: str, limit: int) -> Changes | None:
+    def changes(self, mark: str, limit: int) -> CatalogChanges | None:
         """Return up to `limit` changes after `mark`; None for an unknown mark."""
         with self.database.lock:
             own = self.database.generation
@@ -159,7 +159,7 @@ class Catalog:
             )
         shown = rows[:limit]
         last = shown[-1][0] if shown else int(number)
-        return Changes(
+        return CatalogChanges(
             f"{own}:{last}",
             len(rows) > limit,
             tuple(

@@ -7,223 +7,50 @@ from __future__ import annotations
 
 import json
 import os
-import time
 
-from engram.errors import LockedError, UnavailableError
-from engram.serve import socket_client
+from engram.operations.results import (
+    Changes,
+    Context,
+    CorrectedMemory,
+    Decided,
+    Entities,
+    Explained,
+    Flushed,
+    Forgotten,
+    History,
+    MemoryPage,
+    Observed,
+    Recalled,
+    Remembered,
+    Review,
+    Sessions,
+    Shown,
+    Todos,
+    Verified,
+    WithdrawnTurns,
+    typed,
+)
+from engram.serve.connection import ClosedVault, RemoteVault, connect
 
 TYPE_CHECKING = False  # loading typing would slow each program that imports this
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-    from pathlib import Path
-    from typing import Any, Protocol, Self
+    from typing import Any, Self
 
-    from engram import memory
-    from engram.config import Settings
-
-    class VaultConnection(Protocol):
-        """A connection to a vault: to its daemon, or to a memory in this process."""
-
-        def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-            """Carry out one operation."""
-
-        def close(self) -> None:
-            """Release the vault."""
-
-
-LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
-"""How long a change waits for a locked vault, and the pause between two tries."""
-COPY_SECONDS, ANSWER_SECONDS = 1.0, 3.0
-"""How long a question waits for a socket, and for an answer, before it asks a copy."""
-
-
-class RemoteVault:
-    """The daemon behind a socket; it refuses if it does not serve `folder`."""
-
-    def __init__(
-        self, path: str, folder: str | None = None, *, owner: bool = False
-    ) -> None:
-        self.path = path
-        self.folder = folder
-        self.owner = owner
-
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask the daemon; raise the EngramError that it answers with."""
-        return socket_client.call(
-            self.path, name, params, owner=self.owner, folder=self.folder
-        )
-
-    def close(self) -> None:
-        """Do nothing: there is no connection between two calls."""
-
-
-class LocalVault:
-    """A memory in this process, which answers other processes too."""
-
-    def __init__(self, opened: memory.Memory, *, owner: bool) -> None:
-        from engram.serve.holder import SharedMemory
-
-        self._shared = SharedMemory(opened)
-        self._standing = "owner" if owner else "chat"
-
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation."""
-        return self._shared.call(name, params, self._standing)
-
-    def close(self) -> None:
-        """Release the vault."""
-        self._shared.close()
-
-
-class HeldVault(RemoteVault):
-    """A vault that another process holds, which is no daemon.
-
-    It answers on its socket. While it does not, what only reads is answered from a
-    copy, and other calls wait until it answers or releases the vault.
-    """
-
-    def __init__(self, settings: Settings, vault: Path | None, *, owner: bool) -> None:
-        from engram.serve.holder import socket_path
-
-        path = str(socket_path(settings))
-        super().__init__(path, str(settings.vault), owner=owner)
-        self._settings = settings
-        self._vault = vault
-        self._instead: VaultConnection | None = None
-
-    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation; raise LockedError where nobody does in time."""
-        from engram.serve.holder import reads
-
-        is_question = reads(name)
-        last = time.monotonic() + (COPY_SECONDS if is_question else LOCK_SECONDS)
-        while self._instead is None:
-            try:
-                return self._asked(
-                    name, params, ANSWER_SECONDS if is_question else None
-                )
-            except socket_client.AbsentError:
-                try:
-                    self._instead = _opened(self._vault, owner=self.owner)
-                except LockedError:
-                    if time.monotonic() > last:
-                        if is_question:
-                            return self._from_copy(name, params)
-                        raise
-                    time.sleep(LOCK_LOOK_SECONDS)
-            except UnavailableError:
-                if not is_question:
-                    raise
-                return self._from_copy(name, params)
-        return self._instead.call(name, params)
-
-    def close(self) -> None:
-        """Release the vault, where this process got it meanwhile."""
-        if self._instead:
-            self._instead.close()
-
-    def _asked(
-        self, name: str, params: dict[str, Any], timeout: float | None
-    ) -> dict[str, Any]:
-        """Ask the process that holds the vault."""
-        return socket_client.call(
-            self.path,
-            name,
-            params,
-            timeout=timeout,
-            owner=self.owner,
-            folder=self.folder,
-        )
-
-    def _from_copy(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        from engram.serve.holder import VaultCopy
-
-        copy = VaultCopy(self._settings)
-        try:
-            return copy.call(name, params, "owner" if self.owner else "chat")
-        finally:
-            copy.close()
-
-
-def connect(vault: Path | None, *, owner: bool = False) -> VaultConnection:
-    """Connect to a vault: to its daemon, to this process, or to the one that holds it.
-
-    `owner` says that the caller is the owner's command line, not a chatbot. Raises
-    ConfigError, or NotFoundError where there is no vault.
-    """
-    from engram import config
-
-    try:
-        return _opened(vault, owner=owner)
-    except LockedError:
-        return HeldVault(config.load(vault, os.environ), vault, owner=owner)
-
-
-def _opened(vault: Path | None, *, owner: bool) -> VaultConnection:
-    """Connect to the daemon of a vault, or open it; LockedError if it is held."""
-    from engram import config
-
-    settings = config.load(vault, os.environ)
-    if socket_client.answers(path := str(settings.socket)):
-        return RemoteVault(path, str(settings.vault), owner=owner)
-    return LocalVault(embedded(settings), owner=owner)
-
-
-def embedded(settings: Settings) -> memory.Memory:
-    """Return a memory in this process, ready for use; the caller closes it."""
-    from engram.memory import Memory as Embedded
-
-    opened = Embedded(settings)
-    opened.start()
-    try:
-        opened.catch_up()
-    except BaseException:
-        opened.close()
-        raise
-    return opened
-
-
-class ClosedVault:
-    """A vault that was released."""
-
-    def call(self, name: str, _params: dict[str, Any]) -> dict[str, Any]:
-        """Raise UnavailableError."""
-        raise UnavailableError(
-            "this memory was closed", where=name, fix="Open another: `Memory(folder)`."
-        )
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class Recall:
-    """The answer of `recall`: `hits` are dicts, `text` is ready for a prompt.
-
-    The text is fenced and marked as notes.
-    """
-
-    def __init__(self, result: dict[str, Any]) -> None:
-        self.raw = result
-        self.text: str = result["text"]
-        self.hits: list[dict[str, Any]] = result["hits"]
-        self.tokens: int = result["tokens"]
-        self.filtered: dict[str, int] = result["filtered"]
-        self.complete: bool = result["complete"]
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __bool__(self) -> bool:
-        return bool(self.hits)
+    from engram.serve.connection import VaultConnection
 
 
 class Memory:
     """A vault: through its daemon, else opened in this process until `close`.
 
-    >>> with Memory("~/Engram") as mem:
-    ...     context = mem.context("what should I bring Anna?", session="s1")
-    ...     mem.observe(user="what should I bring Anna?", assistant="Oat milk.", session="s1")
+    While another process holds it, that one answers. Each method is an operation of
+    the table; `call` carries out any of them and returns its JSON.
+
+    >>> with Memory("~/Engram") as memory:  # doctest: +SKIP
+    ...     context = memory.context("what should I bring Anna?", session="s1")
+    ...     reply = llm(context.text)
+    ...     memory.observe(user="what should I bring Anna?", assistant=reply)
     """
 
     def __init__(self, vault: str | os.PathLike[str] | None = None) -> None:
@@ -244,15 +71,21 @@ class Memory:
         self._connection.close()
         self._connection = ClosedVault()
 
-    def call(self, name: str, **params: Any) -> dict[str, Any]:
-        """Call any operation by name; return the same JSON with and without a daemon."""
+    def call(self, operation: str, /, **params: Any) -> dict[str, Any]:
+        """Call any operation by name; return the same JSON with and without a daemon.
+
+        >>> memory.call("stats")["turns"]
+        0
+        """
         arguments = {
             key: _plain(value) for key, value in params.items() if value is not None
         }
-        answer = self._connection.call(name, arguments)
+        answer = self._connection.call(operation, arguments)
         if type(self._connection) is RemoteVault:
             return answer
         return dict(json.loads(json.dumps(answer)))
+
+    # -- conversations -----------------------------------------------------------------
 
     def observe(
         self,
@@ -266,12 +99,17 @@ class Memory:
         occurred_at: datetime | str | None = None,
         turns: Sequence[dict[str, Any]] = (),
         participants: Sequence[str] | None = None,
-    ) -> dict[str, Any]:
+        record: bool = True,
+    ) -> Observed:
         """Store one exchange, or `turns` as they are; on return they are on disk (X18).
 
-        `participants` are the users, where several talk in the conversation: then each
-        `speaker` is a person of their own. With `private` only `persona`
-        is told of the exchange.
+        `turns` may be messages in OpenAI's form. `participants` are the users, where
+        several talk in the conversation: then each `speaker` is a person of their own.
+        With `private` only `persona` is told of the exchange. Without `record` nothing
+        is stored.
+
+        >>> memory.observe(user="My sister Anna lives in Porto.", session="s1").stored
+        1
         """
         common = {
             "session": session,
@@ -293,50 +131,294 @@ class Memory:
         ]
         rows += [{key: _plain(value) for key, value in turn.items()} for turn in turns]
         several = {"participants": list(participants)} if participants else {}
-        return self.call(
+        answer = self.call(
             "observe",
             turns=[{k: v for k, v in row.items() if v is not None} for row in rows],
+            record=record,
             **several,
         )
+        return typed(Observed, answer)
 
-    def context(self, query: str | None = None, **options: Any) -> str:
-        """Return what a chatbot should know before it answers `query`, as fenced text.
+    def withdraw(self, id: str, *, session: str | None = None) -> WithdrawnTurns:  # noqa: A002
+        """Hide a turn that was deleted in the chat, and what rests on it alone.
 
-        It begins with who the user is, and is '' where nothing is known. The options
-        are those of the table: session, persona, budget, with_question.
+        >>> memory.observe(turns=[{"id": "m7", "text": "I love jazz."}]).stored
+        1
+        >>> len(memory.withdraw("m7").memories)
+        1
         """
-        text: str = self.call("context", query=query, **options)["text"]
-        return text
+        return typed(WithdrawnTurns, self.call("withdraw", id=id, session=session))
 
-    def recall(self, query: str, **options: Any) -> Recall:
+    def flush(self, session: str | None = None) -> Flushed:
+        """Extract memories from every waiting turn now, and wait for it.
+
+        >>> memory.flush().waiting_turns
+        0
+        """
+        return typed(Flushed, self.call("flush", session=session))
+
+    # -- questions ---------------------------------------------------------------------
+
+    def context(
+        self,
+        query: str | None = None,
+        *,
+        session: str | None = None,
+        persona: str | None = None,
+        budget: int | None = None,
+        with_question: bool | None = None,
+        record: bool = True,
+    ) -> Context:
+        """Return what a chatbot should know before it answers `query`.
+
+        It begins with who the user is; its `text` is '' where nothing is known.
+
+        >>> "Anna" in memory.context("Who lives in Porto?").text
+        True
+        """
+        answer = self.call(
+            "context",
+            query=query,
+            session=session,
+            persona=persona,
+            budget=budget,
+            with_question=with_question,
+            record=record,
+        )
+        return typed(Context, answer)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        budget: int | None = None,
+        milliseconds: int | None = None,
+        preset: str | None = None,
+        session: str | None = None,
+        persona: str | None = None,
+        as_of: datetime | str | None = None,
+        now: datetime | str | None = None,
+        kinds: Sequence[str] | None = None,
+        archive: bool = False,
+        without_stale: bool = False,
+        record: bool = True,
+        explain: bool = False,
+    ) -> Recalled:
         """Return the memories that match `query` best.
 
-        The options are those of the table: k, budget, session, persona, …
+        >>> memory.recall("Where does Anna live?").hits[0].text
+        'Anna lives in Porto.'
         """
-        return Recall(self.call("recall", query=query, **options))
+        answer = self.call(
+            "recall",
+            query=query,
+            k=k,
+            budget=budget,
+            milliseconds=milliseconds,
+            preset=preset,
+            session=session,
+            persona=persona,
+            as_of=as_of,
+            now=now,
+            kinds=list(kinds) if kinds is not None else None,
+            archive=archive,
+            without_stale=without_stale,
+            record=record,
+            explain=explain,
+        )
+        return typed(Recalled, answer)
 
-    def remember(self, text: str, **options: Any) -> dict[str, Any]:
-        """Store a statement; the options are those of the table.
+    def todos(self, stage: str = "open", *, persona: str | None = None) -> Todos:
+        """Return promises, habits, open threads and frictions, those due first.
 
-        A conflict that waits for the user is named in `case`.
+        >>> memory.todos().todos
+        []
         """
-        return self.call("remember", text=text, **options)
+        return typed(Todos, self.call("todos", stage=stage, persona=persona))
 
-    def forget(self, id: str, reason: str | None = None) -> dict[str, Any]:  # noqa: A002
-        """Stop recalling a memory; its note stays, marked forgotten."""
-        return self.call("forget", id=id, reason=reason)
+    def list(
+        self,
+        *,
+        status: str = "active",
+        category: str | None = None,
+        about: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        persona: str | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> MemoryPage:
+        """Return memories, the newest first, and where the next page begins.
 
-    def show(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Return one memory with its note, source, use and relations."""
-        return self.call("show", id=id)
+        >>> [one.text for one in memory.list(about="Anna", category="relationship").memories]
+        ["Anna is the user's sister."]
+        """
+        answer = self.call(
+            "list",
+            status=status,
+            category=category,
+            about=about,
+            since=since,
+            until=until,
+            persona=persona,
+            limit=limit,
+            after=after,
+        )
+        return typed(MemoryPage, answer)
 
-    def why(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Return the turns behind a memory and each decision on it."""
-        return self.call("why", id=id)
+    def entities(
+        self,
+        name: str | None = None,
+        *,
+        type: str | None = None,  # noqa: A002
+        persona: str | None = None,
+    ) -> Entities:
+        """Return people, places and things, those with the most memories first.
 
-    def flush(self, session: str | None = None) -> dict[str, Any]:
-        """Extract memories from every waiting turn now, and wait for it."""
-        return self.call("flush", session=session)
+        >>> memory.entities("Anna").entities[0].type
+        'person'
+        """
+        answer = self.call("entities", name=name, type=type, persona=persona)
+        return typed(Entities, answer)
+
+    def sessions(
+        self,
+        *,
+        session: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        persona: str | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> Sessions:
+        """Return conversations, the latest first.
+
+        >>> memory.sessions(session="s1").sessions[0].turns
+        1
+        """
+        answer = self.call(
+            "sessions",
+            session=session,
+            since=since,
+            until=until,
+            persona=persona,
+            limit=limit,
+            after=after,
+        )
+        return typed(Sessions, answer)
+
+    def changes(self, since: str | None = None, *, limit: int = 100) -> Changes:
+        """Return what changed since the mark `since`; without it only the mark.
+
+        >>> mark = memory.changes().next
+        >>> memory.changes(mark).changes
+        []
+        """
+        return typed(Changes, self.call("changes", since=since, limit=limit))
+
+    # -- one memory --------------------------------------------------------------------
+
+    def remember(
+        self,
+        text: str,
+        *,
+        category: str | None = None,
+        about: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        importance: float | None = None,
+        persona: str | None = None,
+        private: bool = False,
+        pinned: bool = False,
+        expires: datetime | str | None = None,
+    ) -> Remembered:
+        """Store a statement; a conflict that waits for the user is named in `case`.
+
+        >>> memory.remember("Ben drinks tea.").verdict
+        'created'
+        """
+        answer = self.call(
+            "remember",
+            text=text,
+            category=category,
+            about=list(about) if about is not None else None,
+            tags=list(tags) if tags is not None else None,
+            importance=importance,
+            persona=persona,
+            private=private,
+            pinned=pinned,
+            expires=expires,
+        )
+        return typed(Remembered, answer)
+
+    def correct(self, id: str, text: str) -> CorrectedMemory:  # noqa: A002
+        """Replace the statement of a memory.
+
+        >>> (hit,) = memory.recall("What does Ben drink?", k=1).hits
+        >>> memory.correct(hit.id, "Ben drinks cocoa.").text
+        'Ben drinks cocoa.'
+        """
+        return typed(CorrectedMemory, self.call("correct", id=id, text=text))
+
+    def forget(self, id: str, reason: str | None = None) -> Forgotten:  # noqa: A002
+        """Stop recalling a memory or a turn; its note stays, marked forgotten.
+
+        >>> made = memory.remember("The gate is green.")
+        >>> memory.forget(made.id).status
+        'forgotten'
+        """
+        return typed(Forgotten, self.call("forget", id=id, reason=reason))
+
+    def confirm(self, id: str) -> Verified:  # noqa: A002
+        """Record that a memory is true.
+
+        >>> memory.confirm(memory.remember("The barn is red.").id).verification
+        'user_confirmed'
+        """
+        return typed(Verified, self.call("confirm", id=id))
+
+    def show(self, id: str) -> Shown:  # noqa: A002
+        """Return one memory with its note, source, use and relations.
+
+        >>> memory.show("Anna").entity["type"]
+        'person'
+        """
+        return typed(Shown, self.call("show", id=id))
+
+    def why(self, id: str) -> Explained:  # noqa: A002
+        """Return the turns behind a memory and each decision on it.
+
+        >>> memory.why(memory.recall("Where does Anna live?").hits[0].id).turns[0].text
+        'My sister Anna lives in Porto.'
+        """
+        return typed(Explained, self.call("why", id=id))
+
+    def history(self, id: str) -> History:  # noqa: A002
+        """Return the versions of a memory, the oldest first.
+
+        >>> made = memory.correct(memory.remember("Ada rows.").id, "Ada sails.")
+        >>> [one.status for one in memory.history(made.id).versions]
+        ['superseded', 'active']
+        """
+        return typed(History, self.call("history", id=id))
+
+    # -- the review queue --------------------------------------------------------------
+
+    def review(self, *, all: bool = False) -> Review:  # noqa: A002
+        """Return the cases that wait for a decision of the user.
+
+        >>> memory.review().cases
+        []
+        """
+        return typed(Review, self.call("review", all=all))
+
+    def decide(self, id: str, decision: str) -> Decided:  # noqa: A002
+        """Decide a case with one of its `choices`.
+
+        >>> for case in memory.review(all=True).cases:
+        ...     decided = memory.decide(case.id, case.choices[0])
+        """
+        return typed(Decided, self.call("decide", id=id, decision=decision))
 
 
 def _plain(value: Any) -> Any:

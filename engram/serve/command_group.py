@@ -11,7 +11,7 @@ import click
 
 from engram import __version__
 from engram.errors import ConfigError
-from engram.serve import client, socket_client
+from engram.serve import connection, socket_client
 from engram.serve.output import display
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ class CliContext:
         return Path(named).expanduser().resolve() if named else None
 
     @contextmanager
-    def connect(self) -> Iterator[client.VaultConnection]:
+    def connect(self) -> Iterator[connection.VaultConnection]:
         """Connect to the chosen vault; close the connection at the end."""
-        connection = client.connect(self.vault, owner=True)
+        opened = connection.connect(self.vault, owner=True)
         try:
-            yield connection
+            yield opened
         finally:
-            connection.close()
+            opened.close()
 
     def show(
         self, name: str, result: Any, *, explain: bool = False, verbose: bool = False

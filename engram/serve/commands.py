@@ -22,7 +22,7 @@ from engram.errors import (
     NotFoundError,
 )
 from engram.operations.table import BY_NAME, OPERATIONS, Operation, Param
-from engram.serve import client, socket_client
+from engram.serve import connection, socket_client
 from engram.serve.command_group import CliContext, Command, CommandGroup, common, tree
 from engram.serve.output import BRIEF, INTERRUPTED, fault_shown, put, surprise
 
@@ -146,7 +146,7 @@ def _long_work(name: str) -> AbstractContextManager[object]:
 
 
 def _details(
-    name: str, result: dict[str, Any], vault: client.VaultConnection
+    name: str, result: dict[str, Any], vault: connection.VaultConnection
 ) -> dict[str, Any]:
     """Return what else to print: counts for `doctor`, why turns are parked."""
     from engram.serve.observe import why_parked
@@ -278,7 +278,7 @@ def observe(cli: CliContext) -> int:
     with cli.connect() as vault:
         result = serve_observe.observe(sys.stdin, vault.call)
         if not isinstance(
-            vault, client.RemoteVault
+            vault, connection.RemoteVault
         ):  # a daemon extracts memories later
             result |= serve_observe.parked(vault.call)
     cli.show("observe", result)

@@ -26,6 +26,7 @@ from engram.errors import (
     UnavailableError,
     unexpected,
 )
+from engram.operations.results import RESULTS, schema, schemas
 from engram.operations.table import OPERATIONS
 from engram.serve.mcp.routes import mcp_route
 from engram.serve.output import PROBLEM_TYPE, problem
@@ -335,7 +336,7 @@ def openapi() -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": {"Problem": PROBLEM},
+            "schemas": {"Problem": PROBLEM, **schemas()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
@@ -355,7 +356,12 @@ def _described(operation: Operation) -> dict[str, Any]:
         "parameters": [_parameter(param, "path") for param in in_path]
         + [_parameter(param, "query") for param in others if not in_body],
         "responses": {
-            str(operation.status): _answered("the result", {"type": "object"}),
+            str(operation.status): _answered(
+                "the result",
+                schema(RESULTS[operation.name])
+                if operation.name in RESULTS
+                else {"type": "object"},
+            ),
             "default": {
                 "description": "an error: what happened, where, and what to do",
                 "content": {PROBLEM_TYPE: {"schema": {"$ref": PROBLEM_SCHEMA}}},
@@ -363,7 +369,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         },
     }
     if in_body:
-        schema = {
+        body = {
             "type": "object",
             "additionalProperties": False,
             "properties": {
@@ -374,7 +380,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         }
         described["requestBody"] = {
             "required": bool(others),
-            "content": {"application/json": {"schema": schema}},
+            "content": {"application/json": {"schema": body}},
         }
     return described
 
@@ -394,5 +400,5 @@ def _schema(param: Param) -> dict[str, Any]:
     return {**SCHEMAS[param.kind], **span}
 
 
-def _answered(words: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": words, "content": {"application/json": {"schema": schema}}}
+def _answered(words: str, result: dict[str, Any]) -> dict[str, Any]:
+    return {"description": words, "content": {"application/json": {"schema": result}}}

@@ -314,12 +314,12 @@ def test_python_is_served_by_the_daemon_or_by_itself(at_home):
         kept = mem.observe(
             user="What should I bring Anna?", assistant="Oat milk.", session="s1"
         )
-        assert kept["stored"] == 2
+        assert kept.stored == 2
         mem.flush("s1")
-        identity = context.hits[0]["key"]
-        assert mem.why(identity)["turns"]
+        identity = context.hits[0].id
+        assert mem.why(identity).turns
         mem.forget(identity, reason="no longer true")
-        assert mem.show(identity)["memory"]["status"] == "forgotten"
+        assert mem.show(identity).memory["status"] == "forgotten"
         with pytest.raises(NotFoundError):
             mem.show("01AAAAAAAAAAAAAAAAAAAAAAAA")
 
@@ -342,7 +342,7 @@ def test_python_gets_the_same_answers_with_and_without_a_daemon(at_home):
                 mem.call("juggle")
         with pytest.raises(UnavailableError, match="was closed"):
             mem.recall("tea")
-        answers.append((type(kept["keys"]), hit["about"], type(planned["deeds"])))
+        answers.append((type(kept.keys), hit.about, type(planned["deeds"])))
         if turn == "1":
             world.start()
     assert answers == [(list, [], list)] * 2

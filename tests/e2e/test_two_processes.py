@@ -12,7 +12,7 @@ import pytest
 
 from engram import Memory
 from engram.errors import LockedError
-from engram.serve import client
+from engram.serve import connection
 from engram.serve import holder as holder_module
 from tests.fakes.world import World, until
 
@@ -106,8 +106,8 @@ def test_a_change_is_refused_where_the_holder_neither_answers_nor_ends(
     world, monkeypatch
 ):
     monkeypatch.setattr(holder_module, "SHARE_SECONDS", 1000)
-    monkeypatch.setattr(client, "LOCK_SECONDS", 0.3)
-    monkeypatch.setattr(client, "COPY_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "LOCK_SECONDS", 0.3)
+    monkeypatch.setattr(connection, "COPY_SECONDS", 0.2)
     with Memory(world.vault) as first, Memory(world.vault) as second:
         first.remember("The gate is green.")
         assert "green" in second.recall("gate").text

@@ -73,10 +73,10 @@ class VaultCalls:
     def _without_daemon(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
         from pathlib import Path
 
-        from engram.serve import client
+        from engram.serve import connection
 
-        connection = client.connect(Path(self._vault) if self._vault else None)
+        opened = connection.connect(Path(self._vault) if self._vault else None)
         try:
-            return connection.call(name, params)
+            return opened.call(name, params)
         finally:
-            connection.close()
+            opened.close()

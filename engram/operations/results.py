@@ -1,0 +1,633 @@
+"""The results of operations as types: for the Python client and for OpenAPI.
+
+`typed` makes one from the JSON of a result, `schema` describes it. Times are aware.
+Keys of the JSON that a type does not name stay out of it; `Memory.call` returns all.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The turns are on disk. `keys` are their ids, in their order.
+
+    `duplicates` were known, `replaced` are edited messages, `without_words` and
+    `off_record` were not stored.
+    """
+
+    keys: list[str]
+    stored: int
+    duplicates: int
+    replaced: int = 0
+    without_words: int = 0
+    off_record: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """How many turns were handled, and how many wait, by their state."""
+
+    flushed: int
+    waiting_turns: int
+    distilling_turns: int
+    parked_turns: int
+    dead_turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawnTurns:
+    """The turns that were hidden, and the memories that rested on them alone."""
+
+    id: str
+    turns: list[str]
+    memories: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A recalled memory, turn or note, with what it rests on and its source.
+
+    `kind` is fact, turn or note. `ended` is the day on which what it tells was over, ''
+    where it holds; `dates` are pairs of words for a time and its date. `said_by` is the
+    source class, `provenance` names it, `trust` (0 to 1) says how far it is believed.
+    `parts` sum to the score, for `explain`.
+    """
+
+    id: str
+    kind: str
+    text: str
+    path: str
+    score: float
+    when: datetime | None = None
+    category: str = ""
+    status: str = "active"
+    confidence: float = 1.0
+    about: list[str] = field(default_factory=list)
+    role: str = ""
+    speaker: str = ""
+    session: str = ""
+    source: str = ""
+    quote: str = ""
+    said: str = ""
+    reworded: bool = False
+    said_by: str = ""
+    provenance: str = ""
+    trust: float = 1.0
+    ended: str = ""
+    certain: bool = True
+    due: str = ""
+    dates: list[list[str]] = field(default_factory=list)
+    standing: str = ""
+    fault: str = ""
+    tokens: int = 0
+    parts: dict[str, float] = field(default_factory=dict)
+    meaning: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The best hits first, and `text` for a prompt, fenced and marked as notes.
+
+    `filtered` counts what was left out by reason; `note` says why there are no hits.
+    Without `complete` the vault was still being read.
+    """
+
+    query: str
+    hits: list[Hit]
+    text: str
+    tokens: int
+    filtered: dict[str, int] = field(default_factory=dict)
+    note: str = ""
+    complete: bool = True
+    now: datetime | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a chatbot should know before it answers, as fenced `text`.
+
+    `parts` are its lines by part, such as user, promises and relevant.
+    """
+
+    text: str
+    tokens: int
+    parts: dict[str, list[str]] = field(default_factory=dict)
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseLink:
+    """A note in `review/` that asks the user."""
+
+    id: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The memory of a statement: created, or known already. `case` asks the user."""
+
+    id: str
+    path: str
+    verdict: str
+    why: str
+    category: str = ""
+    case: CaseLink | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedMemory:
+    """The new memory, and the id of the one that it corrects."""
+
+    id: str
+    corrects: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """How a memory is verified now: user_confirmed or disputed."""
+
+    id: str
+    path: str
+    verification: str
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """The keys of the front matter that changed."""
+
+    id: str
+    path: str
+    changed: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenUnits:
+    """Other memories and turns that a request to forget hides."""
+
+    memories: list[str] = field(default_factory=list)
+    turns: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedText:
+    """The id and the text of a memory."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What is no longer recalled; a dry run only shows `turns` and `shared`."""
+
+    id: str
+    path: str
+    status: str = ""
+    hides: HiddenUnits | None = None
+    unchanged: dict[str, str] = field(default_factory=dict)
+    dry_run: bool = False
+    turns: list[str] = field(default_factory=list)
+    shared: list[StatedText] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMemory:
+    """A memory in a list; the text of a forgotten one is ''."""
+
+    id: str
+    text: str
+    category: str
+    status: str
+    about: list[str]
+    tags: list[str]
+    confidence: float
+    importance: float
+    pinned: bool
+    path: str
+    created: datetime | None
+    persona: str | None = None
+    sensitivity: str = "normal"
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    said_by: str = ""
+    provenance: str = ""
+    trust: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """Memories, the newest first; `next` is the argument `after` of the next page."""
+
+    memories: list[ListedMemory]
+    total: int
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A memory with its note, use and weight; or an entity, a storyline or a macro."""
+
+    memory: dict[str, Any] = field(default_factory=dict)
+    entity: dict[str, Any] = field(default_factory=dict)
+    storyline: dict[str, Any] = field(default_factory=dict)
+    macro: dict[str, Any] = field(default_factory=dict)
+    markdown: str = ""
+    problems: list[dict[str, Any]] = field(default_factory=list)
+    forgotten: str = ""
+    said_by: str = ""
+    provenance: str = ""
+    trust: float = 1.0
+    protected: str | None = None
+    usage: dict[str, Any] = field(default_factory=dict)
+    worth: dict[str, Any] = field(default_factory=dict)
+    related: list[dict[str, Any]] = field(default_factory=list)
+    memories: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SaidTurn:
+    """A turn of a conversation; `key` is its id in the vault."""
+
+    id: str
+    key: str
+    session: str
+    role: str
+    text: str
+    occurred_at: datetime
+    speaker: str = ""
+    persona: str | None = None
+    origin: str = "chat"
+    group: bool = False
+    private: bool = False
+    sensitivity: str = "normal"
+    said_by: str = ""
+    provenance: str = ""
+    trust: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedDecision:
+    """A row of the action log: what was decided about a memory, when and why."""
+
+    at: str
+    action: str
+    memory: str = ""
+    outcome: str = ""
+    reason: str = ""
+    by: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The turns behind a memory, its stage, and each decision on it."""
+
+    memory: dict[str, Any]
+    turns: list[SaidTurn]
+    decisions: list[LoggedDecision]
+    stage: str = ""
+    stage_why: str = ""
+    protected: str | None = None
+    reworded: str = ""
+    forgotten: str = ""
+    said_by: str = ""
+    provenance: str = ""
+    trust: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a memory; a forgotten one has no text."""
+
+    id: str
+    status: str
+    text: str = ""
+    category: str = ""
+    kind: str = ""
+    created: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    end_reason: str = ""
+    supersedes: list[str] = field(default_factory=list)
+    superseded_by: list[str] = field(default_factory=list)
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The versions of a memory and the decisions on them, the oldest first."""
+
+    versions: list[Version]
+    decisions: list[LoggedDecision]
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """A promise, habit, open thread or friction."""
+
+    id: str
+    text: str
+    stage: str
+    when: str = ""
+    path: str = ""
+    persona: str | None = None
+    key: str = ""
+    due: datetime | None = None
+    due_until: datetime | None = None
+    done: datetime | None = None
+    said_by: str = ""
+    provenance: str = ""
+    trust: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Todos:
+    """The promises of a stage, those due first."""
+
+    todos: list[Todo]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The new stage of a promise."""
+
+    id: str
+    path: str
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseStatement:
+    """A statement of a review case, with the words that it rests on."""
+
+    id: str
+    text: str
+    path: str = ""
+    status: str = ""
+    when: str | None = None
+    evidence: str = ""
+    said_by: str = ""
+    provenance: str = ""
+    trust: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question for the user; `choices` are the answers of `decide`."""
+
+    id: str
+    path: str
+    why: str
+    choices: list[str]
+    statements: list[CaseStatement]
+    subject: str = ""
+    text: str = ""
+    ticked: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The cases to decide; `waiting` others are shown later."""
+
+    cases: list[Case]
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was decided, and the run that takes it back, if any."""
+
+    id: str
+    decision: str
+    memories: list[str] = field(default_factory=list)
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedName:
+    """A relation of an entity to another one."""
+
+    type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEntity:
+    """A person, animal, place, organisation, project, tool, event or concept."""
+
+    name: str
+    type: str
+    aliases: list[str]
+    relations: list[RelatedName]
+    memories: int
+    path: str
+    owner: bool = False
+    last: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entities:
+    """People, places and things, those with the most memories first."""
+
+    entities: list[ListedEntity]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a conversation without a long silence."""
+
+    id: str
+    session: str
+    started: datetime
+    ended: datetime
+    turns: int
+    path: str
+    persona: str | None = None
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Conversations, the latest first; `next` begins the next page."""
+
+    sessions: list[Stretch]
+    total: int
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTurns:
+    """What was said in a stretch of a conversation."""
+
+    id: str
+    session: str
+    started: datetime
+    ended: datetime
+    turns: list[SaidTurn]
+    path: str
+    persona: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The number of memories by local day."""
+
+    days: dict[str, int]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedUnit:
+    """A memory, turn or note that was `changed` or `removed`."""
+
+    id: str
+    kind: str
+    change: str
+    text: str = ""
+    role: str = ""
+    path: str = ""
+    status: str = ""
+    category: str = ""
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What changed since a mark; `next` is the mark for the next call.
+
+    With `reset` the client drops its copy; with `more` it calls again at once.
+    """
+
+    changes: list[ChangedUnit]
+    next: str
+    reset: bool = False
+    more: bool = False
+
+
+RESULTS: dict[str, type] = {
+    "changes": Changes,
+    "confirm": Verified,
+    "context": Context,
+    "correct": CorrectedMemory,
+    "decide": Decided,
+    "dispute": Verified,
+    "entities": Entities,
+    "flush": Flushed,
+    "forget": Forgotten,
+    "history": History,
+    "list": MemoryPage,
+    "observe": Observed,
+    "recall": Recalled,
+    "remember": Remembered,
+    "review": Review,
+    "session": SessionTurns,
+    "sessions": Sessions,
+    "settle": Settled,
+    "show": Shown,
+    "timeline": Timeline,
+    "todos": Todos,
+    "update": Updated,
+    "why": Explained,
+    "withdraw": WithdrawnTurns,
+}
+"""The type of the result of each operation that has one."""
+
+
+# -- JSON and types --------------------------------------------------------------------
+
+
+def typed(kind: type[T], value: Any) -> T:
+    """Return the JSON of a result as a value of its type."""
+    made: T = _value(kind, value)
+    return made
+
+
+def _value(kind: Any, value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(kind, type) and is_dataclass(kind):
+        known = {
+            name: _value(hint, value[name])
+            for name, hint in _hints(kind).items()
+            if name in value
+        }
+        return kind(**known)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in {Union, types.UnionType}:
+        return _value(arguments[0], value)
+    if origin is list:
+        return [_value(arguments[0], item) for item in value]
+    if origin is dict:
+        return {key: _value(arguments[1], item) for key, item in value.items()}
+    if kind is datetime:
+        return datetime.fromisoformat(value)
+    return value
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def schema(kind: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a type; dataclasses inside are references."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return {"$ref": f"#/components/schemas/{kind.__name__}"}
+    if origin in {Union, types.UnionType}:
+        return {"anyOf": [schema(arguments[0]), {"type": "null"}]}
+    if origin is list:
+        return {"type": "array", "items": schema(arguments[0])}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": schema(arguments[1])}
+    if kind is datetime:
+        return {"type": "string", "format": "date-time"}
+    return {"type": _PLAIN[kind]} if kind in _PLAIN else {}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return the schema of every result and of what is in it, by its name."""
+    found: dict[str, dict[str, Any]] = {}
+    waiting: list[Any] = list(RESULTS.values())
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, type) and is_dataclass(kind) and kind.__name__ not in found:
+            hints = _hints(kind)
+            found[kind.__name__] = {
+                "type": "object",
+                "description": " ".join((kind.__doc__ or "").split()),
+                "properties": {name: schema(hint) for name, hint in hints.items()},
+                "required": [
+                    one.name
+                    for one in fields(kind)
+                    if one.default is MISSING and one.default_factory is MISSING
+                ],
+            }
+            waiting += hints.values()
+        waiting += get_args(kind)
+    return dict(sorted(found.items()))

@@ -1,0 +1,189 @@
+"""The Python client: typed methods and results, their examples, and OpenAPI."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import doctest
+import inspect
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import engram
+from engram import Memory
+from engram.operations import results
+from engram.operations.results import RESULTS, Hit, Recalled, schema, schemas, typed
+from engram.operations.table import BY_NAME
+from engram.serve import client
+from engram.serve.http import openapi
+from engram.testing import Simulation
+from tests.fakes.answers import settings_in
+
+ROOT = Path(__file__).parents[2]
+SHORTENED = {"observe", "call", "close"}
+
+
+@pytest.fixture
+def vault(tmp_path, monkeypatch):
+    """A vault that this process opens by its path."""
+    settings = settings_in(tmp_path / "home", tmp_path / "vault")
+    monkeypatch.setenv("ENGRAM_HOME", str(tmp_path / "home"))
+    return settings.vault
+
+
+def methods():
+    return {
+        name: method
+        for name, method in vars(Memory).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    }
+
+
+def test_each_method_has_an_example_that_is_true(vault):
+    """The examples follow one another in one memory."""
+    with Memory(vault) as memory:
+        finder = doctest.DocTestFinder()
+        found = [
+            one
+            for one in finder.find(client.Memory, "Memory", globs={"memory": memory})
+            if one.examples
+        ]
+        found.sort(key=lambda one: one.lineno or 0)
+        runner = doctest.DocTestRunner()
+        for one in found:
+            one.globs["memory"] = memory
+            runner.run(one, clear_globs=False)
+        assert runner.failures == 0
+        named = {one.name.removeprefix("Memory.") for one in found}
+        assert named >= set(methods()) - {"close"}
+
+
+@pytest.mark.parametrize("name", sorted(set(methods()) - SHORTENED))
+def test_a_method_takes_the_arguments_of_its_operation(name):
+    params = inspect.signature(methods()[name]).parameters
+    known = {param.name for param in BY_NAME[name].params}
+    assert params.keys() - {"self"} <= known
+    left_out = {"all_personas", "dry_run", "id"}
+    if name in {"recall", "context", "remember", "list", "sessions", "entities"}:
+        assert known - params.keys() <= left_out
+
+
+def test_the_package_is_typed_and_no_method_returns_a_dict():
+    assert (Path(engram.__file__).parent / "py.typed").exists()
+    tree = ast.parse(inspect.getsource(client))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in methods():
+            returned = ast.unparse(node.returns)
+            assert node.name == "call" or "dict" not in returned
+
+
+def play(tmp_path):
+    """The results of many operations, as `(name, JSON)`."""
+    settings = settings_in(tmp_path / "home", tmp_path / "vault")
+    begin = datetime(2026, 1, 5, 9, tzinfo=UTC)
+    with Simulation(settings.vault, at=begin, home=tmp_path / "home") as sim:
+
+        def call(name, **params):
+            answer = sim.call(name, **params)
+            played.append((name, answer))
+            return answer
+
+        played = []
+        mark = call("changes")["next"]
+        words = "I'm allergic to peanuts. My sister Anna lives in Porto. I will call Anna on Friday."
+        call("observe", turns=[{"id": "m1", "text": words, "session": "s"}])
+        call("observe", turns=[{"id": "m2", "text": "I love jazz.", "session": "s"}])
+        sim.advance(sim.now + timedelta(hours=1))
+        call("recall", query="peanuts", explain=True)
+        call("recall", query="nothing of that kind", kinds=["note"])
+        call("context", query="peanuts")
+        made = call("remember", text="Ben drinks tea.")["id"]
+        call("list", limit=2)
+        for name in ("show", "why", "history"):
+            call(name, id=made)
+        call("show", id="Anna")
+        call("correct", id=made, text="Ben drinks cocoa.")
+        call("history", id=made)
+        call(
+            "update", id=call("remember", text="The gate is green.")["id"], pinned=True
+        )
+        for name in ("confirm", "dispute", "forget"):
+            made = call("remember", text=f"The barn of {name} is red.")["id"]
+            call(name, id=made)
+        for name in ("show", "why", "history"):
+            call(name, id=made)
+        call("withdraw", id="m2", session="s")
+        (todo, *_) = call("todos")["todos"]
+        call("settle", id=todo["id"])
+        call("entities")
+        (stretch, *_) = call("sessions")["sessions"]
+        call("session", id=stretch["id"])
+        call("timeline")
+        call("changes", since=mark)
+        call("flush")
+        call("review", all=True)
+        return played
+
+
+def test_the_types_say_what_the_operations_answer(tmp_path):
+    """Each result fits its schema, and each of its keys is described."""
+    document = {"components": {"schemas": schemas()}}
+    seen = set()
+    for name, answer in play(tmp_path):
+        kind = RESULTS[name]
+        plain = json.loads(json.dumps(answer))
+        jsonschema.validate(plain, {**document, **schema(kind)})
+        value = typed(kind, plain)
+        for key in plain:
+            assert hasattr(value, key), f"{name} answers with {key}"
+        seen.add(name)
+    assert seen >= set(RESULTS) - {"decide"}
+
+
+def test_times_are_times_and_parts_are_values():
+    when = "2026-03-02T18:05:00+01:00"
+    hit = {"id": "1", "kind": "fact", "text": "x", "path": "p", "score": 1.0}
+    answer = {"query": "q", "hits": [hit | {"when": when}], "text": "t", "tokens": 1}
+    recalled = typed(Recalled, answer)
+    assert recalled
+    assert str(recalled) == "t"
+    assert isinstance(recalled.hits[0], Hit)
+    assert recalled.hits[0].when == datetime.fromisoformat(when)
+    assert not typed(Recalled, answer | {"hits": []})
+
+
+def test_the_document_describes_the_results_by_name():
+    document = openapi()
+    known = document["components"]["schemas"]
+    answers = document["paths"]["/v1/recall"]["post"]["responses"]["200"]
+    answered = answers["content"]["application/json"]["schema"]
+    assert answered == {"$ref": "#/components/schemas/Recalled"}
+    named = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
+    assert named <= known.keys()
+    assert len(RESULTS) > 20
+    assert known["Hit"]["properties"]["when"]["anyOf"][0]["format"] == "date-time"
+
+
+def test_every_type_says_what_it_is():
+    assert all(one["description"] for one in schemas().values()), [
+        name for name, one in schemas().items() if not one["description"]
+    ]
+    assert results.__doc__
+
+
+def test_the_snippets_of_the_page_work(vault, monkeypatch, capsys):
+    """Also the recipe for asyncio."""
+    page = (ROOT / "docs" / "python.md").read_text()
+    snippets = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(snippets) >= 3
+    for snippet in snippets:
+        space = {"vault": str(vault), "__name__": "page"}
+        exec(snippet.replace('"~/Engram"', "vault"), space)
+        if "main" in space:
+            asyncio.run(space["main"]())
+    assert "Porto" in capsys.readouterr().out
