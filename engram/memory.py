@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from engram.core import trust
 from engram.core.language.echo import HandedOut
 from engram.errors import (
+    ConfigError,
     EngramError,
     Health,
     LockedError,
+    ModelError,
     NotFoundError,
 )
 from engram.extraction.extract import Extractor
@@ -49,7 +51,11 @@ from engram.operations.turns import TurnOperations
 from engram.operations.views import Views
 from engram.pipeline.commits import CommitLog
 from engram.pipeline.distil import Distiller
-from engram.pipeline.embed import EmbeddingWorker, embed_some
+from engram.pipeline.embed import (
+    EmbeddingWorker,
+    calibrate_when_due,
+    embed_some,
+)
 from engram.pipeline.executor import Inline
 from engram.pipeline.process import TurnPipeline
 from engram.pipeline.readiness import Readiness
@@ -78,6 +84,9 @@ UNLOCKED = (
 
 HANDED_OUT = "injected.json"
 """In the state folder: which texts recall handed out, by session (`X7`)."""
+
+FILING = frozenset({"observe", "flush", "remember"})
+"""The operations that file memories, which then need vectors."""
 
 OWN_WRITES = "own-writes.json"
 """In the cache: which files this program wrote in the last minute."""
@@ -288,7 +297,7 @@ class Memory:
         questions = Questions(cases, self.clock)
         self.context_builder = ContextBuilder(sessions, self.retriever, questions)
         health_operations = HealthOperations(
-            self.files, self.queue, self.maintenance_loop
+            self.files, self.queue, self.maintenance_loop, self.embedding
         )
         self._handlers = handlers(
             {
@@ -353,7 +362,11 @@ class Memory:
         if self.embedding is None or not self.ready:
             return False
         some = self.settings.policy.vectors.texts
-        return embed_some(self.index, self.embedding, some) == some
+        if embed_some(self.index, self.embedding, some) == some:
+            return True
+        if report := calibrate_when_due(self.index):
+            log.info("similarities calibrated on %d pairs", report["pairs"])
+        return False
 
     def save(self) -> None:
         """Write usage, and snapshots of what would be slow to make again."""
@@ -435,7 +448,20 @@ class Memory:
             "ready": self.ready,
         }
         arguments |= {fact: facts[fact] for fact in operation.call_facts}
-        return self._handlers[name](**arguments)
+        result: dict[str, Any] = self._handlers[name](**arguments)
+        if name in FILING and not self.executor.attended:
+            self._embed_alone()
+        return result
+
+    def _embed_alone(self) -> None:
+        """Embed what waits, where no daemon does; after a fault not again."""
+        if "embeddings" in self.health.problems():
+            return
+        try:
+            while self.embed():
+                pass
+        except (ModelError, ConfigError) as fault:
+            self.health.report("embeddings", str(fault))
 
     def _refresh_for(self, operation: Operation) -> None:
         """Compare the vault with the index where this operation needs it.

@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     from engram.llm.client import AnyModel
 
 LEDGER = "spend.json"
+PROBE_SECONDS = 15.0
+"""Longest wait for the answer to a probe."""
+PROBE = {
+    "type": "object",
+    "properties": {},
+    "required": [],
+    "additionalProperties": False,
+}
 
 
 class Extractor:
@@ -185,6 +193,20 @@ class Extractor:
         return "" if self.names.called(turn.speaker) else turn.speaker
 
     # -- models ------------------------------------------------------------------------
+
+    def probe(self) -> str:
+        """Return in words that the model answers. Raises ModelError and ConfigError."""
+        settings, policy = self.settings.model, self.settings.policy.model
+        assert settings
+        if settings.replay:
+            return f"Model calls are answered from {settings.replay}."
+        from engram.llm.client import Model
+
+        patience = min(policy.timeout_seconds, PROBE_SECONDS)
+        quick = replace(policy, timeout_seconds=patience)
+        model = Model(settings, quick, self.spend, self.clock)
+        model.complete("doctor", "Answer {}.", "Are you there?", PROBE, 0.0)
+        return f"The model {settings.name} at {model.host} answers ({model.form})."
 
     def again(
         self, batch: Batch, error: ModelError, now: datetime

@@ -57,6 +57,7 @@ class SemanticIndex:
         self._model = model.name
         self._calibration = settings.state / CALIBRATION
         self._calibration_data = self._load_calibration()
+        self._tried = 0  # facts at the last attempt to calibrate
         self.vectors = Vectors(
             settings.cache / "vectors", f"{model.name} {policy.vectors.chars}"
         )
@@ -318,26 +319,43 @@ class SemanticIndex:
             else calibration.Scale()
         )
 
+    def is_calibration_due(self, lexical: Bm25Index) -> bool:
+        """Whether there are facts enough, twice as many as at the last attempt."""
+        facts = len(self._fact_digests(lexical))
+        known = (
+            int(self._calibration_data.get("known", 0)) if self.scale.calibrated else 0
+        )
+        is_enough = facts * (facts - 1) // 2 >= self._similarity.least_pairs
+        if not is_enough or facts < 2 * max(known, self._tried):
+            return False
+        self._tried = facts
+        return True
+
+    def _fact_digests(self, lexical: Bm25Index) -> list[int]:
+        """Return the digests of active facts with a vector, in the order of their ids."""
+        view = lexical.view(SearchFilter(kinds=("fact",), persona=None))
+        rows = sorted(
+            np.flatnonzero(view.allowed & self._rows_with_vector(view)[0]).tolist(),
+            key=view.rows.keys.__getitem__,
+        )
+        digests: list[int] = view.columns["digest"][rows].tolist()
+        return digests
+
     def calibrate(self, lexical: Bm25Index) -> dict[str, Any]:
         """Compare the user's active facts and store the resulting scale.
 
         Returns the report: `facts` compared, `pairs`, whether `calibrated`, and
         `points`.
         """
-        view = lexical.view(SearchFilter(kinds=("fact",), persona=None))
-        rows = sorted(
-            np.flatnonzero(view.allowed & self._rows_with_vector(view)[0]).tolist(),
-            key=view.rows.keys.__getitem__,
-        )
-        step = max(1, -(-len(rows) // self._similarity.most_facts))
-        matrix = self.vectors.matrix(
-            dict.fromkeys(view.columns["digest"][rows[::step]].tolist())
-        )
+        digests = self._fact_digests(lexical)
+        step = max(1, -(-len(digests) // self._similarity.most_facts))
+        matrix = self.vectors.matrix(dict.fromkeys(digests[::step]))
         pairs = (matrix @ matrix.T)[np.triu_indices(len(matrix), 1)]
         found = calibration.calibrate(pairs.tolist(), self._similarity)
         report = {
             "model": self._model,
             "dimension": self.vectors.dimension,
+            "known": len(digests),
             "facts": len(matrix),
             "pairs": len(pairs),
             "calibrated": found.calibrated,

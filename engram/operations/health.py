@@ -9,18 +9,20 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import Problem
+from engram.errors import ConfigError, ModelError
 from engram.pipeline.embed import calibrate as calibration
 from engram.vault import sessions
 from engram.vault.paths import printable, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from engram.config import Settings
     from engram.ingest.queue import State, TurnQueue
     from engram.maintenance.loop import MaintenanceLoop
     from engram.operations.file_sync import FileSync
+    from engram.pipeline.embed import EmbeddingWorker
 
 NOTICE = "notice"
 """The level of a finding that needs no correction."""
@@ -57,7 +59,11 @@ class HealthOperations:
     """The operations `doctor`, `stats` and `status`."""
 
     def __init__(
-        self, files: FileSync, queue: TurnQueue, maintenance_loop: MaintenanceLoop
+        self,
+        files: FileSync,
+        queue: TurnQueue,
+        maintenance_loop: MaintenanceLoop,
+        embedding: EmbeddingWorker | None,
     ) -> None:
         self.files = files
         self.index = files.index
@@ -67,6 +73,7 @@ class HealthOperations:
         self.entity_writer = files.reconciler.entity_writer
         self.queue = queue
         self.maintenance_loop = maintenance_loop
+        self.embedding = embedding
         self.extractor = maintenance_loop.extractor
         self._started = time.monotonic()
 
@@ -78,13 +85,48 @@ class HealthOperations:
         `accept_deletions` treats vanished notes as deleted. `calibrate` adds what the
         similarities of the embedding model mean in this vault.
         """
-        if accept_deletions:
-            self.files.rescan(None, accept_deletions=True)
+        rows = self.maintenance_loop.as_writer(
+            lambda: self._vault_findings(accept_deletions=accept_deletions)
+        )
+        known = {row["code"] for row in rows}
+        rows += [row for row in self._model_findings() if row["code"] not in known]
         scale = {"scale": calibration(self.index)} if calibrate else {}
-        problems = [*self.index.catalog.problems(), *self.entity_writer.find_problems()]
-        rows = findings(self.settings, problems, self.queue, self.health.problems())
         healthy = all(row["level"] == NOTICE for row in rows)
         return {"healthy": healthy, "findings": rows, **scale}
+
+    def _vault_findings(self, *, accept_deletions: bool) -> list[dict[str, Any]]:
+        if accept_deletions:
+            self.files.rescan(None, accept_deletions=True)
+        problems = [*self.index.catalog.problems(), *self.entity_writer.find_problems()]
+        return findings(self.settings, problems, self.queue, self.health.problems())
+
+    def _model_findings(self) -> Iterator[dict[str, Any]]:
+        """Ask each model that is set one short question; tell whether it answers."""
+        probes: dict[str, Callable[[], str]] = {}
+        if self.settings.model:
+            probes["model"] = self.extractor.probe
+        if self.embedding:
+            probes["embeddings"] = self._probe_embeddings
+        for code, probe in probes.items():
+            try:
+                row = {"level": NOTICE, "code": code, "what": probe()}
+            except (ModelError, ConfigError) as fault:
+                row = {"level": "error", "code": code, "what": str(fault)}
+            yield row
+
+    def _probe_embeddings(self) -> str:
+        assert self.embedding
+        size = len(self.embedding.vectors(["tea"])[0]) // 4
+        return f"The embedding model answers ({size} dimensions); {self._scale()}."
+
+    def _scale(self) -> str:
+        """Return in words whether the similarities of the embedding model are known."""
+        semantic = self.index.semantic
+        if semantic is None or not semantic.scale.calibrated:
+            return (
+                "its similarities only rank until there are pairs enough to calibrate"
+            )
+        return "its similarities are calibrated on the memories of this vault"
 
     def stats(self) -> dict[str, Any]:
         """Return counts of notes, turns and files, and their sizes."""
@@ -124,6 +166,7 @@ class HealthOperations:
             "faults": self.health.problems(),
             "model_faults": self.extractor.failures,
             "budget": self._budget(),
+            **({"embeddings": self._scale()} if self.embedding else {}),
             "held": self.maintenance_loop.maintenance.holds.status(),
             "next_consolidation": self.maintenance_loop.schedule.next(
                 self.clock()

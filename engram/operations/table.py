@@ -824,7 +824,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "health.doctor",
         "POST",
         "/v1/doctor",
-        "Check vault, journal and index for problems. Shows each problem with its place and what to do about it.",
+        "Check vault, journal, index and models for problems. Shows each problem with its place and what to do about it.",
         (
             Param(
                 "accept_deletions",
@@ -839,7 +839,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 default=False,
             ),
         ),
-        writes=True,
+        waits=True,
     ),
     Operation(
         "stats",

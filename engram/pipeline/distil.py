@@ -112,8 +112,9 @@ class Distiller:
         ]
         units = self.comparison.index.units(keys) if keys else {}
         before = (units.get(key) for key in keys)
+        zone = self.extractor.settings.zone
         return [
-            unit.turn
+            replace(unit.turn, occurred_at=unit.turn.occurred_at.astimezone(zone))
             for unit in before
             if isinstance(unit, FiledTurn) and not is_sensitive(unit)
         ]

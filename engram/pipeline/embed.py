@@ -136,6 +136,18 @@ def calibrate(index: Index) -> dict[str, Any]:
     return index.semantic.calibrate(index.lexical)
 
 
+def calibrate_when_due(index: Index) -> dict[str, Any] | None:
+    """Calibrate once there are pairs of facts enough, and when the facts have doubled.
+
+    Returns the report where that succeeded.
+    """
+    semantic = index.semantic
+    if semantic is None or not semantic.is_calibration_due(index.lexical):
+        return None
+    report = semantic.calibrate(index.lexical)
+    return report if report["calibrated"] else None
+
+
 def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
     """Return the result of `work`; raise ModelError if it takes longer than `seconds`.
 

@@ -7,6 +7,7 @@ user may add and remove them there.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from engram.core.entities import (
@@ -17,8 +18,11 @@ from engram.core.entities import (
     name_key,
     relation_label,
 )
+from engram.core.language.sentences import plain, sentences
 from engram.core.records import FiledTurn
+from engram.extraction.rules import engine
 from engram.extraction.rules.engine import is_person
+from engram.extraction.rules.introductions import introduction
 from engram.pipeline.write import action_row
 
 if TYPE_CHECKING:
@@ -56,6 +60,8 @@ class OwnerNames:
         self.entity_writer.refresh_if_stale()
         own = {turn.id: turn for turn in turns if is_of_owner(turn, self.names)}
         given = dict.fromkeys(self._introduced(extraction.relations, own))
+        if extraction.extractor != engine.EXTRACTOR:  # the rules tell it as a relation
+            given |= dict.fromkeys(_self_given(own.values()))
         given |= dict.fromkeys(_labels(own.values()))
         unknown = [name for name in given if not self.names.is_owner(name)]
         if not unknown:
@@ -123,6 +129,25 @@ class OwnerNames:
             and name_key(unit.turn.speaker) == key
             for unit in turns
         )
+
+
+def _self_given(turns: Iterable[Turn]) -> Iterator[str]:
+    """Yield the names of introductions in turns, with the full name after a first name.
+
+    "I'm Ruth, Ruth Hollis" gives both; a model may name only one of them.
+    """
+    for turn in turns:
+        text = plain(turn.text)
+        for start, end in sentences(text):
+            found = introduction(text, start, end, ())
+            if found is None or not (found.is_sure or found.is_backed):
+                continue
+            yield found.name
+            longer = (
+                rf"[ ,(–—-]*({re.escape(found.name)}(?: [^\W\d_a-z][^\W\d_]+){{1,2}})"
+            )
+            if more := re.match(longer, text[found.end : end]):
+                yield more[1]
 
 
 def _labels(turns: Iterable[Turn]) -> Iterator[str]:

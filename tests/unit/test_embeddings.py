@@ -684,9 +684,12 @@ def test_the_neighbours_of_a_statement_come_with_raw_cosines(world):
 
 
 def test_calibration_reads_the_users_own_facts_and_is_kept(world):
-    """Per model and dimension; with few facts nothing may merge."""
+    """Per model and dimension, by itself once there are pairs enough; with few facts
+    nothing may merge.
+    """
     here = world()
     assert not pipeline_embed.calibrate(here.index)["calibrated"]
+    assert pipeline_embed.calibrate_when_due(here.index) is None
     folder = here.settings.vault / "facts"
     folder.mkdir()
     subjects = (
@@ -714,7 +717,8 @@ def test_calibration_reads_the_users_own_facts_and_is_kept(world):
             )
     here.index.scan(None)
     here.fill()
-    told = pipeline_embed.calibrate(here.index)
+    told = pipeline_embed.calibrate_when_due(here.index)
+    assert pipeline_embed.calibrate_when_due(here.index) is None
     assert (told["calibrated"], told["facts"], told["pairs"], told["model"]) == (
         True,
         48,

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from engram.config import ModelSettings
+from engram.config import EmbeddingSettings, ModelSettings
 from tests.fakes.openai_server import status
 
 
@@ -102,3 +102,40 @@ def test_a_note_with_a_fault_is_named_once_with_what_to_do(memory, settings):
     ((where, _),) = found(memory, "bad-yaml")
     assert where == path
     assert len(memory.call("doctor", {})["findings"]) == 1
+
+
+# row: X24
+def test_the_models_are_asked_whether_they_answer(opened, running):
+    """With the form of the API that works; a fault is named with its cause."""
+    running.script("{}")
+    running.script_embeddings()
+    memory = opened(
+        model=ModelSettings("fake", running.url, api="chat"),
+        embeddings=EmbeddingSettings("e", running.url),
+    )
+
+    def said():
+        rows = memory.call("doctor", {})["findings"]
+        return {one["code"]: (one["level"], one["what"]) for one in rows}
+
+    assert "answers (chat/schema)" in said()["model"][1]
+    assert said()["embeddings"][0] == "notice"
+    assert "only rank" in memory.call("status", {})["embeddings"]
+    running.script(status(401, "Incorrect API key"))
+    running.script_embeddings(status(404))
+    assert said()["model"][0] == said()["embeddings"][0] == "error"
+    assert "refused the key" in said()["model"][1]
+
+
+# row: A14
+def test_without_a_daemon_a_memory_gets_its_vector_at_once(opened, running):
+    """Also what was imported; a server that is away delays nothing twice."""
+    running.script_embeddings()
+    memory = opened(embeddings=EmbeddingSettings("e", running.url))
+    memory.call("remember", {"text": "The key lies under the third stone."})
+    assert memory.index.unembedded(9) == []
+    running.script_embeddings(*[status(500)] * 9)
+    for text in ("The cat sleeps in the barn.", "The barn needs a new roof."):
+        memory.call("remember", {"text": text})
+    assert len(memory.index.unembedded(9)) == 2
+    assert "embeddings" in memory.call("status", {})["faults"]

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from engram.config import ModelSettings
 from engram.core.entities import EntityNames, is_of_owner, subjects
 from engram.core.language.similarity import compared, statement
 from engram.core.records import Entity, Turn
 from engram.testing import Simulation
 from engram.vault.frontmatter import read
+from tests.fakes.batches import batch_of, by_text, held_back
+from tests.fakes.openai_server import fact
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -283,3 +286,17 @@ def test_whom_a_statement_of_a_turn_is_about(speaker, group, about, found):
     turn = Turn("t1", "s", "user", "Hello.", AT, speaker, group=group)
     known = names(person("Jonas", "the user"))
     assert subjects(about, turn, known) == found
+
+
+# row: A20
+def test_the_full_name_after_a_first_name_is_the_owners_too(opened, running):
+    """Where a model names only one of them, the words of the user give both."""
+    words = "Good morning! I'm Ruth, Ruth Hollis, 58, and I live in Whitby by the sea."
+    told = fact("t1", "Ruth Hollis, 58", "Ruth Hollis is 58.", about=["Ruth Hollis"])
+    running.script({"facts": [told]})
+    memory = held_back(opened(model=ModelSettings("m", running.url)))
+    batch = batch_of(memory, words)
+    memory.pipeline.file(batch, memory.pipeline.distil(batch))
+    names = memory.reconciler.entity_writer.names
+    assert {"Ruth", "Ruth Hollis"} <= set(names.owner_names())
+    assert by_text(memory, "Ruth Hollis is 58.").about == ()

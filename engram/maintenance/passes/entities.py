@@ -463,14 +463,16 @@ def subjects(view: PassView, now: datetime) -> list[Step]:
     """Ask a model which entities memories without a subject are about (`A33`).
 
     Only memories that contain the name of an entity with a note; it may mean another
-    one, as in "Anna Karenina". All memories of a conversation are in one question, so
+    one, as in "Anna Karenina". What a model extracted names its subjects already. All memories of a conversation are in one question, so
     that the question stays the same. Memories that belong to a person do not change.
     """
     names = _name_index(view.entities.values())
     steps: list[Step] = []
     for memories in _conversations(view, now):
         open_texts = (
-            one.fact.text for one in memories if not one.fact.about and not one.kept
+            one.fact.text
+            for one in memories
+            if not one.fact.about and not one.kept and one.fact.origin != "model"
         )
         if not any(_names_any(text, names) for text in open_texts):
             continue
