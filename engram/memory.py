@@ -429,6 +429,8 @@ class Memory:
             self.maintenance_loop.retell()
         if operation.writes:
             self.commits.called(name, result)
+        if name in FILING and not self.executor.attended:
+            self._embed_alone()
         return result
 
     def read(
@@ -448,10 +450,7 @@ class Memory:
             "ready": self.ready,
         }
         arguments |= {fact: facts[fact] for fact in operation.call_facts}
-        result: dict[str, Any] = self._handlers[name](**arguments)
-        if name in FILING and not self.executor.attended:
-            self._embed_alone()
-        return result
+        return self._handlers[name](**arguments)
 
     def _embed_alone(self) -> None:
         """Embed what waits, where no daemon does; after a fault not again."""
