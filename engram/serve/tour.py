@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engram.core.text import ulid
-from engram.serve import client, terminal
+from engram.serve import connection, terminal
 from engram.serve.output import put, shown
 from engram.vault import disk, template
 
@@ -53,7 +53,7 @@ def tour() -> None:
             if not name.startswith("ENGRAM_")
         }
         environment = own | {"ENGRAM_HOME": str(Path(folder, "home"))}
-        memory = client.embedded(config.load(vault, environment))
+        memory = connection.embedded(config.load(vault, environment))
         try:
             _Guide(memory).show()
         finally:
