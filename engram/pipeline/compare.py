@@ -11,8 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engram.core import dedup, graph
+from engram.core import actions, dedup, graph
 from engram.core import importance as core_importance
+from engram.core.actions import Eligibility
 from engram.core.entities import slot_key
 from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
@@ -144,9 +145,11 @@ class Comparison:
         """Return edges from an active fact to facts that are similar to it (`A13`).
 
         The neighbours are those in `plan`; for a fact that an earlier attempt wrote,
-        they are searched for again.
+        they are searched for again. A hardly believed fact gets none (`C22`).
         """
-        if fact.status != "active":
+        known = Eligibility(fact.confidence, "candidate", fact.importance, "extraction")
+        rule = actions.ruling("link_graph", known, self.settings.policy.actions)
+        if fact.status != "active" or rule[0] != "allow":
             return ()
 
         neighbours = plan.neighbours.get(fact.id)

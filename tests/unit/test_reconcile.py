@@ -990,6 +990,24 @@ def test_a_new_memory_is_tied_to_the_three_that_are_most_similar(held):
     )
 
 
+# row: C22
+def test_what_is_hardly_believed_is_tied_to_nothing(held):
+    """Nor is anything where the configuration switches ties off."""
+    for place, confidence in (("Porto", 0.5), ("Rome", 0.3), ("Oslo", 0.3)):
+        tell(held, f"Anna painted her boat red in {place}.", confidence=confidence)
+    assert not rows(held, "edges.jsonl")
+    tell(held, "Anna painted her boat red in Bern.")
+    assert rows(held, "edges.jsonl")
+
+    off = replace(held.settings.policy.actions, disabled=("link_graph",))
+    policy = replace(held.settings.policy, actions=off)
+    comparison = held.reconciler.comparison
+    comparison.settings = replace(held.settings, policy=policy)
+    plan = WritePlan(held.settings, held.clock(), held.note_writer)
+    last = by_text(held, "Anna painted her boat red in Bern.")
+    assert not comparison.similarity_edges(last, plan)
+
+
 # row: A13
 def test_a_memory_that_is_heard_again_gets_no_more_ties(held):
     """Not to a later one either, which has three nearer ones."""
