@@ -117,11 +117,15 @@ def box_title(memories: Sequence[Fact], box: Box) -> str:
     """Return what the memories of a box are about, as its title.
 
     That is the name most of them are about, with what is most often said of it: a tag
-    of these memories, else a second name. Without a name it is the tags, without tags
-    the weightiest statement. Names keep their spelling.
+    of these memories, else a second name. A name that only one of several memories is
+    about is no title. Without a name it is the tags, if half of the memories share one,
+    else the weightiest statement. Names keep their spelling.
     """
     names = _counted(memories, box, names=True)
     tags = _counted(memories, box, names=False)
+    if names and len(memories) > _FEW:
+        named = sum(names[0] in memory.about for memory in memories)
+        names = names if named > 1 else []
     if names:
         name, second = [*names, ""][:2]
         own = _counted([one for one in memories if name in one.about], box, names=False)
@@ -129,13 +133,23 @@ def box_title(memories: Sequence[Fact], box: Box) -> str:
         said = next((tag for tag in own if normalise(tag) not in known), "")
         title = ", ".join(filter(None, (name, second)))
         title = f"{name}: {_leaf(said)}" if said else title
-    elif tags:
+    elif _is_shared(tags, memories):
         title = ", ".join(map(_leaf, tags[:_TITLE_TAGS]))
     else:
         first = max(memories, key=lambda memory: memory.importance, default=None)
         text = first.text.split("\n")[0].rstrip(". ") if first else box.session
         title = shorten(text, _TITLE_SIGNS, placeholder=" …")
     return title[:1].upper() + title[1:]
+
+
+def _is_shared(tags: Sequence[str], memories: Sequence[Fact]) -> bool:
+    """Return whether half of several memories have the first of these tags."""
+    tagged = sum(tags[0] in memory.tags for memory in memories) if tags else 0
+    return tagged > 1 and 2 * tagged >= len(memories)
+
+
+_FEW = 2
+"""Memories of a box that a name of one of them may stand for."""
 
 
 def _leaf(tag: str) -> str:

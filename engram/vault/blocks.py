@@ -59,15 +59,27 @@ def is_user_page(page: Page) -> bool:
 
 
 def block_lines(text: str) -> tuple[Line, ...]:
-    """The lines of a block, as `block_text` or the user wrote them."""
+    """The lines of a block, as `block_text` or the user wrote them, without a heading."""
     found = (
-        _LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()
+        _LINE.fullmatch(line.strip())
+        for line in text.splitlines()
+        if line.strip() and not line.startswith(_TITLE_MARK)
     )
     return tuple(
         Line(unescape(line["text"]), tuple(_STEM.findall(line["links"])))
         for line in found
         if line
     )
+
+
+TITLES = {
+    "card": "In short",
+    "relationships": "In words",
+    "bridges": "In common with others",
+}
+"""The headings of the lists in the note of an entity, by the name of the block."""
+
+_TITLE_MARK = "## "
 
 
 def block_text(lines: Sequence[Line], name: str) -> str:
@@ -81,6 +93,8 @@ def block_text(lines: Sequence[Line], name: str) -> str:
             for stem in line.sources
         ]
         rendered.append(("" if name in PROSE else "- ") + " ".join([words, *links]))
+    if rendered and name in TITLES:
+        rendered = [f"{_TITLE_MARK}{TITLES[name]}", "", *rendered]
     return "\n".join(rendered)
 
 
@@ -100,7 +114,7 @@ def apply_block_edit(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes
     body = raw.split(b"\n", head)[-1].decode()
     front = raw.removesuffix(body.encode())
     for name, text in blocks(body).items() if change.unlink else ():
-        body = replace_block(body, name, _link(change.unlink).sub(change.unlink, text))
+        body = replace_block(body, name, _without_link(text, change.unlink))
     for name, lines in change.blocks.items():
         body = _placed(body, name, block_text(lines, name))
     return front + body.encode()
@@ -113,8 +127,33 @@ def _unlinked(note: notes.Note, name: str) -> dict[str, object]:
     }
 
 
+GONE = "- gone"
+"""A line in place of a link to a note that was removed."""
+
+_MEMORY = re.compile(r"-[0-9a-f]{8}(?:-\d+)?$")
+"""The end of the name of a memory's note: a digest of its statement."""
+
+
 def _link(name: str) -> re.Pattern[str]:
     return re.compile(rf"\[\[{re.escape(name)}(?:\|[^\[\]]*)?\]\]")
+
+
+def _without_link(text: str, name: str) -> str:
+    """Return the text of a block without links to a note that is gone.
+
+    In their place stands the plain name, but for the note of a memory, whose name says
+    what the line says. A line that is nothing but such a link says that it is gone.
+    """
+    link = _link(name)
+    instead = "" if _MEMORY.search(name) else name
+
+    def without(line: str) -> str:
+        if not link.search(line):
+            return line
+        alone = link.fullmatch(line.removeprefix("-").strip())
+        return GONE if alone else link.sub(instead, line).rstrip()
+
+    return "\n".join(map(without, text.split("\n")))
 
 
 def _placed(body: str, name: str, text: str) -> str:

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _BLOCK = re.compile(
-    r"^%% engram:begin (?P<name>[a-z]+) %%[ \t]*\r?\n(?P<text>.*?)^%% engram:end (?P=name) %%[ \t]*\r?$\n?",
+    r"^%% engram:begin (?P<name>[a-z_]+) %%[ \t]*\r?\n(?P<text>.*?)^%% engram:end (?P=name) %%[ \t]*\r?$\n?",
     re.MULTILINE | re.DOTALL,
 )
 _LONGEST_DATE = len("2026-11-22")

@@ -21,7 +21,7 @@ SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:.|\n(?!\n))+?(?<!`)\1(?!`)")
 COMMENT = re.compile(r"%%.*?(?:%%|\Z)", re.DOTALL)
 HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 BLOCK = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
-GONE = re.compile(r"^- [a-z]+-[^\[\]\s]+-[0-9a-f]{8}$", re.MULTILINE)
+GONE = re.compile(r"^- gone$", re.MULTILINE)
 PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 UNSAID = re.compile(r"[#^|:%\[\]\\]+")
 
@@ -209,7 +209,7 @@ def orphan_boxes(vault: Path) -> list[str]:
     """Each box without memories, or that names a trace that does not list it, and each
     trace with a box that is not there.
 
-    A memory that went to the trash by rule is named without a link.
+    A box says of a memory that went to the trash by rule that it is gone.
     """
     look = Look(vault)
     listed = {

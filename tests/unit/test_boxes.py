@@ -388,6 +388,18 @@ def test_boxes_of_two_personas_are_in_no_common_trace(first, second):
         ([("Mia", ["food/soup"])], "Mia: soup"),
         ([("", ["health", "diet"]), ("", ["diet"])], "Diet, health"),
         (
+            [("Calm", []), ("", ["diet"]), ("", ["diet", "health"]), ("", [])],
+            "Diet, health",
+        ),
+        (
+            [("Calm", ["work"]), ("", ["diet"]), ("", ["health"])],
+            "They got the keys to the flat in the old town on the third …",
+        ),
+        (
+            [("", ["promise"])],
+            "They got the keys to the flat in the old town on the third …",
+        ),
+        (
             [("", []), ("", [])],
             "They got the keys to the flat in the old town on the third …",
         ),

@@ -55,6 +55,12 @@ def test_words_stay_and_a_date_beside_them_is_not_shifted(row):
 
 
 # row: X14
+def test_a_date_that_the_text_has_elsewhere_is_not_shown_again():
+    text = "Die Person ist letzte Woche nach Weimar gezogen (2026-11-09/2026-11-15)."
+    assert named_dates(text, SATURDAY) == ()
+
+
+# row: X14
 @pytest.mark.parametrize("day", range(7))
 @pytest.mark.parametrize(
     "weekday",

@@ -518,8 +518,10 @@ def test_small_jobs_go_to_the_small_model(opened, fake):
 
 
 def block(keeping, path, name):
+    """The lines of a block, without its heading."""
     inside = text(keeping, path).partition(f"%% engram:begin {name} %%\n")[2]
-    return inside.partition(f"%% engram:end {name} %%")[0].splitlines()
+    lines = inside.partition(f"%% engram:end {name} %%")[0].splitlines()
+    return [line for line in lines if line and not line.startswith("## ")]
 
 
 # row: X2

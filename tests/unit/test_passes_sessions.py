@@ -14,6 +14,7 @@ import pytest
 from engram.config import ModelSettings
 from engram.core.policy import SessionPolicy
 from engram.core.sessions import SessionProgress, due
+from engram.maintenance.passes import sessions
 from engram.vault import frontmatter
 from tests.fakes.openai_server import (
     FakeServer,
@@ -558,3 +559,23 @@ def test_without_a_model_the_spine_lists_what_weighs_most_and_nothing_of_a_perso
     assert "- I love oat milk in my coffee." in text
     assert "- Anna is my sister." in text
     assert "secret tea" not in text
+
+
+# row: E12
+# row: E16
+def test_the_spine_lists_a_plan_once_and_only_while_its_day_is_ahead(memory, clock):
+    """Not once more in the words of a model, which leave out the date."""
+    memory.call(
+        "observe", {"turns": [{"text": "My dentist appointment is on Monday."}]}
+    )
+    memory.call("remember", {"text": "I must call the bank.", "category": "commitment"})
+    memory.call("flush", {})
+    clock.advance(days=9)
+    say(memory, *STORY, *STORY)
+    tend(memory)
+    text = (memory.settings.vault / "spine.md").read_text()
+    assert text.count("call the bank") == 1
+    assert "dentist" not in text
+    listed = "Elif starts at the UKE on 1 February (2027-02-01)."
+    assert sessions._is_listed("Elif starts at the UKE on 1 February.", [listed])
+    assert not sessions._is_listed("Elif starts at the UKE on 2 March.", [listed])

@@ -38,15 +38,16 @@ def in_figures(interval: Interval) -> str:
 def named_dates(text: str, when: datetime) -> tuple[tuple[str, str], ...]:
     """Return the words of each time in `text` that is no full date, with its date.
 
-    `when` is the local time at which it was said.
+    `when` is the local time at which it was said. A date that the text has is left out.
     """
     said = text[:_LONGEST]
     if not has_time_expression(said):
         return ()
+    found = [(one.words, in_figures(one)) for one in resolve(said, when)]
     return tuple(
-        (one.words, in_figures(one))
-        for one in resolve(said, when)
-        if not _FULL.search(one.words)
+        (words, date)
+        for words, date in found
+        if not _FULL.search(words) and date not in said
     )
 
 

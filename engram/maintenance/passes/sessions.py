@@ -18,6 +18,7 @@ from engram.core.categories import category_of
 from engram.core.entities import name_key
 from engram.core.forgetting import Utterance
 from engram.core.importance import after_mentions
+from engram.core.language.words import words
 from engram.core.markdown import escape, read_block, replace_block
 from engram.core.records import Create, Edit
 from engram.core.sessions import (
@@ -41,7 +42,7 @@ from engram.core.sessions import (
     state_bytes,
 )
 from engram.core.text import ulid
-from engram.core.todos import is_open, is_past
+from engram.core.todos import is_open, is_past, is_past_plan
 from engram.core.trust import DERIVED_ORIGINS
 from engram.core.user_facts import Owner, attribute_of
 from engram.maintenance.passes import FileWrite, ModelQuestion, Step
@@ -283,7 +284,8 @@ def _spine_section(name: str, items: Sequence[str], promises: Sequence[Fact]) ->
         return "\n".join(f"- {item}" for item in items)
     texts = [_plain(fact) for fact in promises]
     others = [f"- {item}" for item in items if not _is_listed(item, texts)]
-    return "\n".join([*map(_task, promises), *others])
+    tasks = (_task(fact, number) for number, fact in enumerate(promises, 1))
+    return "\n".join([*tasks, *others])
 
 
 # -- the record of generated blocks ----------------------------------------------------
@@ -511,6 +513,8 @@ def _spine_facts(
     past_days = view.policy.todos.past_days
     sections: dict[str, list[MemoryState]] = {name: [] for name in SECTIONS}
     for one in sorted(first_hand, key=rank):
+        if is_past_plan(one.fact, now, view.zone):
+            continue
         name = _section_of(one.fact, now, past_days, owner)
         if name and len(sections[name]) < _COMPARED * policy.spine_items:
             sections[name].append(one)
@@ -557,13 +561,19 @@ def _without_forgotten(view: PassView, lines: Iterable[str]) -> list[str]:
     return [kept for line in lines if (kept := view.forgotten.shown(line, Utterance()))]
 
 
-def _task(fact: Fact) -> str:
+def _task(fact: Fact, number: int) -> str:
     """Return an open promise as a Markdown task, which a person may tick (`E16`)."""
-    return f"- [ ] {escape(shorten(_plain(fact), 120))} [[{fact.path.rpartition('/')[2].removesuffix('.md')}]]"
+    note = fact.path.rpartition("/")[2].removesuffix(".md")
+    return f"- [ ] {escape(shorten(_plain(fact), 120))} [[{note}|{number}]]"
 
 
 def _is_listed(item: str, texts: Iterable[str]) -> bool:
-    return any(escape(shorten(text, len(item))) == item for text in texts)
+    """Return whether a line says nothing that one of the texts does not say."""
+    said = {*words(item)}
+    return any(
+        escape(shorten(text, len(item))) == item or (said and said <= {*words(text)})
+        for text in texts
+    )
 
 
 def _blank_spine() -> str:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, FiledTurn
     from engram.maintenance.passes import PassView, Step
 
-_TICKED = re.compile(r"^- \[[xX]\] .*\[\[([^\[\]|#]+)\]\][ \t]*$", re.MULTILINE)
+_TICKED = re.compile(
+    r"^- \[[xX]\] .*\[\[([^\[\]|#]+)(?:\|\d+)?\]\][ \t]*$", re.MULTILINE
+)
 
 
 def ticked(view: PassView, now: datetime) -> list[Step]:
