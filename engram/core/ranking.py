@@ -222,7 +222,8 @@ class Preset:
     the unit's subject, t is the activation; all signals are 0–1. With `from_use` the
     age counts from the last recall, if there was one, else from the unit's own time.
     With `cosine` r is the similarity of the unit's vector to the question, where there
-    are vectors.
+    are vectors. `pool` is the number of candidates, if it is limited, and `caps` the
+    number of facts of each type of seed E.
     """
 
     relevance: float
@@ -235,6 +236,8 @@ class Preset:
     frequency: float = 0.0
     from_use: bool = False
     cosine: bool = False
+    pool: int = 0
+    caps: Mapping[str, int] = field(default_factory=dict)
 
 
 MAX_STABILITY = 5.0
@@ -253,7 +256,15 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             from_use=True,
             cosine=True,
         ),
-        "entity": Preset(0.40, 0.0, 0.30, 14, frequency=0.30),
+        "entity": Preset(
+            0.40,
+            0.0,
+            0.30,
+            14,
+            frequency=0.30,
+            pool=50,
+            caps=MappingProxyType({"profile": 2, "people": 3, "project": 3}),
+        ),
     }
 )
 """Scorers by name (rows A15, A18, E7).

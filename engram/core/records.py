@@ -563,7 +563,7 @@ class RecallResult:
     """A recall answer: the hits, the text for a model, and what was left out and why.
 
     `filtered` counts units by reason; `complete` is False until start-up has finished
-    (row X18).
+    (row X18). `steps` has the milliseconds of each step.
     """
 
     query: str
@@ -573,3 +573,4 @@ class RecallResult:
     filtered: Mapping[str, int] = field(default_factory=dict)
     note: str = ""
     complete: bool = True
+    steps: Mapping[str, float] = field(default_factory=dict)

@@ -282,6 +282,10 @@ def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, 
         "text": answer.text,
         "tokens": answer.tokens,
     }
+    if explain:
+        whole["milliseconds"] = {
+            step: round(spent, 2) for step, spent in answer.steps.items()
+        }
     return whole | {
         "filtered": dict(answer.filtered),
         "note": answer.note,

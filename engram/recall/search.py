@@ -18,6 +18,7 @@ Rows X1, X4, X5, X19, X24. `recall` is the entry::
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -166,28 +167,32 @@ def recall(
     names them.
     """
     policy, sources = settings.policy.recall, sources or RecallSources()
+    limit = _TimeLimit(sources.seconds_left)
     question = ranking.parse_question(
         request.query, request.now.astimezone(settings.zone), sources.names.one
     )
     question = _with_relatives(question, sources)
-    limit = _TimeLimit(sources.seconds_left)
     embed_once = (
         cache(lambda text: embed(text, sources.seconds_left())) if embed else None
     )
     search = _Search(index, settings, request, question, sources, embed_once, limit)
 
+    limit.end("question")
     candidates = _with_archive(search, _candidates(search))
     weak = policy.weak * (policy.several_share if question.wants_several else 1.0)
     least = weak * candidates.slots[0].score if candidates.slots else 0.0
     candidates, past = _with_states(search, candidates, least)
     candidates = _with_agenda(search, candidates)
+    limit.end("states")
     candidates = _without_weak(candidates, least)
-    candidates = _with_quotas(candidates, policy)
+    candidates = _with_caps(search, _with_quotas(candidates, policy))
     candidates = _with_external_limits(index, candidates, settings)
+    limit.end("limits")
     filtered = candidates.filtered
     others = filtered.total()
     hits = _verified(search, candidates, past)
     chosen = select(hits, question, policy, request.k, request.budget)
+    limit.end("files and tokens")
 
     gone = filtered.total() - others
     if (left := min(len(candidates.slots), request.k) - len(chosen) - gone) > 0:
@@ -206,6 +211,7 @@ def recall(
         filtered=dict(filtered),
         note="; ".join(filter(None, [why, candidates.unused_reason, limit.note()])),
         complete=complete,
+        steps=limit.steps,
     )
 
 
@@ -257,11 +263,22 @@ def _with_relatives(
 
 
 class _TimeLimit:
-    """The time limit of an answer, and the steps that were skipped for it (`X24`)."""
+    """The time limit of an answer, and the steps that were skipped for it (`X24`).
+
+    `steps` has the milliseconds of each step that was done (`X4`).
+    """
 
     def __init__(self, seconds_left: Callable[[], float]) -> None:
         self._seconds_left = seconds_left
         self._skipped: list[str] = []
+        self._last = time.perf_counter()
+        self.steps: dict[str, float] = {}
+
+    def end(self, step: str) -> None:
+        """Record that a step has ended."""
+        now = time.perf_counter()
+        self.steps[step] = self.steps.get(step, 0.0) + 1000 * (now - self._last)
+        self._last = now
 
     def out_of_time_for(self, step: str) -> bool:
         """Return whether time is up; if so, record that `step` is left out."""
@@ -319,8 +336,11 @@ def _candidates(search: _Search) -> _Candidates:
     words_only = search.index.lexical.search(
         search.question, where, max(settings.policy.recall.pool, request.k)
     )
+    search.limit.end("words")
     filtered = Counter(words_only.filtered)
     best, unused_reason, close = _with_vectors(search, where, words_only.hits)
+    search.limit.end("vectors")
+    best = best[: preset.pool or None]
 
     units, unread = _read_units(search, [one.key for one in best], close, filtered)
     scored = [one for one in best if one.key in units or one.key in unread]
@@ -330,7 +350,9 @@ def _candidates(search: _Search) -> _Candidates:
         )
         filtered.update(["replaced by then"] * replaced)
 
+    search.limit.end("records")
     scored, units, activations = _with_related(search, where, scored, units)
+    search.limit.end("related memories")
     stages = _stages(search.index, units, search.sources, settings, request.now)
     if request.without_stale:
         units = _without_stale(search, units, stages, filtered)
@@ -341,6 +363,7 @@ def _candidates(search: _Search) -> _Candidates:
         signals = _with_usage(signals, units, search.sources)
 
     slots = ranking.rank(scored, signals, request.now, preset)
+    search.limit.end("ranking")
     shown = {slot.key for slot in slots}
     hidden = (one.key for one in scored if one.key not in shown)
     merged = Counter(signals[key].source or key for key in hidden)
@@ -871,6 +894,34 @@ def _with_quotas(candidates: _Candidates, policy: RecallPolicy) -> _Candidates:
         dict.fromkeys(request.quotas, policy.quota_rival),
     )
     return replace(candidates, slots=slots)
+
+
+def _with_caps(search: _Search, candidates: _Candidates) -> _Candidates:
+    """The candidates, facts about each type of entity limited by the preset (`E7`)."""
+    caps = ranking.PRESETS[search.request.preset].caps
+    if not caps:
+        return candidates
+    counts: Counter[str] = Counter()
+    slots = []
+    for slot in candidates.slots:
+        unit = candidates.units.get(slot.key)
+        if isinstance(unit, Fact):
+            its_type = _type_of(unit, search.sources.names)
+            counts[its_type] += 1
+            if counts[its_type] > caps[its_type]:
+                candidates.filtered[f"over the cap of {its_type} facts"] += 1
+                continue
+        slots.append(slot)
+    return replace(candidates, slots=slots)
+
+
+def _type_of(fact: Fact, names: EntityNames) -> str:
+    """Return `profile`, `people` or `project` for a fact, by whom it is first about."""
+    first = next(iter(fact.about), "")
+    if not first or names.is_owner(first):
+        return "profile"
+    entity = names.one(first)
+    return "people" if entity and entity.type == "person" else "project"
 
 
 def _quota_kind(key: str, unit: Unit | None) -> str:

@@ -4,6 +4,7 @@ which rule.
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 
 from engram.core.records import Edge
@@ -107,3 +108,46 @@ def test_stale_memories_are_left_out_on_request_but_never_a_protected_one(memory
     left = explained(memory, "heron", kinds=["fact"], without_stale=True)
     assert [hit["key"] for hit in left["hits"]] == [kept]
     assert left["filtered"]["stale"] == 1
+
+
+# row: X4
+def test_explain_shows_the_milliseconds_of_each_step(memory):
+    """And what they are together on the command line."""
+    memory.call("remember", {"text": "The heron nests at the mill."})
+    answer = explained(memory, "heron nests")
+    assert list(answer["milliseconds"]) == [
+        "question",
+        "words",
+        "vectors",
+        "records",
+        "related memories",
+        "ranking",
+        "states",
+        "limits",
+        "files and tokens",
+    ]
+    assert all(spent >= 0 for spent in answer["milliseconds"].values())
+    assert answer["hits"][0]["id"] == answer["hits"][0]["key"]
+    shown = output.shown("recall", answer, explain=True)
+    assert "milliseconds: question " in shown
+    plain = memory.call("recall", {"query": "heron nests"})
+    assert "milliseconds" not in plain
+
+
+# row: E7
+def test_the_preset_of_entities_caps_each_type_of_fact(memory):
+    """Two about the user, three about people, three about the rest; turns have no cap."""
+    keeping = Keeping(memory)
+    path = memory.settings.vault / "entities" / "people" / "Otto.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("---\ntype: person\n---\n")
+    made = [
+        keeping.made(f"The heron {word} at mill {n}.", days=n + 1, about=about, **OURS)
+        for about, word in (((), "sits"), (("Otto",), "flies"), (("Mill",), "nests"))
+        for n in range(5)
+    ]
+    keeping.plant(*made)
+    answer = explained(memory, "heron mill", kinds=["fact"], preset="entity")
+    kinds = Counter(tuple(hit["about"]) for hit in answer["hits"])
+    assert kinds == {(): 2, ("Otto",): 3, ("Mill",): 3}
+    assert answer["filtered"]["over the cap of profile facts"] == 3
