@@ -129,7 +129,8 @@ def box_title(memories: Sequence[Fact], box: Box) -> str:
     if names:
         name, second = [*names, ""][:2]
         own = _counted([one for one in memories if name in one.about], box, names=False)
-        known = {*map(normalise, names)}
+        known = {one for full in names for one in (full, *full.split())}
+        known = {*map(normalise, known)}
         said = next((tag for tag in own if normalise(tag) not in known), "")
         title = ", ".join(filter(None, (name, second)))
         title = f"{name}: {_leaf(said)}" if said else title

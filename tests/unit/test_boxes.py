@@ -385,6 +385,7 @@ def test_boxes_of_two_personas_are_in_no_common_trace(first, second):
         ([("Mia", ["school", "family"]), ("Mia", ["school"])], "Mia: school"),
         ([("Mia", []), ("Elif", []), ("Elif", [])], "Elif, Mia"),
         ([("Mia", ["mia"])], "Mia"),
+        ([("Mia Weiss", ["weiss", "school"])], "Mia Weiss: school"),
         ([("Mia", ["food/soup"])], "Mia: soup"),
         ([("", ["health", "diet"]), ("", ["diet"])], "Diet, health"),
         (
