@@ -91,7 +91,8 @@ def played(
     first = said[0].at
     with Year(folder, model, first - timedelta(seconds=1), zone) as year:
         year.play(said, first + length, questions)
-        found = [json.dumps(finding) for finding in year.call("doctor")["findings"]]
+        findings = year.call("doctor")["findings"]
+        found = [json.dumps(one) for one in findings if one["level"] != "notice"]
         found += [
             f"{name}: {fault}"
             for name, fault in {
