@@ -19,7 +19,7 @@ from engram.core.language.dates import (
     YEAR,
     has_time_expression,
     spans,
-    without_written_dates,
+    written_dates_blanked,
 )
 from engram.core.language.sentences import (
     clauses,
@@ -108,7 +108,7 @@ def _states(text: str) -> tuple[State, ...]:
         return ()
     if not attributes_named(text):
         return ()
-    words = plain(text)
+    words = plain(written_dates_blanked(text))
     found: list[State] = []
     for first, last in sentences(words):
         named = attributes_named(words[first:last])
@@ -265,8 +265,8 @@ def _planned(
     attributes = (row.attributes for row in rows()[code] if row.planned)
     if all(map(named.isdisjoint, attributes)) or not has_time_expression(part):
         return []
-    marked = without_written_dates(part)
-    for date in reversed(spans(marked, _SOME_DAY)):
+    marked = part
+    for date in reversed(spans(part, _SOME_DAY)):
         marked = f"{marked[: date.start]}{DATE_MARK}{marked[date.end :]}"
     if marked.count(DATE_MARK) != 1:
         return []
