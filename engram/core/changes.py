@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from engram.core import todos
 from engram.core.categories import category_of
 from engram.core.dedup import Effect, is_event, session_count, weakened_confidence
 from engram.core.language.state_changes import is_fixed, replacement, state_time
@@ -207,6 +208,7 @@ def linked_changes(
     guarded: Collection[str],
     policy: DedupPolicy,
     *,
+    words: str,
     tells_change: bool,
     doubtful: bool,
 ) -> LinkedChanges:
@@ -216,8 +218,9 @@ def linked_changes(
     another plan; a fact with younger evidence stays; words in doubt end nothing. Who is
     not the user ends only what was said with no more trust, and no note that only a
     person may change (`guarded`); of such a note, and after too many changes, the user
-    is asked, once. A fact from three sessions is weakened where no words tell a change
-    (`A10`); any other ends.
+    is asked, once. A promise is settled, by what the `words` of the user say, unless
+    another statement takes its place (`E16`). A fact from three sessions is weakened where
+    no words tell a change (`A10`); any other ends.
     """
     effects: list[Effect] = []
     refused: list[str] = []
@@ -231,6 +234,9 @@ def linked_changes(
             if not asked:
                 effects.append(Effect("ask", fact, one.why))
             asked = True
+        elif settled := _settled(one, new, words):
+            effects.append(settled)
+            remaining -= 1
         elif not tells_change and session_count(fact) >= policy.episodes:
             weakened = weakened_confidence(fact.confidence, policy)
             effects.append(Effect("weaken", fact, one.why, weakened))
@@ -238,6 +244,20 @@ def linked_changes(
             effects.append(Effect("supersede", fact, one.why))
             remaining -= 1
     return LinkedChanges(tuple(effects), tuple(refused))
+
+
+def _settled(one: EndedFact, new: Fact, words: str) -> Effect | None:
+    """The effect on a promise that was kept or called off, None for any other fact.
+
+    A statement that takes the place of a promise, such as the date of another
+    appointment, supersedes it unless the words report what became of it.
+    """
+    if not todos.is_open(one.fact) or category_of(new.category).promise:
+        return None
+    tag, why = todos.outcome(words, one.why)
+    if why == REPLACED:
+        return None
+    return Effect("settle", one.fact, why, settled=tag)
 
 
 def _refusal(

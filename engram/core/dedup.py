@@ -44,7 +44,14 @@ JUDGED_THE_SAME = "judged the same as another"
 
 RelationKind = Literal["same", "contradicts", "independent"]
 EffectAction = Literal[
-    "confirm", "reinforce", "rewrite", "weaken", "invalidate", "supersede", "ask"
+    "confirm",
+    "reinforce",
+    "rewrite",
+    "weaken",
+    "invalidate",
+    "supersede",
+    "settle",
+    "ask",
 ]
 Destination = Literal["active", "review", "superseded", ""]
 
@@ -123,7 +130,7 @@ class Effect:
     rewrite: the text in the newer words (`merge`), the old ones under History. weaken:
     new `confidence`, linked both ways. invalidate, supersede: that status and
     `valid_until`, linked both ways; with `add_tombstone` the old statement gets a
-    tombstone. ask: a review case.
+    tombstone. settle: a promise gets the tag `settled`. ask: a review case.
     """
 
     action: EffectAction
@@ -131,6 +138,7 @@ class Effect:
     why: str
     confidence: float | None = None
     add_tombstone: bool = False
+    settled: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,17 @@ def ran_out(fact: Fact) -> bool:
     )
 
 
+def outcome(words: str, why: str) -> tuple[str, str]:
+    """Return the tag of a promise that is over by these words of the user, and why.
+
+    `why` is the reason where the words do not say whether it was kept or called off.
+    """
+    said = {report.outcome for report in reports(words)}
+    if said == {"kept"}:
+        return FULFILLED, f"{KEPT} (read by a model)"
+    return EXPIRED, f"{CANCELLED} (read by a model)" if "dropped" in said else why
+
+
 def settled_keys(fact: Fact, tag: str, done: str, why: str) -> dict[str, object]:
     """Return the keys of the note of a promise that was settled at `done`."""
     tags = [one for one in fact.tags if one not in _SETTLED]

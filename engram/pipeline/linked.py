@@ -116,6 +116,7 @@ class LinkDecider:
             decider.evidence_for(new, statement.attributed, facts),
             {old.id for old in facts if decider.is_guarded(old, statement.turn)},
             policy.ladder,
+            words=statement.quote,
             tells_change=tells_change,
             doubtful=new.confidence < policy.extraction.implied
             and statement.attributed.role == "user",

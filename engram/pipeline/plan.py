@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engram.core import dedup
+from engram.core import dedup, todos
 from engram.core.language.permanent_attributes import REMEMBER_TAG
 from engram.core.records import Create, Edit, Fact
 from engram.core.text import content_hash
@@ -177,6 +177,8 @@ class WritePlan:
             self._reinforce(effect, old, new)
         elif effect.action == "ask":
             self._ask(old, new, effect.why, quotes)
+        elif effect.action == "settle":
+            self.settle(effect, new.created or self.now)
         else:
             new = self._contradict(effect, old, new)
         return new
@@ -268,6 +270,15 @@ class WritePlan:
             self.tombstones.append(tombstone(old, self.now, effect.why))
         self._patch(changed, keys, effect.why)
         return replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, old.id))))
+
+    def settle(self, effect: Effect, at: datetime) -> None:
+        """Settle an open promise, which stays findable as kept or called off (`E16`)."""
+        done = time_text(at, self.settings.zone)
+        old = self.latest(effect.fact)
+        keys = todos.settled_keys(old, effect.settled, done, effect.why)
+        tags = tuple(keys["tags"]) if isinstance(keys["tags"], list) else old.tags
+        changed = replace(old, tags=tags, done=at, end_reason=effect.why)
+        self._patch(changed, keys, effect.why)
 
     def end(self, fact: Fact, why: str, until: datetime) -> None:
         """End a known fact that nothing takes the place of (`A10`)."""

@@ -164,9 +164,12 @@ class CandidateSteps:
                 quotes = {words.id: end.quote}
                 plan.apply(effect, words, quotes)
                 plan.add(words, effect.why, end.quote, asking=False)
+            elif effect.action == "settle":
+                plan.settle(effect, attributed.occurred_at)
             else:
                 plan.end(old, effect.why, attributed.occurred_at)
-            action = "review" if effect.action == "ask" else "invalidate"
+            actions = {"ask": "review", "settle": "settle"}
+            action = actions.get(effect.action, "invalidate")
             row = action_row(plan.now, action, old.id, effect.why, extractor)
             plan.rows.append(row | {"turn": filed.key, "quote": end.quote})
 
@@ -231,7 +234,8 @@ class CandidateSteps:
                 row = action_row(
                     plan.now, effect.action, old_id, effect.why, fact.origin
                 )
-                plan.rows.append(row | {"met": fact.id})
+                turn = {"turn": fact.source} if effect.action == "settle" else {}
+                plan.rows.append(row | {"met": fact.id} | turn)
         if not destination:
             return Verdict("confirm", why, resolution.effects[0].fact.id)
 

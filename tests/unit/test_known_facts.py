@@ -371,13 +371,19 @@ def test_what_happened_is_not_over(talking, running):
 
 
 # row: C12
-def test_a_plan_ends_when_it_is_carried_out(talking, running):
-    """A move that was planned is done."""
+@pytest.mark.parametrize(
+    ("words", "is_kept"),
+    [(MOVED, True), ("Hamburg is our home now, believe it or not.", False)],
+)
+def test_a_plan_ends_when_it_is_carried_out(talking, running, words, is_kept):
+    """A move that was planned is done: kept if the words say so, else replaced."""
     memory = talking()
     plan = "Jonas and his family will move to Hamburg."
-    tell(memory, plan, category="commitment")
-    said(memory, running, MOVED, (HAMBURG, {"replaces": [plan]}, {}))
-    assert (texts(memory), texts(memory, "superseded")) == ([HAMBURG], [plan])
+    (old,) = tell(memory, plan, category="commitment").created
+    said(memory, running, words, (HAMBURG, {"replaces": [plan]}, {}))
+    assert texts(memory, "superseded") == ([] if is_kept else [plan])
+    tags = memory.call("show", {"id": old})["memory"].get("tags", [])
+    assert tags == (["fulfilled"] if is_kept else [])
 
 
 # row: A8
@@ -588,3 +594,47 @@ def test_a_correction_that_names_nothing_is_compared_with_what_was_not_shown(
     words = "No, I told you wrong, the bees are at the school in the village."
     read("The bees of Jonas are at the school.", words, "correction")
     assert task_of(running.asked[-1]) == "judge"
+
+
+# row: E16
+@pytest.mark.parametrize(
+    ("promise", "words", "tag", "why"),
+    [
+        (
+            "Jonas will call the insurance on Friday.",
+            "Update: I finally called the insurance this morning.",
+            "fulfilled",
+            "kept",
+        ),
+        (
+            "Jonas runs the half marathon in Leipzig in May.",
+            "Sad news from the doctor: the half marathon is off.",
+            "expired",
+            "cancelled",
+        ),
+        (
+            "Jonas will paint the fence.",
+            "We are leaving the fence as it is, in its old brown.",
+            "expired",
+            "it is over",
+        ),
+    ],
+)
+@pytest.mark.parametrize("way", ["ends", "ended"])
+def test_a_promise_that_a_model_calls_over_is_settled(
+    talking, running, way, promise, words, tag, why
+):
+    """It keeps its status, as one that rules settle, and can be opened again."""
+    memory = talking()
+    (old,) = tell(memory, promise, category="commitment").created
+    news = [("Jonas spoke of the fence today.", {"ends": [promise]}, {"quote": words})]
+    facts = news if way == "ends" else []
+    said(memory, running, words, *facts, ended=[] if facts else [(promise, words)])
+    assert promise in texts(memory)
+    note = memory.call("show", {"id": old})["memory"]
+    assert (note["tags"], note["end_reason"].startswith(why)) == ([tag], True)
+    (row,) = [row for row in rows(memory) if row["action"] == "settle"]
+    assert row["memory"] == old
+    assert row["turn"]
+    memory.call("settle", {"id": old, "stage": "open"})
+    assert "tags" not in memory.call("show", {"id": old})["memory"]
