@@ -96,6 +96,24 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedMemory:
+    """A statement that another program remembered; `id` is the same on every import.
+
+    `about` names whom or what it is about; nobody means the user. `path` and `line` are
+    where it stands in the export.
+    """
+
+    id: str
+    text: str
+    when: datetime | None = None
+    about: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    category: str = ""
+    path: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One utterance. `(session, id)` identifies it; the same id twice is one turn.
 

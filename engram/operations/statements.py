@@ -77,9 +77,14 @@ class StatementOperations:
         private: bool = False,
         pinned: bool,
         expires: str | None,
+        source_id: str | None = None,
+        occurred_at: str | None = None,
         standing: str = "chat",
     ) -> dict[str, Any]:
         """Store a statement and return its id, path and `verdict`.
+
+        With `source_id`, its id in another program, it is an import, and nothing is
+        done where it was imported before: the verdict is `known`.
 
         The verdict is `created`, `confirmed` (a memory states the same already) or
         `waits in review`; `why` gives the reason. `category`, `about`, `tags` and
@@ -93,7 +98,19 @@ class StatementOperations:
         now = self.clock()
         if category is not None:
             category, tags = _category(category, tags)
-        turn = self._turn(text, persona, now, standing, private=private)
+        if source_id is not None:
+            standing = "import"
+            if known := self._imported(source_id, text, persona, now):
+                return {"id": known, "verdict": "known", "why": "imported before"}
+        turn = self._turn(
+            text,
+            persona,
+            now,
+            standing,
+            private=private,
+            source_id=source_id,
+            occurred_at=occurred_at,
+        )
         self._check_source(turn, category, now, pinned=pinned)
         until = None
         if expires is not None:
@@ -138,6 +155,23 @@ class StatementOperations:
             case_id, path = cases[0]
             result["case"] = {"id": case_id, "path": path}
         return result
+
+    def _imported(
+        self, source_id: str, text: str, persona: str | None, now: datetime
+    ) -> str:
+        """Return the memory of a statement that was imported before, or ''.
+
+        After an interrupted import its turn may be there without a memory.
+        """
+        filed = self.index.catalog.turn(REMEMBERED, source_id)
+        if filed is None:
+            return ""
+        if equal := self.note_writer.duplicate(text, persona, now):
+            return equal.id
+        facts = self.index.catalog.facts(filed.key)
+        return next(
+            (one.id for one in facts if filed.key in (one.source, *one.also)), ""
+        )
 
     def _check_source(
         self, turn: Turn, category: str | None, now: datetime, *, pinned: bool
@@ -304,9 +338,11 @@ class StatementOperations:
         standing: str = "chat",
         *,
         private: bool = False,
+        source_id: str | None = None,
+        occurred_at: str | None = None,
     ) -> Turn:
         """The turn for a statement; its id is new, and the same in the same history
-        (`X25`).
+        (`X25`), or that of an import.
 
         What is said to a persona here is private to it (`E14`).
         """
@@ -317,6 +353,8 @@ class StatementOperations:
             "session": REMEMBERED,
             "persona": None if own else persona,
             "private": kept or private,
+            "id": source_id,
+            "occurred_at": occurred_at,
         }
         ids = (ulid(now, f"{number}\n{text}") for number in count())
         free = next(

@@ -381,6 +381,12 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
             Param("pinned", "bool", "never let the memory fade", default=False),
             Param("expires", "time", "time from which it is no longer true"),
+            Param(
+                "source_id",
+                "text",
+                "its id in the program from which it is imported; stored once for each id, with the trust of an import",
+            ),
+            Param("occurred_at", "time", "ISO 8601 time at which it was said"),
         ),
         writes=True,
         callers=ANY_CALLER,

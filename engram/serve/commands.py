@@ -348,7 +348,9 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
         with cli.connect() as vault:
             result = serve_observe.feed(found, vault.call, number)
     refusals = [one for one in result["refused"] if NO_CONVERSATIONS not in one]
-    counts = (result.get(name) for name in ("turns", "stored", "duplicates"))
+    counts = (
+        result.get(name) for name in ("turns", "stored", "duplicates", "memories")
+    )
     if not refusals and not any(counts):
         raise NotFoundError(
             "the file holds no turns",

@@ -6,9 +6,16 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from contextlib import contextmanager
 
-from engram.errors import BadRequestError, BusyError, ConflictError
+from engram.errors import (
+    BadRequestError,
+    BusyError,
+    ConflictError,
+    EngramError,
+    ForbiddenError,
+)
 from engram.serve.output import INTERRUPTED
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
@@ -16,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TextIO
 
-    from engram.core.records import Problem, Turn
+    from engram.core.records import ImportedMemory, Problem, Turn
 
     Call = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -171,20 +178,26 @@ def _read(
         turns[place] = turn
 
 
-def feed(items: Iterable[Turn | Problem], call: Call, total: int = 0) -> dict[str, Any]:
-    """Send the turns of an import; what its reader could not parse counts as refused.
+def feed(
+    items: Iterable[Turn | ImportedMemory | Problem], call: Call, total: int = 0
+) -> dict[str, Any]:
+    """Send the items of an import; what its reader could not parse counts as refused.
 
     `total` is the number of items, for the bar on a terminal.
     """
-    from engram.core.records import Problem
+    from engram.core.records import ImportedMemory, Problem
     from engram.serve.terminal import Bar
 
     sender = TurnSender(call)
+    verdicts: Counter[str] = Counter()
     batch: list[dict[str, Any]] = []
     with sender.interruptible(), Bar("import", total) as bar:
         for item in items:
             if isinstance(item, Problem):
                 sender.refused.append(_problem_text(item))
+            elif isinstance(item, ImportedMemory):
+                verdicts[_remember(item, sender)] += 1
+                bar.advance()
             else:
                 batch.append(_imported(item))
             if len(batch) == BATCH_TURNS:
@@ -194,9 +207,30 @@ def feed(items: Iterable[Turn | Problem], call: Call, total: int = 0) -> dict[st
         if batch:
             sender.send(batch)
         result = sender.close()
+    if verdicts:
+        result["memories"] = {name: n for name, n in verdicts.items() if name}
     with sender.interruptible():
         distil(call)
     return result | {"facts": call("stats", {})["facts"], "parked": 0} | parked(call)
+
+
+def _remember(memory: ImportedMemory, sender: TurnSender) -> str:
+    """Store an imported memory; return what became of it, '' where it is refused."""
+    params = {
+        "text": memory.text,
+        "source_id": memory.id,
+        "occurred_at": memory.when.isoformat() if memory.when else None,
+        "about": list(memory.about) or None,
+        "tags": list(memory.tags) or None,
+    }
+    try:
+        return str(sender.call("remember", params)["verdict"])
+    except EngramError as fault:
+        if not isinstance(fault, (BadRequestError, ConflictError, ForbiddenError)):
+            raise
+        place = f"{memory.path}:{memory.line}" if memory.line else memory.path
+        sender.refused.append(f"{place}: {fault}")
+        return ""
 
 
 def distil(call: Call) -> None:
@@ -221,20 +255,23 @@ def _unextracted(counts: dict[str, Any]) -> int:
     return turns
 
 
-def counted(items: Iterable[Turn | Problem]) -> dict[str, Any]:
+def counted(items: Iterable[Turn | ImportedMemory | Problem]) -> dict[str, Any]:
     """Count what an import would send, without sending it."""
-    from engram.core.records import Problem
+    from engram.core.records import ImportedMemory, Problem
 
-    turns = 0
+    turns = memories = 0
     sessions: set[str] = set()
     refused: list[str] = []
     for item in items:
         if isinstance(item, Problem):
             refused.append(_problem_text(item))
+        elif isinstance(item, ImportedMemory):
+            memories += 1
         else:
             turns += 1
             sessions.add(item.session)
-    return {"turns": turns, "sessions": len(sessions), "refused": refused}
+    counts = {"turns": turns, "sessions": len(sessions), "refused": refused}
+    return counts | ({"memories": memories} if memories else {})
 
 
 def _imported(turn: Turn) -> dict[str, Any]:

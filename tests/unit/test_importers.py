@@ -512,7 +512,7 @@ def test_a_wrong_request_is_refused_at_once(tmp_path):
     with pytest.raises(BadRequestError, match="folder without"):
         read_export(tmp_path, BERLIN)
     with pytest.raises(BadRequestError) as caught:
-        read_export(tmp_path, BERLIN, "csv")
+        read_export(tmp_path, BERLIN, "spreadsheet")
     assert all(kind in str(caught.value) for kind in KINDS)
 
 

@@ -248,9 +248,8 @@ def test_show_and_why_say_the_computed_stage_and_the_rule_that_gave_it(memory):
     assert stage() == ("active", "recalled once")
     memory.call("dispute", {"id": kept})
     assert stage() == ("stale", "disputed")
-    assert "stage: stale\nstage_why: disputed" in output.shown(
-        "why", memory.call("why", {"id": kept})
-    )
+    shown = output.shown("why", memory.call("why", {"id": kept}))
+    assert "stage   stale: disputed" in shown
     memory.call("correct", {"id": kept, "text": "Anna drinks her coffee black"})
     assert "stage" not in memory.call("why", {"id": kept})
 

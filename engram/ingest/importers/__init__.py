@@ -1,7 +1,7 @@
 """Read conversations from other programs as turns (row X28).
 
-In: the path of an export. Out: `Turn`s, oldest first within a conversation, and a
-`Problem` for each fault of the text. Start with `read_export`. Each format is one file
+In: the path of an export. Out: `Turn`s, oldest first within a conversation, or the
+`ImportedMemory`s of a memory program, and a `Problem` for each fault of the text. Start with `read_export`. Each format is one file
 with a function `read` and one row in `IMPORTERS`. Every reader streams at most one
 conversation at a time, and gives each turn the same id on every import.
 """
@@ -13,15 +13,22 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engram.core.records import Problem, Turn
+from engram.core.records import ImportedMemory, Problem, Turn
 from engram.errors import BadRequestError, NotFoundError
 from engram.ingest.importers import (
+    basic_memory,
     chatgpt,
     claude,
+    claude_memories,
     files,
     jsonl,
+    letta,
     locomo,
     markdown,
+    mcp_memory,
+    mem0,
+    table,
+    text_list,
     values,
 )
 from engram.vault.template import SETTINGS
@@ -31,7 +38,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    Reader = Callable[[Path, tzinfo], Iterator[Turn | Problem]]
+    Reader = Callable[[Path, tzinfo], Iterator[Turn | ImportedMemory | Problem]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +59,24 @@ IMPORTERS = (
     Importer("claude", claude.read, claude.MARK),
     Importer("markdown", markdown.read),
     Importer("locomo", locomo.read, locomo.MARK),
+    Importer("mem0", mem0.read, mem0.MARK),
+    Importer("claude-memories", claude_memories.read, claude_memories.MARK),
+    Importer("letta", letta.read, letta.MARKS[0]),
+    Importer("mcp-memory", mcp_memory.read),
+    Importer("basic-memory", basic_memory.read),
+    Importer("csv", table.read),
+    Importer("text-list", text_list.read),
 )
 KINDS = tuple(importer.kind for importer in IMPORTERS)
 
 _READERS = {importer.kind: importer.read for importer in IMPORTERS}
 _KEYED = {importer.key: importer.read for importer in IMPORTERS if importer.key}
+_KEYED |= dict.fromkeys(letta.MARKS, letta.read)
 
 
 def read_export(
     path: Path, zone: tzinfo, kind: str = "auto"
-) -> Iterator[Turn | Problem]:
+) -> Iterator[Turn | ImportedMemory | Problem]:
     """Return the turns in `path`; `zone` is for times without an offset (`X28`).
 
     `auto` looks at the content, not at the name. Raises at once, not on the first
@@ -94,8 +109,12 @@ def _detected(path: Path) -> Reader:
 
     if path.is_file() and path.suffix.lower() in markdown.SUFFIXES:
         return markdown.read
-    if _is_plain_file(path) and _begins_with_a_line(path):
-        return jsonl.read
+    is_table = path.is_file() and path.suffix.lower() in table.SUFFIXES
+    if is_table and table.has_statements(path):
+        return table.read
+    if _is_plain_file(path) and (line := _first_line(path)) is not None:
+        is_graph = line.get("type") in mcp_memory.TYPES and "text" not in line
+        return mcp_memory.read if is_graph else jsonl.read
 
     with closing(files.texts(path)) as texts:
         elements = (item for name, text in texts for item in files.elements(text, name))
@@ -111,8 +130,12 @@ def _detected_folder(path: Path) -> Reader:
             fix="What is in it is remembered already; to work with it name it with"
             " --vault.",
         )
-    if next(markdown.notes(path), None):
-        return markdown.read
+    if (path / claude_memories.NAME).exists():
+        return claude_memories.read
+    if note := next(markdown.notes(path), None):
+        with note.open(encoding="utf-8-sig", errors="replace") as file:
+            is_known = basic_memory.is_note(file.read())
+        return basic_memory.read if is_known else markdown.read
     raise _unknown(path, "a folder without Markdown files or conversations.json")
 
 
@@ -130,6 +153,8 @@ def _reader_of(path: Path, first: Any) -> Reader:
     for key, read in _KEYED.items():
         if key in first:
             return read
+    if any(mem0.MARK in values.as_object(row) for row in mem0.wrapped(first)):
+        return mem0.read
     if _is_plain_file(path) and values.first(first, jsonl.TEXT_KEYS) is not None:
         return jsonl.read_whole
     keys = ", ".join(sorted(first)[:8]) or "none"
@@ -148,12 +173,13 @@ def _unknown(path: Path, content: str) -> BadRequestError:
     )
 
 
-def _begins_with_a_line(path: Path) -> bool:
-    """Return whether the first line is a JSON object that is not a whole export."""
+def _first_line(path: Path) -> dict[str, Any] | None:
+    """Return the first line if it is a JSON object that is not a whole export."""
     with path.open("rb") as file:
         line = next((line for line in file if line.strip()), b"")
     try:
         value = json.loads(line.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and _KEYED.keys().isdisjoint(value)
+        return None
+    is_whole = not isinstance(value, dict) or not _KEYED.keys().isdisjoint(value)
+    return None if is_whole or mem0.wrapped(value) else value

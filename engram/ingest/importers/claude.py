@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engram.ingest.importers import files, values
+from engram.ingest.importers import claude_memories, files, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import tzinfo
     from pathlib import Path
 
-    from engram.core.records import Problem, Turn
+    from engram.core.records import ImportedMemory, Problem, Turn
 
 MARK = "chat_messages"
 """The key by which a conversation of this format is recognised."""
 
 
-def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
-    """Yield the turns of the export at `path`, conversation by conversation."""
-    return files.conversations(path, zone, _conversation)
+def read(path: Path, zone: tzinfo) -> Iterator[Turn | ImportedMemory | Problem]:
+    """Yield the turns of the export at `path`, conversation by conversation.
+
+    Then the memories that the export holds beside the conversations, if there are any.
+    """
+    yield from files.conversations(path, zone, _conversation)
+    if path.suffix.lower() == ".zip" or (path / claude_memories.NAME).exists():
+        yield from claude_memories.read(path, zone)
 
 
 def _conversation(
