@@ -26,7 +26,10 @@ COLUMNS = {
 def has_statements(path: Path) -> bool:
     """Whether a table has a column of statements."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-        header = next(csv.reader(stream, delimiter=_delimiter(path)), [])
+        try:
+            header = next(csv.reader(stream, delimiter=_delimiter(path)), [])
+        except csv.Error:
+            return False
     return not {name.strip().casefold() for name in header}.isdisjoint(TEXT)
 
 
