@@ -237,6 +237,7 @@ def _open_webui(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
         f"  URL  http://127.0.0.1:{_port(settings)}/proxy/v1",
         f"  Key  the content of {settings.state / 'token'}",
         "Set ENABLE_FORWARD_USER_INFO_HEADERS=true, so that each chat is a conversation.",
+        "Or paste examples/open_webui_filter.py into Admin Panel > Functions.",
     ]
 
 
