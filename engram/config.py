@@ -599,37 +599,35 @@ def _folder(name: str) -> Path | None:
 def _embeddings(
     values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
 ) -> EmbeddingSettings:
-    """Return the embedding model; server and API key default to the language model's.
-
-    The API key of the language model is sent to no other server.
-    """
-    own, shared = values["embeddings.base_url"], values["model.base_url"]
-    key = (
-        _api_key("embeddings", values, env, problems)
-        or env.get("ENGRAM_EMBEDDINGS_API_KEY")
-        or None
-    )
-    if not key and (not own or own.rstrip("/") == shared.rstrip("/")):
-        key = _model(values, env, []).api_key
-    return EmbeddingSettings(values["embeddings.name"], own or shared or None, key)
+    """Return the embedding model; its server defaults to the language model's."""
+    base, key = _second_server("embeddings", values, env, problems)
+    return EmbeddingSettings(values["embeddings.name"], base or None, key)
 
 
 def _proxy(
     values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
 ) -> ProxySettings:
-    """Return the server behind the proxy.
+    """Return the server behind the proxy; by default that of the language model."""
+    base, key = _second_server("proxy", values, env, problems)
+    return ProxySettings(base or OPENAI_URL, key)
+
+
+def _second_server(
+    section: str, values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
+) -> tuple[str, str | None]:
+    """Return address and API key of a server that defaults to the language model's.
 
     The API key of the language model is sent to no other server.
     """
-    own, shared = values["proxy.base_url"], values["model.base_url"]
+    own, shared = values[f"{section}.base_url"], values["model.base_url"]
     key = (
-        _api_key("proxy", values, env, problems)
-        or env.get("ENGRAM_PROXY_API_KEY")
+        _api_key(section, values, env, problems)
+        or env.get(f"ENGRAM_{section.upper()}_API_KEY")
         or None
     )
     if not key and (not own or own.rstrip("/") == shared.rstrip("/")):
         key = _model(values, env, []).api_key
-    return ProxySettings(own or shared or OPENAI_URL, key)
+    return own or shared, key
 
 
 def _api_key(

@@ -2,37 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
-import frontmatter
 import pytest
 
-from engram.testing import Simulation
-
-START = datetime(2027, 1, 11, 9, tzinfo=UTC)
-
-
-@pytest.fixture
-def simulation(tmp_path):
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    (vault / "engram.toml").write_text("")
-    with Simulation(vault, at=START, home=tmp_path / "home") as sim:
-        yield sim
-
-
-@pytest.fixture
-def notes(tmp_path):
-    """Reads the front matter of each fact, by its text."""
-
-    def read():
-        found = {}
-        for path in (tmp_path / "vault" / "facts").rglob("*.md"):
-            note = frontmatter.load(str(path))
-            found[note.content.splitlines()[0]] = note.metadata
-        return found
-
-    return read
+from tests.unit.conftest import START
 
 
 def say(sim, text, *, day, role="user", at=None):

@@ -2,41 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
-import frontmatter
-import pytest
+from datetime import timedelta
 
 from engram.errors import StorageError
 from engram.pipeline.write import NoteWriter
 from engram.serve.output import shown
-from engram.testing import Simulation
+from tests.unit.conftest import START
 
-START = datetime(2027, 1, 11, 9, tzinfo=UTC)
 LIVES, MOVED = "The user lives in Munich.", "The user moved to Augsburg."
-
-
-@pytest.fixture
-def simulation(tmp_path):
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    (vault / "engram.toml").write_text("")
-    with Simulation(vault, at=START, home=tmp_path / "home") as sim:
-        yield sim
-
-
-@pytest.fixture
-def notes(tmp_path):
-    """Reads the front matter of each fact, by its text, with its path."""
-
-    def read():
-        found = {}
-        for path in (tmp_path / "vault" / "facts").rglob("*.md"):
-            note = frontmatter.load(str(path))
-            found[note.content.splitlines()[0]] = {**note.metadata, "path": path}
-        return found
-
-    return read
 
 
 def say(sim, text, *, day):

@@ -7,41 +7,21 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.errors import BadRequestError, ForbiddenError
-from engram.memory import Memory
-from tests.fakes.answers import settings_in
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def vault(tmp_path):
-    """A memory on a clock of its own; `vault.now` sets it."""
-
-    class Clock:
-        now = NOW
-
-        @classmethod
-        def read(cls):
-            return cls.now
-
-        @classmethod
-        def seconds(cls):
-            return cls.now.timestamp()
-
-    opened = Memory(
-        settings_in(tmp_path / "home", tmp_path / "vault"),
-        clock=Clock.read,
-        steady=Clock.seconds,
-    )
-    opened.start()
-    opened.catch_up()
+def vault(opened, clock):
+    """A memory; `vault.at` sets its clock to a day."""
+    clock.now = NOW
+    memory = opened()
 
     def at(days):
-        Clock.now = NOW + timedelta(days=days)
+        clock.now = NOW + timedelta(days=days)
 
-    opened.at = at
-    yield opened
-    opened.close()
+    memory.at = at
+    return memory
 
 
 def texts(vault, caller="chat", **params):

@@ -39,19 +39,13 @@ FOLD = "Anna went hiking, sailing and skiing around Bergen."
 
 
 @pytest.fixture
-def fake(running):
-    judging(running)
-    running.requests.clear()
-    return running
+def fake(silent_model):
+    return silent_model
 
 
 @pytest.fixture
-def keeping(opened, fake, settings):
-    """A vault with a model that has nothing to say."""
-    policy = replace(
-        settings.policy, model=replace(settings.policy.model, attempts=1, re_asks=0)
-    )
-    return Keeping(opened(model=ModelSettings("fake", fake.url), policy=policy))
+def keeping(asked_keeping):
+    return asked_keeping
 
 
 def turn(number):

@@ -37,10 +37,8 @@ FILLER = [
 
 
 @pytest.fixture
-def fake(running):
-    judging(running)
-    running.requests.clear()
-    return running
+def fake(silent_model):
+    return silent_model
 
 
 @pytest.fixture

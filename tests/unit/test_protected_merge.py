@@ -4,8 +4,6 @@ only alike becomes one question of a run.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from engram.config import ModelSettings
@@ -25,19 +23,13 @@ FILLER = ["The garden has a pond.", "Trains leave at noon.", "Carla paints boats
 
 
 @pytest.fixture
-def fake(running):
-    judging(running)
-    running.requests.clear()
-    return running
+def fake(silent_model):
+    return silent_model
 
 
 @pytest.fixture
-def keeping(opened, fake, settings):
-    """A vault with a model that has nothing to say."""
-    policy = replace(
-        settings.policy, model=replace(settings.policy.model, attempts=1, re_asks=0)
-    )
-    return Keeping(opened(model=ModelSettings("fake", fake.url), policy=policy))
+def keeping(asked_keeping):
+    return asked_keeping
 
 
 def told(keeping, *texts, days=40, **changes):

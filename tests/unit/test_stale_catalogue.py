@@ -7,42 +7,22 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.errors import EngramError
-from engram.memory import Memory
-from tests.fakes.answers import settings_in
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SAID = "I decided to buy the boat Amarill."
 
 
 @pytest.fixture
-def memory(tmp_path):
-    class Clock:
-        now = NOW
-
-        @classmethod
-        def read(cls):
-            return cls.now
-
-        @classmethod
-        def seconds(cls):
-            return cls.now.timestamp()
-
-    opened = Memory(
-        settings_in(tmp_path / "home", tmp_path / "vault"),
-        clock=Clock.read,
-        steady=Clock.seconds,
-    )
-    opened.start()
-    opened.catch_up()
+def memory(opened, clock):
+    memory = opened()
     # a watcher reports changed files, and has not reported the next one yet
-    opened.executor.attended = True
+    memory.executor.attended = True
 
     def wait(days):
-        Clock.now += timedelta(days=days)
+        clock.now += timedelta(days=days)
 
-    opened.wait = wait
-    yield opened
-    opened.close()
+    memory.wait = wait
+    return memory
 
 
 def file_due(memory):
