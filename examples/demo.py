@@ -8,13 +8,14 @@ this script. The vault is temporary.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from demo_vault import ENGRAM, heading, wait_for
 
 from engram import Memory
 
@@ -24,7 +25,6 @@ QUESTIONS = (
     "Who is Mira's boss now?",
     "When will Mira visit Anna?",
 )
-ENGRAM = (sys.executable, "-m", "engram")
 SHOWN = 12
 REFUSED = 65
 """Exit code of `observe` and `import` if a turn was refused; the others are stored."""
@@ -44,7 +44,7 @@ def main() -> int:
             [*ENGRAM, "daemon", "--foreground"], stderr=subprocess.PIPE, text=True
         )
         try:
-            wait_for_daemon(daemon)
+            wait_for(daemon)
             heading(f"1. {source.name} is sent through the daemon's socket")
             # our own file is a live conversation, any other file an import
             if source == OWN:
@@ -85,20 +85,6 @@ def run(*words: str, fed: str = "") -> None:
     )
     if done.returncode and not stored_some:
         raise SystemExit(done.stderr.strip() or "no turn was stored")
-
-
-def wait_for_daemon(daemon: subprocess.Popen[str]) -> None:
-    """Wait until the daemon is ready. Raises SystemExit with its error if it ends."""
-    for _ in range(200):
-        if daemon.poll() is not None:
-            raise SystemExit(daemon.communicate()[1])
-        asked = subprocess.run(  # noqa: S603
-            [*ENGRAM, "status", "--json"], capture_output=True, check=False
-        )
-        if asked.returncode == 0 and json.loads(asked.stdout)["ready"]:
-            return
-        time.sleep(0.05)
-    raise SystemExit("the daemon does not answer")
 
 
 def notes_of(vault: Path) -> list[Path]:
@@ -187,11 +173,6 @@ def ask(memory: Memory, asked: tuple[str, ...]) -> None:
             )
         if not hits:
             print("      nothing recalled")
-
-
-def heading(words: str) -> None:
-    """Print the heading of a step."""
-    print(f"\n{words}", flush=True)
 
 
 if __name__ == "__main__":
