@@ -20,6 +20,7 @@ from engram.core.language.words import words
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from engram.core.language.states import State
     from engram.core.records import Fact
 
 WISH = "wish"
@@ -73,16 +74,23 @@ def attribute_of(fact: Fact, owner: Owner) -> str:
     if own and is_standing_wish(fact.text):
         return WISH
 
-    name = _attribute(fact)
     stated = states(fact.text, owner.names)
-    if stated and all(one.subject[0] != USER or one.subject[1:] for one in stated):
-        own = False  # "the user's sister lives in Lecce" is no home of the user
-    if name not in SHARES or not (own or name in _OF_OTHERS):
+    if _is_ended(stated) or (category.momentary and not stated):
         return ""
-    if not own and not _is_close(fact, owner):
-        return ""
-    ended = bool(stated) and all(one.over for one in stated)
-    return "" if ended or (category.momentary and not stated) else name
+    name = _attribute(fact)
+    if own and not _is_of_others(stated):
+        return name if name in SHARES else ""
+    return name if name in _OF_OTHERS and _is_close(fact, owner) else ""
+
+
+def _is_ended(stated: Sequence[State]) -> bool:
+    """Whether a fact tells only that states are over."""
+    return bool(stated) and all(one.over for one in stated)
+
+
+def _is_of_others(stated: Sequence[State]) -> bool:
+    """Whether all states are of others: "the user's sister lives in Lecce"."""
+    return bool(stated) and all(one.subject != (USER,) for one in stated)
 
 
 def _attribute(fact: Fact) -> str:

@@ -168,33 +168,55 @@ class Retraction:
         self, request: _Request, now: datetime, withdrawn: Withdrawn
     ) -> None:
         if request.wish.named:
-            said, facts = self._named(request)
-            if not facts and not any(one.turn.role == "user" for one, _ in said):
-                return
-            withdrawn.add(request.turn.key, request.sentence)
-            is_plain = True
-            if request.wish.old:
-                told, over = self._old(request.wish, said, facts)
-                is_plain = bool(told or over)
-                said, facts = (told, over) if is_plain else (said, facts)
-            statements = len(facts) + len(self._apart(said, facts))
-            is_plain = is_plain and statements <= self.policy.most
-            if not is_plain or any(map(self._is_persons, facts)):
-                self._ask(request, said, facts, now)
-                return
-            said.append((request.turn, request.sentence))
+            self._forget_named(request, now, withdrawn)
         else:
-            said, facts = self._just_said(request), []
-            if not said:
-                return
-            if request.wish.bare:
-                said.append((request.turn, request.sentence))
-            said += self._replies(request.turn, said)
+            self._take_back(request, now, withdrawn)
+
+    def _forget_named(
+        self, request: _Request, now: datetime, withdrawn: Withdrawn
+    ) -> None:
+        """Forget what the user names, or ask where that is not plain or too much."""
+        said, facts = self._named(request)
+        if not facts and not any(one.turn.role == "user" for one, _ in said):
+            return
+        withdrawn.add(request.turn.key, request.sentence)
+        is_plain = True
+        if request.wish.old:
+            told, over = self._old(request.wish, said, facts)
+            is_plain = bool(told or over)
+            said, facts = (told, over) if is_plain else (said, facts)
+        statements = len(facts) + len(self._apart(said, facts))
+        few = statements <= self.policy.most
+        if is_plain and few and not any(map(self._is_persons, facts)):
+            said.append((request.turn, request.sentence))
+            self._withdraw_all(request, said, facts, now, withdrawn)
+        else:
+            self._ask(request, said, facts, now)
+
+    def _take_back(
+        self, request: _Request, now: datetime, withdrawn: Withdrawn
+    ) -> None:
+        """Take back what the user said just before, and the replies to it."""
+        said = self._just_said(request)
+        if not said:
+            return
+        if request.wish.bare:
+            said.append((request.turn, request.sentence))
+        said += self._replies(request.turn, said)
+        self._withdraw_all(request, said, [], now, withdrawn)
+
+    def _withdraw_all(
+        self,
+        request: _Request,
+        said: Sequence[tuple[FiledTurn, str]],
+        facts: Sequence[Fact],
+        now: datetime,
+        withdrawn: Withdrawn,
+    ) -> None:
+        """Withdraw sentences with the facts that rest on them; ask about those beside."""
         for turn, sentence in said:
             withdrawn.add(turn.key, sentence)
-        if not facts:
-            facts = self._resting_on(said)
-        self._withdraw(request, said, facts, now)
+        self._withdraw(request, said, facts or self._resting_on(said), now)
         if others := self._beside(request):
             self._ask(request, others, self._resting_on(others), now)
 
@@ -234,34 +256,40 @@ class Retraction:
         turn = self.index.unit(asked)
         if not isinstance(turn, FiledTurn):
             return
+        units = self.index.units(list(chosen)).values()
+        facts = [unit for unit in units if isinstance(unit, Fact)]
+        keys = {key for fact in facts for key in (fact.source, *fact.also)} - {""}
+        sources = self.index.units([*keys, *chosen]).values()
+        turns = [unit for unit in sources if isinstance(unit, FiledTurn)]
         for request in self._requests(turn):
-            units = self.index.units(list(chosen)).values()
-            facts = [unit for unit in units if isinstance(unit, Fact)]
-            keys = {key for fact in facts for key in (fact.source, *fact.also)}
-            turns = {
-                key: unit
-                for key, unit in self.index.units([*keys - {""}, *chosen]).items()
-                if isinstance(unit, FiledTurn)
-            }
-            if request.wish.named:
-                said = [
-                    (one, text)
-                    for one in turns.values()
-                    for *_, text in _sentences(one)
-                    if names(request.wish, text)
-                ]
-            else:
-                said = [item for item in self._beside(request) if item[0].key in turns]
-                rest = [] if facts else self._resting_on(said)
-                said = [
-                    (one, text)
-                    for one, text in said
-                    if not facts
-                    or any(self._was_read(fact, one, {text}) for fact in facts)
-                ]
-                facts += rest
+            said = self._chosen(request, facts, turns)
+            resting = [] if facts or request.wish.named else self._resting_on(said)
             said.append((turn, request.sentence))
-            self._withdraw(request, said, facts, now)
+            self._withdraw(request, said, [*facts, *resting], now)
+
+    def _chosen(
+        self, request: _Request, facts: Sequence[Fact], turns: Sequence[FiledTurn]
+    ) -> list[tuple[FiledTurn, str]]:
+        """Return the sentences of these turns that the user wants forgotten.
+
+        Where facts were chosen, and the user named nothing, only those they rest on.
+        """
+        if request.wish.named:
+            return [
+                (one, text)
+                for one in turns
+                for *_, text in _sentences(one)
+                if names(request.wish, text)
+            ]
+        keys = {one.key for one in turns}
+        beside = [item for item in self._beside(request) if item[0].key in keys]
+        if not facts:
+            return beside
+        return [
+            (one, text)
+            for one, text in beside
+            if any(self._was_read(fact, one, {text}) for fact in facts)
+        ]
 
     # -- what is meant -----------------------------------------------------------------
 
@@ -531,7 +559,7 @@ class Retraction:
                 settled = any(
                     row.get("action") == "settle"
                     and row.get("turn") == key
-                    and row.get("by") == RULE
+                    and row.get("by") != "user"
                     for row in self.vault.actions_of(fact.id)
                 )
                 why = "what had settled it was taken back"

@@ -185,22 +185,31 @@ def _is_no_month(context: Context, lexicon: Lexicon) -> bool:
 
 
 def _is_no_weekday(context: Context, lexicon: Lexicon) -> bool:
+    """Return whether a weekday is one of many or describes something else."""
     row, first = context.row, context.first
-    if lexicon.family == "cjk":  # 日曜日は may be any Sunday
-        is_topic = context.last < len(row) and row[context.last].word == "は"
-        return is_topic and direction(context, lexicon) >= 0
     after = row[context.last].word if context.last < len(row) else ""
+    if lexicon.family == "cjk":  # 日曜日は may be any Sunday
+        return after == "は" and direction(context, lexicon) >= 0
     if after in _HABITS or (after in _IS and row[first].letter in "gk"):
         return True  # on Tuesday evenings; Monday is my day off
     if row[first].letter != "k" or lexicon.bare_weekdays:
         return False
-    at_end = context.last >= len(row) or row[context.last].word in STOPS
-    after_object = first > 0 and row[first - 1].word in _OBJECTS
-    if at_end and after_object:
+    return _is_no_bare_weekday(context, lexicon)
+
+
+def _is_no_bare_weekday(context: Context, lexicon: Lexicon) -> bool:
+    """Return whether a weekday without a preposition is no time: `Sunday roast`.
+
+    It is one after a verb (`we leave Monday`), after an object at the end (`see you
+    Monday`) and at the beginning of a clause.
+    """
+    row, first, last = context.row, context.first, context.last
+    before = row[first - 1].word if first else ""
+    at_end = last >= len(row) or row[last].word in STOPS
+    if before in _OBJECTS and at_end:
         return False
-    if first and row[first - 1].word in _VERBS:
-        return _is_before_noun(context, lexicon)
-    return not _opens(row, first) or _is_before_noun(context, lexicon)
+    follows = before in _VERBS or _opens(row, first)
+    return not follows or _is_before_noun(context, lexicon)
 
 
 def _is_no_holiday(context: Context, lexicon: Lexicon) -> bool:

@@ -306,21 +306,29 @@ def fits(
     if verbs is None:
         return 0
     things = wanted.words - verbs
-    met = _common(things, report.things, rules)
     if not report.heads and context:
         return _fits_context(verbs, things, context, rules)
     if things and not _common(report.heads, things, rules):
         return 0
     if report.is_own and wanted.of_other:
         return 0
-    missing = things - met
-    strict = wanted.is_joined or not verbs or not report.verb
-    if missing and (strict and report.outcome == "kept"):
-        return 0
-    added = report.things - _common(report.things, wanted.words, rules)
-    if missing and added:
+    met = _common(things, report.things, rules)
+    if things - met and _means_less(report, wanted, verbs, rules):
         return 0
     return len(met) + len(verbs)
+
+
+def _means_less(
+    report: PromiseReport, wanted: PromiseWords, verbs: frozenset[str], rules: _Rules
+) -> bool:
+    """Whether a report that leaves out words of a promise does not mean all of it.
+
+    It adds other words, or keeps one part of a promise that has several.
+    """
+    is_part = wanted.is_joined or not verbs or not report.verb
+    if is_part and report.outcome == "kept":
+        return True
+    return bool(report.things - _common(report.things, wanted.words, rules))
 
 
 def _meant_verbs(

@@ -286,19 +286,9 @@ def _read(
     subject = _subject(row, parts, clause, elided, read)
     if not subject:
         return []
-    reading = reading_of(row.language)
-    said = {name: _value_words(name, parts) for name in row.attributes}
-    values = {name: reading.value(words) for name, words in said.items()}
-    if any(said[name] and not values[name] for name in said):
+    values = _values(row, parts, clause)
+    if values is None:
         return []
-    unfit = {
-        name
-        for name, value in values.items()
-        if value and not _is_fit(row, name, said[name], value, clause)
-    }
-    if row.over and not unfit.isdisjoint(parts):
-        return []
-
     is_regular = read.is_regular and not row.change
     state = State(
         row.language,
@@ -312,10 +302,27 @@ def _read(
     found = [
         replace(state, attribute=_attribute(name, parts), value=value)
         for name, value in values.items()
-        if name not in unfit
     ]
     valued = [one for one in found if one.value]
     return valued if row.over and valued else found
+
+
+def _values(
+    row: StateRow, parts: Mapping[str, str | None], clause: str
+) -> dict[str, tuple[str, ...]] | None:
+    """The value of each attribute that has a fit one; None where one is not definite."""
+    reading = reading_of(row.language)
+    found: dict[str, tuple[str, ...]] = {}
+    for name in row.attributes:
+        words = _value_words(name, parts)
+        value = reading.value(words)
+        if words and not value:
+            return None
+        if not value or _is_fit(row, name, words, value, clause):
+            found[name] = value
+        elif row.over and name in parts:
+            return None
+    return found
 
 
 def _subject(

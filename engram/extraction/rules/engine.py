@@ -622,13 +622,7 @@ def _candidate(
 ) -> _Statement | None:
     place, when = found.end(), clause.when()
     raw = shortened(rule.object_kind, bare(clause.text, place, clause.end))
-    if not is_whole(raw) or not _fits(rule, raw, when, clause):
-        return None
-    is_annual = _ANNUAL.search(clause.words) is not None
-    tied = raw
-    if when and category_of(rule.category).promise:
-        tied = _DOES_IT.sub(lambda found: "x" * len(found.group()), raw)
-    if is_untied(tied, place, clause.dates, is_annual=is_annual):
+    if not _is_usable(clause, rule, raw, place, when):
         return None
     if other_name and _SPEAKS_OF_SELF.search(raw):
         return None
@@ -651,6 +645,21 @@ def _candidate(
         raw,
     )
     return _built(clause, rule, text, policy, other_name, hint)
+
+
+def _is_usable(
+    clause: Clause, rule: Rule, raw: str, place: int, when: Interval | None
+) -> bool:
+    """Whether the object of a rule is whole, fits it, and holds all dates of the clause.
+
+    `place` is where the object begins.
+    """
+    if not is_whole(raw) or not _fits(rule, raw, when, clause):
+        return False
+    if when and category_of(rule.category).promise:
+        raw = _DOES_IT.sub(lambda found: "x" * len(found.group()), raw)
+    is_annual = _ANNUAL.search(clause.words) is not None
+    return not is_untied(raw, place, clause.dates, is_annual=is_annual)
 
 
 def _object(clause: Clause, raw: str, place: int) -> str | None:

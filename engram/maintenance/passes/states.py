@@ -20,7 +20,10 @@ from engram.maintenance.passes import ChangeGroup, NewCase
 from engram.maintenance.passes.groups import seeds
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from engram.core.changes import EndedFact
+    from engram.core.language.states import State
     from engram.core.records import Fact
     from engram.maintenance.passes import MemoryState, PassView, Step
 
@@ -41,25 +44,40 @@ def end_states(view: PassView, now: datetime) -> list[Step]:
     steps: list[Step] = []
     ended: set[str] = set()
     for newer in _newest(view, now):
-        told = states(newer.fact.text, names)
-        if newer.foreign and not newer.fact.created:
-            told = tuple(one for one in told if one.change)
-        said_at, planned_for = _told_at(newer), newer.fact.valid_from
-        told = tuple(one for one in told if has_begun(one, said_at, planned_for, now))
-        if not told:
-            continue
-        if any(one.planned for one in told):
-            said_at = newer.fact.created or said_at
-            older = _not_said_since(_older(view, newer, said_at), newer.fact)
-        else:
-            older = _older(view, newer, said_at)
+        told = _told(newer, names, now)
+        older = _earlier(view, newer, told) if told else {}
         known = [(one.fact, states(one.fact.text, names)) for one in older.values()]
-        for end in changes.ended_facts(told, said_at, known):
+        for end in changes.ended_facts(told, _told_at(newer), known):
             if end.fact.id in ended or len(ended) >= left:
                 continue
             ended.add(end.fact.id)
             steps.append(_ended(view, newer, older[end.fact.id], end, now))
     return steps
+
+
+def _told(one: MemoryState, names: Collection[str], now: datetime) -> list[State]:
+    """The states by which a memory may end others now."""
+    told = states(one.fact.text, names)
+    undated = one.foreign and not one.fact.created
+    at, planned_for = _told_at(one), one.fact.valid_from
+    return [
+        state
+        for state in told
+        if (state.change or not undated) and has_begun(state, at, planned_for, now)
+    ]
+
+
+def _earlier(
+    view: PassView, newer: MemoryState, told: Sequence[State]
+) -> dict[str, MemoryState]:
+    """The memories that may tell the same states and were told before `newer`.
+
+    A plan ends only what was told before the plan, and not again since.
+    """
+    if not any(state.planned for state in told):
+        return _older(view, newer, _told_at(newer))
+    planned_at = newer.fact.created or _told_at(newer)
+    return _not_said_since(_older(view, newer, planned_at), newer.fact)
 
 
 def _older(
