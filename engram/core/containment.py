@@ -25,7 +25,8 @@ def containment_reason(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) 
 
     It waits if it did not come from the user and it, or the text around its evidence,
     reads like an instruction; and if it states a wish or a decision of the user but is
-    based on words that the user only quotes or passes on (`X27`).
+    based on words that the user only quotes or passes on (`X27`). "I'm opening a
+    bakery!", which Paul wrote, is a plan of Paul's.
     """
     said_by = trust.source_class(turn)
     part = quoted(turn.text, quote)
@@ -40,6 +41,7 @@ def containment_reason(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) 
     if (
         said_by == "user"
         and category_of(fact.category).only_user
+        and not fact.about  # news of a friend are about the friend
         and not is_title(part)
     ):
         return "words of another author about what the user wants"

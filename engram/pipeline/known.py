@@ -39,6 +39,10 @@ OF_EACH = 2
 """Facts shown for each of them."""
 NEAREST = 5
 """Facts taken from one search."""
+SHARE = 3
+"""How many times as many facts come from the words of sentences as from another search."""
+WORDS = 40
+"""Telling words of the turns that are looked for one by one."""
 SUBJECTS = 12
 """Entities named in turns whose facts are looked for."""
 _COMMON = frozenset[str]().union(*STOP.values())
@@ -78,12 +82,15 @@ class KnownFacts:
         promises = [self._by_words(text, last.occurred_at, where) for text in replies]
         earlier = list(dict.fromkeys(_sentences(before)))[-most // 2 :]
         by_earlier = [self._by_words(one, last.occurred_at, where) for one in earlier]
+        nearest = _best_first(by_words)
+        single = self._by_single_words(said, last.occurred_at, where)
         searches = [
             self._by_state(said, where)[: most // 2],
             self._standing(where),
             *self._by_vectors(said, where, embed),
-            _best_first(by_words),
+            *(nearest[part::SHARE] for part in range(SHARE)),
             self._by_subject(turns, last.occurred_at, where),
+            *(single[part::SHARE] for part in range(SHARE)),
             _best_first(by_earlier),
             [one for one in _best_first(promises) if category_of(one.category).promise],
         ]
@@ -169,6 +176,18 @@ class KnownFacts:
         hits = self.index.lexical.search(question, where, NEAREST).hits
         scores = {hit.key: hit.score for hit in hits}
         return [(scores[fact.id], fact) for fact in self._facts(list(scores))]
+
+    def _by_single_words(
+        self, texts: Sequence[str], when: datetime, where: SearchFilter
+    ) -> list[Fact]:
+        """Return the facts with one of the telling words, the rarest words first.
+
+        In a long sentence "coffee" weighs less than its other words together.
+        """
+        said = (word for text in texts for word in words(text))
+        telling = dict.fromkeys(word for word in said if word not in _COMMON)
+        found = [self._by_words(word, when, where) for word in list(telling)[:WORDS]]
+        return _best_first([[one] for some in found for one in some])
 
     def _by_vectors(
         self,
