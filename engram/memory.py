@@ -310,7 +310,7 @@ class Memory:
                 "review": self.review_queue,
                 "retriever": self.retriever,
                 "context": self.context_builder,
-                "memory_list": MemoryList(self.retriever, fact_table),
+                "memory_list": MemoryList(self.retriever, fact_table, explainer),
                 "overview": Overview(self.retriever, fact_table),
                 "turn_operations": TurnOperations(self.retriever, self.reconciler),
                 "views": Views(self.retriever, sessions, explainer),

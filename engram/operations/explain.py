@@ -262,11 +262,7 @@ class Explainer:
         policy, now = self.settings.policy, self.clock()
         usage = self.usage_tracker.usage_of(fact.id)
         believed = trust.trust(said_by, policy.trust)
-        by_category: dict[str, float] = {}
-        if self.vault.exists(ACTIONS):
-            log = self.vault.read(ACTIONS)
-            by_category = self.usage_tracker.feedback(log, now)
-        feedback = by_category.get(fact.category, 0.0)
+        feedback = self._feedback(now).get(fact.category, 0.0)
         vitals = decay.vitals(fact, usage, now, believed, policy, feedback)
         use = core_importance.importance_inputs(
             fact, usage, believed, lifecycle.layer_of(fact), now
@@ -287,6 +283,33 @@ class Explainer:
             },
             "worth": worth | {"stage": stage, "why": why},
         }
+
+    def _feedback(self, now: datetime) -> dict[str, float]:
+        """How recent actions judge the memories of each category (`C30`)."""
+        if not self.vault.exists(ACTIONS):
+            return {}
+        return self.usage_tracker.feedback(self.vault.read(ACTIONS), now)
+
+    def stages(self, facts: Sequence[Fact]) -> dict[str, str]:
+        """Return the stages of memories by id, '' where one has none (`C24`)."""
+        policy, now = self.settings.policy, self.clock()
+        feedback = self._feedback(now)
+        sources = formatting.provenance(self.index, facts, policy.trust)
+        found = {}
+        for fact in facts:
+            said_by = sources[fact.id].said_by
+            usage = self.usage_tracker.usage_of(fact.id)
+            vitals = decay.vitals(
+                fact,
+                usage,
+                now,
+                trust.trust(said_by, policy.trust),
+                policy,
+                feedback.get(fact.category, 0.0),
+            )
+            barred = trust.restriction("core", said_by)
+            found[fact.id] = lifecycle.stage(fact, usage, vitals, policy, barred)[0]
+        return found
 
     def _related(self, fact_id: str) -> list[dict[str, Any]]:
         """The edges of a memory with their present confidence (`C34`)."""

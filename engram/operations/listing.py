@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import name_key
+from engram.core.lifecycle import STAGES
 from engram.core.personas import sees, shown_name
 from engram.core.records import STATUSES, Fact
 from engram.errors import BadRequestError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from engram.operations.explain import Explainer
     from engram.operations.fact_table import FactRow, FactTable
     from engram.operations.retrieval import Retriever
 
@@ -28,7 +30,10 @@ CHOICES = (*STATUSES, "all")
 class MemoryList:
     """Lists memories by category, subject, status and time. For any thread."""
 
-    def __init__(self, retriever: Retriever, table: FactTable) -> None:
+    def __init__(
+        self, retriever: Retriever, table: FactTable, explainer: Explainer
+    ) -> None:
+        self.explainer = explainer
         self.index = retriever.index
         self.table = table
         self.settings = retriever.settings
@@ -41,6 +46,7 @@ class MemoryList:
         *,
         category: str | None = None,
         about: str | None = None,
+        stage: str | None = None,
         since: str | None = None,
         until: str | None = None,
         after: str | None = None,
@@ -51,12 +57,18 @@ class MemoryList:
         """Return up to `limit` memories, newest first, and where the next page begins.
 
         `after` is the `next` of the page before. Those of the persona and those of no
-        persona are listed, or with `all_personas` those of all, for the `owner`.
-        Raises BadRequestError for an unknown status or a time that cannot be read.
+        persona are listed, or with `all_personas` those of all, for the `owner`. A
+        `stage` is computed for each memory that the other arguments leave (`C24`).
+        Raises BadRequestError for an unknown status or stage, or a time that cannot be
+        read.
         """
         if status not in CHOICES:
             raise BadRequestError(
                 f"there is no status {status!r}", fix=f"Use: {', '.join(CHOICES)}."
+            )
+        if stage and stage not in STAGES:
+            raise BadRequestError(
+                f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}."
             )
         asking_persona = asking(
             persona, self.settings, owner=owner, everyone=all_personas
@@ -73,6 +85,11 @@ class MemoryList:
             and (about is None or _is_about(row, about))
             and _is_between(row.created, first, last)
         ]
+        if stage:
+            units = self.index.catalog.units([row.id for row in chosen])
+            known = [unit for unit in units.values() if isinstance(unit, Fact)]
+            stages = self.explainer.stages(known)
+            chosen = [row for row in chosen if stages.get(row.id) == stage]
         chosen.sort(key=attrgetter("mark"), reverse=True)
         rest = [row for row in chosen if after is None or row.mark < after]
         units = self.index.catalog.units([row.id for row in rest[:limit]])

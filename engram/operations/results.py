@@ -167,6 +167,16 @@ class CorrectedMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How sensitive a memory is now, and who is given it."""
+
+    id: str
+    path: str
+    sensitivity: str
+    known_to: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verified:
     """How a memory is verified now: user_confirmed or disputed."""
 
@@ -536,6 +546,7 @@ RESULTS: dict[str, type] = {
     "correct": CorrectedMemory,
     "decide": Decided,
     "dispute": Verified,
+    "sensitivity": Sensitivity,
     "entities": Entities,
     "flush": Flushed,
     "forget": Forgotten,

@@ -407,6 +407,11 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
             Param("category", "text", "only this category"),
             Param("about", "text", "only what is about this person, place or thing"),
+            Param(
+                "stage",
+                "text",
+                "only memories of this stage: candidate, validated, active, core, stale or archived",
+            ),
             Param("since", "time", "only what was learned from this time on"),
             Param("until", "time", "only what was learned up to this time"),
             Param("persona", "text", "persona whose private memories count too"),

@@ -23,6 +23,7 @@ from engram.operations.results import (
     Recalled,
     Remembered,
     Review,
+    Sensitivity,
     Sessions,
     Shown,
     Todos,
@@ -243,6 +244,7 @@ class Memory:
         status: str = "active",
         category: str | None = None,
         about: str | None = None,
+        stage: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         persona: str | None = None,
@@ -259,6 +261,7 @@ class Memory:
             status=status,
             category=category,
             about=about,
+            stage=stage,
             since=since,
             until=until,
             persona=persona,
@@ -376,6 +379,15 @@ class Memory:
         'user_confirmed'
         """
         return typed(Verified, self.call("confirm", id=id))
+
+    def sensitivity(self, id: str, level: str) -> Sensitivity:  # noqa: A002
+        """Set how sensitive a memory is: low, normal or high.
+
+        >>> made = memory.remember("The cellar is damp.")
+        >>> memory.sensitivity(made.id, "low").known_to
+        'everybody'
+        """
+        return typed(Sensitivity, self.call("sensitivity", id=id, level=level))
 
     def show(self, id: str) -> Shown:  # noqa: A002
         """Return one memory with its note, source, use and relations.

@@ -118,3 +118,21 @@ def test_words_that_name_no_time_are_refused_with_examples(vault, words):
     with pytest.raises(BadRequestError) as fault:
         vault.call("recall", {"query": "x", "as_of": words})
     assert "last March" in fault.value.fix
+
+
+# row: C24
+def test_a_stage_is_listed_as_it_is_now(vault):
+    """It is computed for the list, and follows the use."""
+    vault.call("remember", {"text": "The boat is blue."})
+    assert texts(vault, stage="candidate") == []
+    (stage,) = {
+        vault.call("show", {"id": row["id"]})["worth"]["stage"]
+        for row in vault.call("list", {})["memories"]
+    }
+    assert texts(vault, stage=stage) == ["The boat is blue."]
+    for day in range(1, 12):
+        vault.at(day)
+        vault.call("recall", {"query": "Is the boat blue?"})
+    assert texts(vault, stage="core") == ["The boat is blue."]
+    with pytest.raises(BadRequestError, match="there is no stage"):
+        vault.call("list", {"stage": "old"})
