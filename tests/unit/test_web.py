@@ -304,6 +304,42 @@ def test_a_forgotten_memory_shows_no_word_and_can_be_restored(site, memory, told
     assert "Restore" in text
 
 
+def test_the_health_page_shows_faults_costs_by_task_and_what_is_held(settings):
+    answers = FakeAnswers()
+    spent = {"calls": 3, "tokens_in": 900, "tokens_out": 100, "cached": 0}
+    answers.results |= {
+        "review": {"cases": [], "waiting": 0},
+        "runs": {"runs": []},
+        "status": {
+            "vault": "/v",
+            "problems": 2,
+            "faults": {"journal": "the disk is full"},
+            "budget": {
+                "calls": 3,
+                "calls_per_day": 10,
+                "tokens": 1000,
+                "tokens_per_day": 4000,
+                "tasks": {"extract": spent},
+            },
+            "held": {"merge": "12 notes would change"},
+            "daemon": {"queue": 7, "uptime_seconds": 60.0},
+        },
+    }
+    with serving(answers, settings) as path:
+        site = Site(path, settings)
+        site.open()
+        text = site.page("/web/health")
+    for words in (
+        "Something needs your attention",
+        "the disk is full",
+        "2 files with a problem",
+        "1,000 tokens, 3 calls",
+        "12 notes would change",
+        "7 jobs queued",
+    ):
+        assert words in text
+
+
 def test_an_error_is_a_page_in_words(site):
     site.open()
     status, _, text = site.get("/web/memory/nothing-like-this")

@@ -225,16 +225,25 @@ def _model(status: Mapping[str, Any]) -> Html:
                 tag("td", bar(used / most if most else 0)),
                 tag("td", f"{used:,} of {most:,}", class_="number"))
         )  # fmt: skip
+    used = budget.get("tokens", 0) or 1
     tasks = [
-        tag("tr", tag("th", name, scope="row"), tag("td"),
-            tag("td", f"{spent:,}", class_="number"))
+        tag("tr", tag("th", name, scope="row"),
+            tag("td", bar(_tokens(spent) / used)),
+            tag("td", f"{_tokens(spent):,} tokens, {spent.get('calls', 0):,} calls",
+                class_="number"))
         for name, spent in (budget.get("tasks") or {}).items()
     ]  # fmt: skip
     return join(
         tag("h2", "Model today"),
         tag("p", f"Extractor: {status.get('extractor', 'none')}", class_="hint"),
-        tag("table", *rows, *tasks, class_="signals"),
+        tag("table", *rows, class_="signals"),
+        tag("h3", "By task") if tasks else None,
+        tag("table", *tasks, class_="signals") if tasks else None,
     )
+
+
+def _tokens(spent: Mapping[str, int]) -> int:
+    return spent.get("tokens_in", 0) + spent.get("tokens_out", 0)
 
 
 def _next(status: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Html:

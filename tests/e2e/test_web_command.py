@@ -1,0 +1,48 @@
+"""`engram web`: a link from the daemon, or a daemon of its own until it is ended."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import urllib.request
+
+from engram.serve import socket_client
+from tests.fakes.world import World, until
+
+
+def opened(url):
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.status, answer.headers["Set-Cookie"]
+
+
+def test_the_daemon_gives_a_link_that_begins_a_session(tmp_path):
+    world = World(tmp_path)
+    world.start()
+    try:
+        url = world.json("web", "--no-browser")["url"]
+        status, cookie = opened(url)
+        assert status == 200
+        assert "SameSite=strict" in cookie
+        assert "HttpOnly" in cookie
+        again = socket_client.page_link(world.socket)["url"]
+        assert again.partition("?")[0] == url.partition("?")[0]
+        assert again != url
+    finally:
+        assert world.stop() == 0
+
+
+def test_without_a_daemon_one_runs_until_the_command_is_ended(tmp_path):
+    world = World(tmp_path)
+    process = subprocess.Popen(
+        world.command("web", "--no-browser"),
+        env=world.env,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        line = process.stdout.readline()
+        assert opened(line.removeprefix("url: ").strip())[0] == 200
+        assert "Ctrl-C" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    until(lambda: not socket_client.answers(world.socket))
