@@ -163,7 +163,16 @@ class ContextBuilder:
                 query, thread, name, budget=budget, quotas=quotas, record=record
             )
             fresh = _not_in(parts, answer.hits)
-            parts["relevant"] = self._fitting(formatting.reading_lines(fresh), budget)
+            cards = current.cards_of_hits(fresh, facts)
+            parts["cards"] = self._fitting(
+                list(cards), int(policy.recall.card_share * budget)
+            )
+            told = frozenset[str]().union(*(cards[line] for line in parts["cards"]))
+            fresh = [hit for hit in fresh if hit.key not in told]
+            budget -= self._cost(parts["cards"])
+            while fresh and self._cost(formatting.reading_lines(fresh)) > budget:
+                fresh.pop()  # the weakest
+            parts["relevant"] = formatting.reading_lines(fresh)
 
         page = self.sessions.read(GUIDELINES_FILE).decode(errors="replace")
         parts["guidance"] = clear_guidelines(page, policy.actions)

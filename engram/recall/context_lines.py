@@ -26,6 +26,7 @@ TITLES = {
     "wins": "Done lately",
     "threads": "Left open",
     "frictions": "Going wrong",
+    "cards": "On those in the hits",
     "relevant": "On the question",
     "question": "To ask the user, if it fits",
 }

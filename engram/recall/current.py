@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engram.core import lifecycle, personas, user_facts
 from engram.core.categories import category_of
-from engram.core.entities import name_key
+from engram.core.entities import entity_ref, name_key
 from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.language.words import words
 from engram.core.records import Fact
@@ -19,6 +19,7 @@ from engram.core.text import normalise
 from engram.index.filters import SearchFilter
 from engram.index.states import StateSearch
 from engram.recall import formatting
+from engram.recall.context_lines import one_line
 from engram.recall.states import StateQuery
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.entities import EntityNames
-    from engram.core.records import Entity
+    from engram.core.records import Entity, Hit
     from engram.core.trust import Provenance
     from engram.index.database import Unit
     from engram.index.search import Index
@@ -123,6 +124,59 @@ class CurrentFacts:
                 cards[entity.name] = lines[: policy.card_lines]
         return cards
 
+    def cards_of_hits(
+        self, hits: Sequence[Hit], facts: Iterable[Fact]
+    ) -> dict[str, frozenset[str]]:
+        """Return a line on each entity that the hits are about, best first (`E8`).
+
+        `- [person:john]: f1; f2; f3` has what matters most of the entity: pinned and
+        important facts that the user told, that hold and that the question itself does
+        not find. The values are the ids of these facts.
+        """
+        policy = self.settings.policy
+        entities: dict[str, Entity] = {}
+        for name in (name for hit in hits for name in hit.about):
+            entity = self.names.one(name)
+            if entity and not self.names.is_owner(name):
+                entities.setdefault(entity.path, entity)
+        shown = {hit.key for hit in hits if "text" in hit.parts}
+        weighty = [
+            fact
+            for fact in facts
+            if fact.about
+            and (fact.pinned or fact.importance >= policy.recall.card_importance)
+            and fact.id not in shown
+            and may_show(fact, self.persona, self.now)
+            and not user_facts.is_doubted(fact)
+        ]
+        lines: dict[str, frozenset[str]] = {}
+        for entity in list(entities.values())[: policy.recall.hit_cards]:
+            own = {name_key(name) for name in (entity.name, *entity.aliases)}
+            about = [
+                fact
+                for fact in weighty
+                if not own.isdisjoint(map(name_key, fact.about))
+            ]
+            some = self._held_by_user(sorted(about, key=_weight_order))
+            if some := some[: policy.recall.hit_card_facts]:
+                ref = entity_ref(entity.type, entity.name)
+                told = "; ".join(one_line(fact.text) for fact in some)
+                ids = frozenset(fact.id for fact in some)
+                lines[f"- [{ref}]: {told}"] = ids
+                weighty = [fact for fact in weighty if fact.id not in ids]
+        return lines
+
+    def _held_by_user(self, facts: Sequence[Fact]) -> list[Fact]:
+        """Return those of the first facts that the user told and that hold now."""
+        first = facts[: 3 * self.settings.policy.recall.hit_card_facts]
+        past, sources = self.past(first), self._sources(first)
+        return [
+            shown
+            for fact in first
+            if fact.id not in past and sources[fact.id].said_by == "user"
+            if isinstance(shown := self.index.visible(fact), Fact)
+        ]
+
     def _name_words(self) -> Collection[str]:
         names = self.names.owner_names()
         return {word for name in names for word in normalise(name).split()}
@@ -151,6 +205,12 @@ def _card_order(fact: Fact) -> tuple[object, ...]:
     name = permanent_attribute(fact.text)
     close = category_of(fact.category).relates_people or name == "family"
     return (not close, name is None, *user_facts.by_worth(fact))
+
+
+def _weight_order(fact: Fact) -> tuple[object, ...]:
+    """Order pinned facts first, then by importance, then the latest first (`E8`)."""
+    created = fact.created.timestamp() if fact.created else 0.0
+    return not fact.pinned, -fact.importance, -created, fact.id
 
 
 def _possible_names(query: str) -> list[str]:

@@ -889,3 +889,28 @@ def test_each_of_eight_facts_of_one_turn_is_found_by_its_own_question(memory):
     memory.pipeline.flush()
     about = [hit["text"] for hit in recalled(memory, "Tell me about Eva")]
     assert sum("Eva" in text for text in about) >= 3
+
+
+# row: E8
+def test_a_context_has_a_line_on_each_entity_of_its_hits(memory, keep):
+    """Pinned first, then important ones, three at most; none that is a hit itself, not
+    important, or over.
+    """
+    entity(memory, "John", "[Johnny]")
+    keep("The heron of John nests by the mill.", about="[John]")
+    keep("John is allergic to nuts.", about="[John]", importance=0.9)
+    keep("Johnny works as a diver.", about="[Johnny]", importance=0.75, pinned="true")
+    keep("John plays the cello.", about="[John]", importance=0.8)
+    keep("John has a brother in Rome.", about="[John]", importance=0.72)
+    keep("John once lost a glove.", about="[John]", importance=0.3)
+    found = memory.call("context", {"query": "Where does the heron nest?"})
+    (card,) = found["parts"]["cards"]
+    assert card == (
+        "- [person:john]: Johnny works as a diver.; John is allergic to nuts.; "
+        "John plays the cello."
+    )
+    assert not any("cello" in line for line in found["parts"]["relevant"])
+    text = found["text"]
+    assert text.index("[person:john]") < text.index("nests by the mill")
+    assert found["tokens"] <= memory.settings.policy.recall.budget
+    assert "cards" not in memory.call("context", {"query": "tram"})["parts"]

@@ -278,6 +278,18 @@ class RecallPolicy:
     card_lines: int = number(
         4, "lines", 1, 100, "E18", "lines on each of them in a context"
     )
+    hit_cards: int = number(
+        5, "entities", 0, 100, "E8", "entities of the hits with a line of their own"
+    )
+    hit_card_facts: int = number(
+        3, "facts", 1, 100, "E8", "facts in such a line in a context"
+    )
+    card_importance: float = number(
+        0.7, "1", 0, 1, "E8", "importance from which a fact enters such a line"
+    )
+    card_share: float = number(
+        0.1, "share", 0, 1, "E8", "part of the tokens left that such lines may take"
+    )
     least_tokens: int = number(
         30, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little"
     )
