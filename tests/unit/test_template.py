@@ -132,3 +132,18 @@ def test_a_filled_template_is_a_memory_without_problems(path):
         frontmatter.read(text.encode()), f"facts/{path.name}", "", ZoneInfo("UTC")
     )
     assert not problems
+
+
+@pytest.mark.parametrize(
+    "path", sorted(TEMPLATE.glob("templates/*.md")), ids=lambda path: path.stem
+)
+def test_a_template_is_valid_yaml_before_it_is_filled(path):
+    """Obsidian shows the properties of the template file itself too."""
+    keys = yaml.safe_load(path.read_text().split("---\n")[1])
+    assert "{{date:YYYY-MM-DD}}" in keys["created"]
+    assert isinstance(keys["category"], str)
+
+
+def test_open_promises_are_listed_by_their_due_date():
+    base = yaml.safe_load((TEMPLATE / "views/commitments.base").read_text())
+    assert base["views"][0]["sort"] == [{"property": "valid_from", "direction": "ASC"}]
