@@ -479,6 +479,46 @@ def diff(cli: CliContext, id: str) -> None:  # noqa: A002
 
 
 @tree.command()
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
+@click.pass_obj
+def export(cli: CliContext, file: Path) -> None:
+    """Write the whole vault into one file.
+
+    FILE must not exist; it becomes a tar file with every byte of every file but `.git`.
+    Waiting turns are filed first. Prints the number of files; `engram init FOLDER
+    --from FILE` unpacks them.
+    """
+    from engram.serve.archive import pack
+
+    with cli.connect() as vault:
+        vault.call("flush", {})
+    cli.show("export", pack(cli.settings().vault, file.expanduser().resolve()))
+
+
+@tree.command("open")
+@click.argument("id")
+@click.pass_obj
+def open_(cli: CliContext, id: str) -> None:  # noqa: A002
+    """Open the note of a memory or an entity in your editor.
+
+    ID is the id of a memory, an unambiguous prefix of it, its path, or the name of an
+    entity. The editor is VISUAL, EDITOR, or what the desktop opens Markdown with.
+    """
+    with cli.connect() as vault:
+        found = vault.call("show", {"id": id})
+    shown = next(one for one in found.values() if isinstance(one, dict))
+    path = cli.settings().vault / shown["path"]
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if editor:
+        click.edit(filename=str(path), editor=editor)
+    elif click.launch(str(path)):
+        raise NotFoundError(
+            "no editor is set", where=str(path), fix="Set EDITOR, or open the file."
+        )
+    cli.show("open", {"path": str(path)})
+
+
+@tree.command()
 @click.argument(
     "folder", type=click.Path(path_type=Path, readable=False), required=False
 )
@@ -488,8 +528,21 @@ def diff(cli: CliContext, id: str) -> None:  # noqa: A002
     is_flag=True,
     help="List the files that would be written and write none.",
 )
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path, readable=False),
+    help="Fill the new folder with the vault in this file of `engram export`.",
+)
 @click.pass_obj
-def init(cli: CliContext, folder: Path | None, *, git: bool, dry_run: bool) -> None:
+def init(
+    cli: CliContext,
+    folder: Path | None,
+    *,
+    git: bool,
+    dry_run: bool,
+    source: Path | None,
+) -> None:
     """Make a folder a vault.
 
     FOLDER is created if it does not exist; existing files stay as they are. Prints the
@@ -498,6 +551,14 @@ def init(cli: CliContext, folder: Path | None, *, git: bool, dry_run: bool) -> N
     from engram.serve.setup import init_vault
 
     cli.vault = folder or cli.vault
+    if source is not None:
+        from engram.serve.archive import unpack
+
+        target = cli.vault or cli.settings().vault
+        unpacked = unpack(source, target.expanduser().resolve(), dry_run=dry_run)
+        if dry_run:
+            cli.show("init", unpacked)
+            return
     cli.show("init", init_vault(cli.settings, git=git, dry_run=dry_run))
 
 

@@ -1,0 +1,100 @@
+"""`engram export` and `init --from`: a vault as one file, byte for byte; and `open`."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.world import World
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    made.engram("remember", "Carla is allergic to peanuts.")
+    made.engram("observe", stdin='{"text": "My sister Anna lives in Porto."}\n')
+    (made.vault / "own.md").write_text("my own note\r\nwith line ends\r\n")
+    return made
+
+
+def content(vault):
+    return {
+        path.relative_to(vault).as_posix(): path.read_bytes()
+        for path in vault.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_vault_comes_back_byte_for_byte_and_answers(world, tmp_path):
+    file, again, copy = (tmp_path / name for name in ("v.tar", "w.tar", "copy"))
+    packed = world.json("export", str(file))
+    world.engram("export", str(again))
+    assert file.read_bytes() == again.read_bytes()
+    before = content(world.vault)
+    assert packed["files"] == len(before)
+
+    world.engram("init", str(copy), "--from", str(file), "--dry-run")
+    assert not copy.exists()
+    world.engram("init", str(copy), "--from", str(file))
+    assert content(copy) == before
+    recalled = world.engram("recall", "peanuts", "--vault", str(copy))
+    assert "Carla" in recalled
+
+
+def test_nothing_is_overwritten(world, tmp_path):
+    file = tmp_path / "v.tar"
+    file.write_text("mine")
+    assert "exists already" in world.engram("export", str(file), code=65)
+    assert file.read_text() == "mine"
+    file.unlink()
+    world.engram("export", str(file))
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "note.md").write_text("mine")
+    words = world.engram("init", str(full), "--from", str(file), code=65)
+    assert "has files already" in words
+    assert content(full) == {"note.md": b"mine"}
+
+
+def archive(path, *names):
+    with tarfile.open(path, "w") as tar:
+        for name in names:
+            row = tarfile.TarInfo(name)
+            row.size = 1
+            tar.addfile(row, io.BytesIO(b"x"))
+
+
+@pytest.mark.parametrize("name", ["../out.md", "/tmp/attach.md", "a/../../out.md"])
+def test_no_name_leads_out_of_the_folder(world, tmp_path, name):
+    archive(tmp_path / "bad.tar", "engram.toml", name)
+    target = tmp_path / "in" / "copy"
+    target.parent.mkdir()
+    world.engram("init", str(target), "--from", str(tmp_path / "bad.tar"), code=77)
+    assert content(tmp_path / "in") == {}
+    assert not (tmp_path / "out.md").exists()
+
+
+def test_another_file_is_no_archive(world, tmp_path):
+    (tmp_path / "x.tar").write_text("words")
+    archive(tmp_path / "y.tar", "a.md")
+    for name in ("x.tar", "y.tar"):
+        source = str(tmp_path / name)
+        words = world.engram("init", str(tmp_path / "n"), "--from", source, code=64)
+        assert "no archive of a vault" in words
+    missing = str(tmp_path / "z.tar")
+    world.engram("init", str(tmp_path / "n"), "--from", missing, code=66)
+
+
+def test_a_note_is_opened_in_the_editor(world, tmp_path):
+    script = tmp_path / "editor"
+    script.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    script.chmod(0o755)
+    world.env["EDITOR"] = str(script)
+    hit = world.json("recall", "peanuts")["hits"][0]
+    path = world.json("open", hit["id"])["path"]
+    assert (tmp_path / "opened").read_text().strip() == path
+    assert Path(path).exists()
+    assert world.json("open", "Anna")["path"].endswith("Anna.md")
