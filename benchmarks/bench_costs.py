@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.bench_write import _replier, _settings, rows_of
 from engram.memory import Memory
 from tests.fakes.openai_server import FakeServer, prompt_text
-from tests.fakes.scribe import scribe, task_of
+from tests.fakes.scribe import material_of, scribe, task_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +60,10 @@ class Ledger:
         def answer(body: Body) -> Body:
             task = task_of(body) or "extract"
             said = scribe(body) if task in TOLD else by_hand(body)
+            if task == "compare":
+                pairs = material_of(body)["pairs"]
+                verdict = {"relation": "independent", "confidence": 0.9}
+                said = {"verdicts": [{"pair": one["pair"]} | verdict for one in pairs]}
             if task in SUMMARIES:
                 said = {
                     name: value or ([WORDS] if isinstance(value, list) else WORDS)

@@ -96,7 +96,8 @@ class KnownFacts:
         ]
         found: dict[str, Fact] = {}
         for fact in filter(None, chain.from_iterable(zip_longest(*searches))):
-            if hidden_reason(fact, last.occurred_at) is None and not is_sensitive(fact):
+            hidden = hidden_reason(fact, last.occurred_at) or is_sensitive(fact)
+            if not hidden and not fact.done:
                 found.setdefault(fact.id, fact)
         # What happened cannot end, so it is shown where there is room.
         return tuple(sorted(found.values(), key=is_event)[:most])
