@@ -81,6 +81,7 @@ _SIGNS = (
     ("month_of_year", r"yunu(?!a|f)"),  # 2024年5月
     ("year", r"yu(?![af])"),  # 2024年
     ("yearless", r"nun(?:U|u(?![af]))"),  # 5月5日
+    ("month_by_number", r"[nw]u(?![afnw])"),  # 三月
     ("ago", r"[nw]ua"),  # 三日前
     ("ahead", r"[nw]uf"),  # 三年后
     ("weekday_of_week", r"Wg?[kw](?!u)|Wu"),  # 先週の金曜日, 上周五

@@ -12,7 +12,7 @@ from engram.core.language.date_direction import STOPS, direction
 from engram.core.language.date_words import COUNTED_NOUNS, STOP_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.core.language.date_direction import Context
     from engram.core.language.date_values import Token
@@ -64,6 +64,8 @@ _VERBS = frozenset(
 _CELEBRATED = frozenset(
     ["spend", "spending", "celebrate", "celebrating", "host", "hosting"]
 )
+_AFTER_DURATION = frozenset("ほくぐ间間半余ぶ多左来來内內")
+"""Signs after a number of months that names no month."""
 _PLACES = frozenset("楼樓线線门門房院店机機室车車码碼位班栋棟")
 _SUBJECT_SIGNS = frozenset("がのも")
 _BESIDE = frozenset(
@@ -100,18 +102,8 @@ def is_refused(rule: str, context: Context, lexicon: Lexicon) -> bool:
         return True
     if rule in _RELATIVE and _is_of_another_day(context):
         return True
-    if rule == "numeric":  # v2.5.2026
-        start = row[context.first].start
-        return start > 0 and context.text[start - 1].isalpha()
-    if rule == "day":
-        return _is_foreign(context, lexicon)
-    if rule == "month_by_lean":
-        return _is_no_month(context, lexicon)
-    if rule == "weekday_by_lean":
-        return _is_no_weekday(context, lexicon)
-    if rule == "holiday":
-        return _is_no_holiday(context, lexicon)
-    return rule == "day_of_month" and _is_no_day(context, lexicon)
+    refuses = _BY_RULE.get(rule)
+    return refuses is not None and refuses(context, lexicon)
 
 
 def _is_amount(row: Sequence[Token], after: int) -> bool:
@@ -136,6 +128,18 @@ def _is_no_year(row: Sequence[Token], after: int) -> bool:
     """
     ahead = [token.word for token in row[after : after + 2] if token.letter != ","]
     return bool(ahead) and ahead[0].isdigit() and len(ahead[0]) > 2
+
+
+def _is_in_word(context: Context, _: Lexicon) -> bool:
+    """Return whether a date in figures is part of a word: `v2.5.2026`."""
+    start = context.row[context.first].start
+    return start > 0 and context.text[start - 1].isalpha()
+
+
+def _is_duration(context: Context, _: Lexicon) -> bool:
+    """Return whether months are counted and not named: `一月ほど`, about a month."""
+    row, last = context.row, context.last
+    return last < len(row) and row[last].word[:1] in _AFTER_DURATION
 
 
 def _is_foreign(context: Context, lexicon: Lexicon) -> bool:
@@ -246,3 +250,15 @@ def _is_no_day(context: Context, lexicon: Lexicon) -> bool:
     has_article = _ARTICLES.search(before) is not None
     dotted = "." in context.text[number.start : number.end + 1]
     return not has_article or (lexicon.ordinal_dot and not dotted)
+
+
+_BY_RULE: Mapping[str, Callable[[Context, Lexicon], bool]] = {
+    "numeric": _is_in_word,
+    "day": _is_foreign,
+    "month_by_number": _is_duration,
+    "month_by_lean": _is_no_month,
+    "weekday_by_lean": _is_no_weekday,
+    "holiday": _is_no_holiday,
+    "day_of_month": _is_no_day,
+}
+"""What else refuses a match of a rule."""

@@ -244,6 +244,17 @@ def _month_by_lean(match: DateMatch) -> DateRange | None:
     return _nearest_month(match, match.lean)
 
 
+def _month_by_number(match: DateMatch) -> DateRange | None:
+    """`三月` in a sentence that looks back or ahead; `三个月` is a time of three."""
+    month = match.number("nw")
+    if match.tokens[-1].word != "月" or not 1 <= month <= 12:
+        return None
+    if match.annual or not match.lean:
+        return None
+    passed = (month - match.today.month) * match.lean < 0
+    return _month(match.today.year + match.lean * passed, month, match.when)
+
+
 def _nearest_month(match: DateMatch, lean: int) -> DateRange | None:
     month = match.number("b")
     passed = (month - match.today.month) * lean < 0
@@ -582,5 +593,6 @@ VALUE_MAKERS: Mapping[str, Callable[[DateMatch], DateRange | None]] = {
     "season": _season_named,
     "weekend": _weekend,
     "month_by_lean": _month_by_lean,
+    "month_by_number": _month_by_number,
     "weekday_by_lean": _weekday_by_lean,
 }
