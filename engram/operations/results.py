@@ -110,6 +110,7 @@ class Recalled:
     note: str = ""
     complete: bool = True
     now: datetime | None = None
+    milliseconds: dict[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.text

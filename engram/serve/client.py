@@ -334,6 +334,8 @@ class Memory:
         private: bool = False,
         pinned: bool = False,
         expires: datetime | str | None = None,
+        source_id: str | None = None,
+        occurred_at: datetime | str | None = None,
     ) -> Remembered:
         """Store a statement; a conflict that waits for the user is named in `case`.
 
@@ -351,6 +353,8 @@ class Memory:
             private=private,
             pinned=pinned,
             expires=expires,
+            source_id=source_id,
+            occurred_at=occurred_at,
         )
         return typed(Remembered, answer)
 

@@ -112,6 +112,7 @@ def play(tmp_path):
         call(
             "update", id=call("remember", text="The gate is green.")["id"], pinned=True
         )
+        call("sensitivity", id=made, level="normal")
         for name in ("confirm", "dispute", "forget"):
             made = call("remember", text=f"The barn of {name} is red.")["id"]
             call(name, id=made)
