@@ -68,6 +68,12 @@ def read_dates(item: FactReply, shown: str, turn: Turn, category: str) -> FactDa
     return FactDates(text, when, until, "" if by_words else BY_MODEL)
 
 
+def begins_later(iso: str, turn: Turn) -> bool:
+    """Return whether a date of a model's is after the day of the turn."""
+    since = _interval(iso, "", turn)
+    return since is not None and since.start > turn.occurred_at
+
+
 def _by_words(said: str, shown: str, turn: Turn, *, is_plan: bool) -> Interval | None:
     """Return the time that the words of a turn mean.
 

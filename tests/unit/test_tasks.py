@@ -435,6 +435,15 @@ def test_a_relation_that_is_refused_is_counted_by_reason():
 
 
 # row: B1
+def test_a_relation_that_begins_later_is_none_yet():
+    """The note shows what holds now, and the job of today does not end."""
+    found = related(SISTER | {"since": "2026-04-01"})
+    assert (found.relations, found.dropped) == ((), {"relation: begins later": 1})
+    for since in ("2026-03-01", "2025", "", "soon", None):
+        assert len(related(SISTER | {"since": since}).relations) == 1
+
+
+# row: B1
 def test_at_most_five_relations():
     """The rest is counted."""
     found = related(*[SISTER | {"object": f"N{n}"} for n in range(9)])
