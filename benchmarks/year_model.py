@@ -21,7 +21,7 @@ from engram.core.policy import ExtractionPolicy
 from engram.core.records import Turn
 from engram.extraction.rules.engine import extract
 from tests.fakes.openai_server import fact
-from tests.fakes.scribe import material_of, scribe, task_of
+from tests.fakes.scribe import asking_alone, material_of, scribe, task_of, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -110,8 +110,18 @@ class YearModel:
 
     def __call__(self, body: Body) -> Body:
         """The answer to a request."""
+        self.calls[task_of(body)] += 1
+        listed = together(body)
+        if not listed:
+            return self._answer(body)
+        answers = [
+            {"number": number} | self._answer(asking_alone(body, material))
+            for number, material in listed
+        ]
+        return {"answers": answers}
+
+    def _answer(self, body: Body) -> Body:
         task = task_of(body)
-        self.calls[task] += 1
         if task == "extract":
             return _extracted(body["messages"][-1]["content"])
         if task == "judge":

@@ -39,7 +39,7 @@ def together(body: Body) -> list[tuple[int, str]]:
     ]
 
 
-def _asking(body: Body, material: str) -> Body:
+def asking_alone(body: Body, material: str) -> Body:
     """The same question about one material alone."""
     name = {"name": task_of(body)}
     system = {"role": "system", "content": ""}
@@ -55,7 +55,7 @@ def scribe(body: Body) -> Body:
     if listed:
         return {
             "answers": [
-                {"number": number} | scribe(_asking(body, material))
+                {"number": number} | scribe(asking_alone(body, material))
                 for number, material in listed
             ]
         }
