@@ -14,7 +14,7 @@ from engram import Memory
 from engram.errors import LockedError
 from engram.serve import connection
 from engram.serve import holder as holder_module
-from tests.fakes.world import World, until
+from tests.fakes.world import PATIENCE, World, until
 
 HOLDER = """
 import sys, time
@@ -66,7 +66,7 @@ def test_both_read_and_write_and_see_what_the_other_wrote(world, holder):
     began = time.monotonic()
     with Memory(world.vault) as mine:
         assert "peanuts" in mine.recall("what is Carla allergic to?").text
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < PATIENCE
         mine.remember("The heron nests at the mill.")
         assert say(holder, "The barge of Huy is blue.") == "kept"
         assert "barge of Huy" in mine.recall("which barge is blue?").text
@@ -95,7 +95,7 @@ def test_a_holder_that_hangs_keeps_nobody_from_reading(world, holder):
         began = time.monotonic()
         assert "peanuts" in world.engram("recall", "what is Carla allergic to?")
         assert json.loads(world.engram("list", "--json"))["total"] == 1
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < PATIENCE  # the machine may be busy
         assert sorted(o for o in world.vault.rglob("*") if o.is_file()) == before
         assert [one.read_bytes() for one in before] == bytes_before
     finally:
