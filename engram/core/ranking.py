@@ -676,6 +676,16 @@ PART_MEANINGS: Mapping[str, str] = MappingProxyType(
 """The meaning of each part of a score, in the order in which they are shown."""
 
 
+OWN_PARTS = frozenset(
+    {"text", "date", "akin", "speaker", "span", "vector", "chain", "subject"}
+    | {"answers", "agenda", "replaces"}
+)
+"""The parts of a score by which a memory itself matches a question.
+
+The others come from its place in a conversation, from its ties and from how it is kept.
+"""
+
+
 def explanation(parts: Mapping[str, float]) -> tuple[tuple[str, float, str], ...]:
     """Return the parts of a score as rows (name, value, meaning) (row `X4`).
 

@@ -184,20 +184,22 @@ def recall(
     candidates, past = _with_states(search, candidates, least)
     candidates = _with_agenda(search, candidates)
     limit.end("states")
-    candidates = _without_weak(candidates, least)
+    candidates = _without_context_alone(_without_weak(candidates, least, weak))
     candidates = _with_caps(search, _with_quotas(candidates, policy))
     candidates = _with_external_limits(index, candidates, settings)
     limit.end("limits")
     filtered = candidates.filtered
     others = filtered.total()
     hits = _verified(search, candidates, past)
-    chosen = select(hits, question, policy, request.k, request.budget)
+    selection = select(hits, question, policy, request.k, request.budget)
+    chosen, repeated = selection.hits, selection.repeated
     limit.end("files and tokens")
 
     gone = filtered.total() - others
-    if (left := min(len(candidates.slots), request.k) - len(chosen) - gone) > 0:
+    wanted = min(len(candidates.slots) - repeated, request.k)
+    if (left := wanted - len(chosen) - gone) > 0:
         filtered["over the token budget"] += left
-    if same := sum(
+    if same := repeated + sum(
         candidates.merged[key] for key in {hit.source or hit.key for hit in chosen}
     ):
         filtered["of one turn with a hit"] += same
@@ -225,11 +227,28 @@ def _with_archive(search: _Search, candidates: _Candidates) -> _Candidates:
     return _candidates(replace(search, request=replace(request, archive=True)))
 
 
-def _without_weak(candidates: _Candidates, least: float) -> _Candidates:
+def _without_context_alone(candidates: _Candidates) -> _Candidates:
+    """Leave all out where nothing itself matches the question.
+
+    What stands in a conversation beside a match that may not be shown is no answer.
+    """
+    slots = candidates.slots
+    if any(slot.parts.get(name) for slot in slots for name in ranking.OWN_PARTS):
+        return candidates
+    if slots:
+        candidates.filtered["match no word themselves"] += len(slots)
+    return replace(candidates, slots=())
+
+
+def _without_weak(candidates: _Candidates, least: float, share: float) -> _Candidates:
     """Leave out what matches the question much less than the best does.
 
-    What the best memories lead to stays, though it matches no word (`A18`).
+    That is less than `least`; after a memory that tells the state asked for, also less
+    than `share` of its score. What the best memories lead to stays, though it matches
+    no word (`A18`).
     """
+    if candidates.slots and candidates.slots[0].parts.get("answers"):
+        least = max(least, share * candidates.slots[0].score)
     strong = [
         slot
         for slot in candidates.slots

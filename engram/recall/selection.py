@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core.excerpts import count_tokens, excerpt
@@ -23,25 +22,39 @@ if TYPE_CHECKING:
     from engram.core.records import Hit
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The hits of an answer, and how many turns it leaves out for facts that quote them."""
+
+    hits: tuple[Hit, ...]
+    repeated: int
+
+
 def select(
     hits: Iterable[Hit], question: Question, policy: RecallPolicy, k: int, budget: int
-) -> tuple[Hit, ...]:
+) -> Selection:
     """Return the best of `hits` whose text costs at most `budget` tokens, at most `k`.
 
-    The hits keep their order, and each has its cost in `tokens`. `hits` is read only as
-    far as the budget goes. If it goes less far than `k`, the share `facts_share` of the
+    The hits keep their order, and each has its cost in `tokens`. A turn is left out
+    after a fact that shows all its words. `hits` is read only as far as the budget goes. If it goes less far than `k`, the share `facts_share` of the
     places is reserved for facts: they replace the last turns and notes.
     """
     page = _Page(question, policy, budget)
-    for hit in islice(hits, k):
-        if page.is_full or not page.add(hit):
+    repeated = 0
+    for number, hit in enumerate(hits, 1):
+        if hit.key in page.quoted:
+            repeated += 1
+        elif page.is_full or not page.add(hit):
             page.is_full = True
             if not page.lacks_facts():
                 break
             if hit.kind == "fact":
                 page.add_instead(hit)
+        if number - repeated == k:
+            break
     page.lengthen()
-    return tuple(replace(place.hit, tokens=place.cost) for place in page.places)
+    chosen = tuple(replace(place.hit, tokens=place.cost) for place in page.places)
+    return Selection(chosen, repeated)
 
 
 def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
@@ -60,7 +73,10 @@ class _Chosen:
 
 
 class _Page:
-    """The hits chosen so far, and the tokens that are left."""
+    """The hits chosen so far, and the tokens that are left.
+
+    `quoted` are the keys of turns that a chosen fact shows with all their words.
+    """
 
     def __init__(self, question: Question, policy: RecallPolicy, budget: int) -> None:
         self.question = question
@@ -68,11 +84,13 @@ class _Page:
         self.left = budget - self._cost(formatting.fence("", "0" * 8))
         self.places: list[_Chosen] = []
         self.is_full = False
+        self.quoted: set[str] = set()
         self._days: Counter[str] = Counter()
         self._turns: Counter[str] = Counter()
 
     def add(self, hit: Hit) -> bool:
         """Take a hit, cut to what is left; return False where there is no room."""
+        whole = hit
         if hit.said and self._turns[hit.source]:
             hit = replace(hit, said="")
         day = formatting.day_line(hit.when)
@@ -84,6 +102,8 @@ class _Page:
         self.left = room - cost
         self._days[day] += 1
         self._turns[hit.source] += 1
+        if hit.kind == "fact" and short.said == whole.said:
+            self.quoted.add(hit.source)
         self.places.append(_Chosen(short, hit, cost, day))
         return True
 

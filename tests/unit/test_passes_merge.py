@@ -414,9 +414,9 @@ def test_what_was_refused_is_told_once_by_why(asking, fake):
     )
     assert one["reason"] == "importance 0.8 or more"
     assert one["eligibility"]["importance"] == 0.8
-    assert "ruling: deny" in output.shown(
-        "why", keeping.memory.call("why", {"id": old})
-    )
+    why = keeping.memory.call("why", {"id": old})
+    assert "discard · importance 0.8 or more" in output.shown("why", why)
+    assert "ruling: deny" in output.shown("why", why, verbose=True)
 
 
 # row: C22

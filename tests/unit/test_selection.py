@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -22,7 +23,7 @@ def hit(key, text, kind="turn", **more):
 
 
 def selected(hits, budget, k=50, question="words?"):
-    return select(hits, parse_question(question, NOW), POLICY, k, budget)
+    return select(hits, parse_question(question, NOW), POLICY, k, budget).hits
 
 
 # row: X24
@@ -148,3 +149,21 @@ def test_facts_keep_their_share_of_scarce_places():
 def test_no_budget_gives_no_hits():
     """Rather nothing than a stump."""
     assert selected([hit("a", "words")], 5) == ()
+
+
+def test_a_turn_that_a_fact_quotes_whole_is_not_shown_again():
+    """A fact shows the words of its turn, so the turn below it has nothing to add."""
+    words = "I call Ben on Friday, and I drink no milk."
+    fact = hit("f", "The user drinks no milk.", "fact", said=words)
+    turn = hit("t", words)
+    other = hit("u", "I like tea.")
+    fact = replace(fact, source="t")
+    assert [one.key for one in selected([fact, turn, other], 2000, k=2)] == ["f", "u"]
+    assert [one.key for one in selected([turn, fact, other], 2000)] == ["t", "f", "u"]
+
+
+def test_a_turn_that_a_fact_quotes_in_part_is_shown():
+    long = "I drink no milk. " + "The garden was full of roses in the spring. " * 60
+    fact = replace(hit("f", "The user drinks no milk.", "fact", said=long), source="t")
+    shown = selected([fact, hit("t", long)], 1000)
+    assert [one.key for one in shown] == ["f", "t"]
