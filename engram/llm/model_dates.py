@@ -146,7 +146,7 @@ def _is_plausible(when: Interval, category: str, turn: Turn, *, is_plan: bool) -
         return False
     if is_plan:
         return when.end > today
-    return category != "moment" or when.start < today + _DAY
+    return not category_of(category).momentary or when.start < today + _DAY
 
 
 def _overlap(one: Interval, other: Interval) -> bool:

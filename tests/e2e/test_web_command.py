@@ -38,11 +38,17 @@ def test_without_a_daemon_one_runs_until_the_command_is_ended(tmp_path):
         env=world.env,
         stdout=subprocess.PIPE,
         text=True,
+        # a shell starts what runs in its background with this signal ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
-    with process:
+    try:
         line = process.stdout.readline()
         assert opened(line.removeprefix("url: ").strip())[0] == 200
         assert "Ctrl-C" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
+    finally:
+        process.terminate()
+        process.stdout.close()
+        process.wait(30)
     until(lambda: not socket_client.answers(world.socket))

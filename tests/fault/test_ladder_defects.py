@@ -13,9 +13,9 @@ from ladders import JudgeWork, LadderWork
 from lives import KILLS
 
 from engram.operations.review import ReviewQueue
+from engram.pipeline.apply import PlanWriter
 from engram.pipeline.boxes import BoxWriter
 from engram.pipeline.entities import EntityWriter
-from engram.pipeline.reconcile import Reconciler
 from engram.vault import edges
 
 
@@ -28,7 +28,7 @@ def notes_first(self, plan):
 
 def asked_as_heard(self, plan):
     """What somebody asks for is written like a batch, which is filed again."""
-    self._write(plan)
+    self.write(plan)
 
 
 def question_first(self, case, decision, now, honest=ReviewQueue._decide_conflict):
@@ -61,8 +61,8 @@ def run_together(lines, honest=edges._raw):
 
 
 DEFECTS = [
-    (JudgeWork, Reconciler, "_write", notes_first),
-    (LadderWork, Reconciler, "_write_unrepeatable", asked_as_heard),
+    (JudgeWork, PlanWriter, "write", notes_first),
+    (LadderWork, PlanWriter, "write_unrepeatable", asked_as_heard),
     (LadderWork, ReviewQueue, "_decide_conflict", question_first),
     (LadderWork, BoxWriter, "_file", settled_first),
     (LadderWork, EntityWriter, "_note_changes", edges_first),

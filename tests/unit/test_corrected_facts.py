@@ -33,8 +33,8 @@ def facts(sim, status="active"):
     ]
 
 
-def hits(sim, question):
-    found = sim.call("recall", query=question, k=5)["hits"]
+def hits(sim, question, **limits):
+    found = sim.call("recall", query=question, k=5, **limits)["hits"]
     return {hit["text"]: hit["ended"] for hit in found}
 
 
@@ -160,7 +160,8 @@ def test_undoing_the_run_brings_the_old_statement_and_its_turn_back(sim, apart):
         "The user works at Bosch.",
         "The user works at Siemens.",
     ]
-    assert hits(sim, "Where do I work?")["I work at Siemens."] == ""
+    turns = hits(sim, "Where do I work?", kinds=["turn"])
+    assert turns["I work at Siemens."] == ""
 
 
 def test_the_log_names_the_rule_and_the_words(sim):

@@ -931,7 +931,7 @@ def test_no_link_leads_to_a_note_that_a_person_deleted(held, clock):
     assert box.read_bytes() == before
     clock.advance(seconds=10)
     held.files.rescan(None)
-    assert box.read_bytes() == before.replace(f"[[{name}]]".encode(), name.encode())
+    assert box.read_bytes() == before.replace(f"[[{name}]]".encode(), b"gone")
     assert f"memory: {name}\n" in words.read_text()
     assert [link.rpartition(": ")[2] for link in broken_links(vault)] == [
         "[[elsewhere]] leads nowhere"

@@ -114,7 +114,7 @@ def _form(visit: Visit) -> Html:
         role="search",
         class_="search",
         hx_get="/",
-        hx_trigger="input changed delay:180ms from:#q, change, submit",
+        hx_trigger="input changed delay:180ms from:#q, change from:.options, submit",
         hx_target="#results",
         hx_select="#results",
         hx_swap="outerHTML",
