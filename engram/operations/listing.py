@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from engram.operations.retrieval import asking
 from engram.recall import formatting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from engram.operations.explain import Explainer
@@ -62,39 +62,25 @@ class MemoryList:
         Raises BadRequestError for an unknown status or stage, or a time that cannot be
         read.
         """
-        if status not in CHOICES:
-            raise BadRequestError(
-                f"there is no status {status!r}", fix=f"Use: {', '.join(CHOICES)}."
-            )
-        if stage and stage not in STAGES:
-            raise BadRequestError(
-                f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}."
-            )
-        asking_persona = asking(
-            persona, self.settings, owner=owner, everyone=all_personas
-        )
-        zone, now = self.settings.zone, self.clock()
-        first = intake.moment(since, zone, "since", now=now) if since else None
-        last = intake.moment(until, zone, "until", end=True, now=now) if until else None
-
-        chosen = [
-            row
-            for row in self._with_status(status)
-            if sees(asking_persona, row.persona)
-            and (category is None or row.category == category)
-            and (about is None or _is_about(row, about))
-            and _is_between(row.created, first, last)
-        ]
+        _check_choice("status", status, CHOICES)
         if stage:
-            units = self.index.catalog.units([row.id for row in chosen])
-            known = [unit for unit in units.values() if isinstance(unit, Fact)]
-            stages = self.explainer.stages(known)
-            chosen = [row for row in chosen if stages.get(row.id) == stage]
+            _check_choice("stage", stage, STAGES)
+        asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
+        zone, now = self.settings.zone, self.clock()
+        wanted = _Filter(
+            asks,
+            category,
+            about,
+            intake.moment(since, zone, "since", now=now) if since else None,
+            intake.moment(until, zone, "until", end=True, now=now) if until else None,
+        )
+
+        chosen = [row for row in self._with_status(status) if wanted.has(row)]
+        if stage:
+            chosen = self._at_stage(chosen, stage)
         chosen.sort(key=attrgetter("mark"), reverse=True)
         rest = [row for row in chosen if after is None or row.mark < after]
-        units = self.index.catalog.units([row.id for row in rest[:limit]])
-        facts = (units.get(row.id) for row in rest[:limit])
-        shown = [fact for fact in facts if isinstance(fact, Fact)]
+        shown = self._facts(rest[:limit])
         sources = formatting.provenance(self.index, shown, self.settings.policy.trust)
         return {
             "memories": [
@@ -104,6 +90,17 @@ class MemoryList:
             "total": len(chosen),
             "next": rest[limit - 1].mark if len(rest) > limit else None,
         }
+
+    def _facts(self, rows: Iterable[FactRow]) -> list[Fact]:
+        """Return the memories of rows that are still there, in their order."""
+        ids = [row.id for row in rows]
+        units = self.index.catalog.units(ids)
+        return [fact for one in ids if isinstance(fact := units.get(one), Fact)]
+
+    def _at_stage(self, rows: Sequence[FactRow], stage: str) -> list[FactRow]:
+        """Return the rows of memories at a stage (`C24`)."""
+        stages = self.explainer.stages(self._facts(rows))
+        return [row for row in rows if stages.get(row.id) == stage]
 
     def _with_status(self, status: str) -> Iterator[FactRow]:
         """Yield the rows with a status; an expired memory is not active."""
@@ -146,14 +143,43 @@ class MemoryList:
         }
 
 
-def _is_about(row: FactRow, name: str) -> bool:
-    return name_key(name) in {name_key(one) for one in row.about}
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """What the memories of a list have in common; None where it does not matter.
+
+    `persona` is who asks, `first` and `last` are the span in which they were created.
+    """
+
+    persona: str | None
+    category: str | None
+    about: str | None
+    first: datetime | None
+    last: datetime | None
+
+    def has(self, row: FactRow) -> bool:
+        """Return whether a memory may be listed and is as asked for."""
+        return (
+            sees(self.persona, row.persona)
+            and self.category in {None, row.category}
+            and self._is_about(row)
+            and self._is_in_span(row.created)
+        )
+
+    def _is_about(self, row: FactRow) -> bool:
+        return self.about is None or name_key(self.about) in map(name_key, row.about)
+
+    def _is_in_span(self, created: datetime | None) -> bool:
+        """A memory without a date is in no span."""
+        if created is None:
+            return self.first is None and self.last is None
+        return (self.first is None or self.first <= created) and (
+            self.last is None or created < self.last
+        )
 
 
-def _is_between(
-    when: datetime | None, first: datetime | None, last: datetime | None
-) -> bool:
-    """Whether a time lies in a span; a memory without a date lies in none."""
-    if when is None:
-        return first is None and last is None
-    return (first is None or first <= when) and (last is None or when < last)
+def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raise BadRequestError unless the value of an argument is one of the choices."""
+    if value not in choices:
+        raise BadRequestError(
+            f"there is no {name} {value!r}", fix=f"Use: {', '.join(choices)}."
+        )

@@ -69,11 +69,6 @@ class Views:
         rest = sorted(
             (mark for mark in chosen if after is None or mark < after), reverse=True
         )
-        hidden = (
-            frozenset[str]()
-            if owner
-            else self.index.catalog.sessions_with_sensitive_turns
-        )
         rows = [
             {
                 "id": stem_of(one.path),
@@ -82,9 +77,7 @@ class Views:
                 "started": self._local(one.started),
                 "ended": self._local(one.ended),
                 "turns": one.turns,
-                "summary": ""
-                if stem_of(one.path) in hidden
-                else self.reader.one_liner(one.path),
+                "summary": self._summary(one.path, owner=owner),
                 "path": one.path,
             }
             for one in map(chosen.__getitem__, rest[:limit])
@@ -95,9 +88,10 @@ class Views:
             "next": rest[limit - 1] if len(rest) > limit else None,
         }
 
-    def _summary(self, path: str) -> str:
-        """Return the summary of a stretch; none tells of what is highly sensitive."""
-        if stem_of(path) in self.index.catalog.sessions_with_sensitive_turns:
+    def _summary(self, path: str, *, owner: bool) -> str:
+        """Return the summary of a stretch; of a highly sensitive one for the owner alone."""
+        sensitive = self.index.catalog.sessions_with_sensitive_turns
+        if not owner and stem_of(path) in sensitive:
             return ""
         return self.reader.one_liner(path)
 

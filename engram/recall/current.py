@@ -134,23 +134,12 @@ class CurrentFacts:
         not find. The values are the ids of these facts.
         """
         policy = self.settings.policy
-        entities: dict[str, Entity] = {}
-        for name in (name for hit in hits for name in hit.about):
-            entity = self.names.one(name)
-            if entity and not self.names.is_owner(name):
-                entities.setdefault(entity.path, entity)
-        shown = {hit.key for hit in hits if "text" in hit.parts}
+        found = {hit.key for hit in hits if "text" in hit.parts}
         weighty = [
-            fact
-            for fact in facts
-            if fact.about
-            and (fact.pinned or fact.importance >= policy.recall.card_importance)
-            and fact.id not in shown
-            and may_show(fact, self.persona, self.now)
-            and not user_facts.is_doubted(fact)
+            fact for fact in facts if self._is_weighty(fact) and fact.id not in found
         ]
         lines: dict[str, frozenset[str]] = {}
-        for entity in list(entities.values())[: policy.recall.hit_cards]:
+        for entity in self._entities_of(hits)[: policy.recall.hit_cards]:
             own = {name_key(name) for name in (entity.name, *entity.aliases)}
             about = [
                 fact
@@ -165,6 +154,25 @@ class CurrentFacts:
                 lines[f"- [{ref}]: {told}"] = ids
                 weighty = [fact for fact in weighty if fact.id not in ids]
         return lines
+
+    def _is_weighty(self, fact: Fact) -> bool:
+        """Whether a fact on an entity is pinned or important and may be shown (`E8`)."""
+        least = self.settings.policy.recall.card_importance
+        return (
+            bool(fact.about)
+            and (fact.pinned or fact.importance >= least)
+            and may_show(fact, self.persona, self.now)
+            and not user_facts.is_doubted(fact)
+        )
+
+    def _entities_of(self, hits: Sequence[Hit]) -> list[Entity]:
+        """Return the entities that hits are about, without the owner, best first."""
+        entities: dict[str, Entity] = {}
+        for name in (name for hit in hits for name in hit.about):
+            entity = self.names.one(name)
+            if entity and not self.names.is_owner(name):
+                entities.setdefault(entity.path, entity)
+        return list(entities.values())
 
     def _held_by_user(self, facts: Sequence[Fact]) -> list[Fact]:
         """Return those of the first facts that the user told and that hold now."""
