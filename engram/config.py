@@ -263,7 +263,7 @@ def keys() -> tuple[Key, ...]:
 
 
 RECORD, REPLAY = "ENGRAM_RECORD", "ENGRAM_REPLAY"
-"""Environment variables with a folder of recorded model calls: to write, to answer from."""
+"""Variables that name a folder of recorded model calls, to write or to answer from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,8 +219,8 @@ def linked_changes(
     not the user ends only what was said with no more trust, and no note that only a
     person may change (`guarded`); of such a note, and after too many changes, the user
     is asked, once. A promise is settled, by what the `words` of the user say, unless
-    another statement takes its place (`E16`). A fact from three sessions is weakened where
-    no words tell a change (`A10`); any other ends.
+    another statement takes its place (`E16`). A fact from three sessions is weakened
+    where no words tell a change (`A10`); any other ends.
     """
     effects: list[Effect] = []
     refused: list[str] = []

@@ -29,7 +29,10 @@ STRONG = frozenset(
         "hides its letters",
     }
 )
-"""What nobody says of themselves: also cut below the first line of an unmarked paste."""
+"""Signs that never occur in a user's own words.
+
+They are also cut below the first line of an unmarked paste.
+"""
 
 
 def shown_words(turn: Turn) -> str:
@@ -87,7 +90,7 @@ def _planted(text: str, *, by_tool: bool) -> Iterator[tuple[int, int]]:
 
 
 def _lines_and_sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of the sentences of each line, without the blanks around them."""
+    """Yield the places of the sentences of each line, without surrounding blanks."""
     place = 0
     for line in text.splitlines(keepends=True):
         for start, end in sentences(line):

@@ -99,8 +99,8 @@ class Problem:
 class ImportedMemory:
     """A statement that another program remembered; `id` is the same on every import.
 
-    `about` names whom or what it is about; nobody means the user. `path` and `line` are
-    where it stands in the export.
+    `about` names whom or what it is about; () means the user. `path` and `line` are its
+    place in the export.
     """
 
     id: str
@@ -181,7 +181,7 @@ class Interval:
 
 
 SORTS = ("lasting", "state", "event", "plan")
-"""What a statement tells: what stays, what holds for now, what happened, what is to be."""
+"""What a statement tells: a lasting fact, a present state, an event, or a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +192,8 @@ class Candidate:
     text of the turn `turn_id`; `confidence` and `importance` are 0–1; `importance` None
     leaves it to the local rule; `lifetime` is week, month, year, forever or '' (row
     B19); `sort` is one of `SORTS` or ''. `dated_by` is `model` where only a model reads
-    the date, `until` the last day of it by the words. `links` are its relations to known facts that a model was shown, None where
-    the model did not answer about them.
+    the date, `until` the last day of it by the words. `links` are its relations to
+    known facts that a model was shown, None where the model did not answer about them.
     """
 
     text: str

@@ -124,8 +124,8 @@ def due(
 ) -> tuple[str, ...]:
     """Return the summaries that are due now (rows E9, A27, E11).
 
-    rolling every 4 turns, with a model from 12 turns on every 12, episode for each 5 turns of the user, session at the end.
-    Without a `model` there are no episodes.
+    `rolling` is due every 4 turns, or every 12 with a model from 12 turns on; `episode`
+    after every 5 turns of the user, only with a `model`; `session` at the end.
     """
     kinds = []
     closed = is_closed(progress, now, minutes)

@@ -39,7 +39,7 @@ def first_id(turn: Turn) -> str | None:
 def is_version_of(turn: Turn, other: Turn) -> bool:
     """Whether a turn may take the place of another one.
 
-    Nobody edits the words of another source, role or persona.
+    An edit keeps session, role, origin and persona.
     """
     return (turn.session, turn.role, turn.origin, turn.persona) == (
         other.session,
@@ -52,8 +52,8 @@ def is_version_of(turn: Turn, other: Turn) -> bool:
 def replaces(turn: Turn, other: Turn, hours: float) -> bool:
     """Whether a turn with the id of another one takes its place.
 
-    After more than `hours` it stands beside it: a client that counts its messages from 1
-    in each run uses old ids for new messages.
+    After more than `hours` both are kept: a client that counts its messages from 1 in
+    each run uses old ids for new messages.
     """
     between = turn.occurred_at - other.occurred_at
     return is_version_of(turn, other) and between <= timedelta(hours=hours)

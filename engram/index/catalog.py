@@ -216,7 +216,7 @@ class Catalog:
         return found[0]
 
     def _near(self, name: str) -> list[str]:
-        """Return ids that share the first or the last ten characters of a mistyped id."""
+        """Return ids that share the first or last ten characters of a mistyped id."""
         if not 20 <= len(name) <= 30 or not name.isalnum():
             return []
         return self._column(

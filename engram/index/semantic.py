@@ -332,7 +332,7 @@ class SemanticIndex:
         return True
 
     def _fact_digests(self, lexical: Bm25Index) -> list[int]:
-        """Return the digests of active facts with a vector, in the order of their ids."""
+        """Return the digests of active facts with a vector, in order of their ids."""
         view = lexical.view(SearchFilter(kinds=("fact",), persona=None))
         rows = sorted(
             np.flatnonzero(view.allowed & self._rows_with_vector(view)[0]).tolist(),

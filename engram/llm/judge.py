@@ -36,8 +36,8 @@ def judge(
     """Return the relation of `text` to one of the known `candidates` (`A9`).
 
     Without candidates the model is not asked. If the model refuses, or its reply cannot
-    be read twice, the verdict is independent, with a warning. Raises ModelError for a failure
-    that is worth another try: of the endpoint, or a spent budget.
+    be read twice, the verdict is independent, with a warning. Raises ModelError for a
+    failure that is worth another try: of the endpoint, or a spent budget.
     """
     if not candidates:
         return Judgement("independent")

@@ -1,7 +1,8 @@
 """The date of a fact: the words of the turn, and the model's own reading of them (X14).
 
 Where both can be read they must agree, or the fact has no date and its log row says so.
-Where only the model reads a date it is taken if it lies on a plausible side of the turn.
+Where only the model reads a date, it is taken if it is plausibly before or after the
+turn.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class FactDates:
 
 
 def read_dates(item: FactReply, shown: str, turn: Turn, category: str) -> FactDates:
-    """Return the dates of a fact; `shown` is the part of its turn that the model saw."""
+    """Return the dates of a fact; `shown` is the part of its turn the model saw."""
     said = span(shown, item.when_words)
     if not said:
         return FactDates(item.text)

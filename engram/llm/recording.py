@@ -1,8 +1,8 @@
 """Calls of a model with their replies, written to a folder and read back (X2).
 
-`ENGRAM_RECORD` names a folder to write to, `ENGRAM_REPLAY` one to answer from instead of
-a server. Secrets are redacted. A row is found by its task and question; the system text
-may have changed since.
+`ENGRAM_RECORD` names a folder to write to, `ENGRAM_REPLAY` one to answer from instead
+of a server. Secrets are redacted. A row is found by its task and question; the system
+text may have changed since.
 """
 
 from __future__ import annotations

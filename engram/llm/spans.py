@@ -6,7 +6,7 @@ _PLAIN = str.maketrans("‘’‚‛“”„‟«»–—‐‑−", '\'\'\'\'"
 
 
 def span(text: str, quote: str) -> str:
-    """Return the part of `text` that `quote` repeats, exactly as in `text`, or '' (X17).
+    """Return the part of `text` that `quote` repeats, as in `text`, or '' (X17).
 
     Case, blanks, the kind of quotation mark or dash, and marks around the whole quote
     do not matter: `"i  LIKE tea…"` finds `I like tea` in `Well, I like tea`.
@@ -21,7 +21,7 @@ def span(text: str, quote: str) -> str:
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """Return `text` folded for comparison, and the place of each character in `text`."""
+    """Return `text` folded for comparison, and each character's place in `text`."""
     out: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text.translate(_PLAIN)):

@@ -61,11 +61,11 @@ class Explainer:
     def show(self, id: str, forecast: int | None = None) -> dict[str, Any]:  # noqa: A002
         """Return one memory with its note, source, use, present weight and relations.
 
-        With `forecast`, a number of days, also the course of its value until then and
-        what becomes of it if it is not used.
+        `forecast` is a number of days: the result then also has the course of its value
+        until then, and what happens to it if it is not used.
 
-        For the name of an entity, or the path of its note, a storyline or a macro, that
-        note with the use of its memories.
+        `id` may be the name of an entity, or the path of the note of an entity, a
+        storyline or a macro: then the result is that note with the use of its memories.
         """
         try:
             fact = self.index.catalog.find_fact(id)
@@ -98,9 +98,9 @@ class Explainer:
         }
 
     def _forecast(self, fact: Fact, said_by: str, days: int) -> dict[str, Any]:
-        """The value of a memory (0–1) at equal steps from now, and its changes (`X10`).
+        """Return the value of a memory (0–1) at equal steps, and its changes (`X10`).
 
-        A note that engram did not write changes only at the end that it gives.
+        A note that engram did not write changes only on the end date that it states.
         """
         policy, now = self.settings.policy, self.clock()
         usage = self.usage_tracker.usage_of(fact.id)
@@ -285,7 +285,7 @@ class Explainer:
         }
 
     def _feedback(self, now: datetime) -> dict[str, float]:
-        """How recent actions judge the memories of each category (`C30`)."""
+        """Return how recent actions rate the memories of each category (`C30`)."""
         if not self.vault.exists(ACTIONS):
             return {}
         return self.usage_tracker.feedback(self.vault.read(ACTIONS), now)

@@ -67,7 +67,7 @@ class FactTable:
     ) -> dict[str, list[FactRow]]:
         """Return the rows about each entity, by its path; '' for unknown entities.
 
-        A memory about nobody is about the owner.
+        A memory without `about` is about the owner.
         """
         own = names.owner()
         paths: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The operations `timeline`, `entities` and `neighbours`: the vault seen from above."""
+"""The operations `timeline`, `entities` and `neighbours`, an overview of the vault."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class Overview:
     ) -> dict[str, Any]:
         """Return people, places and things, those with the most memories first.
 
-        With `type` those of one type, with `name` the one of this name or alias. Raises
-        BadRequestError for an unknown type, NotFoundError for an unknown name.
+        `type` limits them to one type, `name` to the one with this name or alias.
+        Raises BadRequestError for an unknown type, NotFoundError for an unknown name.
         """
         if type is not None and type not in ENTITY_TYPES:
             kinds = ", ".join(ENTITY_TYPES)
@@ -102,7 +102,7 @@ class Overview:
             self._entity_row(one, known.get(one.path, []))
             for one in chosen
             if type in {None, one.type}
-            # whom only the memories of another persona name is not listed
+            # an entity that only memories of another persona name is not listed
             and (one.path in known or one.path not in named)
         ]
         rows.sort(key=lambda row: (not row["owner"], -row["memories"], row["name"]))
@@ -241,7 +241,7 @@ class _Walk:
             self.edges.append(edge | {"confidence": round(confidence, 2)})
 
     def _ties(self, name: str) -> Iterator[tuple[str, str, str, float]]:
-        """Yield the ties of a node: its end, the other end, the kind, the confidence."""
+        """Yield the ties of a node: its end, the other end, kind and confidence."""
         names = self.writer.names
         if self.nodes[name]["kind"] == "entity":
             entity = names.one(name)

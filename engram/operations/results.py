@@ -57,10 +57,10 @@ class WithdrawnTurns:
 class Hit:
     """A recalled memory, turn or note, with what it rests on and its source.
 
-    `kind` is fact, turn or note. `ended` is the day on which what it tells was over, ''
-    where it holds; `dates` are pairs of words for a time and its date. `said_by` is the
-    source class, `provenance` names it, `trust` (0 to 1) says how far it is believed.
-    `parts` sum to the score, for `explain`.
+    `kind` is fact, turn or note. `ended` is the day on which its statement ceased to
+    hold, '' if it holds; `dates` are pairs of words for a time and its date. `said_by`
+    is the source class, `provenance` names the source, `trust` (0 to 1) says how far it
+    is believed. `parts` are the summands of the score, for `explain`.
     """
 
     id: str
@@ -148,7 +148,7 @@ class CaseLink:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The memory of a statement: created, or known already. `case` asks the user."""
+    """The memory of a statement, new or known; `case` is a question for the user."""
 
     id: str
     path: str
@@ -169,7 +169,7 @@ class CorrectedMemory:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How sensitive a memory is now, and who is given it."""
+    """How sensitive a memory is now, and who may see it."""
 
     id: str
     path: str
@@ -213,7 +213,7 @@ class StatedText:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What is no longer recalled; a dry run only shows `turns` and `shared`."""
+    """What is no longer recalled; a dry run shows only `turns` and `shared`."""
 
     id: str
     path: str
@@ -514,7 +514,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class ChangedUnit:
-    """A memory, turn or note that was `changed` or `removed`."""
+    """A memory, turn or note, and whether it was `changed` or `removed`."""
 
     id: str
     kind: str

@@ -33,8 +33,8 @@ _CALLERS = {"import": "an import", "tool": "a tool"}
 class Param:
     """One argument of an operation.
 
-    `positional` arguments come first on the command line. Times are ISO 8601 or words such as `yesterday`. A number
-    is between `least` and `most`, both included.
+    `positional` arguments come first on the command line. Times are ISO 8601 or words
+    such as `yesterday`. A number is between `least` and `most`, both included.
     """
 
     name: str
@@ -600,7 +600,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "memories.sensitivity",
         "POST",
         "/v1/memories/{id}/sensitivity",
-        "Set how sensitive a memory is. A high one is given to no model, and to nobody but the owner's command line and the persona that its note names. Shows who is given it from now on.",
+        "Set how sensitive a memory is. A memory of level high is given to no model; only the owner's command line and the persona that its note names may see it. Shows who may see it from now on.",
         (
             _ID,
             Param(

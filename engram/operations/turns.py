@@ -84,8 +84,8 @@ class TurnOperations:
     ) -> dict[str, Any]:
         """Return what changed since the mark `since`, for clients that keep a copy.
 
-        Without `since` only the present mark. `reset` says that the mark is not known
-        any more: the client drops its copy and asks `list` for everything.
+        Without `since` it returns only the present mark. `reset` says that the mark is
+        no longer known: the client drops its copy and asks `list` for everything.
         """
         asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
         catalog = self.index.catalog
@@ -108,7 +108,7 @@ class TurnOperations:
         }
 
     def _change(self, key: str, unit: Unit, asks: str | None) -> dict[str, Any]:
-        """Return the row of a changed unit; one that is not to be seen was removed."""
+        """Return the row of a changed unit; `removed` if the asker may not see it."""
         turn = unit.turn if isinstance(unit, FiledTurn) else None
         private_to = turn.private_to if turn else unit.persona  # type: ignore[union-attr]
         kind = "fact" if isinstance(unit, Fact) else "turn" if turn else "note"

@@ -215,7 +215,7 @@ class Views:
 def _own(asks: str | None) -> str | None:
     """Return the persona whose conversations a question sees.
 
-    A conversation stays with its persona, also where each persona knows what the user
-    said in it.
+    A conversation belongs to its persona, even where every persona knows the user's
+    statements in it.
     """
     return None if own_name(asks) == NO_PERSONA else asks

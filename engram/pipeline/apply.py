@@ -1,7 +1,7 @@
-"""The plan of a batch is written: notes, action log, entities, edges and boxes.
+"""Write the plan of a batch: notes, action log, entities, edges and boxes.
 
-The order is such that a crash at any place loses nothing: a batch is filed again, a
-single statement is not.
+The order of the writes is chosen so that a crash loses nothing: after one, a batch is
+filed again, a single statement is not.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class PlanWriter:
         extraction: Extraction,
         results: Sequence[CandidateResult],
     ) -> None:
-        """Write entity notes, relations and edges, and fill the box of the conversation.
+        """Write entity notes, relations and edges, and fill the conversation's box.
 
         A fact in review gets only the entities that it links to. Skipped candidates are
         included: an earlier attempt may have ended after it wrote their notes.
@@ -141,7 +141,7 @@ class PlanWriter:
         results: Sequence[CandidateResult],
         memories: Mapping[str, Fact],
     ) -> Iterator[Stretch]:
-        """Yield the memories of each stretch of turns, with the time of its last turn."""
+        """Yield the memories of each stretch of turns and the time of its last turn."""
         for turns in batch.stretches(
             self.note_writer.settings.policy.buffer.batch_turns
         ):

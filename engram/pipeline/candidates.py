@@ -123,7 +123,7 @@ def candidate_fact(
 def _kind(candidate: Candidate, category: str) -> str:
     """Return the kind by the words; what a model calls an event is an episode (`C6`).
 
-    A lasting attribute stays a note, whatever the model says.
+    A lasting attribute stays a note, even if a model calls it an event.
     """
     kind, _ = kind_of(candidate.text, category, candidate.tags, candidate.when)
     if candidate.sort == "event" and not permanent_attribute(candidate.text):
@@ -132,7 +132,7 @@ def _kind(candidate: Candidate, category: str) -> str:
 
 
 def _valid_until(candidate: Candidate, kind: str, turn: Turn) -> datetime | None:
-    """Return the end of a state that the words give, by rule or as a model reads them."""
+    """Return the end of a state that the words give, read by rule or by a model."""
     if is_end(candidate.category, candidate.when):
         return _last_moment(candidate.when, turn)
     holds = kind == "note" and not category_of(candidate.category).promise

@@ -1,7 +1,8 @@
 """The cheap checks of a candidate, before it is compared (rows C5, C22, X8, X17, X27).
 
-They need no search and no model: is it filed already, trivial, without a quotation,
-said before in the same words, over, not allowed, or removed by the user?
+They need no search and no model. They ask whether the candidate is filed already,
+trivial, without a quotation, said before in the same words, over, not allowed, or
+removed by the user.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class CheapChecks:
     ) -> Verdict:
         """Return the verdict of the checks without comparison (C5, X8, X17, X27).
 
-        `create` means that the candidate passed. `filed` says that its note exists,
+        `create` means that the candidate passed. `filed` says that its note exists;
         `rows` are its rows of the action log from an earlier attempt at the batch.
         """
         # An earlier attempt confirmed a fact, or a user has removed the note since.
@@ -81,8 +82,8 @@ class CheapChecks:
     def _denied(self, fact: Fact) -> str:
         """Return why a fact may not be stored, or '' (`C22`).
 
-        A store that the rules would defer, of hardly believed words, is filed all the
-        same: as a speculation, which ends unless it is confirmed (`C17`).
+        A statement of low trust, which the rules would defer, may be stored: as a
+        speculation, which ends unless it is confirmed (`C17`).
         """
         known = Eligibility(fact.confidence, "candidate", fact.importance, "extraction")
         action: Action = "store_episode" if fact.kind == "episode" else "store_note"
@@ -92,7 +93,7 @@ class CheapChecks:
     def _is_outdated(self, fact: Fact, statement: Statement) -> bool:
         """Whether another source repeats a state that the user ended.
 
-        An assistant that reads an old note aloud brings nothing back (`X7`).
+        An assistant that repeats an old note does not make it current again (`X7`).
         """
         if trust.source_class(statement.attributed) == "user":
             return False

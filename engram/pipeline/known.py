@@ -1,10 +1,10 @@
 """The known facts that a model is shown with a batch of turns (rows A7, A9; model §3).
 
-"Guess where I'm writing from: Hamburg!" shares no word with "Jonas lives in Leipzig", so
-likeness alone does not find what a batch may change. Candidates are the facts that tell
-the same states, those that tell where the user stands in life, those about who is named,
-and the nearest by words and vectors of each sentence of the user and of what was said
-just before: "he died last night" may be about the dog of the turn before.
+"Guess where I'm writing from: Hamburg!" shares no word with "Jonas lives in Leipzig",
+so similarity alone does not find what a batch may change. Candidates are the facts that
+tell the same states, those on the user's circumstances in life, those about named
+entities, and the nearest by words and vectors to each sentence of the user and to what
+was said just before: "he died last night" may be about the dog of the turn before.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from engram.pipeline.compare import Comparison
 
 STANDING = ("home", "employer", "job", "partner", "diet", "study")
-"""Attributes of the user that are shown whatever the turns say."""
+"""Attributes of the user that are shown with any turns."""
 OF_EACH = 2
 """Facts shown for each of them."""
 NEAREST = 5
 """Facts taken from one search."""
 SHARE = 3
-"""How many times as many facts come from the words of sentences as from another search."""
+"""Facts found by the words of sentences, as a multiple of those of another search."""
 WORDS = 40
 """Telling words of the turns that are looked for one by one."""
 SUBJECTS = 12
@@ -132,7 +132,7 @@ class KnownFacts:
     def _by_subject(
         self, turns: Sequence[Turn], when: datetime, where: SearchFilter
     ) -> list[Fact]:
-        """Return facts about the entities that the turns name, the best of each first."""
+        """Return facts about the entities that the turns name, best of each first."""
         searches = [
             [
                 (score, fact)

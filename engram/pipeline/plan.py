@@ -272,7 +272,7 @@ class WritePlan:
         return replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, old.id))))
 
     def settle(self, effect: Effect, at: datetime) -> None:
-        """Settle an open promise, which stays findable as kept or called off (`E16`)."""
+        """Settle an open promise; it can be found as kept or called off (`E16`)."""
         done = time_text(at, self.settings.zone)
         old = self.latest(effect.fact)
         keys = todos.settled_keys(old, effect.settled, done, effect.why)

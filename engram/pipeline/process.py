@@ -101,7 +101,7 @@ class TurnPipeline:
 
         `messages` are turns in OpenAI's form, which `turns` may have too; `session` and
         `persona` are those of all turns that do not say their own.
-        Without `record`, and where a turn says so, nothing is stored.
+        With `record` false no turn is stored; in a turn it concerns that turn alone.
         With more than one of `participants` each speaker is a person of their own.
         Waits for a catalogue that is being built: only the catalogue knows which turns
         are in the vault already.

@@ -2,8 +2,8 @@
 
 `Reconciler.file` takes the extraction of a batch of turns. First it hides what the user
 takes back; then `CandidateSteps` (`pipeline/steps.py`) decides on each candidate and
-enters the decision into a `WritePlan`; at last `PlanWriter` (`pipeline/apply.py`) writes
-the plan. Filing a batch a second time, as after a crash, changes nothing.
+enters the decision into a `WritePlan`; at last `PlanWriter` (`pipeline/apply.py`)
+writes the plan. Filing a batch a second time, as after a crash, changes nothing.
 """
 
 from __future__ import annotations

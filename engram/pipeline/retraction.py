@@ -213,7 +213,7 @@ class Retraction:
         now: datetime,
         withdrawn: Withdrawn,
     ) -> None:
-        """Withdraw sentences with the facts that rest on them; ask about those beside."""
+        """Withdraw sentences and facts that rest on them; ask about those beside."""
         for turn, sentence in said:
             withdrawn.add(turn.key, sentence)
         self._withdraw(request, said, facts or self._resting_on(said), now)

@@ -141,7 +141,7 @@ class DecisionRecorder:
             self._contents[was] = raw
 
     def finish(self, now: datetime, decision: str) -> str:
-        """Record the decision as a run and return its id, '' where nothing was written."""
+        """Record the decision as a run; return its id, '' where nothing was written."""
         steps, contents = self._steps, self._contents
         self._steps, self._contents = [], {}
         if not steps:

@@ -5,9 +5,9 @@ the outcome into a `WritePlan`. Nothing is written here; `pipeline/apply.py` doe
 
 1. Who said it, of whom, of what kind, and until when: `candidate_fact`.
 2. Is it forgotten, filed already, trivial, without a quotation, said before in the same
-   words, over, or not the speaker's to say: `pipeline/checks.py`.
+   words, over, or a statement that its source may not make: `pipeline/checks.py`.
 3. Which known facts are near or tell the same state: `pipeline/compare.py`.
-4. Is it the same as one of them, against it, or new, and what does that do to them:
+4. Is it the same as one of them, a contradiction, or new, and how do they change:
    `pipeline/decide.py`, and `pipeline/linked.py` for what a model read. The pure rules
    of steps 2 to 4 are in `core/dedup.py` and `core/changes.py`.
 5. The new fact, the changes of known facts and the rows of the action log are entered.
@@ -135,8 +135,8 @@ class CandidateSteps:
     ) -> None:
         """End a known fact by words of the user that give no new fact (`A10`).
 
-        Of a fact that only a person may end a note in `review/` asks, with the words in
-        the place of a newer statement.
+        If only a person may end the fact, a note in `review/` asks the user; it shows
+        the words in the place of a newer statement.
         """
         attributed = trust.turn_as_evidence(filed.turn, end.quote)
         statement = Statement(filed.turn, end.quote, attributed)
@@ -183,7 +183,7 @@ class CandidateSteps:
         attributed: Turn,
         ordinal: int,
     ) -> Fact:
-        """Return a candidate as a fact: kind, confidence tier, end and whom it is about.
+        """Return a candidate as a fact: kind, confidence tier, end and subject.
 
         `attributed` is the turn as evidence: of the person who said the quoted words.
         """
@@ -218,7 +218,7 @@ class CandidateSteps:
         return verdict
 
     def _enter_resolution(self, plan: WritePlan, resolution: Resolution) -> Verdict:
-        """Enter the result of a comparison: the new fact, and changes of known facts."""
+        """Enter the result of a comparison: the new fact and changes of known facts."""
         fact, destination, why = resolution.fact, resolution.destination, resolution.why
         plan.neighbours[fact.id] = resolution.neighbours
         plan.rows += resolution.rows
@@ -267,7 +267,7 @@ class CandidateSteps:
         filed: FiledTurn,
         verdict: Verdict,
     ) -> Iterator[dict[str, object]]:
-        """Yield the rows about a candidate: its verdict, and what a model told apart."""
+        """Yield the rows about a candidate: its verdict and what a model told apart."""
         row = log_row(
             plan.now, fact.id, candidate, filed.key, verdict, extraction.extractor
         )

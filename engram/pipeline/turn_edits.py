@@ -1,8 +1,8 @@
 """Turns that were edited, regenerated or deleted in the chat (row X2).
 
-A withdrawn turn stays in its session file and is hidden. What rests on it alone is
-marked forgotten, and what that had replaced is true again. Unlike forgetting, this hides
-no other words: the same statement elsewhere stays.
+A withdrawn turn stays in its session file and is hidden. A memory that rests on it
+alone is marked forgotten, and the memory that it had replaced holds again. Unlike
+forgetting, this hides no other words: the same statement elsewhere stays.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class TurnEdits:
         self._hours = note_writer.settings.policy.buffer.edit_hours
 
     def replace_older(self, turns: Iterable[FiledTurn], now: datetime) -> None:
-        """Withdraw the other versions of each of these turns that is an edited one.
+        """Withdraw the other versions of those of these turns that were edited.
 
         Versions from more than a day before stay (`turn_versions.replaces`).
-        A second time, as after a crash, it changes nothing.
+        A repeated call, as after a crash, changes nothing.
         """
         for turn in turns:
             first = first_id(turn.turn)
@@ -68,8 +68,8 @@ class TurnEdits:
     ) -> list[str]:
         """Hide a turn and what rests on it alone; return the ids of these memories.
 
-        A memory whose quotation the new text `instead` has too stays, and so does one
-        that a person wrote, edited or confirmed.
+        A memory stays if the new text `instead` holds its quotation too, or if a person
+        wrote, edited or confirmed it.
         """
         facts = {
             fact.id: fact
@@ -104,7 +104,7 @@ class TurnEdits:
             yield from self.retraction.revive(fact, turn.key, now)
 
     def _goes(self, fact: Fact, turn: FiledTurn, instead: str) -> bool:
-        """Whether a memory has no other ground than the old words of a turn."""
+        """Whether a memory rests on the old words of a turn alone."""
         if (
             fact.status not in STATUSES
             or {fact.source, *fact.also} - {""} != {turn.key}

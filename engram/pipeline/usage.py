@@ -106,7 +106,7 @@ class UsageTracker:
             self.count_waiting()
 
     def _is_new_in(self, session: str, memory: str, now: datetime) -> bool:
-        """Whether a running session was not given a memory yet; remembers that it was."""
+        """Whether a running session was not given a memory yet; marks it as given."""
         if not session:
             return True
         gap = timedelta(minutes=self.policy.buffer.session_gap_minutes)

@@ -427,7 +427,8 @@ def _with_states(
 ) -> tuple[_Candidates, Mapping[str, PastState]]:
     """Arrange the candidates by the states that they tell; return what is past (law 7).
 
-    Looked at are those that are worth `least` and may be shown, and a few more. Nothing is arranged for an earlier day: what was over later was current then.
+    It reads the candidates that may be shown and score `least` or more, and a few more.
+    For an earlier day it arranges nothing: a state that ended later was current then.
     """
     request = candidates.request
     if request.as_of or search.limit.out_of_time_for("states"):

@@ -1,7 +1,7 @@
 """Fill the token budget of an answer with hits, best first (rows C9, E18, X24).
 
 `select` takes hits whole until the budget is spent. Long turns are shortened first, and
-lengthened again by what is left. What is counted is what `formatting.fenced` shows.
+lengthened again by what is left. The tokens are those that `formatting.fenced` shows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The hits of an answer, and how many turns it leaves out for facts that quote them."""
+    """The hits of an answer; `repeated` counts turns left out as facts quote them."""
 
     hits: tuple[Hit, ...]
     repeated: int
@@ -36,8 +36,9 @@ def select(
     """Return the best of `hits` whose text costs at most `budget` tokens, at most `k`.
 
     The hits keep their order, and each has its cost in `tokens`. A turn is left out
-    after a fact that shows all its words. `hits` is read only as far as the budget goes. If it goes less far than `k`, the share `facts_share` of the
-    places is reserved for facts: they replace the last turns and notes.
+    after a fact that shows all its words. `hits` is read until the budget is spent. If
+    that gives fewer than `k` hits, the share `facts_share` of the places is reserved
+    for facts, which replace the last turns and notes.
     """
     page = _Page(question, policy, budget)
     repeated = 0
@@ -64,7 +65,7 @@ def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
 
 @dataclass(slots=True)
 class _Chosen:
-    """A hit as it is shown, the whole of it, its cost, and the line above its day."""
+    """A hit as it is shown, the whole hit, its cost, and the heading of its day."""
 
     hit: Hit
     whole: Hit
@@ -113,7 +114,7 @@ class _Page:
         return facts < math.ceil(len(self.places) * self.policy.facts_share)
 
     def add_instead(self, fact: Hit) -> None:
-        """Take a fact in the place of the last hits that are none."""
+        """Take a fact in the place of the last hits that are not facts."""
         while not self.add(fact):
             others = [place for place in self.places if place.hit.kind != "fact"]
             if not others:
@@ -141,7 +142,7 @@ class _Page:
                 place.hit, place.cost = longer, cost
 
     def _most(self, hit: Hit) -> int:
-        """Return the tokens that a hit may cost as long as others wait."""
+        """Return the tokens that a hit may cost while other hits are still to come."""
         asked = self.question.about_role == "assistant"
         if hit.kind == "turn" and hit.said_by == "assistant" and not asked:
             if self.question.wants_several:
@@ -153,7 +154,7 @@ class _Page:
         return self.policy.hit_tokens
 
     def _cut(self, hit: Hit, limit: int) -> tuple[Hit, int]:
-        """Return a hit whose line costs at most `limit` tokens, if possible; its cost."""
+        """Return a hit cut to `limit` tokens, if possible, and the cost of its line."""
         cost = self._line_cost(hit)
         if cost <= limit:
             return hit, cost

@@ -106,8 +106,8 @@ class Memory:
 
         `turns` may be messages in OpenAI's form. `participants` are the users, where
         several talk in the conversation: then each `speaker` is a person of their own.
-        With `private` only `persona` is told of the exchange. Without `record` nothing
-        is stored.
+        With `private` only `persona` is told of the exchange. With `record` false the
+        exchange is not stored.
 
         >>> memory.observe(user="My sister Anna lives in Porto.", session="s1").stored
         1
@@ -253,7 +253,8 @@ class Memory:
     ) -> MemoryPage:
         """Return memories, the newest first, and where the next page begins.
 
-        >>> [one.text for one in memory.list(about="Anna", category="relationship").memories]
+        >>> page = memory.list(about="Anna", category="relationship")
+        >>> [one.text for one in page.memories]
         ["Anna is the user's sister."]
         """
         answer = self.call(

@@ -28,7 +28,7 @@ TEXT = 60
 
 
 def of(operation: str, name: str) -> Complete | None:
-    """Return the completion of an argument of an operation, None where there is none."""
+    """Return the completion of an argument of an operation, None if it has none."""
     if name == "id":
         match operation:
             case "undo":

@@ -90,7 +90,7 @@ class HeldVault(RemoteVault):
         self._instead: VaultConnection | None = None
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation; raise LockedError where nobody does in time."""
+        """Carry out one operation; raise LockedError if the vault stays locked."""
         from engram.serve.holder import reads
 
         is_question = reads(name)

@@ -58,7 +58,7 @@ class SharedMemory:
         return ""
 
     def close(self) -> None:
-        """Answer nobody any more, and release the vault."""
+        """Stop answering other processes, and release the vault."""
         self._timer.cancel()
         with self._changing:
             self._closed = True

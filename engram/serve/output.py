@@ -392,7 +392,7 @@ def _days(result: Mapping[str, Any]) -> Iterator[str]:
 def _entities(result: Mapping[str, Any]) -> Iterator[str]:
     """One line for each person, place or thing, and one for its relations."""
     if not result["entities"]:
-        yield "There is nobody and nothing yet."
+        yield "There are no people, places or things yet."
     for row in result["entities"]:
         number = row["memories"]
         count = f"{number} memor{'y' if number == 1 else 'ies'}"

@@ -212,7 +212,7 @@ def call(
 
 
 def page_link(path: str, folder: str | None = None) -> dict[str, Any]:
-    """Return a link to the page, as `{"url": …}`; raise the EngramError of the daemon."""
+    """Return a link to the page, as `{"url": …}`; raise the daemon's EngramError."""
     return send(path, ("POST", LINK_PATH, b"{}"), owner=True, folder=folder)
 
 

@@ -137,8 +137,8 @@ class _Guide:
     def undo(self) -> None:
         """Undo
 
-        Whatever engram changes by itself is a run, and a run can be taken back, byte for
-        byte.
+        Each change that engram makes by itself is a run, and a run can be taken back,
+        byte for byte.
         """
         runs = self.memory.call("runs", {"last": 1})["runs"]
         if runs:

@@ -59,7 +59,7 @@ def is_user_page(page: Page) -> bool:
 
 
 def block_lines(text: str) -> tuple[Line, ...]:
-    """The lines of a block, as `block_text` or the user wrote them, without a heading."""
+    """The lines of a block, as `block_text` or the user wrote them, with no heading."""
     found = (
         _LINE.fullmatch(line.strip())
         for line in text.splitlines()

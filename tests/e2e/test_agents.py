@@ -12,17 +12,14 @@ import pytest
 from engram.config import load
 from engram.errors import ConflictError
 from engram.serve.agents.connect import connect
-from tests.fakes.world import World, until
+from tests.fakes.world import World, knowing_carla, until
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     world = World(tmp_path_factory.mktemp("agents"))
-    world.start()
-    world.call("remember", text="Carla is allergic to peanuts.")
-    yield world
-    world.process.kill()
-    world.process.wait()
+    with knowing_carla(world):
+        yield world
 
 
 def hook(world, event, *arguments):

@@ -18,8 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 from engram.serve import auth
 from engram.serve.mcp.protocol import HANDSHAKE_VERSIONS, STATELESS_VERSIONS
 from engram.serve.mcp.tools import RESOURCES, TOOLS
-from tests.fakes.answers import ID, free_port
-from tests.fakes.world import World
+from tests.fakes.answers import ID
+from tests.fakes.world import World, knowing_carla
 
 ERAS = {"auto": STATELESS_VERSIONS[0], "legacy": HANDSHAKE_VERSIONS[0]}
 """The modes of the client, and the version that it agrees on."""
@@ -28,13 +28,9 @@ ERAS = {"auto": STATELESS_VERSIONS[0], "legacy": HANDSHAKE_VERSIONS[0]}
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     world = World(tmp_path_factory.mktemp("mcp"))
-    world.port = free_port()
-    world.env["ENGRAM_PORT"] = str(world.port)
-    world.start()
-    world.call("remember", text="Carla is allergic to peanuts.")
-    yield world
-    world.process.kill()
-    world.process.wait()
+    world.take_port()
+    with knowing_carla(world):
+        yield world
 
 
 def token(world, kind="chat"):

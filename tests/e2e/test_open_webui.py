@@ -8,8 +8,8 @@ import pytest
 
 from engram.serve import auth
 from examples.open_webui_filter import Filter
-from tests.fakes.answers import ID, free_port
-from tests.fakes.world import World, until
+from tests.fakes.answers import ID
+from tests.fakes.world import World, knowing_carla, until
 
 ASKED = "What is Carla allergic to?"
 
@@ -17,13 +17,9 @@ ASKED = "What is Carla allergic to?"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     world = World(tmp_path_factory.mktemp("webui"))
-    world.port = free_port()
-    world.env["ENGRAM_PORT"] = str(world.port)
-    world.start()
-    world.call("remember", text="Carla is allergic to peanuts.")
-    yield world
-    world.process.kill()
-    world.process.wait()
+    world.take_port()
+    with knowing_carla(world):
+        yield world
 
 
 @pytest.fixture(params=["socket", "port"])

@@ -15,7 +15,7 @@ from engram.serve import auth
 from examples.echo_server import EchoServer
 from tests.fakes.answers import ID, free_port
 from tests.fakes.answers import ask as ask_raw
-from tests.fakes.world import ROOT, World, until
+from tests.fakes.world import ROOT, World, knowing_carla, until
 
 ASKED = "What is Carla allergic to?"
 
@@ -39,11 +39,8 @@ def place(tmp_path_factory, upstream):
         "ENGRAM_PROXY_BASE_URL": upstream.url,
         "ENGRAM_PROXY_API_KEY": "sk-upstream",
     }
-    world.start()
-    world.call("remember", text="Carla is allergic to peanuts.")
-    yield world
-    world.process.kill()
-    world.process.wait()
+    with knowing_carla(world):
+        yield world
 
 
 @pytest.fixture

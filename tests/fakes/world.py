@@ -10,10 +10,11 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 from engram.serve import socket_client
-from tests.fakes.answers import ID
+from tests.fakes.answers import ID, free_port
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
@@ -44,6 +45,11 @@ class World:
 
     def configure(self, more):
         (self.vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "UTC"\n{more}')
+
+    def take_port(self):
+        """Let the daemon listen on a free port too."""
+        self.port = free_port()
+        self.env["ENGRAM_PORT"] = str(self.port)
 
     def command(self, *argv):
         return [sys.executable, "-P", "-m", "engram", *argv]
@@ -102,6 +108,16 @@ class World:
         return "".join(
             path.read_text() for path in sorted(self.vault.glob("sessions/*/*.md"))
         )
+
+
+@contextmanager
+def knowing_carla(world):
+    """Run the daemon of a world, with what Carla cannot eat in its vault."""
+    world.start()
+    world.call("remember", text="Carla is allergic to peanuts.")
+    yield world
+    world.process.kill()
+    world.process.wait()
 
 
 def until(condition, seconds=PATIENCE):

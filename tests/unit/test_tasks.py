@@ -610,7 +610,7 @@ def test_the_last_day_is_read_from_words_of_the_turn():
 
 # row: C3
 def test_a_reply_of_which_nothing_can_be_used_is_asked_again_with_the_reason(fake):
-    """No such turn, or quotes that nobody said; the second answer counts."""
+    """No such turn, or quotes that no turn holds; the second answer counts."""
     wrong = {"facts": [MOVED | {"turn": "t7"}]}
     invented = {"facts": [MOVED | {"quote": "I moved to Porto"}]}
     for reply, reason in ((wrong, "no such turn"), (invented, "`quote`")):

@@ -271,7 +271,7 @@ def test_a_memory_shows_its_words_weight_forecast_and_decisions(site, told):
     for heading in (
         "Where it comes from",
         "Its weight now",
-        "If nobody uses it",
+        "If it is not used",
         "Decisions",
     ):
         assert heading in text

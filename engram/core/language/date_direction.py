@@ -28,7 +28,7 @@ _NEAR = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class DateContext:
     """The sentence around the tokens `first:last` of a text."""
 
     text: str
@@ -75,7 +75,7 @@ class Context:
         return f"{before} {after}".strip()
 
 
-def direction(context: Context, lexicon: Lexicon) -> int:
+def direction(context: DateContext, lexicon: Lexicon) -> int:
     """-1 if the words look back, 1 if ahead (as the present does), 0 if unclear."""
     tense = lexicon.tense_of(context.text)
     whole = context.sentence()
@@ -88,13 +88,15 @@ def direction(context: Context, lexicon: Lexicon) -> int:
     return found or 0
 
 
-def has_duty(context: Context, lexicon: Lexicon) -> bool:
+def has_duty(context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether the sentence says that something is due."""
     duty = lexicon.tense_of(context.text).duty
     return duty is not None and bool(duty.search(context.part(*context.sentence())))
 
 
-def _evidence(context: Context, tense: TenseWords, left: int, right: int) -> int | None:
+def _evidence(
+    context: DateContext, tense: TenseWords, left: int, right: int
+) -> int | None:
     """The direction of some tokens around the time, None if they say nothing."""
     words, part = context.words(left, right), context.part(left, right)
     bare = tense.not_evidence.sub(" ", part) if tense.not_evidence else part
@@ -116,7 +118,7 @@ def _evidence(context: Context, tense: TenseWords, left: int, right: int) -> int
     return 1 if ahead else None
 
 
-def _is_toward(context: Context) -> bool:
+def _is_toward(context: DateContext) -> bool:
     row, first = context.row, context.first
     return row[first].letter == "x" or (first > 0 and row[first - 1].letter == "x")
 

@@ -14,7 +14,7 @@ from engram.core.language.date_words import COUNTED_NOUNS, STOP_WORDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.core.language.date_direction import Context
+    from engram.core.language.date_direction import DateContext
     from engram.core.language.date_values import Token
     from engram.core.language.date_words import Lexicon
 
@@ -93,7 +93,7 @@ _YEARLY = frozenset({"year", "yearless", "date"})
 _MONTHS = frozenset({"month", "month_by_lean", "yearless"})
 
 
-def is_refused(rule: str, context: Context, lexicon: Lexicon) -> bool:
+def is_refused(rule: str, context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether the words around a match of `rule` show that it is no date."""
     row, last = context.row, context.last
     if rule in _YEARLY and _is_amount(row, last):
@@ -130,19 +130,19 @@ def _is_no_year(row: Sequence[Token], after: int) -> bool:
     return bool(ahead) and ahead[0].isdigit() and len(ahead[0]) > 2
 
 
-def _is_in_word(context: Context, _: Lexicon) -> bool:
+def _is_in_word(context: DateContext, _: Lexicon) -> bool:
     """Return whether a date in figures is part of a word: `v2.5.2026`."""
     start = context.row[context.first].start
     return start > 0 and context.text[start - 1].isalpha()
 
 
-def _is_duration(context: Context, _: Lexicon) -> bool:
+def _is_duration(context: DateContext, _: Lexicon) -> bool:
     """Return whether months are counted and not named: `一月ほど`, about a month."""
     row, last = context.row, context.last
     return last < len(row) and row[last].word[:1] in _AFTER_DURATION
 
 
-def _is_foreign(context: Context, lexicon: Lexicon) -> bool:
+def _is_foreign(context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether a word is a common one of another language: German `hier`."""
     word = context.row[context.last - 1].word
     words = context.words(*context.sentence())
@@ -154,7 +154,7 @@ def _is_foreign(context: Context, lexicon: Lexicon) -> bool:
     )
 
 
-def _is_of_another_day(context: Context) -> bool:
+def _is_of_another_day(context: DateContext) -> bool:
     """Return whether a day only tells where another lies, or is part of a name."""
     row, first, last = context.row, context.first, context.last
     if first and row[first - 1].word in _BESIDE:
@@ -167,7 +167,7 @@ def _opens(row: Sequence[Token], place: int) -> bool:
     return place == 0 or row[place - 1].word in STOPS or row[place - 1].letter == ","
 
 
-def _is_before_noun(context: Context, lexicon: Lexicon) -> bool:
+def _is_before_noun(context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether a word follows that the time may describe: `Sunday roast`."""
     if context.last >= len(context.row):
         return False
@@ -180,15 +180,15 @@ def _is_before_noun(context: Context, lexicon: Lexicon) -> bool:
     return is_word and after.word.strip("'") not in lexicon.function_words
 
 
-def _is_no_month(context: Context, lexicon: Lexicon) -> bool:
-    """Return whether a month may be a name or tell what a thing is: `photos from May`."""
+def _is_no_month(context: DateContext, lexicon: Lexicon) -> bool:
+    """Return whether a month may be a name or describe a thing: `photos from May`."""
     row, first = context.row, context.first
     if row[first].letter == "F":
         return not _opens(row, first) or direction(context, lexicon) <= 0
     return row[first].letter == "c" and lexicon.name != "ru"
 
 
-def _is_no_weekday(context: Context, lexicon: Lexicon) -> bool:
+def _is_no_weekday(context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether a weekday is one of many or describes something else."""
     row, first = context.row, context.first
     after = row[context.last].word if context.last < len(row) else ""
@@ -201,7 +201,7 @@ def _is_no_weekday(context: Context, lexicon: Lexicon) -> bool:
     return _is_no_bare_weekday(context, lexicon)
 
 
-def _is_no_bare_weekday(context: Context, lexicon: Lexicon) -> bool:
+def _is_no_bare_weekday(context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether a weekday without a preposition is no time: `Sunday roast`.
 
     It is one after a verb (`we leave Monday`), after an object at the end (`see you
@@ -216,7 +216,7 @@ def _is_no_bare_weekday(context: Context, lexicon: Lexicon) -> bool:
     return not follows or _is_before_noun(context, lexicon)
 
 
-def _is_no_holiday(context: Context, lexicon: Lexicon) -> bool:
+def _is_no_holiday(context: DateContext, lexicon: Lexicon) -> bool:
     row, first, last = context.row, context.first, context.last
     after = row[last].word if last < len(row) else ""
     if lexicon.family == "cjk":
@@ -230,7 +230,7 @@ def _is_no_holiday(context: Context, lexicon: Lexicon) -> bool:
     return row[first].letter in "gH" and not _opens(row, first)
 
 
-def _is_no_day(context: Context, lexicon: Lexicon) -> bool:
+def _is_no_day(context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether a number is no day of a month: `on the 3rd floor`, `by 15`."""
     row, first, last = context.row, context.first, context.last
     number = next(token for token in row[first:last] if token.letter == "n")
@@ -252,7 +252,7 @@ def _is_no_day(context: Context, lexicon: Lexicon) -> bool:
     return not has_article or (lexicon.ordinal_dot and not dotted)
 
 
-_BY_RULE: Mapping[str, Callable[[Context, Lexicon], bool]] = {
+_BY_RULE: Mapping[str, Callable[[DateContext, Lexicon], bool]] = {
     "numeric": _is_in_word,
     "day": _is_foreign,
     "month_by_number": _is_duration,

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from engram.core.language.date_direction import Context, direction, has_duty
+from engram.core.language.date_direction import DateContext, direction, has_duty
 from engram.core.language.date_grammar import GRAMMAR
 from engram.core.language.date_named import NAMED_MAKERS
 from engram.core.language.date_refused import is_refused
@@ -323,7 +323,7 @@ def _scan(
         if rule == "skip":
             yield row[first].start, row[last - 1].end, None
             continue
-        context = Context(text, row, first, last)
+        context = DateContext(text, row, first, last)
         if is_refused(rule, context, lexicon):
             continue
         match = _match(context, when, lexicon)
@@ -362,7 +362,7 @@ _NOT_OF_THE_TIME = "qrLSFx"
 _RANGE_FROM = frozenset({"from", "von", "vom", "du", "del"})
 
 
-def _role(context: Context, lexicon: Lexicon) -> Literal["", "since", "until"]:
+def _role(context: DateContext, lexicon: Lexicon) -> Literal["", "since", "until"]:
     """Whether the time is a beginning or an end of what is said."""
     row, first, last = context.row, context.first, context.last
     before = row[first - 1].letter if first else ""
@@ -376,7 +376,7 @@ def _role(context: Context, lexicon: Lexicon) -> Literal["", "since", "until"]:
     return "until" if is_end and not has_duty(context, lexicon) else ""
 
 
-def _match(context: Context, when: datetime, lexicon: Lexicon) -> DateMatch:
+def _match(context: DateContext, when: datetime, lexicon: Lexicon) -> DateMatch:
     """The tokens of a time with the direction of the sentence around them."""
     row, first, last = context.row, context.first, context.last
     letters = {token.letter for token in row[first:last]}

@@ -266,7 +266,7 @@ class StateReading:
         return value[-1] in self._workplaces
 
     def not_eaten(self, diet: tuple[str, ...]) -> tuple[str, ...]:
-        """What somebody with this diet does not eat, () if that is not known."""
+        """Return the foods that a diet excludes, () if they are not known."""
         return () if self._meatless.isdisjoint(diet) else self._meat
 
     def is_named(
@@ -284,7 +284,7 @@ class StateReading:
         return self._is_capitalised(value, clause, name)
 
     def _is_common_noun(self, said: str, value: tuple[str, ...], name: str) -> bool:
-        """Whether a value is a noun that a language writes with a capital, or a trade."""
+        """Whether a value is a trade, or a noun that its language capitalises."""
         first = said.split(maxsplit=1)[0]
         if name in PEOPLE and not self._not_names.isdisjoint(value):
             return True

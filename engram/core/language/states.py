@@ -310,7 +310,7 @@ def _read(
 def _values(
     row: StateRow, parts: Mapping[str, str | None], clause: str
 ) -> dict[str, tuple[str, ...]] | None:
-    """The value of each attribute that has a fit one; None where one is not definite."""
+    """The value of each attribute that has a fit one, None where it is not definite."""
     reading = reading_of(row.language)
     found: dict[str, tuple[str, ...]] = {}
     for name in row.attributes:

@@ -650,7 +650,7 @@ def _candidate(
 def _is_usable(
     clause: Clause, rule: Rule, raw: str, place: int, when: Interval | None
 ) -> bool:
-    """Whether the object of a rule is whole, fits it, and holds all dates of the clause.
+    """Whether a rule's object is whole, fits it, and holds all dates of the clause.
 
     `place` is where the object begins.
     """

@@ -1,9 +1,10 @@
 """Read conversations from other programs as turns (row X28).
 
 In: the path of an export. Out: `Turn`s, oldest first within a conversation, or the
-`ImportedMemory`s of a memory program, and a `Problem` for each fault of the text. Start with `read_export`. Each format is one file
-with a function `read` and one row in `IMPORTERS`. Every reader streams at most one
-conversation at a time, and gives each turn the same id on every import.
+`ImportedMemory`s of a memory program, and a `Problem` for each fault of the text.
+Start with `read_export`. Each format is one file with a function `read` and one row in
+`IMPORTERS`. Every reader streams at most one conversation at a time, and gives each
+turn the same id on every import.
 """
 
 from __future__ import annotations

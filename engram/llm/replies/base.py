@@ -1,4 +1,4 @@
-"""Fields that read what models write, closed schemas, and lists that drop wrong items."""
+"""Fields that read what models write, lists that drop wrong items, closed schemas."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MALFORMED = "malformed"
 """Why an item without the form is dropped."""
 _FIX = "It is tried again later; another model may keep to the form."
 NO_NUMBER = -(10**9)
-"""Stands for an item that is no whole number."""
+"""The value of an item that is no whole number."""
 _LONGEST_LIST = 20_000
 
 
@@ -91,7 +91,7 @@ def _numbers(value: object) -> tuple[int, ...]:
 
 
 def _number(value: object) -> float | None:
-    """Return a number, or None for a value that is none."""
+    """Return a number, or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
@@ -108,17 +108,17 @@ SoftText = Annotated[str, BeforeValidator(one_line)]
 Whole = Annotated[
     int | None, BeforeValidator(_exact), WithJsonSchema({"type": "integer"})
 ]
-"""A number of what was shown, which a reply has to give; None for anything else."""
+"""The number of a shown item, which a reply has to give; None for anything else."""
 TextList = Annotated[tuple[str, ...], BeforeValidator(_text_list)]
 """The texts of a list; anything else is wrong."""
 Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
-"""The texts of a list, '' for items that are none."""
+"""The texts of a list, '' for items of another type."""
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
-"""Numbers of what was shown; `NO_NUMBER` for items that are none."""
+"""Numbers of shown items; `NO_NUMBER` for anything else in the list."""
 Sources = Annotated[tuple[int, ...], BeforeValidator(_sources)]
 """Numbers of sources, which have to be whole; `NO_NUMBER` for other items."""
 Number = Annotated[int | None, BeforeValidator(_whole)]
-"""A number of what was shown, or None."""
+"""The number of a shown item, or None."""
 Share = Annotated[
     float | None, BeforeValidator(_number), WithJsonSchema({"type": "number"})
 ]
@@ -145,7 +145,7 @@ def _kept(
 
 
 Items = Annotated[list[Item], WrapValidator(_kept)]
-"""A list of which items of a wrong form are dropped and counted."""
+"""A list; its items of a wrong form are dropped and counted."""
 
 
 def _optional(
@@ -178,7 +178,7 @@ def parsed(reply: str) -> dict[str, Any]:
 def read(form: type[Form], body: object) -> tuple[Form, Counter[str]]:
     """Return a reply in its form, and the items that were dropped, by reason.
 
-    Raises ModelError where the form is wrong, or no item of a list has it.
+    Raises ModelError where the form is wrong, or where no item of a list is right.
     """
     context: dict[str, Any] = {"dropped": Counter()}
     try:
@@ -220,7 +220,7 @@ def schema(form: type[ReplyModel]) -> Mapping[str, Any]:
 
 
 def together(single: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of several numbered replies in one."""
+    """Return the schema of one reply that holds several, each with its number."""
     item = {"number": {"type": "integer"}, **single["properties"]}
     listed = {"type": "array", "items": {"type": "object", "properties": item}}
     whole: dict[str, Any] = _closed(

@@ -34,7 +34,7 @@ EntityType = Annotated[SoftText, listed(ENTITY_TYPES)]
 
 
 class FactReply(ReplyModel):
-    """One fact. The quote comes before the text, so that a model states what it quoted."""
+    """One fact; its quote comes first, so that a model states what it quoted."""
 
     turn: SoftText = ""
     quote: SoftText = ""
@@ -56,7 +56,7 @@ class FactReply(ReplyModel):
 
 
 class EndReply(ReplyModel):
-    """A known fact that is over without a new one."""
+    """A known fact that ended, with no new fact in its place."""
 
     n: Numbers = ()
     quote: SoftText = ""

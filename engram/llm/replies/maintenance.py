@@ -26,14 +26,14 @@ Relation = Annotated[SoftText, listed(RELATIONS)]
 
 
 class JudgeReply(ReplyModel):
-    """What a new statement is to the known one with this number."""
+    """The relation of a new statement to the known one with this number."""
 
     relation: Relation = ""
     index: Number = None
 
 
 class PairVerdict(ReplyModel):
-    """What two statements are to each other, and how certain that is, 0 to 1."""
+    """The relation of two statements, and how certain it is, 0 to 1."""
 
     pair: Whole = None
     relation: Relation = ""
@@ -73,7 +73,10 @@ class ProbeReply(ReplyModel):
 
 
 class SentenceReply(ReplyModel):
-    """A sentence after the numbers of its statements: who names them first keeps to them."""
+    """A sentence and the numbers of its statements.
+
+    The numbers come first, so that a model writes only what those statements say.
+    """
 
     facts: Sources = ()
     text: SoftText = ""

@@ -463,8 +463,9 @@ def subjects(view: PassView, now: datetime) -> list[Step]:
     """Ask a model which entities memories without a subject are about (`A33`).
 
     Only memories that contain the name of an entity with a note; it may mean another
-    one, as in "Anna Karenina". What a model extracted names its subjects already. All memories of a conversation are in one question, so
-    that the question stays the same. Memories that belong to a person do not change.
+    one, as in "Anna Karenina". What a model extracted names its subjects already. All
+    memories of a conversation are in one question, so that the question stays the same.
+    Memories that belong to a person do not change.
     """
     names = _name_index(view.entities.values())
     steps: list[Step] = []

@@ -529,8 +529,8 @@ def _spine_facts(
 def _section_of(fact: Fact, now: datetime, past_days: float, owner: Owner) -> str:
     """Return the section of the persona summary that lists a memory, or ''.
 
-    Home, work, health and the like are the profile, whatever their category; family and
-    pets are people.
+    An attribute of the user, such as home, work or health, belongs to the profile in
+    every category; family and pets belong to people.
     """
     category = category_of(fact.category)
     if category.promise and (not is_open(fact) or is_past(fact, now, past_days)):

@@ -1,8 +1,8 @@
 """Markup that is escaped by construction.
 
-`tag` is the only function that makes markup of text, and it escapes whatever is not
-`Html` already. Text of a vault may hold anything: tags, control characters, lone
-surrogates, a change of the writing direction, a megabyte.
+`tag` is the only function that makes markup of text, and it escapes every text that is
+not `Html` already. Text of a vault may hold anything: tags, control characters, lone
+surrogates, marks that change the writing direction, a megabyte of words.
 """
 
 from __future__ import annotations

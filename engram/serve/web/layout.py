@@ -29,7 +29,7 @@ HTMX = {
     "selfRequestsOnly": True,
     "historyCacheSize": 0,
 }
-"""The configuration of htmx: nothing that the content security policy forbids."""
+"""The configuration of htmx, without what the content security policy forbids."""
 
 
 NOTHING = Html("")
@@ -37,7 +37,7 @@ NOTHING = Html("")
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What a page knows of the request: path, query, form token, what was just done.
+    """What a page knows of the request: path, query, form token and the last action.
 
     `waiting` is the number of open review cases.
     """
@@ -50,7 +50,7 @@ class Visit:
 
     @property
     def here(self) -> str:
-        """The address of the page, without what was just done."""
+        """The address of the page, without the query keys of the last action."""
         kept = {k: v for k, v in self.query.items() if k not in {"done", "run"}}
         return link(self.path, **kept)
 
@@ -138,7 +138,7 @@ def _keys() -> Html:
 
 
 def title(words: str, *more: object) -> Html:
-    """Return the heading of a page, with what is said below it."""
+    """Return the heading of a page, with the lines below it."""
     return tag("div", tag("h1", words), *more, class_="title")
 
 
@@ -205,7 +205,7 @@ def memory_list(rows: Sequence[Mapping[str, Any]]) -> Html:
 
 
 def empty(words: str, *more: object) -> Html:
-    """Return what a list without entries says."""
+    """Return the message that an empty list shows."""
     return tag("div", tag("p", words), *more, class_="empty")
 
 

@@ -1,4 +1,4 @@
-"""The pages of one memory, of an entity, and of what surrounds them."""
+"""The pages of one memory, an entity, a conversation, and a neighbourhood."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def _weight(shown: Mapping[str, Any]) -> Html:
 
 
 def _forecast(shown: Mapping[str, Any]) -> Html | None:
-    """The course of its value if it is not used, and what will become of it."""
+    """The course of its value if it is not used, and its expected changes."""
     found = shown.get("forecast")
     if not found:
         return None
@@ -317,7 +317,7 @@ def _forecast(shown: Mapping[str, Any]) -> Html | None:
         for one in found["changes"]
     ]
     return join(
-        tag("h2", "If nobody uses it"),
+        tag("h2", "If it is not used"),
         curve(found["curve"], "Its value over the next year", CURVE_MARKS),
         tag("ul", *changes)
         if changes

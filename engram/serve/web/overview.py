@@ -98,7 +98,7 @@ def _day_words(name: str) -> str:
 
 
 def last_day(query: Mapping[str, str], today: date) -> date:
-    """Return the last day of the strip: of the year that is asked for, or today."""
+    """Return the last day of the strip: of the requested year, or today."""
     asked = query.get("year", "")
     chosen = query.get("day", "")[:4]
     for year in (asked, chosen):
@@ -128,7 +128,7 @@ def people_page(visit: Visit, rows: Sequence[Mapping[str, Any]]) -> str:
         title("People and things",
               tag("p", more, class_="hint") if len(rows) > len(shown) else None),
         *sections,
-        None if rows else empty("Nobody was named yet."),
+        None if rows else empty("There are no people, places or things yet."),
     )  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def health_page(
     doctor: Mapping[str, Any] | None,
     runs: Sequence[Mapping[str, Any]],
 ) -> str:
-    """Return how the daemon, the queue and the model are, and the files if checked."""
+    """Return the state of the daemon, the queue, the model, and of checked files."""
     faults = {
         **(status.get("faults") or {}),
         **((status.get("daemon") or {}).get("degraded") or {}),
@@ -215,7 +215,7 @@ def _figures(status: Mapping[str, Any]) -> Html:
 
 
 def _model(status: Mapping[str, Any]) -> Html:
-    """What the model did today, of what it may do."""
+    """What the model used today, beside its limits."""
     budget = status.get("budget", {})
     rows = []
     for name in ("calls", "tokens"):

@@ -176,7 +176,7 @@ def _dot(
     place: tuple[float, float],
     href: Callable[[str], str],
 ) -> Html:
-    """A node with its number in the list; an entity, and the first one, has its name."""
+    """A node with its number in the list, and its name if it is first or an entity."""
     x, y = place
     is_entity = node["kind"] == "entity"
     at = {"x": f"{x:.0f}", "text_anchor": "middle"}
@@ -205,7 +205,7 @@ def _dot(
 
 
 def _beside(x: float, y: float) -> dict[str, str]:
-    """Where the name of a node stands: on the side away from the middle."""
+    """Return the position of a node's name: on the side away from the middle."""
     if abs(x) <= abs(y) or not x:
         up = y <= 0
         return {
@@ -222,7 +222,7 @@ def _beside(x: float, y: float) -> dict[str, str]:
 
 
 def brief(words: str, most: int) -> str:
-    """Return the beginning of a text, with an ellipsis where it goes on."""
+    """Return the beginning of a text, with an ellipsis if it was cut."""
     plain = " ".join(words.split())
     return plain if len(plain) <= most else f"{plain[: most - 1].rstrip()}…"
 
@@ -251,7 +251,7 @@ def _places(
             names = _spread(
                 names, {one["id"] for one in nodes if one["kind"] == "entity"}
             )
-        # a node takes 30 units of the ring; the names of entities want more
+        # a node takes 30 units of the ring; the names of entities need more
         radius = max(radius + 110, len(names) * 30 / math.tau)
         for number, name in enumerate(names):
             angle = math.tau * number / len(names) - math.pi / 2
@@ -261,7 +261,7 @@ def _places(
 
 
 def _spread(names: Sequence[str], apart: Collection[str]) -> list[str]:
-    """Return the names with those of `apart` at equal distances from each other."""
+    """Return the names in an order that spaces those of `apart` evenly."""
     rest = [name for name in names if name not in apart]
     step = len(names) / max(1, len(names) - len(rest))
     for number, name in enumerate(one for one in names if one in apart):

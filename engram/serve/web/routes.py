@@ -1,4 +1,4 @@
-"""The routes of the page: each asks some operations and shows what they answer."""
+"""The routes of the page: each calls operations and shows their results."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ ACTIONS = {
     "correct": "Corrected.",
     "settle": "Done.",
 }
-"""The operations that a form may name, and what is said afterwards."""
+"""The operations that a form may name, with the message shown afterwards."""
 MOST_FIELDS = 20
 
 
@@ -130,8 +130,8 @@ class WebPages:
         cookie = self.access.redeem(request.url.query)
         if not cookie:
             raise UnauthorisedError("this link was used or is too old")
-        # a page that leads on, because a redirect from another program carries no
-        # cookie that is SameSite=Strict
+        # a page with a link: after a redirect from another program, a browser does not
+        # send a cookie that is SameSite=Strict
         head = join(
             tag("meta", http_equiv="refresh", content="0;url=/"),
             tag("link", rel="icon", href=f"{STATIC}icon.svg", type="image/svg+xml"),
@@ -198,7 +198,7 @@ class WebPages:
     # -- pages -------------------------------------------------------------------------
 
     def search(self, visit: Visit) -> str:
-        """Return the hits of a question, or without one the first page."""
+        """Return the hits of a question; without a question, the first page."""
         asked = visit.query.get("q", "").strip()
         if not asked:
             listed = self.call("list", {"limit": 12, "all_personas": True})
@@ -262,7 +262,7 @@ class WebPages:
         return memory.entity_page(visit, row, shown, self.call("list", arguments))
 
     def memory(self, visit: Visit) -> str:
-        """Return one memory; the session file of a turn, the card of an entity."""
+        """Return a memory, the conversation of a turn, or the card of an entity."""
         name = visit.query["id"]
         shown = self.call("show", {"id": name, "forecast": FORECAST_DAYS})
         if "memory" in shown:
@@ -292,7 +292,7 @@ class WebPages:
     def health(self, visit: Visit) -> str:
         """Return the state of the daemon, the queue and the model.
 
-        The files are checked when that is asked for: it reads the whole folder.
+        The files are checked only on request, since that reads the whole folder.
         """
         checks = visit.query.get("check")
         return overview.health_page(
@@ -318,7 +318,7 @@ def _arguments(name: str, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _done(visit: Visit) -> Html:
-    """What was just done, with a button that takes it back."""
+    """The last action, with a button that takes it back."""
     words = ACTIONS.get(visit.query.get("done", ""))
     if not words:
         return Html("")
