@@ -13,6 +13,7 @@ from engram.errors import ForbiddenError
 from engram.ingest import intake
 from engram.pipeline.usage import not_counted_reason
 from engram.recall import formatting, search
+from engram.recall.request import RecallSources, request_for, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from engram.pipeline.entities import EntityWriter
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
+    from engram.recall.request import RecallRequest
 
 
 def asking(
@@ -119,15 +121,15 @@ class Retriever:
         record: bool = True,
         ready: bool = True,
         **limits: Any,
-    ) -> tuple[RecallResult, search.RecallRequest, search.RecallSources]:
+    ) -> tuple[RecallResult, RecallRequest, RecallSources]:
         """Answer a question; also return its request and the sources of its search.
 
         `session` and `persona` are names that were checked. What was said in the
         running session is left out. Without `record` the hits do not count as used.
         """
-        deadline = time.monotonic() + search.time_limit(self.settings, milliseconds)
+        deadline = time.monotonic() + time_limit(self.settings, milliseconds)
         asked_at = self._time(now) or self.clock()
-        request = search.request_for(
+        request = request_for(
             self.settings,
             asked_at,
             query,
@@ -136,7 +138,7 @@ class Retriever:
             persona=persona,
             **limits,
         )
-        sources = search.RecallSources(
+        sources = RecallSources(
             self.entity_writer.names,
             self.entity_writer.edges.at,
             self.usage_tracker.usage_log.usage_of,
@@ -159,8 +161,8 @@ class Retriever:
     def _explain(
         self,
         row: dict[str, Any],
-        request: search.RecallRequest,
-        sources: search.RecallSources,
+        request: RecallRequest,
+        sources: RecallSources,
         hits: Sequence[Hit],
         *,
         owner: bool,

@@ -36,6 +36,7 @@ from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.index.search import Index
 from engram.memory import Memory
 from engram.recall import search
+from engram.recall.request import request_for
 
 SHARES, RUNS, STEPS = (4, 50, 50) if FULL else (1, 10, 25)
 SEED = int(os.environ.get("ENGRAM_SEED", "20261120"))
@@ -547,7 +548,7 @@ class Machine(RuleBasedStateMachine):
         DONE["comparisons"] += 1
 
     def answer(self, index: Index, query: str) -> list[tuple[object, ...]]:
-        ask = search.request_for(self.settings, self.now, query, k=20, budget=10_000)
+        ask = request_for(self.settings, self.now, query, k=20, budget=10_000)
         hits = search.recall(index, self.settings, ask, mark="m", complete=True).hits
         return sorted(
             (round(hit.score, 6), hit.key, hit.text, hit.path) for hit in hits

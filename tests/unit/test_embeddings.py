@@ -17,6 +17,7 @@ from engram.config import EmbeddingSettings
 from engram.core.policy import Policy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import BadRequestError, BudgetSpentError, ConfigError, ModelError
+from engram.index.filters import SearchFilter
 from engram.index.search import Index
 from engram.llm.budget import Budget, TaskSpend, ledger
 from engram.llm.embeddings import Embedder, read
@@ -24,6 +25,7 @@ from engram.llm.endpoint import RateLimitedError
 from engram.pipeline import embed as pipeline_embed
 from engram.pipeline.embed import EmbeddingWorker, embed_some
 from engram.recall import formatting, search
+from engram.recall.request import request_for
 from engram.vault import sessions
 from engram.vault.store import Vault
 from tests.fakes.openai_server import (
@@ -355,7 +357,7 @@ def world(settings, fake):
             self.index.scan(None)
 
         def recall(self, query, **wishes):
-            ask = search.request_for(self.settings, NOW, query, **wishes)
+            ask = request_for(self.settings, NOW, query, **wishes)
             embed = self.embedding.question
             return search.recall(
                 self.index, self.settings, ask, mark="m", complete=True, embed=embed
@@ -390,7 +392,7 @@ def test_beliefs_are_ranked_by_their_cosine(world):
     here.fill()
     hits = here.recall("Any drinks?", preset="belief").hits
     vector = here.embedding.question("Any drinks?", 9.0)
-    near = here.index.near(vector, search.SearchFilter(), 9, [hit.key for hit in hits])
+    near = here.index.near(vector, SearchFilter(), 9, [hit.key for hit in hits])
     cosines = {one.key: one.similarity for one in near}
     assert hits[0].text == WORDS[0]
     for hit in hits:
@@ -441,7 +443,7 @@ def test_recall_falls_back_to_words_and_says_so(world, fake, reply):
     plain = search.recall(
         here.index,
         here.settings,
-        search.request_for(here.settings, NOW, "lighthouse"),
+        request_for(here.settings, NOW, "lighthouse"),
         mark="m",
         complete=True,
     )
@@ -676,11 +678,11 @@ def test_the_neighbours_of_a_statement_come_with_raw_cosines(world):
     here.fill()
     (vector,) = here.embedding.vectors([WORDS[1]])
     semantic, lexical = here.index.semantic, here.index.lexical
-    found = semantic.similar(lexical, vector, search.SearchFilter(("turn",)), 2)
+    found = semantic.similar(lexical, vector, SearchFilter(("turn",)), 2)
     assert found[0][0] == "2026-11-20-talk#^t2"
     assert found[0][1] == pytest.approx(1.0, abs=1e-6)
     assert len(found) == 2
-    assert semantic.similar(lexical, vector, search.SearchFilter(("fact",)), 2) == []
+    assert semantic.similar(lexical, vector, SearchFilter(("fact",)), 2) == []
 
 
 def test_calibration_reads_the_users_own_facts_and_is_kept(world):
@@ -739,7 +741,7 @@ def test_without_a_model_there_is_nothing_to_embed(settings):
     assert (
         index.semantic,
         index.unembedded(5),
-        index.near(b"", search.SearchFilter(), 1, []),
+        index.near(b"", SearchFilter(), 1, []),
     ) == (None, [], ())
     assert not (settings.cache / "vectors").exists()
     with pytest.raises(BadRequestError):

@@ -13,6 +13,7 @@ from engram.core.policy import LinkPolicy
 from engram.core.records import Edge, Usage
 from engram.errors import BadRequestError
 from engram.recall import search
+from engram.recall.request import RecallSources, request_for
 from engram.vault.edges import EdgeRow
 
 BEGIN = datetime(2026, 10, 1, 12, tzinfo=UTC)
@@ -271,8 +272,8 @@ def test_an_answer_takes_no_longer_than_its_time(memory, keep):
     """
     for n in range(5):
         keep(f"The heron nests at mill {n}.", about="[Anna]")
-    late = search.RecallSources(seconds_left=lambda: -1.0)
-    ask = search.request_for(memory.settings, memory.clock(), "heron nests")
+    late = RecallSources(seconds_left=lambda: -1.0)
+    ask = request_for(memory.settings, memory.clock(), "heron nests")
     answer = search.recall(
         memory.index,
         memory.settings,

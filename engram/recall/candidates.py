@@ -1,0 +1,250 @@
+"""The candidates of a question by words, by vectors and by ties (rows A14, A18, C34)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from engram.core import ranking
+from engram.core.records import (
+    Fact,
+)
+from engram.core.sessions import EPISODES
+from engram.errors import ConfigError, ModelError
+from engram.recall import as_of as recall_as_of
+from engram.recall.request import RecallRequest, RecallSearch, search_filter
+from engram.recall.signals import (
+    signals_of,
+    signals_of_unread,
+    stages_of,
+    with_usage,
+    without_stale,
+)
+from engram.recall.visibility import is_too_far, recallable
+
+if TYPE_CHECKING:
+    from collections.abc import (
+        Collection,
+        Mapping,
+        Sequence,
+    )
+
+    from engram.index.database import Unit
+    from engram.index.filters import SearchFilter
+    from engram.index.search import Index
+
+
+@dataclass(frozen=True, slots=True)
+class RankedCandidates:
+    """The result of one search: units by key, and slots, best first.
+
+    `filtered` counts the units left out, by reason. `unused_reason` says why vectors
+    were not used, or is ''. A turn or a note may be missing among the units: its record
+    is read only if it is shown. `related` are the keys that ties to the best facts lead
+    to. `merged` counts by turn the units without a slot: the
+    turn itself, where one of its facts stands for it, or a fact beside another.
+    """
+
+    request: RecallRequest
+    units: dict[str, Unit]
+    slots: Sequence[ranking.RankedSlot]
+    filtered: Counter[str]
+    unused_reason: str
+    merged: Counter[str]
+    related: Collection[str] = ()
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The units that match so far, best first; the records of `unread` are not read."""
+
+    scored: list[ranking.Scored]
+    units: dict[str, Unit]
+    unread: set[str]
+    filtered: Counter[str]
+    unused_reason: str
+
+
+def find_candidates(search: RecallSearch) -> RankedCandidates:
+    """Return the candidates, best first: by words, by vectors and by relations."""
+    where = search_filter(search.request)
+    pool = _matching(search, where)
+    activations = _add_related(search, where, pool)
+    signals = _ranking_signals(search, pool, activations)
+    preset = ranking.PRESETS[search.request.preset]
+    slots = ranking.rank(pool.scored, signals, search.request.now, preset)
+    search.limit.end("ranking")
+    shown = {slot.key for slot in slots}
+    hidden = (one.key for one in pool.scored if one.key not in shown)
+    merged = Counter(signals[key].source or key for key in hidden)
+    least = search.settings.policy.links.enough
+    related = {key for key, activation in activations.items() if activation >= least}
+    return RankedCandidates(
+        search.request,
+        pool.units,
+        slots,
+        pool.filtered,
+        pool.unused_reason,
+        merged,
+        related,
+    )
+
+
+def _matching(search: RecallSearch, where: SearchFilter) -> _Pool:
+    """Return the units that match by words and by vectors, and may be recalled."""
+    request, most = search.request, search.settings.policy.recall.pool
+    words_only = search.index.lexical.search(
+        search.question, where, max(most, request.k)
+    )
+    search.limit.end("words")
+    filtered = Counter(words_only.filtered)
+    best, unused_reason, close = _with_vectors(search, where, words_only.hits)
+    search.limit.end("vectors")
+    best = best[: ranking.PRESETS[request.preset].pool or None]
+
+    units, unread = _read_units(search, [one.key for one in best], close, filtered)
+    scored = [one for one in best if one.key in units or one.key in unread]
+    if request.as_of and "fact" in request.kinds:
+        scored, units, replaced = recall_as_of.at(
+            search.index, search.question, where, scored, units, request.as_of
+        )
+        filtered.update(["replaced by then"] * replaced)
+    search.limit.end("records")
+    return _Pool(scored, units, unread, filtered, unused_reason)
+
+
+def _ranking_signals(
+    search: RecallSearch, pool: _Pool, activations: Mapping[str, float]
+) -> dict[str, ranking.UnitSignals]:
+    """Return the signals of the pool; leave stale memories out where that is asked."""
+    request, settings = search.request, search.settings
+    units = pool.units
+    stages = stages_of(search.index, units, search.sources, settings, request.now)
+    if request.without_stale:
+        units = pool.units = without_stale(search, units, stages, pool.filtered)
+        pool.scored = [
+            one for one in pool.scored if one.key in units or one.key in pool.unread
+        ]
+    signals = signals_of(search, units, activations, stages)
+    signals |= {key: signals_of_unread(key, settings) for key in pool.unread}
+    preset = ranking.PRESETS[request.preset]
+    if preset.from_use or preset.frequency:
+        return with_usage(signals, units, search.sources)
+    return signals
+
+
+def _with_vectors(
+    search: RecallSearch, where: SearchFilter, by_words: Sequence[ranking.Scored]
+) -> tuple[Sequence[ranking.Scored], str, Collection[str] | None]:
+    """Return the hits mixed with those near by vector (`A14`, `A17`).
+
+    Also returns the reason if vectors were not used, or '', and the keys of the units
+    near enough for an episode (`A29`), None where words alone decide.
+    """
+    if not search.embed or search.limit.out_of_time_for("vectors"):
+        return by_words, "", None
+
+    index, policy = search.index, search.settings.policy
+    if unused_reason := index.lacks_vectors():
+        return by_words, f"vectors not used: {unused_reason}", None
+
+    naming = index.lexical.naming(search.question)
+    try:
+        vector = search.embed(ranking.without_names(search.question.text, naming))
+    except (ModelError, ConfigError) as fault:
+        return by_words, f"vectors not used: {fault.what}", None
+
+    pool = max(policy.recall.pool, len(by_words))
+    near = index.near(vector, where, pool, [one.key for one in by_words])
+    if not near:
+        unused_reason = "vectors not used: those of this model are not made yet"
+        return by_words, unused_reason, None
+
+    floor = policy.similarity.episode
+    close = {one.key for one in near if (one.similarity or 0.0) > floor}
+    mixed = ranking.fuse(by_words, near, policy.vectors.weight, policy.similarity.floor)
+    return mixed, "", close
+
+
+def _read_units(
+    search: RecallSearch,
+    keys: Sequence[str],
+    close: Collection[str] | None,
+    filtered: Counter[str],
+) -> tuple[dict[str, Unit], set[str]]:
+    """Return the records of the keys that may be recalled, and the keys left unread.
+
+    A record is read where ranking needs it: of every unit if the time of a turn or a
+    note counts. `close` is as `_with_vectors` returns it.
+    """
+    request = search.request
+    needs_times = ranking.PRESETS[request.preset].recency or request.as_of
+    unread = set() if needs_times else _keys_ranked_unread(search.index, keys)
+
+    read = [key for key in keys if key not in unread]
+    units = recallable(search.index, read, request, filtered)
+    policy = search.settings.policy.talks
+    near = {
+        key: unit
+        for key, unit in units.items()
+        if not is_too_far(unit, search.question, close, policy, filtered)
+    }
+    return near, unread
+
+
+def _keys_ranked_unread(index: Index, keys: Sequence[str]) -> set[str]:
+    """Return the keys that are ranked without their records.
+
+    These are turns that no user removed and notes that are not episodes.
+    """
+    facts = index.lexical.of_kind("fact", keys)
+    return {
+        key for key in keys if key not in facts and not key.startswith(EPISODES)
+    } - index.tombstones.keys
+
+
+def _add_related(
+    search: RecallSearch, where: SearchFilter, pool: _Pool
+) -> dict[str, float]:
+    """Add the units that the best facts lead to; return the activations (`C34`)."""
+    if search.request.as_of or search.limit.out_of_time_for("related memories"):
+        return {}
+
+    activations = _activations(search, where, pool.scored, pool.units)
+    least = search.settings.policy.links.enough
+    further = [
+        key
+        for key, activation in activations.items()
+        if activation >= least and key not in pool.units
+    ]
+    if further:
+        found = recallable(search.index, further, search.request, Counter())
+        pool.units = pool.units | found
+        pool.scored += [ranking.Scored(key, 0.0, {}) for key in further if key in found]
+    search.limit.end("related memories")
+    return activations
+
+
+def _activations(
+    search: RecallSearch,
+    where: SearchFilter,
+    scored: Sequence[ranking.Scored],
+    units: Mapping[str, Unit],
+) -> dict[str, float]:
+    """Return how strongly the best facts lead to others, 0-1 by key (`A18`, `C34`)."""
+    policy = search.settings.policy.links
+    best = scored[0].score if scored else 0.0
+    if best <= 0:
+        return {}
+
+    near = (
+        one
+        for one in scored
+        if one.score >= policy.enough * best and isinstance(units.get(one.key), Fact)
+    )
+    seeds = {one.key: one.score / best for one in islice(near, policy.seeds)}
+    if not seeds:
+        return {}
+    return search.index.related(seeds, search.sources.edges, where, search.request.now)

@@ -1,0 +1,167 @@
+"""Leave out weak candidates, and limit kinds and outside sources (rows A29, E7, X27)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.core import ranking, trust
+from engram.core.records import (
+    Fact,
+    FiledTurn,
+)
+from engram.core.sessions import EPISODES
+from engram.recall import formatting
+from engram.recall.selection import max_hits
+
+if TYPE_CHECKING:
+    from collections.abc import (
+        Mapping,
+        Sequence,
+    )
+
+    from engram.config import Settings
+    from engram.core.entities import EntityNames
+    from engram.core.policy import RecallPolicy, TrustPolicy
+    from engram.index.database import Unit
+    from engram.index.search import Index
+    from engram.recall.candidates import RankedCandidates
+    from engram.recall.request import RecallSearch
+
+
+def without_context_alone(candidates: RankedCandidates) -> RankedCandidates:
+    """Leave all out where nothing itself matches the question.
+
+    What stands in a conversation beside a match that may not be shown is no answer.
+    """
+    slots = candidates.slots
+    if any(slot.parts.get(name) for slot in slots for name in ranking.OWN_PARTS):
+        return candidates
+    if slots:
+        candidates.filtered["match no word themselves"] += len(slots)
+    return replace(candidates, slots=())
+
+
+def without_weak(
+    candidates: RankedCandidates, least: float, share: float
+) -> RankedCandidates:
+    """Leave out what matches the question much less than the best does.
+
+    That is less than `least`; after a memory that tells the state asked for, also less
+    than `share` of its score. What the best memories lead to stays, though it matches
+    no word (`A18`).
+    """
+    if candidates.slots and candidates.slots[0].parts.get("answers"):
+        least = max(least, share * candidates.slots[0].score)
+    strong = [
+        slot
+        for slot in candidates.slots
+        if slot.score >= least or slot.key in candidates.related
+    ]
+    if weak := len(candidates.slots) - len(strong):
+        candidates.filtered["much weaker than the best"] += weak
+    return replace(candidates, slots=strong)
+
+
+def with_quotas(candidates: RankedCandidates, policy: RecallPolicy) -> RankedCandidates:
+    """The candidates with each kind limited to its quota, where the request has any.
+
+    What is worth less than the share `quota_rival` takes no place from another kind.
+    """
+    request = candidates.request
+    if not request.quotas:
+        return candidates
+    kinds = {
+        slot.key: _quota_kind(slot.key, candidates.units.get(slot.key))
+        for slot in candidates.slots
+    }
+    slots = ranking.limit_classes(
+        candidates.slots,
+        kinds,
+        request.quotas,
+        sum(request.quotas.values()),
+        dict.fromkeys(request.quotas, policy.quota_rival),
+    )
+    return replace(candidates, slots=slots)
+
+
+def _quota_kind(key: str, unit: Unit | None) -> str:
+    """Return `fact`, `episode`, or '' for a note of the user (`A29`)."""
+    if isinstance(unit, Fact):
+        return "fact"
+    return "episode" if "#^" in key or key.startswith(EPISODES) else ""
+
+
+def with_caps(search: RecallSearch, candidates: RankedCandidates) -> RankedCandidates:
+    """The candidates, facts about each type of entity limited by the preset (`E7`)."""
+    caps = ranking.PRESETS[search.request.preset].caps
+    if not caps:
+        return candidates
+    counts: Counter[str] = Counter()
+    slots = []
+    for slot in candidates.slots:
+        unit = candidates.units.get(slot.key)
+        if isinstance(unit, Fact):
+            its_type = _type_of(unit, search.sources.names)
+            counts[its_type] += 1
+            if counts[its_type] > caps[its_type]:
+                candidates.filtered[f"over the cap of {its_type} facts"] += 1
+                continue
+        slots.append(slot)
+    return replace(candidates, slots=slots)
+
+
+def _type_of(fact: Fact, names: EntityNames) -> str:
+    """Return `profile`, `people` or `project` for a fact, by whom it is first about."""
+    first = next(iter(fact.about), "")
+    if not first or names.is_owner(first):
+        return "profile"
+    entity = names.one(first)
+    return "people" if entity and entity.type == "person" else "project"
+
+
+def with_external_limits(
+    index: Index, candidates: RankedCandidates, settings: Settings
+) -> RankedCandidates:
+    """Limit each outside source to its share of the places (`X27`)."""
+    policy, slots = settings.policy, candidates.slots
+    classes = _external_classes(index, slots, candidates.units, policy.trust)
+    if not classes:
+        return candidates
+    places = max_hits(candidates.request.k, candidates.request.budget, policy.recall)
+    limited = ranking.limit_sources(slots, classes, places, policy.recall)
+    return replace(candidates, slots=limited)
+
+
+def _external_classes(
+    index: Index,
+    slots: Sequence[ranking.RankedSlot],
+    units: Mapping[str, Unit],
+    policy: TrustPolicy,
+) -> dict[str, str]:
+    """Return the source class of each slot from outside, by key (`X27`).
+
+    Facts above the caps of outside sources are skipped: no such source made them.
+    """
+    cap = max(policy.ingest, policy.tool)
+    ranked = {slot.key: units.get(slot.key) for slot in slots}
+    facts = [
+        one
+        for one in ranked.values()
+        if isinstance(one, Fact) and one.source and one.confidence <= cap
+    ]
+    turns = [
+        key
+        for key, unit in ranked.items()
+        if unit is None or isinstance(unit, FiledTurn)
+    ]
+    voices = index.voices(sorted({*turns, *formatting.evidence(facts)}))
+    classes = {key: voices[key].source_class for key in turns if key in voices}
+    for fact in facts:
+        classes[fact.id] = trust.best_source_class(
+            fact, (one.source_class for one in formatting.voices_of(fact, voices))
+        )
+    return {
+        key: said_by for key, said_by in classes.items() if said_by in trust.EXTERNAL
+    }

@@ -1,0 +1,165 @@
+"""A question and its limits, as all steps of a recall read them (rows X1, X5, X24)."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engram.core import ranking
+from engram.core.entities import EntityNames
+from engram.core.records import (
+    ALL_PERSONAS,
+    Fact,
+    Usage,
+)
+from engram.errors import BadRequestError
+from engram.index.filters import SearchFilter
+
+if TYPE_CHECKING:
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Mapping,
+        Sequence,
+    )
+    from datetime import datetime
+
+    from engram.config import Settings
+    from engram.core.records import Edge
+    from engram.index.search import Index
+
+KINDS = ("fact", "turn", "note")
+
+
+REMEMBERED_STATUSES = ("active", "archived", "superseded", "invalidated")
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """A question and its limits.
+
+    `running` are the stems of the session files in which the question is asked: what
+    was said there is known already and not returned.
+    `quotas` says how many facts and how many episodes, that is turns and notes on
+    conversations, come first; others follow where places are left (`A29`).
+    """
+
+    query: str
+    k: int
+    budget: int
+    running: Collection[str] = ()
+    persona: str | None = None
+    kinds: Sequence[str] = KINDS
+    preset: str = "balanced"
+    now: datetime = field(kw_only=True)
+    as_of: datetime | None = field(default=None, kw_only=True)
+    archive: bool = field(default=False, kw_only=True)
+    without_stale: bool = field(default=False, kw_only=True)
+    quotas: Mapping[str, int] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSources:
+    """Sources of a search besides notes and turns.
+
+    `names` holds the entities and their aliases, `edges` returns the edges of some keys
+    (`C34`), `usage` returns how a memory was used, `seconds_left` returns how many
+    seconds are left for the answer (`X24`), and `kept` why a memory belongs to a user.
+    """
+
+    names: EntityNames = field(default_factory=EntityNames)
+    edges: Callable[[Collection[str]], Iterable[Edge]] = field(default=lambda _ends: ())
+    usage: Callable[[str], Usage] = field(default=lambda _name: Usage())
+    seconds_left: Callable[[], float] = field(default=lambda: math.inf)
+    kept: Callable[[Fact], str | None] = field(default=lambda _fact: None)
+
+
+def request_for(
+    settings: Settings, now: datetime, query: str, **limits: Any
+) -> RecallRequest:
+    """Return the request with the defaults of the policy filled in.
+
+    `limits` are further fields of `RecallRequest`; None means the default. Raises
+    BadRequestError for a request that cannot be answered.
+    """
+    policy = settings.policy.recall
+    if not query.strip():
+        raise BadRequestError("the query is empty", fix="Say what to look for.")
+    unknown = set(limits.get("kinds") or ()) - set(KINDS)
+    if unknown:
+        raise BadRequestError(
+            f"there is no kind {min(unknown)!r}", fix=f"Use: {', '.join(KINDS)}."
+        )
+    if (preset := limits.get("preset")) and preset not in ranking.PRESETS:
+        raise BadRequestError(
+            f"there is no preset {preset!r}", fix=f"Use: {', '.join(ranking.PRESETS)}."
+        )
+    defaults: dict[str, Any] = {"k": policy.k, "budget": policy.budget, "kinds": KINDS}
+    chosen = {name: value for name, value in limits.items() if value is not None}
+    return RecallRequest(query, now=now, **(defaults | chosen))
+
+
+def time_limit(settings: Settings, milliseconds: int | None) -> float:
+    """Return how many seconds an answer may take (`X24`)."""
+    return (milliseconds or settings.policy.recall.milliseconds) / 1000
+
+
+def search_filter(request: RecallRequest) -> SearchFilter:
+    """Return the kinds, statuses, persona and day that the index filters by."""
+    statuses: tuple[str, ...] = ("active",)
+    if request.as_of:
+        statuses = REMEMBERED_STATUSES
+    elif request.archive:
+        statuses = ("active", "archived")
+
+    as_of = request.as_of.timestamp() if request.as_of else None
+    persona = None if request.persona == ALL_PERSONAS else request.persona or ""
+    return SearchFilter(request.kinds, statuses, persona, as_of)
+
+
+class TimeLimit:
+    """The time limit of an answer, and the steps that were skipped for it (`X24`).
+
+    `steps` has the milliseconds of each step that was done (`X4`).
+    """
+
+    def __init__(self, seconds_left: Callable[[], float]) -> None:
+        self._seconds_left = seconds_left
+        self._skipped: list[str] = []
+        self._last = time.perf_counter()
+        self.steps: dict[str, float] = {}
+
+    def end(self, step: str) -> None:
+        """Record that a step has ended."""
+        now = time.perf_counter()
+        self.steps[step] = self.steps.get(step, 0.0) + 1000 * (now - self._last)
+        self._last = now
+
+    def out_of_time_for(self, step: str) -> bool:
+        """Return whether time is up; if so, record that `step` is left out."""
+        late = self._seconds_left() <= 0
+        if late and step not in self._skipped:
+            self._skipped.append(step)
+        return late
+
+    def note(self) -> str:
+        """Return a sentence that names the steps left out, or ''."""
+        if not self._skipped:
+            return ""
+        return f"time was up, left out: {', '.join(self._skipped)}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSearch:
+    """The parts that the steps of one search read."""
+
+    index: Index
+    settings: Settings
+    request: RecallRequest
+    question: ranking.Question
+    sources: RecallSources
+    embed: Callable[[str], bytes] | None
+    limit: TimeLimit

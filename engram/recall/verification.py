@@ -1,0 +1,145 @@
+"""Read the ranked units again from their files and make hits of them (row X19)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from engram.core import todos
+from engram.core.records import (
+    Fact,
+)
+from engram.recall import formatting
+from engram.recall.visibility import is_hidden
+
+if TYPE_CHECKING:
+    from collections.abc import (
+        Iterator,
+        Mapping,
+        Sequence,
+    )
+    from datetime import tzinfo
+
+    from engram.core.policy import RecallPolicy
+    from engram.core.records import Hit
+    from engram.index.database import Unit
+    from engram.index.search import CurrentFile, Index
+    from engram.recall.candidates import RankedCandidates
+    from engram.recall.request import RecallRequest, RecallSearch
+    from engram.recall.states import PastState
+
+
+def verified_hits(
+    search: RecallSearch, candidates: RankedCandidates, past: Mapping[str, PastState]
+) -> Iterator[Hit]:
+    """Yield the slots as hits that agree with their files now, best first (`X19`).
+
+    Yields at least one if there is one, and stops once time is up.
+    """
+    index, policy = search.index, search.settings.policy
+    by_key = {slot.key: slot for slot in candidates.slots}
+    seen: dict[str, CurrentFile] = {}
+    label_of = cache(
+        lambda name: _establishment_label(
+            search.sources.usage(name).stability, policy.recall
+        )
+    )
+    readable = _current(
+        index,
+        candidates.units,
+        list(by_key),
+        candidates.request,
+        candidates.filtered,
+        seen,
+    )
+    while page := list(islice(readable, min(_PAGE, candidates.request.k))):
+        sources = sorted({unit.source for _, unit, _ in page if isinstance(unit, Fact)})
+        turns = {
+            key: unit
+            for key, unit, _ in _current(
+                index, {}, sources, candidates.request, Counter(), seen
+            )
+        }
+        provenance = formatting.provenance(
+            index, (unit for _, unit, _ in page), policy.trust
+        )
+        faults = index.faults(((unit, path) for _, unit, path in page), seen)
+        for (key, unit, path), fault in zip(page, faults, strict=True):
+            hit = formatting.as_hit(
+                by_key[key],
+                unit,
+                path,
+                turns,
+                label_of(key),
+                provenance[key],
+                search.settings.zone,
+                fault,
+            )
+            yield _with_due(
+                _with_end(hit, past.get(key), search.settings.zone), unit, search
+            )
+            if search.limit.out_of_time_for("further hits"):
+                return
+
+
+_PAGE = 32
+"""Slots whose records and files are read together."""
+
+
+def _current(
+    index: Index,
+    units: Mapping[str, Unit],
+    keys: Sequence[str],
+    request: RecallRequest,
+    filtered: Counter[str],
+    seen: dict[str, CurrentFile],
+) -> Iterator[tuple[str, Unit, str]]:
+    """Yield the keys that may be recalled, each with its unit as the file has it now.
+
+    The third part is the path of the file. `units` are read already, `seen` is as
+    `Index.current` takes it.
+    """
+    size = min(_PAGE, request.k)
+    for start in range(0, len(keys), size):
+        page = keys[start : start + size]
+        places = index.catalog.places(page)
+        read = index.units([key for key in page if key not in units])
+        for key in page:
+            record = units.get(key) or read.get(key)
+            place = places.get(key, ("", ""))
+            unit = index.current(record, place, seen) if record else None
+            if unit is None:
+                filtered["gone from its file"] += 1
+                continue
+            if is_hidden(unit, request, index.tombstones.keys, filtered):
+                continue
+            if visible := index.visible(unit):
+                yield key, visible, place[0]
+            else:
+                filtered["forgotten"] += 1
+
+
+def _establishment_label(stability: float, policy: RecallPolicy) -> str:
+    """Return the label of a memory of this stability, or '' (`A29`)."""
+    if stability >= policy.well_established:
+        return "well-established"
+    return "established" if stability >= policy.established else ""
+
+
+def _with_due(hit: Hit, unit: Unit | None, search: RecallSearch) -> Hit:
+    """The hit with the words for when a promise is due, or was settled."""
+    if not isinstance(unit, Fact):
+        return hit
+    words_ = todos.due_words(unit, search.request.now, search.settings.zone)
+    return replace(hit, due=words_) if words_ else hit
+
+
+def _with_end(hit: Hit, past: PastState | None, zone: tzinfo) -> Hit:
+    """The hit with the day on which its state ended (law 7)."""
+    if past is None or not past.until:
+        return hit
+    day = f"{past.until.astimezone(zone):%Y-%m-%d}"
+    return replace(hit, ended=day, certain=past.certain)
