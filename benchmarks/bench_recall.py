@@ -4,42 +4,50 @@
     python benchmarks/bench_recall.py --quick      those of the index alone
     python benchmarks/bench_recall.py --ablation   what each weight does to both sets
     python benchmarks/bench_recall.py --facts      facts and turns together against turns alone
-    python benchmarks/bench_recall.py --through-product    observe and recall of a vault against the index alone
 
-The data stand in ../shared/bench beside the project; without them the script says so. A
-retriever is a function from a conversation to a function from a question to the ranked
-ids of turns.
+The data stand in ../shared/bench beside the project; without them the script says so.
+What a vault hands out is measured as `engram eval` does. A retriever is a function from
+a conversation to a function from a question to the ranked ids of turns.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import exact_words
 import numpy as np
-from rank_bm25 import BM25Okapi
 
 from engram import config
 from engram.core import ranking
-from engram.core.language.words import content, words
 from engram.core.policy import ExtractionPolicy, LexicalPolicy
-from engram.core.records import Turn
+from engram.core.records import Problem
 from engram.extraction.rules.engine import extract
 from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.filters import SearchFilter
-from engram.memory import Memory
+from engram.serve.evaluation import metrics, report
+from engram.serve.evaluation.baselines import lower_words, okapi, split_at_blanks
+from engram.serve.evaluation.datasets import (
+    EvaluationCase,
+    EvaluationQuestion,
+    read_cases,
+)
+from engram.serve.evaluation.run import Baselines, measure, opened
 
-BENCH = Path(__file__).resolve().parents[2] / "shared" / "bench"
+DATA = Path(__file__).resolve().parents[2] / "shared" / "bench" / "data"
+FILES = {
+    "LoCoMo": "locomo-dev.json",
+    "LongMemEval-S": "longmemeval-s-dev.jsonl.gz",
+}
 POOL = 200
+SEED = 7
 SHOWN = (
     "recall@1",
     "recall@5",
@@ -70,18 +78,18 @@ OFF = {
     "akin": 0,
 }
 
-Ranker = Callable[[Any], list[str]]
-Retriever = Callable[[Any], Ranker]
+Ranker = Callable[[EvaluationQuestion], list[str]]
+Retriever = Callable[[EvaluationCase], Ranker]
 
 
-def instant(text: str | None) -> datetime:
-    return datetime.fromisoformat(text or "1970-01-01").replace(tzinfo=UTC)
+def cases_of(path: Path) -> list[EvaluationCase]:
+    cases = read_cases([path], UTC)
+    return [one for one in cases if not isinstance(one, Problem)]
 
 
-def docs(case: Any) -> Iterator[IndexedText]:
+def docs(case: EvaluationCase) -> Iterator[IndexedText]:
     for session, turns in groupby(case.turns, key=lambda turn: turn.session):
         for place, turn in enumerate(turns):
-            when = instant(turn.when).timestamp() if turn.when else None
             yield IndexedText(
                 turn.id,
                 "turn",
@@ -90,39 +98,33 @@ def docs(case: Any) -> Iterator[IndexedText]:
                 place,
                 turn.speaker,
                 turn.role,
-                when,
+                turn.occurred_at.timestamp(),
             )
 
 
 # The retrievers.
 
 
-def okapi(tokens: Callable[[str], list[str]]) -> Retriever:
+def by_okapi(tokens: Callable[[str], list[str]]) -> Retriever:
     """rank_bm25 as its README uses it."""
 
-    def retriever(case: Any) -> Ranker:
-        index = BM25Okapi([tokens(turn.text) for turn in case.turns])
-        ids = [turn.id for turn in case.turns]
-
-        def ranked(question: Any) -> list[str]:
-            scores = index.get_scores(tokens(question.text))
-            return [ids[place] for place in np.argsort(-scores, kind="stable")[:POOL]]
-
-        return ranked
+    def retriever(case: EvaluationCase) -> Ranker:
+        rank = okapi(case.turns, tokens)
+        return lambda question: rank(question.text)[:POOL]
 
     return retriever
 
 
-def lexical(case: Any) -> Ranker:
+def lexical(case: EvaluationCase) -> Ranker:
     index = Bm25Index()
     index.add(docs(case))
-    return asked(index)
+    return asked(index, case)
 
 
-def asked(index: Bm25Index) -> Ranker:
-    def ranked(question: Any) -> list[str]:
+def asked(index: Bm25Index, case: EvaluationCase) -> Ranker:
+    def ranked(question: EvaluationQuestion) -> list[str]:
         found = index.search(
-            ranking.parse_question(question.text, instant(question.when)),
+            ranking.parse_question(question.text, question.when or case.end),
             SearchFilter(),
             POOL,
         )
@@ -136,7 +138,7 @@ def with_facts(*, merge: bool) -> Retriever:
     how recall joins them.
     """
 
-    def retriever(case: Any) -> Ranker:
+    def retriever(case: EvaluationCase) -> Ranker:
         index = Bm25Index()
         units = {turn.id: ranking.UnitSignals(turn.id) for turn in case.turns}
         facts = list(read(case))
@@ -146,8 +148,8 @@ def with_facts(*, merge: bool) -> Retriever:
         }
         index.add([*docs(case), *(fact for fact, _, _ in facts)])
 
-        def ranked(question: Any) -> list[str]:
-            now = instant(question.when)
+        def ranked(question: EvaluationQuestion) -> list[str]:
+            now = question.when or case.end
             found = index.search(
                 ranking.parse_question(question.text, now), SearchFilter(), POOL
             ).hits
@@ -163,13 +165,10 @@ def with_facts(*, merge: bool) -> Retriever:
     return retriever
 
 
-def read(case: Any) -> Iterator[tuple[IndexedText, str, float]]:
+def read(case: EvaluationCase) -> Iterator[tuple[IndexedText, str, float]]:
     """Facts in batches of five turns of a session, each with its turn and importance."""
     for _, said in groupby(case.turns, key=lambda turn: turn.session):
-        turns = [
-            Turn(t.id, t.session, t.role, t.text, instant(t.when), t.speaker)
-            for t in said
-        ]
+        turns = list(said)
         for first in range(0, len(turns), 5):
             for place, fact in enumerate(
                 extract(turns[first : first + 5], ExtractionPolicy()).candidates
@@ -182,147 +181,24 @@ def read(case: Any) -> Iterator[tuple[IndexedText, str, float]]:
                 )
 
 
-def product(case: Any) -> Ranker:
-    """Every turn observed by a memory with a vault of its own, filed with its facts;
-    questions are recalls.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        memory, unit_of = filled(Path(folder), case)
-
-        def recalled(question: Any) -> list[str]:
-            wishes = {
-                "query": question.text,
-                "k": 50,
-                "budget": 100000,
-                "now": instant(question.when).isoformat(),
-            }
-            hits = memory.call("recall", wishes)["hits"]
-            return [
-                unit_of[hit["source"] if hit["kind"] == "fact" else hit["id"]]
-                for hit in hits
-            ]
-
-        answers = {question.id: recalled(question) for question in case.questions}
-        memory.close()
-    return lambda question: answers[question.id]
-
-
-def filled(folder: Path, case: Any) -> tuple[Memory, dict[str, str]]:
-    """A memory in `folder` that holds the conversation, and the turns by their keys
-    there.
-    """
-    vault = folder / "vault"
-    vault.mkdir()
-    (vault / "engram.toml").write_text('id = "bench"\nzone = "UTC"\n')
-    settings = config.load(
-        vault, {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}
-    )
-    last = max(instant(turn.when) for turn in case.turns)
-    memory = Memory(settings, clock=lambda: last)
-    memory.start()
-    memory.catch_up()
-    memory.executor.attended = True
-    unit_of: dict[str, str] = {}
-    for _, said in groupby(case.turns, key=lambda turn: turn.session):
-        # the product refuses a turn without words
-        turns = [turn for turn in said if turn.text.strip()]
-        raw = [asdict(turn) | {"occurred_at": turn.when} for turn in turns]
-        for one in raw:
-            del one["when"]
-        keys = memory.call("observe", {"turns": raw})["keys"]
-        unit_of |= {key: turn.id for key, turn in zip(keys, turns, strict=True)}
-    memory.pipeline.flush(background=True)
-    for batch in memory.pipeline.due(last):
-        memory.pipeline.file(batch, memory.pipeline.distil(batch))
-    return memory, unit_of
-
-
-# What is handed out.
-
-
-HANDED_OUT = ("complete", "covered", "gold words", "tokens", "hits", "turn recall@10")
-
-
-def handed_out(cases: list[Any]) -> dict[str, tuple[list[list[float]], float]]:
-    """What a vault gives an assistant, as shipped: by operation a row for each
-    question, and the median of seconds.
-
-    `complete`: all turns of the evidence are there; `covered`: their share; `gold
-    words`: the share of the words of the right answer that the text has.
-    """
-    rows: dict[str, list[list[float]]] = {"recall": [], "context": []}
-    took: dict[str, list[float]] = {"recall": [], "context": []}
-    for case in cases:
-        with tempfile.TemporaryDirectory() as folder:
-            memory, unit_of = filled(Path(folder), case)
-            texts = {turn.id: turn.text for turn in case.turns}
-            asked = [one for one in case.questions if one.gold and one.answerable]
-            for question in asked:
-                for operation, some in rows.items():
-                    begun = time.perf_counter()
-                    given = ask(memory, operation, question)
-                    took[operation].append(time.perf_counter() - begun)
-                    some.append(row(given, question, unit_of, texts))
-            memory.close()
-    return {what: (some, float(np.median(took[what]))) for what, some in rows.items()}
-
-
-def row(
-    given: dict[str, Any],
-    question: Any,
-    unit_of: dict[str, str],
-    texts: dict[str, str],
-) -> list[float]:
-    """The figures of one question, in the order of `HANDED_OUT`."""
-    gold = question.gold
-    ranked = [
-        unit_of.get(hit["source"] if hit["kind"] == "fact" else hit["id"])
-        for hit in given.get("hits", ())
-    ]
-    found = gold.intersection(ranked)
-    if "hits" not in given:
-        found = {turn for turn in gold if shows(given["text"], texts[turn])}
-    said = set(words(given["text"]))
-    wanted = content(words(question.answer), "en")
-    return [
-        float(found == gold),
-        len(found) / len(gold),
-        sum(word in said for word in wanted) / max(len(wanted), 1),
-        given["tokens"],
-        len(ranked),
-        len(gold.intersection(ranked[:10])) / len(gold),
-    ]
-
-
-def ask(memory: Memory, operation: str, question: Any) -> dict[str, Any]:
-    if operation == "context":
-        return memory.call("context", {"query": question.text})
-    now = instant(question.when).isoformat()
-    return memory.call("recall", {"query": question.text, "now": now})
-
-
-def shows(text: str, turn: str) -> bool:
-    """Whether at least half of a turn's words, or forty of them, follow in a text."""
-    spoken = words(turn)
-    least = min(len(spoken) // 2 + 1, 40)
-    flat = f" {' '.join(words(text))} "
-    return any(
-        f" {' '.join(spoken[first : first + least])} " in flat
-        for first in range(max(len(spoken) - least, 0) + 1)
-    )
-
-
-def answers(sets: dict[str, list[Any]]) -> None:
-    """What `recall` and `context` hand out with the default limits."""
+def evaluated(sets: dict[str, list[EvaluationCase]]) -> None:
+    """What `recall` and `context` of a vault hand out with the default limits."""
     for name, cases in sets.items():
-        for operation, (rows, median) in handed_out(cases).items():
-            means, low, high = metrics.bootstrap(rows)
-            print(
-                f"\n{name}, {operation} ({len(rows)} questions, {1000 * median:.1f} ms)"
-            )
-            for at, what in enumerate(HANDED_OUT):
-                if operation == "recall" or at < 4:
-                    print(f"{what:16}{means[at]:9.3f} ({low[at]:.3f}–{high[at]:.3f})")
+        rows = []
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {"ENGRAM_HOME": folder, "HOME": folder, "TZ": "UTC"}
+            settings = config.load(Path(folder, "vault"), environment)
+            for case in cases:
+                with opened(settings, case) as vault:
+                    baselines = Baselines(case, settings)
+                    rows += [
+                        measure(vault, question, baselines)
+                        for question in case.questions
+                        if question.has_evidence
+                    ]
+        took = np.median([row["milliseconds"] for row in rows])
+        print(f"\n{name}, as shipped (recall: median {took:.1f} ms)")
+        print(*report.lines(report.report(rows, [], SEED)), sep="\n")
 
 
 def exact() -> None:
@@ -335,7 +211,9 @@ def exact() -> None:
 # Measuring.
 
 
-def measured(cases: list[Any], retriever: Retriever) -> dict[str, list[Any]]:
+def measured(
+    cases: list[EvaluationCase], retriever: Retriever
+) -> dict[str, list[dict[str, float]]]:
     """Rows of metrics by what is ranked: turns, sessions, and turns for questions
     without an answer.
     """
@@ -344,29 +222,25 @@ def measured(cases: list[Any], retriever: Retriever) -> dict[str, list[Any]]:
         rank = retriever(case)
         session_of = {turn.id: turn.session for turn in case.turns}
         for question in case.questions:
-            if not question.gold:
+            if not question.evidence:
                 continue
             ranked = rank(question)
-            sessions = list(dict.fromkeys(session_of[turn] for turn in ranked))
-            turns = metrics.score_ranking(ranked, lambda unit: (unit,), question.gold)
+            turns = metrics.ranking_scores(ranked, question.evidence)
             if not question.answerable:
                 rows["unanswerable"].append(turns)
                 continue
+            sessions = list(dict.fromkeys(session_of[turn] for turn in ranked))
             rows["turns"].append(turns)
-            rows["sessions"].append(
-                metrics.score_ranking(
-                    sessions, lambda unit: (unit,), question.gold_sessions
-                )
-            )
+            rows["sessions"].append(metrics.ranking_scores(sessions, question.sessions))
     return rows
 
 
 def table(name: str, systems: dict[str, dict[str, list[Any]]], what: str) -> None:
     """One table: a line for each metric, mean and 95 % interval for each system."""
     boots = {
-        system: metrics.bootstrap(rows[what])
+        system: metrics.bootstrap(rows[what], SEED)
         for system, rows in systems.items()
-        if rows[what]
+        if len(rows[what]) > 1
     }
     if not boots:
         return
@@ -374,15 +248,16 @@ def table(name: str, systems: dict[str, dict[str, list[Any]]], what: str) -> Non
     print(f"\n{name}, {what} ({count} questions)")
     print(" " * 10 + "".join(f"{system:>24}" for system in boots))
     for metric in SHOWN:
-        at = metrics.NAMES.index(metric)
         cells = [
-            f"{m[at]:.3f} ({low[at]:.3f}–{high[at]:.3f})"
-            for m, low, high in boots.values()
+            f"{one.mean:.3f} ({one.low:.3f}–{one.high:.3f})"
+            for one in (boot[metric] for boot in boots.values())
         ]
         print(f"{metric:10}" + "".join(f"{cell:>24}" for cell in cells))
 
 
-def compare(sets: dict[str, list[Any]], retrievers: dict[str, Retriever]) -> None:
+def compare(
+    sets: dict[str, list[EvaluationCase]], retrievers: dict[str, Retriever]
+) -> None:
     for name, cases in sets.items():
         systems = {}
         for system, retriever in retrievers.items():
@@ -393,7 +268,7 @@ def compare(sets: dict[str, list[Any]], retrievers: dict[str, Retriever]) -> Non
             table(name, systems, what)
 
 
-def ablation(sets: dict[str, list[Any]]) -> None:
+def ablation(sets: dict[str, list[EvaluationCase]]) -> None:
     """Each weight turned off alone, and all of them: turn recall@10, recall@5, MRR;
     session recall@5.
     """
@@ -422,34 +297,31 @@ def ablation(sets: dict[str, list[Any]]) -> None:
                 rows = measured(
                     cases,
                     lambda case, policy=policy, name=name: loaded(
-                        policy, Path(folder, name, case.id)
+                        policy, case, Path(folder, name, case.id)
                     ),
                 )
-                turns, sessions = (
-                    np.mean(rows[what], axis=0) for what in ("turns", "sessions")
-                )
-                at = metrics.NAMES.index
-                cells = (
-                    turns[at("recall@10")],
-                    turns[at("recall@5")],
-                    turns[at("mrr")],
-                    sessions[at("recall@5")],
-                )
+                cells = [
+                    np.mean([row[metric] for row in rows[what]])
+                    for what, metric in (
+                        ("turns", "recall@10"),
+                        ("turns", "recall@5"),
+                        ("turns", "mrr"),
+                        ("sessions", "recall@5"),
+                    )
+                ]
                 print(f"{label:22}" + "".join(f"{100 * cell:14.1f}" for cell in cells))
 
 
-def loaded(policy: LexicalPolicy, place: Path) -> Ranker:
+def loaded(policy: LexicalPolicy, case: EvaluationCase, place: Path) -> Ranker:
     index = Bm25Index(policy)
     assert index.load(place)
-    return asked(index)
+    return asked(index, case)
 
 
 def main(flags: list[str]) -> None:
-    sets = {"LoCoMo": loader.load_locomo(), "LongMemEval-S": loader.load_longmemeval()}
+    sets = {name: cases_of(DATA / file) for name, file in FILES.items()}
     if "--ablation" in flags:
         ablation(sets)
-    elif "--through-product" in flags:
-        compare(sets, {"index alone": lexical, "through product": product})
     elif "--facts" in flags:
         together = {
             "facts, merged": with_facts(merge=True),
@@ -457,23 +329,18 @@ def main(flags: list[str]) -> None:
         }
         compare(sets, {"turns alone": lexical, **together})
     else:
-        spelled = re.compile(r"\w+")
         peers = {
-            "rank_bm25, split": okapi(lambda text: text.split(" ")),
-            "rank_bm25, words": okapi(lambda text: spelled.findall(text.lower())),
+            "rank_bm25, split": by_okapi(split_at_blanks),
+            "rank_bm25, words": by_okapi(lower_words),
         }
         compare(sets, {**peers, "engram, lexical": lexical})
         if "--quick" not in flags:
-            answers(sets)
+            evaluated(sets)
             exact()
 
 
 if __name__ == "__main__":
-    if not (BENCH / "data").is_dir():
+    if not DATA.is_dir():
         print("skipped: no conversations in ../shared/bench")
         sys.exit(0)
-    sys.path.insert(0, str(BENCH))
-    import loader
-    import metrics
-
     main(sys.argv[1:])

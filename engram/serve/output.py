@@ -450,11 +450,19 @@ _BARS = "▁▂▃▄▅▆▇█"
 BRIEF = {"show": "show_lines", "why": "why_lines", "plot": "plot_lines"}
 """The functions of `details` for commands that leave fields out, if not `verbose`."""
 
+
+def _evaluation(result: Mapping[str, Any]) -> Iterator[str]:
+    from engram.serve.evaluation import report
+
+    yield from report.lines(result)
+
+
 RENDERERS = {
     "consolidate": _run,
     "context": _context,
     "diff": _diff,
     "entities": _entities,
+    "eval": _evaluation,
     "forecast": _forecast,
     "history": _history,
     "list": _listed,

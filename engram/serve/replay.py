@@ -8,7 +8,6 @@ order of folders.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -19,9 +18,9 @@ from engram.core.records import REMEMBERED
 from engram.core.text import content_hash, ulid
 from engram.errors import ConflictError
 from engram.memory import Memory
-from engram.vault import disk, facts, frontmatter, sessions, template
+from engram.serve.temporary import SetClock, create_like, settings_for
+from engram.vault import facts, frontmatter, sessions, template
 from engram.vault.store import Vault
-from engram.vault.usage import DEVICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,13 +57,10 @@ def reprocess(
         history[0].occurred_at if history else datetime.now(UTC),
         f"reprocess\n{settings.vault_id}",
     )
-    disk.make_folders(into)
-    own = template.with_id(disk.read(settings.vault / template.SETTINGS), name)
-    disk.write_new(into / template.SETTINGS, own)
-    template.create_vault(into, name, template.template_folder())
+    create_like(settings, into, name)
     with TemporaryDirectory() as home:
         waiting = _replayed(
-            _settings_for(settings, into, name, Path(home)), history, report_progress
+            settings_for(settings, into, name, Path(home)), history, report_progress
         )
     return {
         "vault": str(into),
@@ -80,7 +76,7 @@ def _replayed(
     report_progress: Callable[[int, int], object],
 ) -> dict[str, Any]:
     """Observe every turn at its time; return the counts of turns not extracted yet."""
-    clock = _Clock(history[0].occurred_at if history else datetime.now(UTC))
+    clock = SetClock(history[0].occurred_at if history else datetime.now(UTC))
     memory, done = Memory(fresh, clock=clock), 0
     memory.start()
     try:
@@ -103,25 +99,6 @@ def recorded(settings: Settings) -> Iterator[Turn]:
         read = frontmatter.read(vault.read(path), settings.policy.files)
         talk, _problems = sessions.conversation_from(read, path, settings.zone)
         yield from (filed.turn for filed in talk.turns) if talk else ()
-
-
-class _Clock:
-    """A clock that shows the time of the present turn."""
-
-    def __init__(self, now: datetime) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-def _settings_for(settings: Settings, into: Path, name: str, home: Path) -> Settings:
-    """Return the settings for the new vault: the same, but with its own folders."""
-    state = home / "state"
-    disk.make_folders(state)
-    disk.write_new(state / DEVICE, f"{content_hash(name)[:16]}\n".encode())
-    fresh = replace(settings, vault=into, vault_id=name, tcp_port=None)
-    return replace(fresh, state=state, cache=home / "cache", runtime=home / "run")
 
 
 def _requests(history: Sequence[Turn], most: int) -> Iterator[list[Turn]]:

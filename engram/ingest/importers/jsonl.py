@@ -44,7 +44,7 @@ def _turns(
         if isinstance(row, Problem):
             yield row
             continue
-        turn = _turn(row, path.stem, zone, latest)
+        turn = turn_of(row, path.stem, zone, latest)
         if isinstance(turn, Turn):
             latest = turn.occurred_at
             yield turn
@@ -75,7 +75,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Any]]:
         yield from ((0, element) for element in files.elements(text, str(path)))
 
 
-def _turn(
+def turn_of(
     row: Any, stem: str, zone: tzinfo, latest: datetime
 ) -> Turn | tuple[str, str]:
     """Return the turn, or the code and message of the fault."""

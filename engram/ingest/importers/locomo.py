@@ -35,10 +35,10 @@ _MONTHS = (
 
 def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
     """Yield the turns of the export at `path`, conversation by conversation."""
-    return files.conversations(path, zone, _conversation)
+    return files.conversations(path, zone, conversation)
 
 
-def _conversation(
+def conversation(
     case: dict[str, Any], zone: tzinfo, name: str
 ) -> Iterator[Turn | Problem]:
     """Yield the sessions of two speakers, the first one as the user.

@@ -1,0 +1,97 @@
+"""The command `engram eval`: choose questions, ask before spending, measure, report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engram.errors import BadRequestError, ConfigError
+from engram.serve.evaluation import report
+from engram.serve.evaluation.results import (
+    ResultFile,
+    default_file,
+    header,
+    read_results,
+)
+from engram.serve.evaluation.run import Evaluation, without_models
+from engram.serve.evaluation.sample import estimate, sample
+from engram.serve.output import INTERRUPTED
+from engram.serve.terminal import Bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engram.config import Settings
+
+
+def evaluate(
+    settings: Settings,
+    paths: Sequence[Path],
+    *,
+    limit: int | None = None,
+    seed: int = 7,
+    answers: bool = False,
+    offline: bool = False,
+    results: Path | None = None,
+    against: Path | None = None,
+    agree: Callable[[str], bool],
+) -> dict[str, Any]:
+    """Measure the questions of files, and return the figures.
+
+    `agree` is asked before a model is. Exits with 130 on Ctrl-C. Raises what
+    `Evaluation.run` raises, ConfigError for `answers` without a model, and
+    BadRequestError where nobody agrees.
+    """
+    if answers and offline:
+        raise BadRequestError("answers need a model", fix="Leave one of both out.")
+    if answers and settings.model is None:
+        raise ConfigError(
+            "answers need a language model, and none is configured",
+            fix="Set model.name, or leave --answers out.",
+        )
+    earlier = read_results(against)[1] if against else None
+    settings = without_models(settings) if offline else settings
+    chosen = sample(paths, settings, limit=limit, seed=seed, answers=answers)
+    first = header(paths, settings, answers=answers)
+    kept = ResultFile(results or default_file(paths, Path.cwd()), first)
+    if any(one not in kept.rows for one in chosen.order):
+        _ask_first(estimate(chosen, settings, answers=answers), agree)
+    with Bar("eval", len(chosen.order)) as bar:
+        try:
+            Evaluation(settings, kept).run(
+                chosen, answers=answers, report_progress=bar.reach
+            )
+        except KeyboardInterrupt:
+            done = sum(one in kept.rows for one in chosen.order)
+            sys.stderr.write(
+                f"\nengram: interrupted; {done} of {len(chosen.order)} questions are in"
+                f" {kept.path}. Run it again to go on.\n"
+            )
+            raise SystemExit(INTERRUPTED) from None
+    rows = [kept.rows[one] for one in chosen.order]
+    shown = report.report(rows, kept.spent, seed)
+    if earlier is not None:
+        asked = [row for row in earlier if "id" in row]
+        shown["against"] = report.compared(rows, asked, seed)
+    return {
+        "cases": chosen.cases,
+        "turns": chosen.turns,
+        **shown,
+        "results": str(kept.path),
+        "problems": list(chosen.problems),
+    }
+
+
+def _ask_first(costs: dict[str, dict[str, Any]], agree: Callable[[str], bool]) -> None:
+    """Have the cost of the models agreed to; raise BadRequestError where it is not."""
+    if not costs:
+        return
+    words = ", and ".join(
+        f"{row['name']} at {row['server']} about {row['calls']:,} times,"
+        f" with {row['tokens']:,} tokens"
+        for row in costs.values()
+    )
+    fix = "Give --yes to agree, --offline to ask no model, or --limit to ask less."
+    if not agree(f"This asks {words}."):
+        raise BadRequestError(f"this would ask {words}", fix=fix)

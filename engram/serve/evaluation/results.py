@@ -1,0 +1,131 @@
+"""The file of an evaluation: JSON lines, one for each question, kept as they come.
+
+The first line says what was measured, so that an interrupted run can go on and two runs
+can be compared. Lines that are not whole, as after a power cut, are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from engram import __version__
+from engram.errors import BadRequestError, ConflictError, NotFoundError
+from engram.vault import disk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from engram.config import Settings
+
+SUFFIX = ".eval.jsonl"
+_MEANING = {
+    "engram": "another version of engram",
+    "data": "other files",
+    "settings": "other settings",
+    "models": "other models",
+    "answers": "answers by a model, or none",
+}
+"""What differs, by the key of the first line."""
+
+
+def default_file(paths: Sequence[Path], folder: Path) -> Path:
+    """Return the file of the results of these data, in a folder."""
+    return folder / (paths[0].name.partition(".")[0] + SUFFIX)
+
+
+def header(
+    paths: Sequence[Path], settings: Settings, *, answers: bool
+) -> dict[str, Any]:
+    """Return the first line: what an evaluation measures, and with what."""
+    models = (settings.model, settings.embeddings)
+    return {
+        "engram": __version__,
+        "data": hashlib.sha256("".join(map(_digest, paths)).encode()).hexdigest(),
+        "settings": hashlib.sha256(repr(settings.policy).encode()).hexdigest(),
+        "models": [model.name if model else "" for model in models],
+        "answers": answers,
+    }
+
+
+def _digest(path: Path) -> str:
+    members = sorted(path.iterdir()) if path.is_dir() else [path]
+    digest = hashlib.sha256()
+    for member in members:
+        if member.is_file() and not member.name.endswith(SUFFIX):
+            with member.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+class ResultFile:
+    """The results of one evaluation, on disk and in memory."""
+
+    def __init__(self, path: Path, first: dict[str, Any]) -> None:
+        """Open a file; its results stay where they were measured alike.
+
+        A new file is made with the first result.
+
+        Raises ConflictError where the file holds something else.
+        """
+        self.path = path
+        self._first: dict[str, Any] | None = None
+        self.rows: dict[str, dict[str, Any]] = {}
+        self.spent: list[dict[str, Any]] = []
+        try:
+            known, lines = read_results(path)
+        except NotFoundError:
+            self._first = first
+            return
+        if different := [name for name in first if known.get(name) != first[name]]:
+            why = ", ".join(_MEANING[name] for name in different)
+            raise ConflictError(
+                f"the file holds results of an evaluation with {why}",
+                where=str(path),
+                fix="Name another file with --results, or delete this one. To compare"
+                " both, name this one with --against.",
+            )
+        for line in lines:
+            self._keep(line)
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Add the result of a question, or what a conversation cost."""
+        if self._first:
+            self._write(self._first)
+            self._first = None
+        self._write(row)
+        self._keep(row)
+
+    def _keep(self, row: dict[str, Any]) -> None:
+        if "spent" in row:
+            self.spent.append(row["spent"])
+        else:
+            self.rows[row["id"]] = row
+
+    def _write(self, row: dict[str, Any]) -> None:
+        line = json.dumps(row, ensure_ascii=False)
+        disk.append(self.path, f"{line}\n".encode("utf-8", "replace"))
+
+
+def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the first line of a file of results, and the others.
+
+    Raises NotFoundError, and BadRequestError where it is no such file.
+    """
+    rows: list[dict[str, Any]] = []
+    for line in disk.read(path).decode("utf-8", "replace").splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+    if not rows or rows[0].keys() != _MEANING.keys():
+        raise BadRequestError(
+            "this is no file of results of `engram eval`",
+            where=str(path),
+            fix="Name one that it wrote, or a name that is free.",
+        )
+    return rows[0], [row for row in rows[1:] if "id" in row or "spent" in row]

@@ -1,0 +1,352 @@
+"""`engram eval`: readers of benchmarks, metrics, the file of results, the command."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engram.core.records import Problem
+from engram.errors import BadRequestError, ConfigError, ConflictError, NotFoundError
+from engram.serve.commands import run
+from engram.serve.evaluation import metrics
+from engram.serve.evaluation.baselines import BASELINES
+from engram.serve.evaluation.datasets import read_cases
+from tests.fakes.answers import settings_in
+from tests.fakes.evaluations import SAID, locomo, longmemeval, realtalk
+from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
+
+PAGE = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
+LINES = re.search(r"```json\n(.*?)```", PAGE, re.DOTALL)[1]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """An empty folder to work in, beside a vault with its own home."""
+    settings = settings_in(tmp_path / "home", tmp_path / "vault")
+    for name in [name for name in os.environ if name.startswith("ENGRAM_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("ENGRAM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ENGRAM_VAULT", str(settings.vault))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    (work / "questions.jsonl").write_text(LINES)
+    return work
+
+
+@pytest.fixture
+def evaluated(place, capsys):
+    """A function that runs `engram eval`; its JSON, or its message for another code."""
+
+    def evaluate(*argv, code=0):
+        assert run(["eval", *argv, "--json"]) == code
+        out, err = capsys.readouterr()
+        return json.loads(out) if code == 0 else json.loads(err)["error"]
+
+    return evaluate
+
+
+def read(path, zone=UTC):
+    found = list(read_cases([path], zone))
+    cases = [one for one in found if not isinstance(one, Problem)]
+    return cases, [one for one in found if isinstance(one, Problem)]
+
+
+# -- readers ---------------------------------------------------------------------------
+
+
+def test_locomo_has_evidence_in_several_spellings_and_adversarial_questions(tmp_path):
+    path = tmp_path / "locomo.json"
+    path.write_text(json.dumps(locomo()))
+    ((case,), problems) = read(path)
+    assert not problems
+    assert [turn.text for turn in case.turns] == [text for _, text in SAID]
+    assert case.turns[0].occurred_at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+    single, several, adversarial = case.questions
+    assert single.category == "single-hop"
+    assert single.evidence == {"conv-1/D1:1"}
+    assert several.evidence == {"conv-1/D1:2", "conv-1/D2:2"}
+    assert several.sessions == {"conv-1-session_1", "conv-1-session_2"}
+    assert not adversarial.answerable
+    assert not adversarial.has_evidence
+
+
+@pytest.mark.parametrize(
+    "name", ["all.json", "all.jsonl", "all.json.gz", "all.jsonl.gz"]
+)
+def test_longmemeval_has_a_vault_for_each_question(tmp_path, name):
+    rows = longmemeval()
+    text = json.dumps(rows) if ".json." in f"{name}." else ""
+    text = text or "".join(f"{json.dumps(row)}\n" for row in rows)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if "gz" in name else text.encode())
+    cases, problems = read(path)
+    assert not problems
+    (first,), (second,) = (case.questions for case in cases)
+    assert first.evidence == {"0:0"}
+    assert first.sessions == {"0:a"}
+    assert first.when == datetime(2023, 5, 30, 23, 40, tzinfo=UTC)
+    assert (first.answerable, second.answerable) == (True, False)
+    assert cases[0].turns[1].role == "assistant"
+
+
+def test_realtalk_is_one_object_a_file_and_a_folder_is_its_files(tmp_path):
+    (tmp_path / "chat_1.json").write_text(json.dumps(realtalk(), indent=2))
+    (tmp_path / "README.md").write_text("no data")
+    ((case,), problems) = read(tmp_path)
+    assert not problems
+    assert case.turns[2].speaker == "Mira"
+    assert case.turns[2].occurred_at == datetime(2023, 12, 29, 22, 5, 2, tzinfo=UTC)
+    assert [turn.role for turn in case.turns] == ["user", "assistant"] * 2
+    assert case.questions[0].evidence == {"Mira-Ole/D1:3"}
+
+
+def test_lines_of_the_page_are_read_and_wrong_lines_named(tmp_path):
+    path = tmp_path / "own.jsonl"
+    wrong = '{"question": "Who?", "evidence": ["t9"]}\n{"speaker": "Bo"}\nbroken\n'
+    path.write_text(LINES + wrong + '{"case": "b", "question": "Where?"}\n')
+    ((case,), problems) = read(path)
+    assert len(case.turns) == 4
+    assert case.questions[1].when == datetime(2026, 3, 21, tzinfo=UTC)
+    assert [(one.line, one.code) for one in problems] == [
+        (8, "no-text"),
+        (9, "not-json"),
+        (7, "no-such-turn"),
+        (None, "empty"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b'{"hello": 1}', "keys hello"),
+        (b"[[1]]", "JSON list"),
+        (b'[{"sample_id": ', "breaks off"),
+        (b'{"id": "conv-1"}\n{"x": 1}', "keys id"),
+    ],
+)
+def test_what_is_in_no_known_form_is_refused(tmp_path, content, words):
+    path = tmp_path / "odd.json"
+    path.write_bytes(content)
+    with pytest.raises(BadRequestError, match=words):
+        read(path)
+
+
+def test_a_file_that_is_not_there_or_broken_is_named(tmp_path):
+    with pytest.raises(NotFoundError):
+        read(tmp_path / "nothing.json")
+    with pytest.raises(NotFoundError, match="holds no"):
+        read(tmp_path)
+    broken = tmp_path / "broken.json.gz"
+    broken.write_bytes(gzip.compress(b"[" * 10_000)[:20])
+    with pytest.raises(BadRequestError, match="cannot read"):
+        read(broken)
+
+
+# -- metrics ---------------------------------------------------------------------------
+
+
+def test_the_metrics_of_a_ranking_are_those_of_their_definition():
+    scores = metrics.ranking_scores(list("abcdefghij"), {"b", "g", "x"})
+    assert scores["recall@1"] == 0
+    assert scores["recall@5"] == pytest.approx(1 / 3)
+    assert scores["recall@10"] == pytest.approx(2 / 3)
+    assert (scores["any@3"], scores["all@10"], scores["mrr"]) == (1, 0, 0.5)
+    best = 1 + 1 / np.log2(3) + 1 / 2
+    gain = 1 / np.log2(3) + 1 / np.log2(8)
+    assert scores["ndcg@10"] == pytest.approx(gain / best)
+    assert metrics.ranking_scores([], {"a"})["mrr"] == 0
+    whole = metrics.ranking_scores(["b", "a"], {"a", "b"})
+    assert whole["all@3"] == whole["ndcg@10"] == 1
+
+
+@pytest.mark.parametrize("shares", [[0, 1], [0.25] * 9, [0, 0, 0, 1, 0.5]])
+def test_an_interval_holds_the_mean_and_is_the_same_again(shares):
+    rows = [{"share": share} for share in shares]
+    one = metrics.bootstrap(rows)["share"]
+    assert one == metrics.bootstrap(rows)["share"]
+    assert min(shares) <= one.low <= one.mean <= one.high <= max(shares)
+    assert one.mean == pytest.approx(sum(shares) / len(shares))
+
+
+def test_a_paired_interval_is_certain_of_a_small_difference_that_each_question_has():
+    before = [{"share": at / 40} for at in range(40)]
+    after = [{"share": at / 40 + 0.02, "new": 1.0} for at in range(40)]
+    difference = metrics.paired(before, after)
+    assert list(difference) == ["share"]
+    assert difference["share"].low > 0.019
+    lone = metrics.bootstrap(before)["share"]
+    assert lone.high - lone.low > 0.1
+
+
+def test_the_baselines_rank_as_they_say(tmp_path):
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps(realtalk()))
+    ((case,), _) = read(path)
+    rankers = {name: make(case.turns) for name, make in BASELINES.items()}
+    question = "Which boat did we sell for euros?"
+    names = {name: rank(question)[0] for name, rank in rankers.items()}
+    assert set(names.values()) == {"Mira-Ole/D1:4"}
+    assert rankers["grep"]("zebra") == []
+    assert len(rankers["full context"]("zebra")) == 4
+
+
+# -- the command -----------------------------------------------------------------------
+
+
+# row: X16
+def test_the_questions_of_the_page_are_answered_and_each_has_a_line(evaluated, place):
+    found = evaluated("questions.jsonl")
+    recall = found["systems"]["recall"]
+    assert recall["evidence complete"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
+    assert recall["gold words"]["mean"] == 1
+    assert set(found["systems"]) == {"recall", "context", *BASELINES}
+    assert set(found["categories"]) == {"single", "two turns"}
+    assert found["problems"] == []
+    first, *rows = map(json.loads, Path(found["results"]).read_text().splitlines())
+    assert first["answers"] is False
+    assert [row["question"] for row in rows] == [
+        "What is Anna allergic to?",
+        "Which city will Anna visit?",
+    ]
+    assert "peanuts" in rows[0]["text"]
+    assert rows[0]["evidence"] == ["t1"]
+    assert list(place.parent.joinpath("vault").rglob("*.md")) == []
+
+
+def test_the_snippet_of_the_page_prints_what_is_missing(evaluated, place, capsys):
+    evaluated("questions.jsonl")
+    path = place / "questions.eval.jsonl"
+    lines = path.read_text().splitlines()
+    row = json.loads(lines[2]) | {"missing": {"t3": "I moved to Porto last week."}}
+    path.write_text("\n".join([*lines[:2], json.dumps(row)]))
+    (snippet,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(snippet, {})
+    shown = capsys.readouterr().out
+    assert shown == "Which city will Anna visit? lacks I moved to Porto last week.\n"
+
+
+def test_the_commands_of_the_page_exist(place, capsys):
+    (block,) = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
+    for line in block.splitlines()[:3]:
+        argv = line.removeprefix("$ engram ").partition("#")[0].split()
+        assert run(argv) == 0
+    assert "none in retrieval" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("make", [locomo, longmemeval, realtalk])
+def test_the_evidence_of_each_format_is_found(evaluated, place, make):
+    (place / "data.json").write_text(json.dumps(make()))
+    found = evaluated("data.json")
+    assert found["systems"]["recall"]["evidence complete"]["mean"] == 1
+    assert found["measured"] == len(make()[0]["qa"]) - 1 if make is locomo else 1
+
+
+def test_a_limit_takes_the_same_questions_again_and_a_seed_others(evaluated, place):
+    rows = [line for line in LINES.splitlines() if '"question"' not in line]
+    asked = [{"question": f"Who is {n}?", "evidence": ["t1"]} for n in range(40)]
+    path = place / "many.jsonl"
+    path.write_text("\n".join([*rows, *map(json.dumps, asked)]))
+
+    def ids(*argv, name):
+        found = evaluated("many.jsonl", "--limit", "5", *argv, "--results", name)
+        lines = Path(found["results"]).read_text().splitlines()[1:]
+        return [json.loads(line)["id"] for line in lines]
+
+    assert ids(name="a") == ids(name="b") != ids("--seed", "1", name="c")
+
+
+def test_a_run_goes_on_after_ctrl_c_and_asks_nothing_twice(evaluated, place, tmp_path):
+    asked = []
+
+    def model(body):
+        text = prompt_text(body)
+        if "Answer with one JSON object: `right`" in text:
+            return {"right": True}
+        if "answer a question from notes" not in text:
+            return facts_from(body)
+        asked.append(re.search(r"Question: (.*)", text)[1])
+        if len(asked) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return {"answer": "peanuts"}
+
+    with FakeServer() as server:
+        server.script(model)
+        home = tmp_path / "home"
+        home.mkdir(exist_ok=True)
+        (home / "config.toml").write_text(
+            f'[model]\nname = "m"\nbase_url = "{server.url}"\n'
+        )
+        argv = ("questions.jsonl", "--answers", "--yes")
+        with pytest.raises(SystemExit) as stopped:
+            run(["eval", *argv])
+        assert stopped.value.code == 130
+        assert len(asked) == 2
+        found = evaluated(*argv)
+        assert len(asked) == 3
+        assert found["answers"]["right"]["mean"] == 1
+        assert found["cost"]["answer"]["calls"] == 2  # Ctrl-C ended one unread
+        assert found["cost"]["extract"]["tokens_in"] > 0
+        assert evaluated(*argv) == found  # nothing is left to ask
+        assert len(asked) == 3
+
+
+def test_a_torn_last_line_is_measured_again(evaluated, place):
+    found = evaluated("questions.jsonl")
+    path = place / "questions.eval.jsonl"
+    path.write_text(path.read_text()[:-200])
+    again = evaluated("questions.jsonl")
+    assert again["systems"]["rank_bm25"] == found["systems"]["rank_bm25"]
+    assert again["questions"] == 2
+
+
+def test_a_model_is_asked_only_where_its_cost_is_agreed_to(evaluated, place, tmp_path):
+    fault = evaluated("questions.jsonl", "--answers", code=ConfigError.exit_code)
+    assert "none is configured" in fault["what"]
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    with FakeServer() as server:
+        (home / "config.toml").write_text(
+            f'[model]\nname = "m"\nbase_url = "{server.url}"\n'
+        )
+        fault = evaluated("questions.jsonl", code=BadRequestError.exit_code)
+        assert re.search(
+            r"ask m at .* about 1 times, with [\d,]+ tokens", fault["what"]
+        )
+        assert "--yes" in fault["fix"]
+        evaluated("questions.jsonl", "--offline")
+        assert server.requests == []
+
+
+def test_results_of_something_else_are_not_mixed(evaluated, place):
+    evaluated("questions.jsonl")
+    (place / "questions.jsonl").write_text(LINES.replace("Porto", "Lisbon"))
+    fault = evaluated("questions.jsonl", code=ConflictError.exit_code)
+    assert "other files" in fault["what"]
+    found = evaluated(
+        "questions.jsonl", "--results", "new", "--against", "questions.eval.jsonl"
+    )
+    assert found["against"]["questions"] == 2
+    assert found["against"]["systems"]["recall"]["recall@10"]["mean"] == 0
+    evaluated(
+        "questions.jsonl",
+        "--against",
+        "questions.jsonl",
+        code=BadRequestError.exit_code,
+    )
+
+
+def test_the_report_fits_eighty_columns(place, capsys):
+    assert run(["eval", "questions.jsonl"]) == 0
+    shown = capsys.readouterr().out
+    assert "evidence complete 1.000 ±.000" in " ".join(shown.split())
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
