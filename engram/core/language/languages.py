@@ -8,6 +8,7 @@ of a pattern are joined, so a pattern may be broken before any `|`.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from importlib import resources
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 _SECTIONS: Mapping[str, str] = {
-    "": "name rank unspaced",
+    "": "name rank letters unspaced",
     "words": """
         stop ambiguous first_person possessive relating never_names relatives
         contractions irregular
@@ -107,6 +108,9 @@ _SECTIONS: Mapping[str, str] = {
 }
 """The keys that a section may have; `*` stands for any key."""
 
+_LATIN = "A-Za-zÀ-ɏ"
+"""The letters of a language whose file names none."""
+
 
 class LanguageDataError(ValueError):
     """A fault in a language file, with the name of the file and the key."""
@@ -183,6 +187,23 @@ def unspaced() -> frozenset[str]:
     return frozenset(texts("", "unspaced"))
 
 
+def written_in(text: str) -> frozenset[str]:
+    """The languages whose letters stand in the text; its patterns need no others.
+
+    >>> sorted(written_in("Привет"))
+    ['ru']
+    """
+    return frozenset(code for code, letter in _letters() if letter.search(text))
+
+
+@cache
+def _letters() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    own = texts("", "letters")
+    return tuple(
+        (code, re.compile(f"[{own.get(code, _LATIN)}]")) for code in language_files()
+    )
+
+
 def texts(name: str, key: str) -> dict[str, str]:
     """The value of a key by language code, of the languages that have it."""
     found = section(name).items()
@@ -224,3 +245,23 @@ def pattern(text: str) -> str:
 def any_pattern(name: str, key: str) -> str:
     """The regular expressions of a key in all languages as alternatives of one."""
     return "|".join(map(pattern, texts(name, key).values()))
+
+
+class LazyPattern:
+    """A regular expression that is compiled when it is first used.
+
+    The language files have thousands, and one text needs few of them.
+    """
+
+    __slots__ = ("_compiled", "_source")
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._compiled: re.Pattern[str] | None = None
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The compiled expression."""
+        if self._compiled is None:
+            self._compiled = re.compile(self._source)
+        return self._compiled

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from engram.core.language import languages
 from engram.core.language.dates import spans
 from engram.core.language.echo import own_words
+from engram.core.language.languages import LazyPattern
 from engram.core.language.sentences import is_doubtful, is_game, plain, sentences
 from engram.core.language.words import IRREGULAR, content, fold, words
 
@@ -74,24 +75,24 @@ class _Rules:
     """The patterns and word lists of section `[promises]` of one language."""
 
     code: str
-    kept: tuple[re.Pattern[str], ...]
-    dropped: tuple[re.Pattern[str], ...]
-    called_off: tuple[re.Pattern[str], ...]
-    done: re.Pattern[str]
-    lead: re.Pattern[str]
-    refused: re.Pattern[str]
-    against: re.Pattern[str]
-    join: re.Pattern[str]
-    event: re.Pattern[str]
-    before: re.Pattern[str]
-    agenda: re.Pattern[str]
+    kept: tuple[LazyPattern, ...]
+    dropped: tuple[LazyPattern, ...]
+    called_off: tuple[LazyPattern, ...]
+    done: LazyPattern
+    lead: LazyPattern
+    refused: LazyPattern
+    against: LazyPattern
+    join: LazyPattern
+    event: LazyPattern
+    before: LazyPattern
+    agenda: LazyPattern
     cut: frozenset[str]
     adverbs: frozenset[str]
     own: frozenset[str]
-    others: re.Pattern[str]
+    others: LazyPattern
     forms: Mapping[str, str]
     endings: tuple[str, ...]
-    prefixes: re.Pattern[str]
+    prefixes: LazyPattern
     alike: Mapping[str, frozenset[str]] = field(default_factory=dict)
     verb_last: bool = False
 
@@ -112,7 +113,7 @@ def reports(text: str) -> list[PromiseReport]:
     return [
         report
         for sentence in _sentences(text)
-        for rules in _languages()
+        for rules in _languages(sentence)
         for report in _of_sentence(sentence, rules)
     ]
 
@@ -120,9 +121,9 @@ def reports(text: str) -> list[PromiseReport]:
 def only_says_done(text: str) -> bool:
     """Whether a sentence of `text` says that something is done without naming it."""
     return any(
-        rules.done.fullmatch(sentence.strip(" .!。！"))
+        rules.done.compiled.fullmatch(sentence.strip(" .!。！"))
         for sentence in _sentences(text)
-        for rules in _languages()
+        for rules in _languages(sentence)
     )
 
 
@@ -144,26 +145,28 @@ def _sentences(text: str) -> Iterator[str]:
 def _of_sentence(sentence: str, rules: _Rules) -> Iterator[PromiseReport]:
     """The reports of a sentence; of its parts first, then of the whole."""
     whole = sentence.rstrip(" .!。！")
-    if rules.against.search(whole):
+    if rules.against.compiled.search(whole):
         return
-    parts = [part for part in rules.join.split(whole) if part]
+    parts = [part for part in rules.join.compiled.split(whole) if part]
     for part in dict.fromkeys([*parts, whole]):
         yield from _of_part(part.strip(), rules)
 
 
 def _of_part(part: str, rules: _Rules) -> Iterator[PromiseReport]:
-    part = rules.before.sub("", part).strip()
-    if any(one.search(part) for one in rules.dropped):
+    part = rules.before.compiled.sub("", part).strip()
+    if any(one.compiled.search(part) for one in rules.dropped):
         yield _report(part, "", part, "dropped", rules)
         return
     for one in rules.called_off:
-        if found := one.search(part):
+        if found := one.compiled.search(part):
             yield _report(part, "", found["o"], "dropped", rules, is_event=True)
-    part = " ".join(rules.before.sub("", part.replace(_DATE, " ").strip()).split())
-    if rules.refused.search(part):
+    part = " ".join(
+        rules.before.compiled.sub("", part.replace(_DATE, " ").strip()).split()
+    )
+    if rules.refused.compiled.search(part):
         return
     for one in rules.kept:
-        if found := one.fullmatch(part):
+        if found := one.compiled.fullmatch(part):
             groups = found.groupdict()
             object_ = f"{groups.get('o') or ''} {groups.get('r') or ''}"
             yield _report(part, groups.get("v") or "", object_, "kept", rules)
@@ -224,8 +227,8 @@ def agenda(question: str) -> Span | None:
     asked = " ".join(fold(question).strip(" ?？!.。").split())
     if len(asked) > _LONGEST_QUESTION:
         return None
-    for rules in _languages():
-        if found := rules.agenda.fullmatch(asked):
+    for rules in _languages(asked):
+        if found := rules.agenda.compiled.fullmatch(asked):
             named = {key.rstrip("2") for key, one in found.groupdict().items() if one}
             return next((span for span in _SPANS if span in named), "")
     return None
@@ -266,7 +269,7 @@ def task(text: str, code: str) -> PromiseWords:
     if rules.unspaced:
         return PromiseWords(frozenset(), _signs(folded, rules))
 
-    lead = rules.lead.match(folded)
+    lead = rules.lead.compiled.match(folded)
     rest = folded[lead.end() :] if lead else folded
     found = _stems(rest, rules)
     verbs = found[:1] + (found[-1:] if rules.verb_last else [])
@@ -275,15 +278,15 @@ def task(text: str, code: str) -> PromiseWords:
     return PromiseWords(
         frozenset(verbs),
         frozenset(found),
-        is_joined=rules.join.search(rest) is not None,
-        of_other=rules.others.search(rest) is not None,
+        is_joined=rules.join.compiled.search(rest) is not None,
+        of_other=rules.others.compiled.search(rest) is not None,
     )
 
 
 def is_event(text: str) -> bool:
     """Whether a plan is an event at its time, such as a meeting, and no duty."""
     folded = fold(text)
-    return any(rules.event.search(folded) for rules in _languages())
+    return any(rules.event.compiled.search(folded) for rules in _languages(folded))
 
 
 def fits(
@@ -365,7 +368,7 @@ def _fits_context(
 
 def names_task(text: str, promise: str) -> bool:
     """Whether `text` names both the verb and the things of a promise."""
-    for rules in _languages():
+    for rules in _languages(promise):
         wanted = task(promise, rules.code)
         if rules.unspaced:
             signs = _signs(fold(text), rules)
@@ -412,7 +415,7 @@ def _stem(word: str, rules: _Rules) -> str:
     `called` and `calls` give `cal`, as `call` does; `angerufen` and `anzurufen` anruf.
     """
     base = rules.forms.get(word, word)
-    if found := rules.prefixes.match(base) if base == word else None:
+    if found := rules.prefixes.compiled.match(base) if base == word else None:
         before, rest = found[1] or "", word[found.end() :]
         inner = word[len(before) :]
         base = before + rules.forms.get(inner, rules.forms.get(rest, rest))
@@ -458,9 +461,14 @@ def _signs(text: str, rules: _Rules) -> frozenset[str]:
 # -- data ------------------------------------------------------------------------------
 
 
+def _languages(text: str) -> tuple[_Rules, ...]:
+    """The rules of the languages that `text` may be in."""
+    return _of_languages(languages.written_in(text))
+
+
 @cache
-def _languages() -> tuple[_Rules, ...]:
-    return tuple(_rules(code) for code in languages.section(_KEY))
+def _of_languages(codes: frozenset[str]) -> tuple[_Rules, ...]:
+    return tuple(_rules(code) for code in languages.section(_KEY) if code in codes)
 
 
 @cache
@@ -477,13 +485,13 @@ def _rules(code: str) -> _Rules:
         "PAST": "|".join([section.get("past", r"\w+"), *sorted(forms)]),
     }
 
-    def one(key: str) -> re.Pattern[str]:
+    def one(key: str) -> LazyPattern:
         text = languages.pattern(section.get(key, "(?!)"))
-        return re.compile(_filled(text, groups))
+        return LazyPattern(_filled(text, groups))
 
-    def some(key: str) -> tuple[re.Pattern[str], ...]:
+    def some(key: str) -> tuple[LazyPattern, ...]:
         rows = languages.entries(section.get(key, ""))
-        return tuple(re.compile(_filled(row, groups)) for row in rows if row)
+        return tuple(LazyPattern(_filled(row, groups)) for row in rows if row)
 
     endings = section.get("endings", "").split()
     rules = _Rules(

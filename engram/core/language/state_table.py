@@ -81,6 +81,20 @@ class StateRow:
         return _compiled(self.source, self.language)
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionRow:
+    """A pattern of a whole question, and the attribute that it asks for."""
+
+    language: str
+    attribute: str
+    source: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled pattern."""
+        return _compiled(self.source, self.language)
+
+
 @cache
 def rows() -> Mapping[str, tuple[StateRow, ...]]:
     """The rows by language; plans and what ends a state come first."""
@@ -106,14 +120,11 @@ def rows() -> Mapping[str, tuple[StateRow, ...]]:
 
 
 @cache
-def questions(code: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """The patterns of questions in a language, each with its attribute."""
+def questions(code: str) -> tuple[QuestionRow, ...]:
+    """The rows of questions in a language."""
     listed = languages.section(KEY)[code].get("questions", "")
-    found = []
-    for entry in languages.entries(listed):
-        name, pattern = entry.split(None, 1)
-        found.append((name, _compiled(pattern, code)))
-    return tuple(found)
+    entries = (entry.split(None, 1) for entry in languages.entries(listed))
+    return tuple(QuestionRow(code, name, pattern) for name, pattern in entries)
 
 
 @cache

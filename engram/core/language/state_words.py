@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.languages import LazyPattern
 from engram.core.language.state_subjects import USER
 from engram.core.language.state_table import DATE_MARK, KEY, PEOPLE
 from engram.core.text import normalise
@@ -97,14 +98,14 @@ class StateReading:
         self._long_ago = self._phrase(section, "long_ago")
         self._undone = self._phrase(section, "undone")
         self._written = [
-            (re.compile(before.replace("ß", "ss")), after.replace("ß", "ss"))
+            (LazyPattern(before.replace("ß", "ss")), after.replace("ß", "ss"))
             for before, after in languages.replacements(section.get("written", ""))
         ]
         own = "|".join(sorted(self._first | self._user, key=len, reverse=True))
         possessive = "".join(self._possessive)
-        self._unspaced_user = re.compile(f"(?:{own})[{possessive}]?") if own else None
+        self._unspaced_user = LazyPattern(f"(?:{own})[{possessive}]?") if own else None
 
-    def _phrase(self, section: Mapping[str, str], key: str) -> re.Pattern[str] | None:
+    def _phrase(self, section: Mapping[str, str], key: str) -> LazyPattern | None:
         """The phrases of a key as a pattern of whole words; None where it has none."""
         listed = languages.pattern(section.get(key, ""))
         whole = listed if self.unspaced else rf"(?<!\S)(?:{listed})(?!\S)"
@@ -118,15 +119,16 @@ class StateReading:
         """The clause in its normal form without fillers, and what they tell."""
         plain = self._normal(normalise(clause))
         if self._lead:
-            plain = plain[self._lead.match(plain).end() :]  # type: ignore[union-attr]
+            lead = self._lead.compiled.match(plain)
+            plain = plain[lead.end() :] if lead else plain
         is_new = _has(self._news, plain)
         is_addition = _has(self._additions, plain)
         is_regular = _has(self._regularly, plain)
         dropped: list[str] = []
         fillers = (self._news, self._additions, self._regularly, self._adverbs)
         for phrase in filter(None, fillers):
-            dropped += (found.group() for found in phrase.finditer(plain))
-            plain = phrase.sub("" if self.unspaced else " ", plain)
+            dropped += (found.group() for found in phrase.compiled.finditer(plain))
+            plain = phrase.compiled.sub("" if self.unspaced else " ", plain)
         words = self._normal(" ".join(plain.split()))
         return ReadClause(words, " ".join(dropped), is_new, is_addition, is_regular)
 
@@ -155,7 +157,7 @@ class StateReading:
 
     def without_lead(self, clause: str) -> str:
         """A clause as it was said, without the fillers before it."""
-        if self._fillers and (found := self._fillers.match(clause)):
+        if self._fillers and (found := self._fillers.compiled.match(clause)):
             return clause[found.end() :] or clause
         return clause
 
@@ -164,7 +166,7 @@ class StateReading:
         if self.unspaced:
             plain = "".join(plain.split())
         for pattern, written in self._written:
-            plain = pattern.sub(written, plain)
+            plain = pattern.compiled.sub(written, plain)
         return plain
 
     def speaks_of_self(self, text: str) -> bool:
@@ -209,7 +211,7 @@ class StateReading:
 
     def _unspaced_subject(self, said: str) -> tuple[str, ...]:
         """The subject in a script without blanks: `我妹妹` is ("user", "妹妹")."""
-        found = self._unspaced_user and self._unspaced_user.match(said)
+        found = self._unspaced_user and self._unspaced_user.compiled.match(said)
         if found:
             rest = said[found.end() :]
             return (USER, rest) if rest else (USER,)
@@ -326,19 +328,19 @@ def reading_of(code: str) -> StateReading:
     return StateReading(code)
 
 
-def _prefix(listed: str) -> re.Pattern[str] | None:
-    return re.compile(rf"(?:(?:{languages.pattern(listed)}) )*") if listed else None
+def _prefix(listed: str) -> LazyPattern | None:
+    return LazyPattern(rf"(?:(?:{languages.pattern(listed)}) )*") if listed else None
 
 
-def _fillers(leads: str, adverbs: str) -> re.Pattern[str] | None:
+def _fillers(leads: str, adverbs: str) -> LazyPattern | None:
     """Leading words and adverbs as they are said, with the signs after them."""
     listed = "|".join(languages.pattern(one) for one in (leads, adverbs) if one)
-    return re.compile(rf"(?:(?:{listed})[,!.:]* )+", re.IGNORECASE) if listed else None
+    return LazyPattern(rf"(?i)(?:(?:{listed})[,!.:]* )+") if listed else None
 
 
-def _pattern(listed: str) -> re.Pattern[str] | None:
-    return re.compile(languages.pattern(listed)) if listed else None
+def _pattern(listed: str) -> LazyPattern | None:
+    return LazyPattern(languages.pattern(listed)) if listed else None
 
 
-def _has(phrase: re.Pattern[str] | None, text: str) -> bool:
-    return phrase is not None and phrase.search(text) is not None
+def _has(phrase: LazyPattern | None, text: str) -> bool:
+    return phrase is not None and phrase.compiled.search(text) is not None

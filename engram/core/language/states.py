@@ -397,16 +397,18 @@ def asked(question: str, names: Collection[str] = ()) -> State | None:
 def _asked(question: str) -> State | None:
     if len(question) > _MOST_CHARS:
         return None
-    for code in _likeliest(question, list(languages.section(KEY))):
+    written = languages.written_in(question)
+    codes = [code for code in languages.section(KEY) if code in written]
+    for code in _likeliest(question, codes):
         reading = reading_of(code)
         read = reading.words(question.replace("’", "'").strip(" ?？.!。¿¡"))
-        for name, pattern in questions(code):
-            found = pattern.fullmatch(read.words)
+        for row in questions(code):
+            found = row.pattern.fullmatch(read.words)
             if found:
                 parts = found.groupdict()
                 subject = reading.subject(_one(parts, _SUBJECTS), parts.get("o"))
                 if subject:
-                    return State(code, subject, _attribute(name, parts), ())
+                    return State(code, subject, _attribute(row.attribute, parts), ())
     return None
 
 
