@@ -297,7 +297,7 @@ def test_a_relation_is_an_edge_and_a_line_in_its_subjects_note(entity_writer):
 
 # row: B1
 def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entity_writer):
-    """The ended edge stays, with the time it ended; a second sister is a second line."""
+    """The ended line stays, with the day it ended; a second sister is a second line."""
     take(
         entity_writer,
         bond("Anna", "works at", "Acme Inc."),
@@ -313,6 +313,7 @@ def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entity_w
         "- sister: [[Eva]]",
         "- works at: [[Siemens AG]]",
         "- sister: [[Ida]]",
+        "- works at: [[Acme Inc]] (until 2026-11-25)",
     ]
     ended = [edge for edge in entity_writer.edges.all() if edge.valid_until]
     assert [(edge.target, edge.valid_until) for edge in ended] == [
@@ -321,7 +322,7 @@ def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entity_w
 
 
 # row: B1
-def test_what_is_over_loses_its_line_and_gets_no_successor(entity_writer):
+def test_what_is_over_keeps_its_line_with_the_day_and_gets_no_successor(entity_writer):
     """And no name gets a note for that. Told again, also by another process, it changes
     nothing.
     """
@@ -332,7 +333,10 @@ def test_what_is_over_loses_its_line_and_gets_no_successor(entity_writer):
         bond("Tom", "boss", "Eve", ended=True),
         days=1,
     )
-    assert lines(entity_writer, "concepts/Tom.md") == ["- sister: [[Anna]]"]
+    assert lines(entity_writer, "concepts/Tom.md") == [
+        "- sister: [[Anna]]",
+        "- works at: [[Acme]] (until 2026-11-21)",
+    ]
     ends = {edge.label: edge.valid_until for edge in entity_writer.edges.all()}
     assert ends == {"works_at": NOW + timedelta(days=1), "sister": None}
     assert list(notes(entity_writer)) == [
@@ -372,7 +376,9 @@ def test_two_who_break_up_are_no_couple_whatever_they_were_called(entity_writer,
     }
     over = told[1] != "ex"
     assert left == {("girlfriend", not over), ("boyfriend", not over), ("boss", True)}
-    assert lines(entity_writer, "concepts/Ben.md")[-1] == "- boss: [[Anna]]"
+    shown = lines(entity_writer, "concepts/Ben.md")
+    assert "- boss: [[Anna]]" in shown
+    assert ("- girlfriend: [[Anna]] (until 2026-11-21)" in shown) == over
     assert len(lines(entity_writer, "concepts/Anna.md")) == (not over)
 
 
