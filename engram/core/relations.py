@@ -36,15 +36,16 @@ def update_relations(
     `edges` are relations of one type: all of the same source if `single` says that it
     usually holds to one target at a time. `seen` has the times that the words give. A
     relation that holds already is reinforced, once for the same evidence; else a new
-    one is opened. With `single` the new one ends its predecessor. It ends nothing where
-    it begins later, or where several hold already or were said at one instant. An
-    earlier observation that arrives late ends where the next relation began. One
+    one is opened. With `single` the new one ends its predecessor, on the day on which
+    it begins. It ends nothing where several hold already or were said at one instant.
+    An earlier observation that arrives late ends where the next relation began. One
     older than the latest observation of a relation that held then changes nothing.
     Closed relations stay.
     """
-    same = [edge for edge in edges if _ends(edge) == _ends(seen)]
-    void: tuple[Edge, ...] = ()
-    for edge in same:
+    changed: dict[tuple[str, str, datetime | None], Edge] = {}
+    for edge in edges:
+        if _ends(edge) != _ends(seen):
+            continue
         if edge.valid_until == now:  # a statement of the same instant ended it
             return ()
         planned = _is_planned(edge, now)
@@ -52,47 +53,48 @@ def update_relations(
             reinforced = _dated(reinforce(edge, now, policy), seen, now)
             return () if reinforced == edge else (reinforced,)
         if planned:
-            void = (*void, replace(edge, valid_until=edge.valid_from))
+            changed |= {_key(one): one for one in _called_off(edge, edges, now)}
 
-    start = seen.valid_from or now
-    replaces = single and start <= now
-    rivals = [edge for edge in (edges if replaces else same) if edge.reinforced != now]
+    rivals = [
+        changed.get(_key(edge), edge)
+        for edge in edges
+        if edge.reinforced != now and (single or _ends(edge) == _ends(seen))
+    ]
     holding = [edge for edge in rivals if edge.holds(now)]
     if any(_seen_after(edge, now) for edge in holding):
-        return void
+        return tuple(changed.values())
 
-    end = min(
-        filter(None, (_next_start(rivals, start), seen.valid_until)), default=None
-    )
+    start = seen.valid_from or now
+    if len(holding) == 1 and not (start > now and holding[0].valid_until):
+        changed[_key(holding[0])] = _closed(holding[0], start, "", now)
+    later = _next_start(rivals, start)
+    end = min(filter(None, (later, seen.valid_until)), default=None)
     until = seen.until if end == seen.valid_until else ""
     opened = replace(
         seen, reinforced=now, valid_from=start, valid_until=end, until=until
     )
-    closed = [_closed(edge, start, seen.since, now) for edge in holding]
-    return (*void, *(closed if len(closed) == 1 else ()), opened)
+    return (*changed.values(), opened)
 
 
 def ended_relations(
-    edges: Iterable[Edge], seen: Edge, now: datetime
+    known: Sequence[Edge], seen: Edge, now: datetime
 ) -> tuple[Edge, ...]:
-    """Return the relations of `edges` that end when `seen` is over at `now` (`B1`).
+    """Return the relations of `known` that end when `seen` is over at `now` (`B1`).
 
     Those are the relations between the same ends that held then, unless a later
-    observation confirmed them, and planned ones, which never begin. They end on the
-    day that the words give, else at once. No relation replaces them.
+    observation confirmed them, and planned ones, which never begin: what they would
+    have ended goes on. They end on the day that the words give, else at once. No
+    relation replaces them.
     """
-    ended = []
-    for edge in edges:
+    ended: list[Edge] = []
+    for edge in known:
         if _ends(edge) != _ends(seen) or _seen_after(edge, now):
             continue
         if edge.holds(now):
             over = _closed(edge, seen.valid_until or now, seen.until, now)
+            ended += [over] if over != edge else []
         elif _is_planned(edge, now):
-            over = replace(edge, valid_until=edge.valid_from)
-        else:
-            continue
-        if over != edge:
-            ended.append(over)
+            ended += _called_off(edge, known, now)
     return tuple(ended)
 
 
@@ -171,6 +173,20 @@ def current_lines(lines: Iterable[RelationLine], today: date) -> list[RelationLi
 def _last_day(day: str) -> str:
     """The last day of a day, a month or a year; a month is taken to have 31 days."""
     return f"{day}-12-31" if "-" not in day else f"{day}-31"[: len("2027-01-31")]
+
+
+def _called_off(planned: Edge, edges: Iterable[Edge], now: datetime) -> list[Edge]:
+    """Return a planned relation that never held, and those that go on without it."""
+    going_on = [
+        replace(edge, valid_until=None, until="")
+        for edge in edges
+        if edge.holds(now) and edge.valid_until == planned.valid_from
+    ]
+    return [replace(planned, valid_until=planned.valid_from), *going_on]
+
+
+def _key(edge: Edge) -> tuple[str, str, datetime | None]:
+    return edge.source, edge.target, edge.valid_from
 
 
 def _dated(edge: Edge, seen: Edge, now: datetime) -> Edge:

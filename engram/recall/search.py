@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Mapping,
         Sequence,
     )
+    from datetime import datetime
 
     from engram.config import Settings
     from engram.core.graph import WeightedEdge

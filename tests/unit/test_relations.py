@@ -27,6 +27,14 @@ from tests.size import examples
 POLICY = LinkPolicy()
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 NEXT_YEAR = datetime(2027, 1, 1, tzinfo=UTC)
+PLANNED = Edge(
+    "person:mira",
+    "org:b",
+    "relation",
+    "works_at",
+    valid_from=NEXT_YEAR,
+    since="2027-01",
+)
 
 
 def ago(days):
@@ -169,14 +177,19 @@ def test_two_jobs_told_in_one_turn_both_hold():
 
 
 # row: B1
-def test_a_job_from_january_ends_none_of_today_and_begins_then():
+def test_a_job_from_january_begins_then_and_a_second_one_ends_none():
     """Said again it is the same; told as current before, it began before."""
-    planned = works("b", valid_from=NEXT_YEAR, since="2027-01")
-    edges = learned((works("a"), ago(50)), (planned, ago(20)), (planned, ago(10)))
-    assert targets(edges, NOW) == ["org:a"]
-    assert targets(edges, NEXT_YEAR) == ["org:a", "org:b"]
-    assert [edge.since for edge in edges] == ["", "2027-01"]
-    early = learned((planned, ago(20)), (works("b"), ago(10)))
+    told = (works("a"), ago(50)), (PLANNED, ago(20)), (PLANNED, ago(10))
+    beside = learned(*told, single=False)
+    assert targets(beside, NOW) == ["org:a"]
+    assert targets(beside, NEXT_YEAR) == ["org:a", "org:b"]
+    assert [edge.since for edge in beside] == ["", "2027-01"]
+    instead = learned(*told)
+    assert targets(instead, NOW) == ["org:a"]
+    assert targets(instead, NEXT_YEAR) == ["org:b"]
+    assert [edge.until for edge in instead] == ["", ""]
+    assert relation_line(instead[0], "A", UTC).until == "2027-01-01"
+    early = learned((PLANNED, ago(20)), (works("b"), ago(10)))
     assert targets(early, NOW) == ["org:b"]
     assert targets(early, NEXT_YEAR) == ["org:b"]
     assert sum(edge.valid_from != edge.valid_until for edge in early) == 1
@@ -184,11 +197,12 @@ def test_a_job_from_january_ends_none_of_today_and_begins_then():
 
 # row: B1
 def test_a_plan_that_fell_through_never_held():
-    planned = works("b", valid_from=NEXT_YEAR, since="2027-01")
-    (edge,) = learned((planned, ago(20)))
-    (over,) = ended_relations([edge], works("b"), NOW)
-    assert targets([over], NEXT_YEAR) == []
+    """What it would have ended goes on."""
+    edges = learned((works("a"), ago(50)), (PLANNED, ago(20)))
+    over, going_on = ended_relations(edges, works("b"), NOW)
+    assert targets([over, going_on], NEXT_YEAR) == ["org:a"]
     assert relation_line(over, "B", UTC) is None
+    assert relation_line(going_on, "A", UTC) == RelationLine("works_at", "A")
 
 
 # row: B1

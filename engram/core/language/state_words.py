@@ -335,7 +335,8 @@ def is_beside(sentence: str) -> bool:
     codes = [language(words(sentence)) or "en"]
     if _UNSPACED.search(sentence):
         codes = sorted(languages.unspaced())
-    read = [reading_of(code).words(sentence) for code in codes]
+    known = languages.section(KEY)
+    read = [reading_of(code).words(sentence) for code in codes if code in known]
     return any(one.is_addition or one.is_regular for one in read)
 
 
