@@ -235,10 +235,8 @@ class Retraction:
                 units[one.key] = f"{units.get(one.key, '')} {text}".strip()
         turn = request.turn
         at, zone = turn.turn.occurred_at, self.settings.zone
-        jest = not request.wish.named
-        note = reviews.forget_note(
-            turn.key, request.sentence, units, at, zone, jest=jest
-        )
+        why = reviews.UNCLEAR if request.wish.named else reviews.JEST
+        note = reviews.forget_note(turn.key, request.sentence, units, at, zone, why)
         hidden = sentence_tombstone(
             turn, request.sentence, at, request.why, turn.key, plain=True
         )

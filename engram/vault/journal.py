@@ -429,6 +429,7 @@ def _turn_record(filed: FiledTurn) -> dict[str, Any]:
         "origin": turn.origin,
         "group": turn.group,
         "private": turn.private,
+        **({} if turn.sensitive_to is None else {"sensitive_to": turn.sensitive_to}),
     }
 
 
@@ -440,6 +441,7 @@ def _filed(record: Mapping[str, Any]) -> FiledTurn:
         occurred_at=datetime.fromisoformat(record["occurred_at"]),
         group=bool(record.get("group")),
         private=bool(record.get("private")),
+        sensitive_to=record.get("sensitive_to"),
     )
     return FiledTurn(turn, record["note"], record["block"])
 
