@@ -42,6 +42,7 @@ from engram.operations.health import HealthOperations
 from engram.operations.listing import MemoryList
 from engram.operations.memories import MemoryOperations
 from engram.operations.overview import Overview
+from engram.operations.purge import PurgeOperations
 from engram.operations.questions import Questions
 from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
@@ -278,6 +279,9 @@ class Memory:
         statements = StatementOperations(
             editor, self.reconciler, self.intake, self.memory_operations
         )
+        purging = PurgeOperations(
+            self.reconciler, self.intake, maintenance, self.files, self.commits
+        )
         fact_table = FactTable(self.index)
         explainer = Explainer(
             self.note_writer, self.usage_tracker, entity_writer, self.clock, fact_table
@@ -315,6 +319,7 @@ class Memory:
                 "turn_operations": TurnOperations(self.retriever, self.reconciler),
                 "views": Views(self.retriever, sessions, explainer),
                 "maintenance": self.maintenance_loop,
+                "purging": purging,
                 "health": health_operations,
             }
         )

@@ -149,6 +149,30 @@ class TurnQueue:
                 self._entries.pop(seq, None)
             self._changed.notify_all()
 
+    def entries_of(self, keys: Collection[str]) -> list[tuple[State, WaitingTurn]]:
+        """Return the state of each queued turn with one of these keys, and the turn."""
+        with self._changed:
+            return [
+                (entry.state, item)
+                for entry in self._all()
+                for item in entry.batch.waiting
+                if item.filed.key in keys
+            ]
+
+    def remove(self, seqs: Collection[int]) -> None:
+        """Remove turns from their batches, by their journal numbers."""
+        with self._changed:
+            for entry in self._all():
+                items = entry.batch.waiting
+                left = tuple(item for item in items if item.seq not in seqs)
+                if len(left) < len(items):
+                    entry.batch = replace(entry.batch, waiting=left)
+                    if not left and entry.state == "waiting":
+                        self._growing.pop(items[0].filed.note, None)
+            for seq in seqs:
+                self._entries.pop(seq, None)
+            self._changed.notify_all()
+
     def due(self, now: datetime, most: int) -> list[Batch]:
         """Take and return the batches that are due, of at most `most` turns each.
 
@@ -257,15 +281,6 @@ class TurnQueue:
                 if entry.state == "stuck" and (seqs is None or seq in seqs)
             )
             return next(reasons, "")
-
-    def numbers(self) -> dict[tuple[str, str], int]:
-        """Return the journal number of each turn by its session and id."""
-        with self._changed:
-            return {
-                (item.filed.turn.session, item.filed.turn.id): item.seq
-                for entry in self._all()
-                for item in entry.batch.waiting
-            }
 
     def close(self) -> None:
         """End every `wait`, now and later."""

@@ -191,3 +191,12 @@ class AnswerCache(dict[str, "Answer"]):
             disk.write_derived(self.path, jsonl.encode(rows))
         else:
             disk.append(self.path, jsonl.encode([{"key": key, "answer": answer}]))
+
+    def drop_where(self, wanted: Callable[[str, Answer], bool]) -> None:
+        """Remove the answers of which `wanted` says so. Raises StorageError."""
+        gone = [key for key, answer in self.items() if wanted(key, answer)]
+        for key in gone:
+            del self[key]
+        if gone:
+            rows = [{"key": one, "answer": self[one]} for one in self]
+            disk.write_derived(self.path, jsonl.encode(rows))

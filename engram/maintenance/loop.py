@@ -18,7 +18,6 @@ from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelE
 from engram.maintenance.forecast import CURVE_POINTS
 from engram.maintenance.schedule import CADENCES
 from engram.pipeline.run_log import RUNS
-from engram.pipeline.write import empty_trash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -262,18 +261,6 @@ class MaintenanceLoop:
         if threshold is None:
             threshold = self.settings.policy.lifecycle.prune_confidence
         return self.maintenance.prune(threshold, dry_run=dry_run).as_json()
-
-    def purge(self, *, trash: bool, dry_run: bool) -> dict[str, Any]:
-        """Delete the notes in `.trash/` for good, or with `dry_run` list them.
-
-        Nothing else deletes them (rows C16, X8). Raises BadRequestError.
-        """
-        if not trash:
-            raise BadRequestError(
-                "nothing was named that is to be purged",
-                fix="Use --trash to empty `.trash/`.",
-            )
-        return empty_trash(self.maintenance.note_writer, self.clock(), dry_run=dry_run)
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
         """Return what happens to unused memories within `days` days (`X10`).

@@ -441,12 +441,10 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class RelatedName:
-    """A relation of an entity to another one, with its days as far as known."""
+    """A relation of an entity to another one."""
 
     type: str
     name: str
-    since: str | None = None
-    until: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,8 +459,6 @@ class ListedEntity:
     path: str
     owner: bool = False
     last: datetime | None = None
-    planned_relations: list[RelatedName] = field(default_factory=list)
-    former_relations: list[RelatedName] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,6 +513,55 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
+class PurgedText:
+    """A memory that went or stays, by its words; of a turn what is `left`."""
+
+    id: str
+    text: str = ""
+    left: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftWords:
+    """A file that still has words of what was purged, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedStore:
+    """How much of a store was searched."""
+
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was purged or, with `dry_run`, would be; `stay` loses evidence.
+
+    `clean` says that a search found no word of it, `left` where there are some;
+    `traces` is the number of sentences, names and words that were searched for. Where
+    the trash was emptied, there are `removed` and `failures` instead.
+    """
+
+    dry_run: bool
+    memories: list[PurgedText] = field(default_factory=list)
+    turns: list[PurgedText] = field(default_factory=list)
+    stay: list[PurgedText] = field(default_factory=list)
+    memory_count: int = 0
+    turn_count: int = 0
+    clean: bool = True
+    left: list[LeftWords] = field(default_factory=list)
+    searched: dict[str, SearchedStore] = field(default_factory=dict)
+    traces: int = 0
+    history: dict[str, Any] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedUnit:
     """A memory, turn or note, and whether it was `changed` or `removed`."""
 
@@ -558,6 +603,7 @@ RESULTS: dict[str, type] = {
     "history": History,
     "list": MemoryPage,
     "observe": Observed,
+    "purge": Purged,
     "recall": Recalled,
     "remember": Remembered,
     "review": Review,

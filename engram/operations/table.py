@@ -789,12 +789,25 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "purge",
-        "maintenance.purge",
+        "purging.purge",
         "POST",
         "/v1/purge",
-        "Delete the files in `.trash/` for good. Lists what was deleted; `engram undo` does not bring it back.",
+        "Delete memories and turns for good, from every store. Shows what would go; with --yes it goes, and all files are searched for what is left. No undo brings it back, and older git commits keep it.",
         (
-            Param("trash", "bool", "empty `.trash/`; required", default=False),
+            Param(
+                "ids",
+                "list",
+                "ids of memories and of turns, or unambiguous prefixes",
+                positional=True,
+            ),
+            Param("session", "text", "every turn of this conversation"),
+            Param(
+                "about",
+                "text",
+                "everything about the person, place or thing with this name",
+            ),
+            Param("trash", "bool", "only empty `.trash/`", default=False),
+            Param("yes", "bool", "delete; without it nothing changes", default=False),
             Param(
                 "dry_run",
                 "bool",
@@ -802,6 +815,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 default=False,
             ),
         ),
+        call_facts=("owner",),
         writes=True,
     ),
     Operation(

@@ -27,7 +27,7 @@ from engram.core.language.permanent_attributes import (
 )
 from engram.core.lifecycle import protection
 from engram.core.personas import fact_persona
-from engram.core.records import HIGH, Fact
+from engram.core.records import Fact
 from engram.pipeline.forgetting import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -113,7 +113,6 @@ def candidate_fact(
         event_end=_event_end(candidate, category, kind),
         dated_by=candidate.dated_by,
         persona=fact_persona(category, said),
-        sensitivity="normal" if said.sensitive_to is None else HIGH,
     )
     # A guessed lifetime never ends a protected fact.
     if protection(fact):

@@ -235,8 +235,10 @@ class Retraction:
                 units[one.key] = f"{units.get(one.key, '')} {text}".strip()
         turn = request.turn
         at, zone = turn.turn.occurred_at, self.settings.zone
-        why = reviews.UNCLEAR if request.wish.named else reviews.JEST
-        note = reviews.forget_note(turn.key, request.sentence, units, at, zone, why)
+        jest = not request.wish.named
+        note = reviews.forget_note(
+            turn.key, request.sentence, units, at, zone, jest=jest
+        )
         hidden = sentence_tombstone(
             turn, request.sentence, at, request.why, turn.key, plain=True
         )

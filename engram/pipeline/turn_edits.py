@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.core import lifecycle
-from engram.core.records import FiledTurn
-from engram.core.turn_versions import base_id, first_id, overlaps, replaces
+from engram.core.turn_versions import first_id, replaces
 from engram.pipeline.retraction import STATUSES
 from engram.pipeline.write import action_row
-from engram.vault import reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
-    from engram.core.records import Fact
+    from engram.core.records import Fact, FiledTurn
     from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.retraction import Retraction, Withdrawn
     from engram.pipeline.write import NoteWriter
@@ -39,80 +36,22 @@ class TurnEdits:
         self.index = note_writer.index
         self.forgetting = forgetting
         self.retraction = retraction
-        self.settings = note_writer.settings
+        self._hours = note_writer.settings.policy.buffer.edit_hours
 
-    def replace_older(
-        self,
-        turns: Sequence[FiledTurn],
-        numbers: Mapping[tuple[str, str], int],
-        now: datetime,
-    ) -> None:
-        """Withdraw the older versions of those of these turns that were edited.
+    def replace_older(self, turns: Iterable[FiledTurn], now: datetime) -> None:
+        """Withdraw the other versions of those of these turns that were edited.
 
-        `numbers` are the journal numbers of turns that are not settled, by session and
-        id; a turn with a greater number came later. Versions that the new words do not
-        replace (`turn_versions.replaces`) stay, and so do those that a person changed
-        in the session file. A repeated call, as after a crash, changes nothing.
+        Versions from more than a day before stay (`turn_versions.replaces`).
+        A repeated call, as after a crash, changes nothing.
         """
-        edited = [turn for turn in turns if first_id(turn.turn) is not None]
-        last = {_first(turn): turn.turn.text for turn in edited}
-        for turn in edited:
-            if not self.is_withdrawn(turn):
-                for old in self._replaced(turn, numbers):
-                    self._replace(old, turn, last[_first(turn)], now)
-
-    def _replaced(
-        self, turn: FiledTurn, numbers: Mapping[tuple[str, str], int]
-    ) -> list[FiledTurn]:
-        """Return the versions that came before a turn and that it replaces."""
-        session, first = _first(turn)
-        latest = numbers.get((session, turn.turn.id), 0)
-        return [
-            old
-            for old in self.index.versions(session, first)
-            if old.key != turn.key
-            and not self.is_withdrawn(old)
-            and numbers.get((session, old.turn.id), 0) <= latest
-            and replaces(turn.turn, old.turn, self.settings.policy.buffer)
-            and not self.index.replaced_words(old.key)
-        ]
-
-    def _replace(
-        self, old: FiledTurn, new: FiledTurn, instead: str, now: datetime
-    ) -> None:
-        """Withdraw a turn, or ask where the new words have nothing in common with it.
-
-        They may be another message of a client that counts its messages from 1; a
-        protected memory is not taken away on that doubt.
-        """
-        if not overlaps(old.turn.text, new.turn.text) and any(
-            map(lifecycle.protection, self._resting_on(old, instead).values())
-        ):
-            self._ask(old, new, now)
-        else:
-            self.withdraw(old, now, EDITED, instead)
-
-    def _ask(self, old: FiledTurn, new: FiledTurn, now: datetime) -> None:
-        """Ask in review, once, whether the words of a turn are to be forgotten."""
-        rows = self.note_writer.vault.actions_of(old.key)
-        if any(row.get("action") == "ask" for row in rows):
-            return
-        note = reviews.forget_note(
-            old.key,
-            new.turn.text,
-            {old.key: old.turn.text},
-            new.turn.occurred_at,
-            self.settings.zone,
-            reviews.EDITED,
-        )
-        row = action_row(now, "ask", old.key, note.why, "rule") | {"turn": new.key}
-        self.note_writer.write([note], [row])
-
-    def forget(self, key: str, now: datetime) -> None:
-        """Withdraw a turn whose message was edited, as the user wished in review."""
-        turn = self.index.unit(key)
-        if isinstance(turn, FiledTurn) and not self.is_withdrawn(turn):
-            self.withdraw(turn, now, EDITED)
+        for turn in turns:
+            first = first_id(turn.turn)
+            if first is None or self.is_withdrawn(turn):
+                continue
+            for old in self.index.versions(turn.turn.session, first):
+                is_other = old.key != turn.key and not self.is_withdrawn(old)
+                if is_other and replaces(turn.turn, old.turn, self._hours):
+                    self.withdraw(old, now, EDITED, turn.turn.text)
 
     def is_withdrawn(self, turn: FiledTurn) -> bool:
         """Whether the turn is hidden as a whole."""
@@ -130,39 +69,39 @@ class TurnEdits:
         """Hide a turn and what rests on it alone; return the ids of these memories.
 
         A memory stays if the new text `instead` holds its quotation too, or if a person
-        wrote, edited or confirmed it. The tombstone of the turn is written last: without
-        it, what a crash cut short is done again.
+        wrote, edited or confirmed it.
         """
-        facts = self._resting_on(turn, instead)
-        row = {"at": now.isoformat(), "reason": why, "for": turn.key}
-        self.index.tombstones.add([{**row, "memory": name} for name in facts])
-        # what is derived goes before what it rests on, so that it is found again
-        rows = list(self._forget(reversed(facts.values()), turn, now, why))
-        rows.append(
-            action_row(now, "withdraw", turn.key, why) | {"memories": sorted(facts)}
-        )
-        self.note_writer.log_actions(rows)
-        self.index.tombstones.add([{**row, "turn": turn.key, "memory": turn.key}])
-        self.forgetting.cut_summaries([turn.key])
-        return sorted(facts)
-
-    def _resting_on(self, turn: FiledTurn, instead: str) -> dict[str, Fact]:
-        """Return the memories that go with a turn, by id; derived ones come last."""
         facts = {
             fact.id: fact
             for fact in self.index.catalog.facts(turn.key)
             if self._goes(fact, turn, instead)
         }
-        return facts | self.retraction.derived_from(facts)
+        facts |= self.retraction.derived_from(facts)
+        row = {"at": now.isoformat(), "reason": why, "for": turn.key}
+        self.index.tombstones.add(
+            [
+                {**row, "turn": turn.key, "memory": turn.key},
+                *({**row, "memory": name} for name in facts),
+            ]
+        )
+        hides = {"memories": sorted(facts)}
+        self.note_writer.log_actions(
+            [
+                *self._forget(facts.values(), turn, now, why),
+                action_row(now, "withdraw", turn.key, why) | hides,
+            ]
+        )
+        self.forgetting.cut_summaries([turn.key])
+        return sorted(facts)
 
     def _forget(
         self, facts: Iterable[Fact], turn: FiledTurn, now: datetime, why: str
     ) -> Iterator[Mapping[str, object]]:
         keys = {"status": "forgotten", "end_reason": why}
         for fact in facts:
-            yield from self.retraction.revive(fact, turn.key, now)
             if self.retraction.patch(fact, keys, why):
                 yield action_row(now, "forget", fact.id, why) | {"turn": turn.key}
+            yield from self.retraction.revive(fact, turn.key, now)
 
     def _goes(self, fact: Fact, turn: FiledTurn, instead: str) -> bool:
         """Whether a memory rests on the old words of a turn alone."""
@@ -179,8 +118,3 @@ class TurnEdits:
             if row.get("quote") and row.get("turn") == turn.key
         ]
         return not (instead and quotes and all(one in instead for one in quotes))
-
-
-def _first(turn: FiledTurn) -> tuple[str, str]:
-    """Return the session of a turn and the id of its first version."""
-    return turn.turn.session, base_id(turn.turn.id)

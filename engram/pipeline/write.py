@@ -263,6 +263,11 @@ class NoteWriter:
         if self._logged is not None:
             self._logged |= {(str(row["action"]), str(row["memory"])) for row in rows}
 
+    def forget_logged(self) -> None:
+        """Read the action log again when it is next needed: rows were removed."""
+        self._logged = None
+        self._creation_times_stat = None
+
     def finish_run(self, run: str, plan: WritePlan, failure: str) -> None:
         """Record that the changes of a filing run are written, or why they failed."""
         finish = partial(self.runs.finish_filing, run, plan, failure)

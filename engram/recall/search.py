@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         Mapping,
         Sequence,
     )
-    from datetime import datetime
 
     from engram.config import Settings
     from engram.core.graph import WeightedEdge
@@ -90,7 +89,7 @@ def recall(
     question = ranking.parse_question(
         request.query, request.now.astimezone(settings.zone), sources.names.one
     )
-    question = _with_relatives(question, sources, request.now)
+    question = _with_relatives(question, sources)
     embed_once = (
         cache(lambda text: embed(text, sources.seconds_left())) if embed else None
     )
@@ -151,13 +150,13 @@ def _with_archive(
 
 
 def _with_relatives(
-    question: ranking.Question, sources: RecallSources, now: datetime
+    question: ranking.Question, sources: RecallSources
 ) -> ranking.Question:
-    """Let a word for a relation find who that is now: `my boss` finds Karin (`B1`)."""
+    """Let a word for a relation find who that is: `my boss` finds Karin (`B1`)."""
     owner = entity_ref("person", OWNER)
     people: dict[str, tuple[str, ...]] = {}
     for edge in sources.edges({owner}):
-        is_current = edge.type == "relation" and edge.holds(now)
+        is_current = edge.type == "relation" and edge.valid_until is None
         if not is_current or edge.source != owner:
             continue
         name = words(edge.target.partition(":")[2].replace("_", " "))

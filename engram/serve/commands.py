@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from engram.serve import completion
 
 UNHEALTHY = 1
-"""The exit code of `doctor` where it found a problem."""
+"""The exit code of `doctor` with a problem, and of `purge` where words are left."""
 LONG = ("consolidate", "doctor", "flush", "prune", "reindex")
 """Operations that may take minutes."""
 TYPES: dict[str, Any] = {"int": int, "float": float}
@@ -76,7 +76,10 @@ def _parameter(operation: Operation, param: Param) -> click.Parameter:
     complete = _completion(operation.name, param.name)
     if param.positional:
         return click.Argument(
-            [param.name], required=param.required, shell_complete=complete
+            [param.name],
+            required=param.required,
+            nargs=-1 if param.kind == "list" else 1,
+            shell_complete=complete,
         )
     flag = "-" * (1 if len(param.name) == 1 else 2) + param.name.replace("_", "-")
     kind, meaning = TYPES.get(param.kind, str), _sentence(param.meaning)
@@ -119,7 +122,8 @@ def _operation(operation: Operation) -> Command:
             result |= _details(operation.name, result, vault)
         explain = bool(params.get("explain"))
         cli.show(operation.name, result, explain=explain, verbose=verbose)
-        return 0 if result.get("healthy", True) else UNHEALTHY
+        fine = result.get("healthy", True) and result.get("clean", True)
+        return 0 if fine else UNHEALTHY
 
     return Command(
         operation.name,

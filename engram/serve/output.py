@@ -292,8 +292,44 @@ def _not_done(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"  failed: {name}, {why}"
 
 
+def _purged_units(result: Mapping[str, Any]) -> Iterator[str]:
+    dry = result["dry_run"]
+    would = "would delete" if dry else "deleted"
+    counts = f"{result['memory_count']} memories and {result['turn_count']} turns"
+    yield f"{would} {counts}"
+    for one in result["memories"]:
+        yield f"  memory {one['id']}: {one['text']}"
+    for one in result["turns"]:
+        left = f", but for: {one['left']}" if one["left"] else ""
+        yield f"  turn {one['id']}{left}"
+    for one in result["stay"]:
+        yield f"  stays, with less evidence: {one['id']}: {one['text']}"
+    if dry:
+        yield "Nothing was changed. Add --yes to delete it for good."
+        return
+    files = ", ".join(
+        f"{name}: {one['files']} files, {one['bytes']} bytes"
+        for name, one in result["searched"].items()
+    )
+    yield (
+        f"searched for {result['traces']} sentences, names and words, as they are and "
+        f"in UTF-16 and base64, in {files}"
+    )
+    for one in result["left"]:
+        yield f"  left: {one['path']}: {one['why']}"
+    found = "Words of it are left in these files." if result["left"] else "0 hits."
+    yield found
+    if result["history"].get("commits"):
+        yield f"{result['history']['commits']} commits still have it."
+    if result["history"].get("fix"):
+        yield result["history"]["fix"]
+
+
 def _purged(result: Mapping[str, Any]) -> Iterator[str]:
-    """The files that were removed for good, or would be."""
+    """What was removed for good, or would be, and what was searched for it."""
+    if "memories" in result:
+        yield from _purged_units(result)
+        return
     would = "would remove" if result["dry_run"] else "removed"
     for path in result["removed"]:
         yield f"  {would} {path}"
@@ -398,23 +434,9 @@ def _entities(result: Mapping[str, Any]) -> Iterator[str]:
         count = f"{number} memor{'y' if number == 1 else 'ies'}"
         yield _joined([row["name"], row["type"], count, str(row["last"] or "")[:10]])
         marks = [", ".join(row["aliases"])]
-        for key in ("relations", "planned_relations", "former_relations"):
-            marks += [related(one) for one in row.get(key, ())]
+        marks += [f"{one['type']}: {one['name']}" for one in row["relations"]]
         if line := _joined(marks):
             yield f"    {line}"
-
-
-def related(row: Mapping[str, Any]) -> str:
-    """Return a relation of an entity with its days: `boss: Ben (until 2026-10)`."""
-    days = related_days(row)
-    return f"{row['type']}: {row['name']}{days and f' ({days})'}"
-
-
-def related_days(row: Mapping[str, Any]) -> str:
-    """Return the days of a relation: `from 2026-01 until 2026-10`, or ''."""
-    since, until = row.get("since"), row.get("until")
-    words = [since and f"from {since}", until and f"until {until}"]
-    return " ".join(word for word in words if word)
 
 
 def _neighbours(result: Mapping[str, Any]) -> Iterator[str]:

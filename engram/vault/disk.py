@@ -51,6 +51,7 @@ __all__ = [
     "leftovers",
     "make_folders",
     "move",
+    "overwrite",
     "read",
     "remove",
     "remove_empty_folder",
@@ -216,6 +217,13 @@ def write_derived(path: Path, content: bytes) -> None:
         temporary(folder, content, durable=False) as fresh,
     ):
         syscalls.SYS.rename(fresh, path.name, folder, folder)
+
+
+def overwrite(path: Path, content: bytes) -> None:
+    """Replace the bytes of a file in place: a process that appends to it goes on."""
+    with os_errors(path), path.open("r+b") as file:
+        file.write(content)
+        file.truncate()
 
 
 def remove(path: Path, pending: set[Path] | None = None) -> None:

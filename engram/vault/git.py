@@ -157,6 +157,17 @@ class Git:
                 return os.fsdecode(disk.read(self._folder / "HEAD")[5:].strip())
         return "HEAD"
 
+    def history(self) -> tuple[list[str], str]:
+        """Return each commit with its message and its changes, and the branch.
+
+        Raises StorageError where git fails or takes too long.
+        """
+        self._begin()
+        options = ("--all", "-p", "--text", "--no-color", "--no-textconv")
+        output = self._run("log", *options, "--no-ext-diff", "--format=%x00%B")
+        commits = output.decode("utf-8", "replace").split("\0")[1:]
+        return commits, self._branch().removeprefix("refs/heads/")
+
     # -- what git itself changed -------------------------------------------------------
 
     def stamp(self) -> str:

@@ -240,6 +240,29 @@ class Journal:
             ]
         )
 
+    def rewrite(self, damaged: Callable[[bytes], bool]) -> None:
+        """Write what is not settled to a new segment and remove all older ones.
+
+        A segment that was set aside is removed where `damaged` says so of its bytes.
+        Raises StorageError.
+        """
+        with self._free:
+            self._free.wait_for(lambda: not self._writing)
+            self._writing = True
+            try:
+                self._close()
+                old = [number for number in self._segments if number <= self._newest]
+                self._rewrite_unsettled()
+                for number in sorted(old):
+                    disk.remove(self._path(number))
+                    del self._segments[number]
+                for _, path in self._paths(".damaged"):
+                    if damaged(disk.read(path)):
+                        disk.remove(path)
+            finally:
+                self._writing = False
+                self._free.notify_all()
+
     def close(self) -> None:
         """Close the open segment."""
         with self._free:
@@ -429,7 +452,6 @@ def _turn_record(filed: FiledTurn) -> dict[str, Any]:
         "origin": turn.origin,
         "group": turn.group,
         "private": turn.private,
-        **({} if turn.sensitive_to is None else {"sensitive_to": turn.sensitive_to}),
     }
 
 
@@ -441,7 +463,6 @@ def _filed(record: Mapping[str, Any]) -> FiledTurn:
         occurred_at=datetime.fromisoformat(record["occurred_at"]),
         group=bool(record.get("group")),
         private=bool(record.get("private")),
-        sensitive_to=record.get("sensitive_to"),
     )
     return FiledTurn(turn, record["note"], record["block"])
 

@@ -36,7 +36,7 @@ from engram.vault.formats import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime, tzinfo
 
 HEADING = "## Conversation"
@@ -163,6 +163,43 @@ def append_turns(
         "turns": len(conversation.turns) + len(fresh),
     }
     return notes.edit(_inserted(raw, note, blocks, added), keys, policy=policy), placed
+
+
+def rewrite_turns(
+    raw: bytes, texts: Mapping[str, str | None], policy: FilePolicy = _LIMITS
+) -> bytes:
+    """`raw` with other texts for these blocks; None removes the turn.
+
+    It is b'' where no turn is left. Raises ConflictError where the file cannot be
+    parsed.
+    """
+    note = notes.read(raw, policy)
+    if note.problems:
+        raise ConflictError(
+            note.problems[0].message,
+            where=f"line {note.problems[0].line}",
+            fix="Mend the session file.",
+        )
+    blocks = list(_blocks(note.body.split("\n")))
+    left = [one for one in blocks if texts.get(f"t{one.number}", "") is not None]
+    if not left:
+        return b""
+    lines = raw.splitlines(keepends=True)
+    for block in reversed(blocks):
+        name = f"t{block.number}"
+        if name not in texts:
+            continue
+        first, end = note.body_line - 1 + block.first, note.body_line + block.last
+        text = texts[name]
+        if text is None:
+            if end < len(lines) and not lines[end].strip():
+                end += 1
+            lines[first:end] = []
+            continue
+        said = [f"> {line}" for line in escape(plain_text(text)).split("\n")]
+        new = [*said, "", f"^{name}"]
+        lines[first + 1 : end] = [(line + note.newline).encode() for line in new]
+    return notes.edit(b"".join(lines), {"turns": len(left)}, policy=policy)
 
 
 def conversation_from(

@@ -17,7 +17,7 @@ from engram.errors import ConflictError, EngramError, NotFoundError, StorageErro
 from engram.vault import disk, frontmatter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from engram.vault.store import Vault
@@ -135,6 +135,12 @@ class UndoHistory:
         if any(disk.sha256(content) != sha for sha, content in contents.items()):
             raise self._damaged(run)
         return RecordedRun(run, steps, contents, str(record.get("cadence", "")))
+
+    def remove_where(self, run: str, wanted: Callable[[bytes], bool]) -> None:
+        """Remove a recorded run if `wanted` says so of its bytes; it cannot be undone."""
+        if wanted(disk.read(self._path(run))):
+            disk.remove(self._path(run))
+            self._size = None
 
     def mark_finished(self, run: str) -> None:
         """Record that every step of the run was applied or refused.

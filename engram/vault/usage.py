@@ -32,7 +32,7 @@ from engram.vault import disk
 from engram.vault.paths import stat_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from engram.core.policy import UsagePolicy
@@ -166,6 +166,19 @@ class UsageLog:
                 if mine != before:
                     own[memory] = mine
                     self._unsaved.add(memory)
+
+    def drop(self, keys: Collection[str]) -> None:
+        """Leave out these memories from now on; their lines are gone from the files."""
+        with self._lock:
+            for known in (*self._held.values(), *self._met.values()):
+                for key in keys:
+                    known.pop(key, None)  # type: ignore[attr-defined]
+            for key in keys:
+                self._first.pop(key, None)
+                self._elsewhere.pop(key, None)
+            self._unsaved -= set(keys)
+            self._unsaved_met -= set(keys)
+            self._stats = {}
 
     def flush(self) -> int:
         """Append what was recorded, durably; the number of lines.

@@ -1,0 +1,347 @@
+"""What must be gone after a purge, and how it is cut from lines and rows (X12, X26).
+
+The *traces* of purged text are its sentences, the names of its files, its ids, and the
+distinctive words that nothing else in the vault says. A text is searched as it is, in
+JSON escapes, in UTF-16 and in base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from engram.core import jsonl
+from engram.core.language.sentences import sentences
+from engram.core.language.words import STOP, content
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+_RUN = re.compile(r"[^\W_]+")
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{12,}")
+_LEAST_SIGNS = 10
+"""Shorter sentences, such as `Yes, do.`, are no traces: other files have them too."""
+_LEAST_NAME = 3
+_LONG_NAME = 5
+"""From this length on a distinctive word is found inside of other words too."""
+_IDENTIFIER = re.compile(r"[a-z][a-z_-]*")
+_PLAIN_LINE = re.compile(r"[a-z_]+:(?: [a-z][a-z_-]*)?")
+"""A line of front matter with a word of the format, such as `category: fact`."""
+_ROW_KEYS = frozenset(
+    {"memory", "met", "id", "from", "to", "for", "path", "turn", "in"}
+)
+"""Keys of a row that is worthless without them; other keys are cut alone."""
+
+
+def normal(text: str) -> str:
+    """Return the words of `text` in their normal form, with one blank between them."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(_RUN.findall(folded))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traces:
+    """The traces of purged text.
+
+    `phrases` are sentences and file names in their normal form, `names` are distinctive
+    words, `gone` all words that no other text has; `ids` are the ids of memories and
+    boxes and the keys of turns, `spelled` the words with a capital inside of them.
+    """
+
+    phrases: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    gone: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
+    spelled: frozenset[str] = frozenset()
+
+    def in_text(self, text: str) -> bool:
+        """Whether `text` has a phrase or a distinctive word."""
+        if not text.isascii():
+            text = unicodedata.normalize("NFKC", text)
+        text = text.casefold()
+        if not any(key in text for key in self._keys()):
+            return False
+        known = normal(text)
+        if any(phrase in known for phrase in self.phrases):
+            return True
+        found = [name for name in self.names if name in known]
+        if any(len(name) >= _LONG_NAME for name in found):
+            return True
+        return bool(found) and not self.names.isdisjoint(known.split())
+
+    def is_gone(self, text: str) -> bool:
+        """Whether `text`, such as a title, has a word that only purged text had."""
+        return not self.gone.isdisjoint(normal(text).split())
+
+    def names_id(self, text: str) -> bool:
+        """Whether `text` has the id of something purged."""
+        return any(one in text for one in self.ids) and any(
+            re.search(rf"{re.escape(one)}(?![0-9A-Za-z])", text) for one in self.ids
+        )
+
+    def in_bytes(self, raw: bytes) -> bool:
+        """Whether `raw` has a phrase or a distinctive word in any encoding."""
+        if any(self.in_text(view) for view in views(raw)):
+            return True
+        return any(
+            any(form in some for form in self._encoded()) and self._is_in(some)
+            for some in (raw, *_decoded(raw))
+        )
+
+    def _is_in(self, raw: bytes) -> bool:
+        return any(
+            self.in_text(raw[shift:].decode(code, "replace"))
+            for code in ("utf-8", "utf-16-le", "utf-16-be")
+            for shift in (0, 1)
+        )
+
+    def _keys(self) -> frozenset[str]:
+        """Return a word of each phrase, and the names: a text has one of them or none."""
+        return _keys_of(self)
+
+    def _encoded(self) -> tuple[bytes, ...]:
+        """Return the keys as they are written in usual cases, in each encoding."""
+        return _encoded_keys(self)
+
+
+@lru_cache(4)
+def _keys_of(found: Traces) -> frozenset[str]:
+    return found.names | {max(one.split(), key=len) for one in found.phrases}
+
+
+@lru_cache(4)
+def _encoded_keys(found: Traces) -> tuple[bytes, ...]:
+    forms = {
+        unicodedata.normalize(norm, form)
+        for key in _keys_of(found)
+        for form in (key, key.capitalize(), key.upper(), *found.spelled)
+        for norm in ("NFC", "NFD")
+    }
+    codes = ("utf-8", "utf-16-le", "utf-16-be")
+    return tuple(form.encode(code) for form in sorted(forms) for code in codes)
+
+
+def traces(
+    purged: Collection[str],
+    stems: Collection[str],
+    ids: Collection[str],
+    entities: Collection[str],
+    kept: Iterable[str],
+) -> Traces:
+    """Return the traces of the `purged` texts.
+
+    `stems` are the names of their notes, `ids` their ids and keys, `entities` the names
+    of the people and things that go with them, `kept` the texts that stay.
+    """
+    phrases = {normal(one) for text in purged for one in _sentences(text)}
+    phrases |= {normal(one) for one in purged} | {normal(stem) for stem in stems}
+    known = {word for text in (*purged, *entities) for word in normal(text).split()}
+    distinctive = {word for text in purged for word in _distinctive(text)} | {
+        word for name in entities for word in normal(name).split()
+    }
+    phrases = {one for one in phrases if len(one) >= _LEAST_SIGNS}
+    for text in kept:
+        said = normal(text)
+        words = set(said.split())
+        known -= words
+        distinctive -= words
+        phrases = {one for one in phrases if one not in said}
+        distinctive = {one for one in distinctive if one not in said}
+    stop = frozenset().union(*STOP.values())
+    names = {one for one in distinctive if len(one) >= _LEAST_NAME} - stop
+    return Traces(
+        tuple(sorted(phrases)),
+        frozenset(names),
+        frozenset(known - stop),
+        frozenset(ids),
+        frozenset(
+            word
+            for text in purged
+            for word in _RUN.findall(text)
+            if word not in {word.lower(), word.capitalize(), word.upper()}
+        ),
+    )
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of `text` that carry meaning, in their normal form."""
+    return set(content(normal(text).split(), "en"))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for start, end in sentences(text):
+        yield text[start:end]
+
+
+def _distinctive(text: str) -> Iterator[str]:
+    """Yield words with a digit, and words with a capital inside of a sentence."""
+    for sentence in _sentences(text):
+        for number, word in enumerate(_RUN.findall(sentence)):
+            folded = normal(word)
+            digit = any(sign.isdigit() for sign in word) and len(word) > _LEAST_NAME
+            inner = any(sign.isupper() for sign in word[1:])
+            capital = number > 0 and word[0].isupper() and not word.isdigit()
+            if digit or inner or capital:
+                yield from folded.split()
+
+
+# -- views of bytes --------------------------------------------------------------------
+
+
+def views(raw: bytes) -> Iterator[str]:
+    """Yield `raw` as text, with escapes as they are and resolved."""
+    text = raw.decode("utf-8", "replace")
+    yield text
+    if "\\u" in text:
+        yield _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    if "%" in text:
+        yield _PERCENT.sub(_unquoted, text)
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace")
+
+
+def _decoded(raw: bytes) -> Iterator[bytes]:
+    """Yield what runs of base64 say, from each of the four places it may begin at."""
+    found = [run.translate(_TO_STANDARD) for run in _BASE64.findall(raw)]
+    for shift in range(4):
+        parts = []
+        for run in found:
+            some = run[shift:]
+            some = some[:-1] if len(some) % 4 == 1 else some
+            try:
+                parts.append(base64.b64decode(some + b"=" * (-len(some) % 4)))
+            except (binascii.Error, ValueError):
+                continue
+        if parts:
+            yield b"\n".join(parts)
+
+
+_TO_STANDARD = bytes.maketrans(b"-_", b"+/")
+
+
+# -- cuts ------------------------------------------------------------------------------
+
+
+def cut_lines(text: str, found: Traces) -> str:
+    """Return the lines of `text` without those that have a trace."""
+    lines = text.split("\n")
+    kept = [
+        line
+        for line in lines
+        if _PLAIN_LINE.fullmatch(line)
+        or not (found.in_text(line) or found.names_id(line))
+    ]
+    return text if len(kept) == len(lines) else "\n".join(kept)
+
+
+def cut_rows(raw: bytes, found: Traces) -> bytes:
+    """Return JSON lines without the rows about purged memories and turns.
+
+    A row about something else loses only the values that have a trace.
+    """
+    kept = []
+    for line in jsonl.lines(raw):
+        if line.fault:
+            text = line.raw.decode("utf-8", "replace")
+            if not (found.in_text(text) or found.names_id(text)):
+                kept.append(line.raw)
+            continue
+        value = _cut(line.value, found, top=True)
+        if value == line.value:
+            kept.append(line.raw)
+        elif value is not _DROPPED:
+            kept.append(jsonl.encode([value]))
+    return b"".join(kept)
+
+
+def cut_document(raw: bytes, found: Traces) -> bytes:
+    """Return a JSON document without the values that have a trace."""
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return b"" if found.in_bytes(raw) else raw
+    cut = _cut(value, found, top=False)
+    if cut == value:
+        return raw
+    return json.dumps(
+        {} if cut is _DROPPED else cut, ensure_ascii=False, indent=1
+    ).encode()
+
+
+_DROPPED: Any = object()
+
+
+def _cut(value: Any, found: Traces, *, top: bool) -> Any:
+    """Return a JSON value without traces; `_DROPPED` if nothing is left of it."""
+    if isinstance(value, dict):
+        return _cut_object(value, found, top=top)
+    if isinstance(value, list):
+        items = (_cut_item(item, found) for item in value)
+        return [item for item in items if item is not _DROPPED]
+    if isinstance(value, str) and not _IDENTIFIER.fullmatch(value):
+        gone = found.in_text(value) or found.names_id(value)
+        return _DROPPED if gone else value
+    return value
+
+
+def _cut_item(item: Any, found: Traces) -> Any:
+    """Return an item of a list; a short one goes where all its words are gone."""
+    if isinstance(item, str):
+        words = set(normal(item).split())
+        if words and words <= found.gone:
+            return _DROPPED
+    if isinstance(item, dict) and found.is_gone(str(item.get("term") or "")):
+        return _DROPPED
+    return _cut(item, found, top=False)
+
+
+def _cut_object(value: dict[str, Any], found: Traces, *, top: bool) -> Any:
+    left = {}
+    for key, inner in value.items():
+        if found.names_id(key) or (not top and _is_name(key, found)):
+            continue
+        cut = _cut(inner, found, top=False)
+        if cut is not _DROPPED:
+            left[key] = cut
+        elif (top and key in _ROW_KEYS) or (
+            not top and key in {"topic", "name", "term", "id"}
+        ):
+            return _DROPPED
+    return left
+
+
+def _is_name(key: str, found: Traces) -> bool:
+    return not _IDENTIFIER.fullmatch(key) and found.in_text(key)
+
+
+def vocabulary(path: str, raw: bytes) -> str:
+    """Return the words of the format in a file: keys, and values such as `fact`.
+
+    They are no traces, though a user may have written them too.
+    """
+    if path.endswith(".jsonl"):
+        rows = list(jsonl.rows(raw))[-_SAMPLE:]
+        words = {key for row in rows for key in row}
+        words |= {
+            value
+            for row in rows
+            for value in row.values()
+            if isinstance(value, str) and _IDENTIFIER.fullmatch(value)
+        }
+        return " ".join(sorted(words))
+    head = raw[:_HEAD].decode("utf-8", "replace").split("\n")
+    return "\n".join(line for line in head if _PLAIN_LINE.fullmatch(line))
+
+
+_SAMPLE, _HEAD = 1000, 2000
+"""How many rows, and how many bytes of a note, are read for words of the format."""

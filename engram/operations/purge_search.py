@@ -1,0 +1,88 @@
+"""The proof of a purge: a search for what is left, in files and in git (X12, X26)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engram.errors import EngramError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.config import Settings
+    from engram.core.purge import Traces
+    from engram.vault.git import Git
+
+ELSEWHERE = "it still has words of it"
+WHY = {
+    "vault": "you wrote words of it there: delete them yourself",
+    "cache": "the index repeats what the notes named above still have",
+}
+IN_HISTORY = (
+    "Older commits cannot be changed by engram. To give up all history: `git -C {vault} "
+    "checkout --orphan fresh && git -C {vault} commit -qm 'Start anew' && git -C {vault} "
+    "branch -D {branch} && git -C {vault} branch -m {branch} && git -C {vault} reflog "
+    "expire --expire=now --all && git -C {vault} gc --prune=now`. To keep it, remove the "
+    "words with git-filter-repo (--replace-text). Copies on other machines and remotes "
+    "keep theirs."
+)
+
+
+@dataclass(slots=True)
+class Residue:
+    """The result of a search: the files with a hit, each with why, and what was searched.
+
+    `counts` has the files and bytes of each store, `traces` the number of sentences,
+    names and words that were searched for.
+    """
+
+    hits: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    traces: int = 0
+
+
+def search_stores(
+    stores: Mapping[str, Path], found: Traces, settings: Settings
+) -> Residue:
+    """Search every file of the stores, and its name, for the traces of a purge.
+
+    The objects of git are left out: `search_history` looks at them.
+    """
+    result = Residue(traces=len(found.phrases) + len(found.names))
+    for store, folder in stores.items():
+        files = size = 0
+        for top, folders, names in os.walk(folder):
+            folders[:] = [one for one in folders if one != ".git"]
+            for name in names:
+                path = Path(top, name)
+                try:
+                    raw = path.read_bytes() if path.is_file() else b""
+                except OSError as fault:
+                    result.hits[str(path)] = f"it cannot be read: {fault.strerror}"
+                    continue
+                files, size = files + 1, size + len(raw)
+                if found.in_text(str(path.relative_to(folder))) or found.in_bytes(raw):
+                    inside = store == "vault"
+                    shown = path.relative_to(settings.vault) if inside else path
+                    result.hits[str(shown)] = WHY.get(store, ELSEWHERE)
+        result.counts[store] = {"files": files, "bytes": size}
+    return result
+
+
+def search_history(git: Git | None, found: Traces) -> dict[str, Any]:
+    """Return how many commits still have a trace, and what to do about it.
+
+    `complete` says whether all of them were looked at in time.
+    """
+    if git is None:
+        return {}
+    try:
+        commits, branch = git.history()
+    except EngramError as fault:
+        return {"commits": 0, "complete": False, "fix": str(fault)}
+    hits = sum(found.in_text(one) for one in commits)
+    fix = IN_HISTORY.format(vault=git.root, branch=branch) if hits else ""
+    return {"commits": hits, "complete": True, "fix": fix}

@@ -1,0 +1,291 @@
+"""A purge removes words from every store, and proves it (rows X12, X26)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import timedelta
+
+import jsonschema
+import pytest
+
+from engram.core import purge
+from engram.core.purge import Traces
+from engram.errors import BadRequestError, ForbiddenError, NotFoundError
+from engram.operations.results import RESULTS, schema, schemas
+from engram.testing import Simulation
+
+TOLD = (
+    "My therapist is Dr. Quetzalbyte and I see her every Tuesday.",
+    "My sister Anna lives in Berlin. I am allergic to walnuts.",
+    "I work at Halvorsen as a welder.",
+)
+
+
+@pytest.fixture
+def tell(simulation):
+    """Say something in the chat, and have it filed."""
+
+    def tell(*texts, session="main", role="user"):
+        turns = [{"text": text, "role": role, "session": session} for text in texts]
+        keys = simulation.call("observe", turns=turns)["keys"]
+        simulation.advance(simulation.now + timedelta(minutes=40))
+        simulation.call("flush")
+        return keys
+
+    return tell
+
+
+@pytest.fixture
+def named(simulation):
+    """The id of the only memory with this word."""
+
+    def named(word):
+        rows = simulation.call("list", status="all", limit=100)["memories"]
+        (found,) = [row["id"] for row in rows if word in row["text"]]
+        return found
+
+    return named
+
+
+def purged(simulation, **params):
+    return simulation._memory.call("purge", {"yes": True, **params}, "owner")
+
+
+def residue(folder, word):
+    """The files below `folder` with the word in their bytes or name, in any encoding."""
+    forms = [word, word.lower(), word.upper()]
+    needles = [form.encode(code) for form in forms for code in ("utf-8", "utf-16-le")]
+    for form in forms if len(word) > 8 else ():
+        for shift in range(3):
+            coded = base64.b64encode(b" " * shift + form.encode())
+            needles.append(coded[4 if shift else 0 : -4])
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file()
+        and (
+            any(needle in path.read_bytes() for needle in needles)
+            or word.lower() in path.name.lower()
+        )
+    )
+
+
+# row: X12
+# row: X26
+def test_a_purged_memory_is_in_no_file_of_any_store(simulation, tell, named, tmp_path):
+    tell(*TOLD)
+    tell("I see. Dr. Quetzalbyte is your therapist. Anything else?", role="assistant")
+    simulation.advance(simulation.now + timedelta(days=8))
+    identity = named("Quetzalbyte")
+    simulation._memory.call("forget", {"id": identity})
+    simulation._memory.save()
+    assert len(residue(tmp_path, "Quetzalbyte")) > 5
+
+    result = purged(simulation, ids=[identity])
+    document = {"components": {"schemas": schemas()}, **schema(RESULTS["purge"])}
+    jsonschema.validate(result, document)
+    assert result["clean"]
+    assert (result["left"], result["memory_count"]) == ([], 1)
+    assert {"vault", "state", "cache", "runtime"} == set(result["searched"])
+    simulation._memory.save()
+    assert residue(tmp_path, "Quetzalbyte") == []
+    assert residue(tmp_path, "every Tuesday") == []
+
+
+# row: X12
+def test_what_else_was_said_stays_with_its_evidence_and_its_history(
+    simulation, tell, named
+):
+    tell(*TOLD)
+    purged(simulation, ids=[named("walnuts")])
+    rows = simulation.call("list", limit=100)["memories"]
+    texts = [row["text"] for row in rows]
+    assert any("Berlin" in text for text in texts)
+    assert not any("walnuts" in text for text in texts)
+    hits = simulation.call("recall", query="Where does Anna live?")["hits"]
+    assert "My sister Anna lives in Berlin" in str(hits)
+    assert "My sister Anna lives in Berlin" in str(
+        simulation.call("why", id=named("Berlin"))
+    )
+    log = simulation._memory.vault.actions_of(named("Berlin"))
+    assert [row["action"] for row in log] == ["store"]
+    found = simulation._memory.call("doctor", {})["findings"]
+    assert {one["code"] for one in found} <= {"mode"}
+
+
+# row: X12
+def test_a_dry_run_lists_what_goes_and_changes_no_byte(
+    simulation, tell, named, tmp_path
+):
+    tell(*TOLD)
+    simulation._memory.save()
+    before = {
+        path: path.read_bytes()
+        for path in tmp_path.rglob("*")
+        if path.is_file() and "db" not in path.suffix
+    }
+    for params in ({}, {"dry_run": True, "yes": True}):
+        result = simulation._memory.call(
+            "purge", {"ids": [named("Quetzalbyte")], **params}, "owner"
+        )
+        assert result["dry_run"]
+        assert result["memory_count"] == 1
+        assert "Quetzalbyte" in result["memories"][0]["text"]
+    after = {path: path.read_bytes() for path in before}
+    assert after == before
+
+
+# row: X12
+def test_a_person_a_session_and_a_turn_can_be_purged(simulation, tell, tmp_path):
+    tell(*TOLD)
+    tell("Rolf Zirbelkiefer repairs my boat.", "The boat is green.", session="harbour")
+    first, _ = tell("My locker has the number 4711-QX.", "I like tea.", session="gym")
+    assert purged(simulation, about="Anna")["clean"]
+    assert residue(tmp_path, "My sister Anna") == []
+    assert not [one for one in residue(tmp_path, "Anna") if "entities" in one]
+    assert purged(simulation, session="harbour")["clean"]
+    assert residue(tmp_path, "Zirbelkiefer") == []
+    assert purged(simulation, ids=[first])["clean"]
+    simulation._memory.save()
+    assert residue(tmp_path, "4711-QX") == []
+    assert "tea" in str(simulation.call("recall", query="What do I like?"))
+    assert "Halvorsen" in str(simulation.call("recall", query="Where do I work?"))
+
+
+# row: X26
+def test_words_are_found_in_recorded_calls_logs_and_answers(
+    simulation, tell, named, tmp_path
+):
+    tell(*TOLD)
+    settings = simulation._memory.settings
+    (settings.state / "daemon.log").write_text("ok\nread Dr. Quetzalbyte\nready\n")
+    answers = simulation._memory.maintenance_loop.maintenance.snapshot.answers
+    answers.store("a", {"text": "Dr. Quetzalbyte is the therapist."})
+    answers.store("b", {"text": "Anna is the sister."})
+    assert purged(simulation, ids=[named("Quetzalbyte")])["clean"]
+    assert residue(tmp_path, "Quetzalbyte") == []
+    assert (settings.state / "daemon.log").read_text() == "ok\nready\n"
+    assert list(answers) == ["b"]
+
+
+# row: X26
+def test_a_note_of_the_user_is_left_and_named(simulation, tell, named, tmp_path):
+    tell(*TOLD)
+    note = tmp_path / "vault" / "notes" / "doctors.md"
+    note.parent.mkdir(exist_ok=True)
+    words = "Ask them: My therapist is Dr. Quetzalbyte and I see her every Tuesday.\n"
+    note.write_text(words)
+    result = purged(simulation, ids=[named("Quetzalbyte")])
+    assert not result["clean"]
+    paths = [one["path"] for one in result["left"]]
+    assert paths[0] == "notes/doctors.md"
+    assert all("/cache/" in path for path in paths[1:])  # the index of that note
+    assert note.read_text() == words
+
+
+# row: X12
+def test_a_turn_that_waits_is_purged_too_and_learned_by_nobody(
+    simulation, tell, tmp_path
+):
+    tell(*TOLD)
+    turn = {"text": "My code word is xylophagous.", "session": "late", "id": "w1"}
+    (key,) = simulation.call("observe", turns=[turn])["keys"]
+    assert purged(simulation, ids=[key])["turn_count"] == 1
+    simulation.call("flush")
+    simulation._memory.save()
+    assert residue(tmp_path, "xylophagous") == []
+    assert simulation.call("recall", query="code word")["hits"] == []
+
+
+# row: X12
+def test_after_a_purge_the_vault_starts_again_and_learns_again(
+    simulation, tell, named, tmp_path
+):
+    tell(*TOLD)
+    purged(simulation, ids=[named("Halvorsen")])
+    tell("I work at Halvorsen.", session="anew")
+    assert "Halvorsen" in str(simulation.call("recall", query="Where do I work?"))
+    purged(simulation, ids=[named("Halvorsen")])
+    now = simulation.now
+    simulation.close()
+    with Simulation(tmp_path / "vault", at=now, home=tmp_path / "home") as again:
+        assert "Halvorsen" not in str(again.call("recall", query="Where do I work?"))
+        assert "Berlin" in str(again.call("recall", query="Where does Anna live?"))
+
+
+# row: X27
+def test_only_the_owner_purges_and_only_what_is_named(simulation, tell, named):
+    tell(*TOLD)
+    identity = named("Halvorsen")
+    with pytest.raises(ForbiddenError):
+        simulation.call("purge", ids=[identity], yes=True)
+    with pytest.raises(BadRequestError):
+        purged(simulation)
+    with pytest.raises(NotFoundError):
+        purged(simulation, ids=["01AAAAAAAAAAAAAAAAAAAAAAAA"])
+    with pytest.raises(NotFoundError):
+        purged(simulation, about="Nobody Known")
+    with pytest.raises(NotFoundError):
+        purged(simulation, session="nothing")
+    assert named("Halvorsen") == identity
+
+
+# -- rules -----------------------------------------------------------------------------
+
+FOUND = purge.traces(
+    ["My therapist is Dr. Quetzalbyte."],
+    ["fact-my-therapist-is-dr-quetzalbyte-1234"],
+    ["01M83Q0M7RV7S616DP197KAXE2", "2026-11-23-main#^t1"],
+    [],
+    ["I like the therapist's garden."],
+)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"xx DR.QUETZALBYTE xx",
+        "my therapist is dr. quetzalbyte".encode("utf-16-le"),
+        b"\0" + "Quetzalbyte".encode("utf-16-be"),
+        base64.b64encode(b"My therapist is Dr. Quetzalbyte."),
+        base64.b64encode(b"a My therapist is Dr. Quetzalbyte."),
+        base64.urlsafe_b64encode("ÿÿ Quetzalbyte!".encode("utf-16-le")),
+        json.dumps("Dr. \u0051uetzalbyte").encode(),
+        b'{"t": "\\u0051\\u0075etzalbyte"}',
+        b"GET /?q=%51uetzalbyte",
+        b"a/fact-my-therapist-is-dr-quetzalbyte-1234.md",
+    ],
+)
+def test_words_are_found_in_every_encoding(raw):
+    assert FOUND.in_bytes(raw)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"the therapist", b"Dr. Who", b"2026-11-23-main#^t12", b"\0\1\2" * 99]
+)
+def test_other_words_are_no_trace(raw):
+    assert not FOUND.in_bytes(raw)
+    assert not FOUND.names_id(raw.decode())
+
+
+def test_a_row_goes_with_its_memory_and_other_rows_lose_only_the_words():
+    rows = [
+        {"memory": "01M83Q0M7RV7S616DP197KAXE2", "action": "store"},
+        {"memory": "B", "action": "store", "quote": "Dr. Quetzalbyte"},
+        {"id": "box", "memories": ["01M83Q0M7RV7S616DP197KAXE2", "B"]},
+        {"id": "e", "from": "person:dr_quetzalbyte", "to": "x y"},
+        {"memory": "C", "turn": "2026-11-23-main#^t12", "topics": ["quetzalbyte", "x"]},
+    ]
+    raw = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    left = [json.loads(line) for line in purge.cut_rows(raw, FOUND).splitlines()]
+    assert left == [
+        {"memory": "B", "action": "store"},
+        {"id": "box", "memories": ["B"]},
+        {"memory": "C", "turn": "2026-11-23-main#^t12", "topics": ["x"]},
+    ]
+
+
+def test_nothing_is_cut_without_traces():
+    raw = b'{"memory": "A", "quote": "x"}\n not json\n'
+    assert purge.cut_rows(raw, Traces()) == raw
