@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.language.dates import resolve
 from engram.core.language.question_forms import asks_for_several
-from engram.core.language.synonyms import synonyms
+from engram.core.language.synonyms import synonyms, synonyms_of
 from engram.core.language.words import (
     FIRST_PERSON,
     PHRASE,
@@ -292,6 +292,7 @@ def parse_question(
     carrying = content(tokens, code) + [
         word for word in dict.fromkeys(tokens) if word in names and word in stop
     ]
+    carrying = carrying or [word for word in tokens if synonyms(word, code)]
     stop_words, match_all = _counted_stop_words(tokens, carrying)
 
     spans = [span for span in resolve(text, when) if span.start < when]
@@ -309,7 +310,7 @@ def parse_question(
         about_role=role,
         about_self=role == "user" and of_oneself(folded),
         span=spans[0] if spans else None,
-        akin=_akin(carrying, _known_names(text, code, known) | names, code),
+        akin=_akin(text, carrying, _known_names(text, code, known) | names, code),
         names=names,
         stop_words=stop_words,
         match_all=match_all,
@@ -346,12 +347,11 @@ def _known_names(
 
 
 def _akin(
-    carrying: Iterable[str], names: Collection[str], language_code: str
+    text: str, carrying: Iterable[str], names: Collection[str], language_code: str
 ) -> dict[str, tuple[str, ...]]:
-    """Return the synonyms of each word that is not a name; they are English."""
-    if language_code not in {"", "en"}:
-        return {}
-    return {word: synonyms(word) for word in carrying if word not in names}
+    """Return the synonyms of each word that is not a name."""
+    asked = [word for word in carrying if word not in names]
+    return synonyms_of(text, asked, language_code)
 
 
 def _about_role(folded: str, tokens: Sequence[str]) -> str:

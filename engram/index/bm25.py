@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.columns import Bools, Floats, Ints, Places
 
-VERSION = "9"
+VERSION = "10"
 """Version of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"
@@ -453,14 +453,21 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         synonyms = question.akin.get(word, ())
         if not synonyms or word in self._speaker_codes or not self.policy.akin:
             return []
-        stems, found = set(stems_of(list(synonyms), "en")), []
-        stems.difference_update(stems_of(list(question.words), "en"))
+        stems, own, found = set[str](), set[str](), []
+        for code in {*self._languages(), question.language or "en"}:
+            stems.update(stems_of(list(synonyms), code))
+            own.update(stems_of(list(question.words), code))
+        stems -= own
         for stem in sorted(stems & self._postings.terms.keys()):
             rows, _ = self._live_postings(stem)
             share = min(1.0, max(self._idf(len(rows)), self.policy.least_idf) / rarity)
             places = rows.astype(np.intp)
             found.append((self.policy.akin * share, places[visible[places]]))
         return found
+
+    def _languages(self) -> set[str]:
+        """Return the languages of the units; a short one counts as English."""
+        return {LANGUAGES[at] for at, number in self._language_counts.items() if number}
 
     def _postings_of_word(self, word: str, question: Question) -> tuple[Ints, Ints]:
         """Return the postings of `word` under all its stems, with the counts summed.

@@ -1,47 +1,120 @@
 """Groups of related words, by which a question finds a text in other words (row X13).
 
-A few hundred groups of what people say about their lives, in section `[synonyms]` of
-the language files, by topic. A word before the colon of its group may stand for any
-other word of the group; the words after the colon are narrower: an instrument may be a
-guitar, a guitar is no other instrument. Verbs and adjectives that go with everything
-are left out, since they match everything.
+Some hundred groups in each language of what people say about their lives, in section
+`[synonyms]` of the language files, by topic. A word before the colon of its group may
+stand for any other word of the group; the words after the colon are narrower: an
+instrument may be a guitar, a guitar is no other instrument. Verbs and adjectives that
+go with everything are left out, since they match everything.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.core.language.words import content
+from engram.core.language.words import content, fold, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+_MARKS = dict.fromkeys(range(0x300, 0x370))
 
 
-def synonyms(word: str) -> tuple[str, ...]:
-    """The words that may stand for `word`, in the form `content` gives; () if none.
+def synonyms(word: str, code: str = "en") -> tuple[str, ...]:
+    """The words that may stand for `word` in a language, () if none.
+
+    Both are in the form `content` gives. A word may lack its accents. Without a `code`
+    the word may be of any language.
 
     >>> synonyms("jewelry")
     ('bracelet', 'earrings', 'necklace', 'ring')
     """
-    groups = _groups()
+    if not code:
+        every = (synonyms(word, one) for one in languages.section("synonyms"))
+        return tuple(sorted(set().union(*every)))
+    groups = _groups(code)
+    if code != "en":
+        return groups.get(word) or groups.get(_without_accents(word), ())
     return groups.get(word) or groups.get(word.removesuffix("s"), ())
 
 
-@cache
-def _groups() -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, set[str]] = {}
-    for code, topics in languages.section("synonyms").items():
-        for listed in topics.values():
-            for group in languages.entries(listed):
-                broader, _, narrower = group.partition(":")
-                heads = content(broader.split(), code)
-                for head in heads:
-                    words = found.setdefault(head, set())
-                    words.update(heads, content(narrower.split(), code))
+def synonyms_of(
+    text: str, text_words: Sequence[str], code: str
+) -> dict[str, tuple[str, ...]]:
+    """The synonyms of each of the words of a question.
 
+    A short question may count as one of another language; where a language has nothing
+    for it, all are searched. In a script without blanks a group is found by the characters of the text, and
+    belongs to the first word that has some of them.
+    """
+    found = {word: synonyms(word, code) for word in text_words}
+    if code != "en" and not any(found.values()):
+        found = {word: synonyms(word, "") for word in text_words}
+    if text.isascii():
+        return found
+    folded = fold(text)
+    for head, others in _unspaced():
+        if head in folded:
+            for word in text_words:
+                if word in head or head in word:
+                    found[word] = (*found[word], *others)
+                    break
+    return found
+
+
+@cache
+def _groups(code: str) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, set[str]] = {}
+    if code in languages.unspaced():
+        return MappingProxyType({})
+    for broader, narrower in _listed(code):
+        others = {*content(broader, code), *content(narrower, code)}
+        for head in broader if code != "en" else content(broader, code):
+            for form in {head, head if code == "en" else _without_accents(head)}:
+                found.setdefault(form, set()).update(others)
+    return _sorted(found)
+
+
+@cache
+def _unspaced() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The heads of scripts without blanks with the words of their groups, long first.
+
+    A `_` in a head stands for a blank.
+    """
+    found: dict[str, set[str]] = {}
+    for code in languages.unspaced():
+        for broader, narrower in _listed(code):
+            others = {pair for one in (*broader, *narrower) for pair in _pairs(one)}
+            for head in broader:
+                found.setdefault(head.replace("_", " "), set()).update(others)
+    groups = _sorted(found)
+    return tuple(sorted(groups.items(), key=lambda row: (-len(row[0]), row[0])))
+
+
+def _pairs(word: str) -> Collection[str]:
+    """The words of an index for one of the table, without those of hiragana alone."""
+    pairs = words(word)
+    strong = [pair for pair in pairs if not all("ぁ" <= sign <= "ん" for sign in pair)]
+    return strong or pairs
+
+
+def _listed(code: str) -> Iterable[tuple[list[str], list[str]]]:
+    """The groups of a language: the words before the colon and those after it."""
+    for listed in languages.section("synonyms").get(code, {}).values():
+        for group in languages.entries(fold(listed)):
+            broader, _, narrower = group.partition(":")
+            yield broader.split(), narrower.split()
+
+
+def _sorted(found: Mapping[str, set[str]]) -> Mapping[str, tuple[str, ...]]:
     return MappingProxyType(
-        {head: tuple(sorted(words - {head})) for head, words in found.items()}
+        {head: tuple(sorted(others - {head})) for head, others in found.items()}
     )
+
+
+def _without_accents(word: str) -> str:
+    plain = unicodedata.normalize("NFD", word).translate(_MARKS)
+    return unicodedata.normalize("NFC", plain)
