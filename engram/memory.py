@@ -262,7 +262,13 @@ class Memory:
             self.commits.git,
         )
         self.maintenance_loop = MaintenanceLoop(
-            maintenance, schedule, self.extractor, settings, self.clock, self.executor
+            maintenance,
+            schedule,
+            self.extractor,
+            settings,
+            self.clock,
+            self.executor,
+            self.reconciler.imports,
         )
         cases = CaseReader(self.vault, self.index, settings)
         forgetting = self.reconciler.forgetting

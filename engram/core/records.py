@@ -122,7 +122,8 @@ class Turn:
     standing, never from text. `persona` is the persona of the conversation. `group`
     says that the caller named several users, so that the speaker is a person of their
     own. `private` keeps the turn with the persona. `sensitive_to` is the persona that
-    alone sees a highly sensitive turn, None for another turn (row B17).
+    alone sees a highly sensitive turn, None for another turn (row B17). `title` is that
+    of the conversation, for the name of a new session file.
     """
 
     id: str
@@ -136,6 +137,7 @@ class Turn:
     group: bool = False
     private: bool = False
     sensitive_to: str | None = None
+    title: str = ""
 
     @property
     def private_to(self) -> str | None:

@@ -77,6 +77,7 @@ TURN_KEYS = frozenset(
         "participants",
         "group",
         "record",
+        "title",
     )
 )
 FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
@@ -136,6 +137,7 @@ def turn_from(
         origin=trust.caller_standing(standing, raw.get("origin") or ""),
         group=role == "user" and _is_in_group(raw),
         private=bool(raw.get("private")) or (role == "user" and asks_privacy(words)),
+        title=names["title"],
     )
 
 
@@ -148,7 +150,8 @@ def _said_at(raw: Mapping[str, Any], now: datetime, settings: Settings) -> datet
 
 def _names(raw: Mapping[str, Any], words: str, settings: Settings) -> dict[str, str]:
     """Return the redacted names of a turn that says `words`, '' for each absent one."""
-    given = {key: raw.get(key) or "" for key in ("id", "session", "speaker", "persona")}
+    keys = ("id", "session", "speaker", "persona", "title")
+    given = {key: raw.get(key) or "" for key in keys}
     names = {
         key: name_from(name, settings) if name else "" for key, name in given.items()
     }
@@ -216,7 +219,7 @@ def _checked_role(raw: Mapping[str, Any]) -> str:
         raise BadRequestError(
             f"there is no role {role!r}", fix=f"Use one of: {', '.join(ROLES)}."
         )
-    for name in ("id", "session", "speaker", "persona", "origin"):
+    for name in ("id", "session", "speaker", "persona", "origin", "title"):
         value = raw.get(name) or ""
         if not isinstance(value, str) or len(value) > 500:
             raise BadRequestError(f"{name} must be a text of at most 500 characters")
@@ -389,6 +392,10 @@ class Intake:
         )
         replaced = sum(map(self._replaces_known, new))
         return Accepted(every_key, len(new), len(turns) - len(new), replaced)
+
+    def is_known(self, session: str, name: str) -> bool:
+        """Whether a turn with this session and id is stored already."""
+        return self._known(session, name) is not None
 
     def _as_versions(self, turns: Sequence[Turn]) -> tuple[list[Turn], list[str]]:
         """Return the turns, with ids of their own for edited ones, and the conflicts.
@@ -608,7 +615,8 @@ class Intake:
                 break
         else:
             day = turn.occurred_at.astimezone(self.settings.zone)
-            stem = sessions.stem(turn.session, day, self._stem_taken)
+            name = turn.title or turn.session
+            stem = sessions.stem(name, day, self._stem_taken)
             place = _Place(stem, turn.occurred_at, turn.occurred_at)
             places.append(place)
         place.ended = max(place.ended, turn.occurred_at)

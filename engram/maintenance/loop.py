@@ -7,6 +7,7 @@ in the thread of the caller, so that nothing else waits for it.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -16,6 +17,7 @@ from engram.core import actions, jsonl
 from engram.core.actions import Eligibility
 from engram.errors import BadRequestError, BudgetSpentError, EngramError, ModelError
 from engram.maintenance.forecast import CURVE_POINTS
+from engram.maintenance.report import Action, Report
 from engram.maintenance.schedule import CADENCES
 from engram.pipeline.run_log import RUNS
 
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
     from engram.extraction.extract import Extractor
     from engram.llm.answers import Answer
     from engram.maintenance.passes import ModelQuestion
-    from engram.maintenance.report import Report
     from engram.maintenance.run import Maintenance
     from engram.maintenance.schedule import Cadence, Schedule
     from engram.pipeline.executor import Executor
+    from engram.pipeline.imports import ImportLog, ImportRuns
 
 UNREADABLE = "some answers could not be read"
 UNANSWERED = "some questions were not answered"
@@ -51,8 +53,10 @@ class MaintenanceLoop:
         settings: Settings,
         clock: Callable[[], datetime],
         executor: Executor,
+        imports: ImportRuns,
     ) -> None:
         self.maintenance = maintenance
+        self.imports = imports
         self.schedule = schedule
         self.extractor = extractor
         self.settings = settings
@@ -245,16 +249,53 @@ class MaintenanceLoop:
     def runs(self, last: int) -> dict[str, Any]:
         """Return the latest runs, newest first, and whether each can be undone."""
         kept = set(self.maintenance.history.runs())
-        rows = []
-        for row in jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True):
-            rows.append(row | {"can_be_undone": row.get("id") in kept})
-            if len(rows) == last:
-                break
-        return {"runs": rows}
+        made = jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True)
+        rows = [
+            row | {"can_be_undone": row.get("id") in kept}
+            for row in itertools.islice(made, last)
+        ]
+        if imports := [row for log in self.imports.logs() for row in log.rows()]:
+            rows += reversed(imports)
+            rows.sort(key=lambda row: str(row.get("at")), reverse=True)
+        return {"runs": rows[:last]}
 
     def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
-        """Undo a run (`X6`)."""
+        """Undo a run (`X6`), also an import, or the undo of one."""
+        if found := self.imports.find(id):
+            return self._undo_import(*found, dry_run=dry_run).as_json()
         return self.maintenance.undo(id, dry_run=dry_run).as_json()
+
+    def _undo_import(
+        self,
+        log: ImportLog,
+        back: bool,  # noqa: FBT001
+        *,
+        dry_run: bool,
+    ) -> Report:
+        """Take an import back, or with `back` the undo of one."""
+        now = self.clock()
+        carry_out = self.imports.redo if back else self.imports.undo
+        done = carry_out(log, now, dry_run=dry_run)
+        if not dry_run:
+            self.retell()
+        verb = "restore" if back else "withdraw"
+        why = f"a person took back import {log.run}"
+        turns = [
+            Action(verb, "", path, path, f"{why}: {count} turns")
+            for path, count in done.turns.items()
+        ]
+        memories = [
+            Action("undo", name, path, path, why)
+            for name, path in done.memories.items()
+        ]
+        return Report(
+            run="" if dry_run else done.run,
+            name="undo",
+            started=now,
+            ended=self.clock(),
+            actions=(*turns, *memories),
+            dry_run=dry_run,
+        )
 
     def prune(self, threshold: float | None, *, dry_run: bool) -> dict[str, Any]:
         """Prune unprotected memories below an effective confidence (`A24`)."""

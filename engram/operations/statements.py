@@ -79,12 +79,13 @@ class StatementOperations:
         expires: str | None,
         source_id: str | None = None,
         occurred_at: str | None = None,
+        run: str | None = None,
         standing: str = "chat",
     ) -> dict[str, Any]:
         """Store a statement and return its id, path and `verdict`.
 
         With `source_id`, its id in another program, it is an import, and nothing is
-        done where it was imported before: the verdict is `known`.
+        done where it was imported before: the verdict is `known`. `run` is that import.
 
         The verdict is `created`, `confirmed` (a memory states the same already) or
         `waits in review`; `why` gives the reason. `category`, `about`, `tags` and
@@ -100,6 +101,7 @@ class StatementOperations:
             category, tags = _category(category, tags)
         if source_id is not None:
             standing = "import"
+            self._show_again(run, source_id, now)
             if known := self._imported(source_id, text, persona, now):
                 return {"id": known, "verdict": "known", "why": "imported before"}
         turn = self._turn(
@@ -125,6 +127,8 @@ class StatementOperations:
             return self._confirmed(equal.id, KNOWN, turn, pinned=pinned)
 
         guess = self._guess(turn)
+        if run:
+            self.reconciler.imports.note(run, [(turn.session, turn.id)])
         evidence = self._file(turn)
         fact = self._fact(
             turn,
@@ -155,6 +159,13 @@ class StatementOperations:
             case_id, path = cases[0]
             result["case"] = {"id": case_id, "path": path}
         return result
+
+    def _show_again(self, run: str | None, source_id: str, now: datetime) -> None:
+        """Show a memory again that is imported again after an undo."""
+        imports = self.reconciler.imports
+        if run and (hidden := imports.hidden([(REMEMBERED, source_id)])):
+            imports.note(run, hidden)
+            imports.show_again(hidden, now)
 
     def _imported(
         self, source_id: str, text: str, persona: str | None, now: datetime

@@ -131,6 +131,7 @@ _ANY_ID = Param(
     positional=True,
 )
 
+_RUN = Param("run", "text", "the run of the import that it belongs to")
 _PERSONA = Param("persona", "text", "persona whose private memories count too")
 _SINCE = Param("since", "time", "only what is from this time on")
 _UNTIL = Param("until", "time", "only what is up to this time")
@@ -147,7 +148,7 @@ OPERATIONS: tuple[Operation, ...] = (
             Param(
                 "turns",
                 "turns",
-                "objects with text, and optionally id, session, role, speaker, persona, private, record and occurred_at; or messages in OpenAI's form, with role and content",
+                "objects with text, and optionally id, session, title (of the conversation), role, speaker, persona, private, record and occurred_at; or messages in OpenAI's form, with role and content",
             ),
             Param("messages", "turns", "the same as turns, under OpenAI's name"),
             Param("session", "text", "conversation of turns that name none"),
@@ -159,10 +160,24 @@ OPERATIONS: tuple[Operation, ...] = (
                 "whether the turns are stored; false: they are off the record",
                 default=True,
             ),
+            _RUN,
         ),
         status=202,
         callers=ANY_CALLER,
         call_facts=("standing",),
+        own_command=True,
+    ),
+    Operation(
+        "begin_import",
+        "turns.begin_import",
+        "POST",
+        "/v1/imports",
+        "Begin an import, or go on with the one of the same source. Shows the id of its run, which `observe` and `remember` take, and `engram undo` takes back.",
+        (
+            Param("file", "text", "the name of the file", required=True),
+            Param("source", "text", "a hash of its content", required=True),
+        ),
+        callers=ANY_CALLER,
         own_command=True,
     ),
     Operation(
@@ -387,6 +402,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 "its id in the program from which it is imported; stored once for each id, with the trust of an import",
             ),
             Param("occurred_at", "time", "ISO 8601 time at which it was said"),
+            _RUN,
         ),
         writes=True,
         callers=ANY_CALLER,

@@ -48,7 +48,7 @@ class TurnOperations:
         turns = self._turns(id, session)
         for turn in turns:
             if not self.turn_edits.is_withdrawn(turn):
-                memories |= set(self.turn_edits.withdraw(turn, now, DELETED))
+                memories |= set(self.turn_edits.withdraw([turn], now, DELETED))
         return {
             "id": id,
             "turns": [turn.key for turn in turns],

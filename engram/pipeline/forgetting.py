@@ -185,23 +185,32 @@ class Forgetting:
 
         Returns the ids of the other memories that are restored.
         """
+        memories = self.restore_all([memory], now, why)
+        return [other for other in memories if other != memory]
+
+    def restore_all(
+        self, memories: Iterable[str], now: datetime, why: str
+    ) -> list[str]:
+        """Lift every tombstone of memories or turns, and those set along with them.
+
+        Returns the names of all that is restored.
+        """
         at = now.isoformat()
         names = ("hash", "turn", "memory", "in")
         lifted = [
             {name: row[name] for name in names if name in row}
-            for row in self._active_rows(memory)
+            for row in self._active_rows(frozenset(memories))
         ]
         self.index.tombstones.add(
             [{"at": at, **row, "reason": why, "restored": True} for row in lifted]
         )
-        memories = dict.fromkeys(str(row["memory"]) for row in lifted)
-        return [other for other in memories if other != memory]
+        return list(dict.fromkeys(str(row["memory"]) for row in lifted))
 
-    def _active_rows(self, memory: str) -> list[Mapping[str, object]]:
-        """Return the tombstones of `memory`, and those set along with it, not restored."""
+    def _active_rows(self, memories: frozenset[str]) -> list[Mapping[str, object]]:
+        """Return the tombstones of `memories`, and those set along, not restored."""
         active: dict[tuple[str, ...], Mapping[str, object]] = {}
         for row in self.vault.tombstone_rows():
-            if memory not in {row.get("memory"), row.get("for")}:
+            if memories.isdisjoint((row.get("memory"), row.get("for"))):
                 continue
             identity = tuple(
                 str(row.get(key) or "") for key in ("memory", "hash", "in", "turn")

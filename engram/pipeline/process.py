@@ -7,6 +7,7 @@ their statements, `file` writes them. A daemon calls the last three itself; with
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.core.buffer import retry_wait
@@ -25,11 +26,11 @@ from engram.ingest.queue import ASKED, UNFORESEEN
 from engram.pipeline.reconcile import BatchResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.records import Extraction
+    from engram.core.records import Extraction, Turn
     from engram.errors import Health
     from engram.ingest.intake import Intake
     from engram.ingest.queue import Batch, State
@@ -94,6 +95,7 @@ class TurnPipeline:
         messages: list[dict[str, Any]] | None = None,
         session: str | None = None,
         persona: str | None = None,
+        run: str | None = None,
         *,
         record: bool = True,
     ) -> dict[str, Any]:
@@ -102,7 +104,7 @@ class TurnPipeline:
         `messages` are turns in OpenAI's form, which `turns` may have too; `session` and
         `persona` are those of all turns that do not say their own.
         With `record` false no turn is stored; in a turn it concerns that turn alone.
-        With more than one of `participants` each speaker is a person of their own.
+        `run` is the import that they belong to. With more than one of `participants` each speaker is a person of their own.
         Waits for a catalogue that is being built: only the catalogue knows which turns
         are in the vault already.
         """
@@ -126,6 +128,7 @@ class TurnPipeline:
         unnamed = frozenset(
             turn.id for raw, turn in zip(rows, taken, strict=True) if not raw.get("id")
         )
+        shown = self._note_import(run, taken, now) if run else 0
         accepted = self.intake.accept(taken, now, unnamed)
 
         if self.executor.attended:
@@ -134,12 +137,30 @@ class TurnPipeline:
             self.drain()
         return {
             "keys": accepted.keys,
-            "stored": accepted.stored,
-            "duplicates": accepted.duplicates,
+            "stored": accepted.stored + shown,
+            "duplicates": accepted.duplicates - shown,
             "replaced": accepted.replaced,
             "without_words": len(given) - len(spoken),
             "off_record": len(spoken) - len(rows),
         }
+
+    def begin_import(self, file: str, source: str) -> dict[str, Any]:
+        """Return the run of an import; the same `source` goes on with its run (`X28`)."""
+        return {"run": self.reconciler.imports.begin(file, source, self.clock())}
+
+    def _note_import(self, run: str, turns: Sequence[Turn], now: datetime) -> int:
+        """Record the turns that an import stores; show those that an undo had hidden.
+
+        Returns the number of these.
+        """
+        imports = self.reconciler.imports
+        names = [(turn.session, turn.id) for turn in turns]
+        hidden = imports.hidden(names)
+        new = [name for name in names if not self.intake.is_known(*name)]
+        imports.note(run, [*hidden, *new])
+        if hidden:
+            self.executor.run_as_writer(partial(imports.show_again, hidden, now))
+        return len(hidden)
 
     def flush(
         self, session: str | None = None, *, background: bool = False

@@ -21,6 +21,7 @@ from engram.pipeline.compare import Comparison
 from engram.pipeline.corrections import Corrections
 from engram.pipeline.entities import EntityWriter
 from engram.pipeline.forgetting import Forgetting
+from engram.pipeline.imports import ImportRuns
 from engram.pipeline.owner import OwnerNames
 from engram.pipeline.plan import WritePlan
 from engram.pipeline.privacy import keep_private, with_borrowed_privacy
@@ -85,6 +86,7 @@ class Reconciler:
         self.forgetting = Forgetting(note_writer)
         self.retraction = Retraction(note_writer, self.forgetting)
         self.turn_edits = TurnEdits(note_writer, self.forgetting, self.retraction)
+        self.imports = ImportRuns(self.turn_edits)
         self.promises = PromiseSettler(note_writer)
         self.corrections = Corrections(self.retraction)
         self.steps = CandidateSteps(

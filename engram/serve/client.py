@@ -337,6 +337,7 @@ class Memory:
         expires: datetime | str | None = None,
         source_id: str | None = None,
         occurred_at: datetime | str | None = None,
+        run: str | None = None,
     ) -> Remembered:
         """Store a statement; a conflict that waits for the user is named in `case`.
 
@@ -356,6 +357,7 @@ class Memory:
             expires=expires,
             source_id=source_id,
             occurred_at=occurred_at,
+            run=run,
         )
         return typed(Remembered, answer)
 

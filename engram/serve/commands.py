@@ -332,10 +332,11 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     """Store the turns of a file or folder.
 
     FILE holds JSON lines, Markdown or the export of a chat program. Prints how many
-    turns were stored, were known already or were refused.
+    turns were stored, were known already or were refused, and the run for `engram
+    undo`. An interrupted import goes on with the same command.
     """
     from engram.ingest.importers import read_export
-    from engram.ingest.importers.files import NO_CONVERSATIONS
+    from engram.ingest.importers.files import NO_CONVERSATIONS, digest
     from engram.serve import observe as serve_observe
 
     if not file.exists():
@@ -350,7 +351,9 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
         if sys.stderr.isatty():  # the bar wants to know how much there is
             number = sum(1 for _ in read_export(file, cli.settings().zone, kind))
         with cli.connect() as vault:
-            result = serve_observe.feed(found, vault.call, number)
+            begun = {"file": file.name, "source": digest(file)}
+            begun_run = vault.call("begin_import", begun)["run"]
+            result = serve_observe.feed(found, vault.call, number, begun_run)
     refusals = [one for one in result["refused"] if NO_CONVERSATIONS not in one]
     counts = (
         result.get(name) for name in ("turns", "stored", "duplicates", "memories")

@@ -35,8 +35,9 @@ POLL_SECONDS, REPORT_SECONDS = 0.1, 5.0
 class TurnSender:
     """Sends turns to `observe` and counts stored, duplicate and refused ones."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, run: str = "") -> None:
         self.call = call
+        self.run = {"run": run} if run else {}
         self.sending = 0
         self.stored = 0
         self.duplicates = 0
@@ -50,7 +51,7 @@ class TurnSender:
         """
         while True:
             try:
-                answer = self.call("observe", {"turns": turns})
+                answer = self.call("observe", {"turns": turns, **self.run})
                 break
             except KeyboardInterrupt:
                 self.sending = len(turns)
@@ -179,16 +180,19 @@ def _read(
 
 
 def feed(
-    items: Iterable[Turn | ImportedMemory | Problem], call: Call, total: int = 0
+    items: Iterable[Turn | ImportedMemory | Problem],
+    call: Call,
+    total: int = 0,
+    run: str = "",
 ) -> dict[str, Any]:
     """Send the items of an import; what its reader could not parse counts as refused.
 
-    `total` is the number of items, for the bar on a terminal.
+    `total` is the number of items, for the bar on a terminal, `run` the import.
     """
     from engram.core.records import ImportedMemory, Problem
     from engram.serve.terminal import Bar
 
-    sender = TurnSender(call)
+    sender = TurnSender(call, run)
     verdicts: Counter[str] = Counter()
     batch: list[dict[str, Any]] = []
     with sender.interruptible(), Bar("import", total) as bar:
@@ -207,6 +211,8 @@ def feed(
         if batch:
             sender.send(batch)
         result = sender.close()
+    if run and (sender.stored or verdicts["created"] or verdicts["waits in review"]):
+        result["run"] = run
     if verdicts:
         result["memories"] = {name: n for name, n in verdicts.items() if name}
     with sender.interruptible():
@@ -222,6 +228,7 @@ def _remember(memory: ImportedMemory, sender: TurnSender) -> str:
         "occurred_at": memory.when.isoformat() if memory.when else None,
         "about": list(memory.about) or None,
         "tags": list(memory.tags) or None,
+        **sender.run,
     }
     try:
         return str(sender.call("remember", params)["verdict"])
@@ -287,6 +294,7 @@ def _imported(turn: Turn) -> dict[str, Any]:
         "occurred_at": turn.occurred_at.isoformat(),
         "origin": "import",
         "group": turn.group,
+        "title": turn.title,
     }
 
 

@@ -353,6 +353,7 @@ def _runs(result: Mapping[str, Any]) -> Iterator[str]:
         done = ", ".join(_count(name, number) for name, number in counts.items())
         kept = "" if run["can_be_undone"] else " · no longer kept"
         cadence = run["cadence"] or "cut short"
+        cadence += f" of {run['file']}" if run.get("file") else ""
         yield f"{run['id']} · {str(run['at'])[:16]} · {cadence} · {done or 'nothing'}{kept}"
         for name, why in run.get("failures", {}).items():
             yield f"    failed: {name}, {why}"

@@ -452,6 +452,7 @@ def _turn_record(filed: FiledTurn) -> dict[str, Any]:
         "origin": turn.origin,
         "group": turn.group,
         "private": turn.private,
+        **({"title": turn.title} if turn.title else {}),
     }
 
 
@@ -463,6 +464,7 @@ def _filed(record: Mapping[str, Any]) -> FiledTurn:
         occurred_at=datetime.fromisoformat(record["occurred_at"]),
         group=bool(record.get("group")),
         private=bool(record.get("private")),
+        title=str(record.get("title") or ""),
     )
     return FiledTurn(turn, record["note"], record["block"])
 

@@ -92,6 +92,7 @@ class _TurnBlock:
 def stem(session: str, day: datetime, taken: Callable[[str], bool]) -> str:
     """`<date>-<slug>`: the file name of a conversation that starts on the local `day`.
 
+    `session` is its title, or the caller's name of it.
     `taken` says whether a stem is in use; such a name gets `-2`, `-3` …
     """
     return unused_name(f"{day:%Y-%m-%d}-{slug(session)}", taken)
@@ -108,6 +109,7 @@ def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
     keys = {
         "id": ulid(first.occurred_at, f"session:{first.session}:{first.id}"),
         "session": plain_text(first.session),
+        "aliases": [plain_text(first.title)] if first.title else None,
         "persona": first.persona,
         "private": None if first.persona is None else False,
         "started": time_text(first.occurred_at, zone),

@@ -398,9 +398,11 @@ def test_every_command_takes_the_common_options_and_says_what_it_does(path, comm
 
 
 def test_every_operation_has_a_command():
-    assert {operation.name for operation in OPERATIONS} - {"update", "decide"} <= set(
-        commands.tree.commands
-    )
+    assert {operation.name for operation in OPERATIONS} - {
+        "begin_import",
+        "update",
+        "decide",
+    } <= set(commands.tree.commands)
     wanted = "init daemon up down status observe import flush remember recall show why forget restore pin unpin reindex "
     wanted += "doctor stats policy config completion review correct confirm dispute"
     assert set(wanted.split()) <= set(commands.tree.commands)

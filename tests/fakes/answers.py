@@ -35,6 +35,7 @@ RECALLED = {
 }
 COUNTS = {"facts": 1, "waiting_turns": 0, "distilling_turns": 0, "parked_turns": 0}
 RESULTS: dict[str, dict[str, Any]] = {
+    "begin_import": {"run": ID},
     "recall": RECALLED,
     "observe": {"stored": 1, "duplicates": 0},
     "stats": COUNTS,

@@ -806,6 +806,8 @@ def test_every_operation_of_the_table_can_be_called(memory, name):
         "turns": [],
         "level": "low",
         "decision": "keep",
+        "file": "x",
+        "source": "x",
     }
     params = {
         param.name: given[param.name]

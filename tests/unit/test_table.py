@@ -15,6 +15,7 @@ def test_importers_and_tools_read_and_add_and_change_nothing(caller):
     opened = {one.name for one in OPERATIONS if caller in one.callers}
     assert opened == {
         "observe",
+        "begin_import",
         "neighbours",
         "flush",
         "recall",

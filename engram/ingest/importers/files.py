@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 UNREADABLE = (OSError, BadZipFile, RuntimeError)
 _CHUNK = 1 << 16
 
+TITLE_CHARACTERS = 200
+
 NO_CONVERSATIONS = "no conversations*.json in it"
 """The message for an export that holds no file of conversations."""
 
@@ -28,6 +31,18 @@ NO_CONVERSATIONS = "no conversations*.json in it"
 def reason(error: Exception) -> str:
     """Return the message of a read error, without its number and path."""
     return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def digest(path: Path) -> str:
+    """Return a hash of a file, or of all files in a folder."""
+    whole = hashlib.sha256()
+    members = sorted(path.rglob("*")) if path.is_dir() else [path]
+    for member in members:
+        if member.is_file():
+            whole.update(member.relative_to(path).as_posix().encode("utf-8", "replace"))
+            with member.open("rb") as file:
+                whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()
 
 
 def members(folder: Path) -> list[Path]:
@@ -142,4 +157,12 @@ def turns(
         latest = when or latest
         if text:
             known = identity or made_id(session, role, "", latest.isoformat(), text)
-            yield Turn(known, session, role, text, latest, origin="import")
+            yield Turn(
+                known,
+                session,
+                role,
+                text,
+                latest,
+                origin="import",
+                title=title[:TITLE_CHARACTERS],
+            )

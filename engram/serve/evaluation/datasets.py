@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".json", ".jsonl", ".gz")
 """The endings of the files that are read in a folder."""
+RESULTS = ".eval.jsonl"
+"""The ending of the files that an evaluation writes."""
 FORMATS = "LoCoMo, LongMemEval, REALTALK, or JSON lines of turns and questions"
 _LOCOMO_KINDS = {
     1: "multi-hop",
@@ -90,7 +92,7 @@ def read_cases(paths: Sequence[Path], zone: tzinfo) -> Iterator[Item]:
     Times without an offset are in `zone`. Raises NotFoundError, and BadRequestError
     where a file cannot be read or has none of the formats.
     """
-    for path in itertools.chain.from_iterable(map(_files, paths)):
+    for path in files_of(paths):
         try:
             yield from _cases(path, zone)
         except (*files.UNREADABLE, EOFError, zlib.error) as error:
@@ -101,6 +103,11 @@ def read_cases(paths: Sequence[Path], zone: tzinfo) -> Iterator[Item]:
             ) from error
 
 
+def files_of(paths: Iterable[Path]) -> list[Path]:
+    """Return the files that are read. Raises NotFoundError."""
+    return list(itertools.chain.from_iterable(map(_files, paths)))
+
+
 def _files(path: Path) -> list[Path]:
     """Return the file, or the files of a folder in the order of their names."""
     if not path.exists():
@@ -109,7 +116,11 @@ def _files(path: Path) -> list[Path]:
         )
     if not path.is_dir():
         return [path]
-    found = sorted(one for one in path.iterdir() if one.suffix in SUFFIXES)
+    found = sorted(
+        one
+        for one in path.iterdir()
+        if one.suffix in SUFFIXES and not one.name.endswith(RESULTS)
+    )
     if not found:
         raise NotFoundError(
             "the folder holds no .json, .jsonl or .gz file",

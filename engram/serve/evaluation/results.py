@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from engram import __version__
 from engram.errors import BadRequestError, ConflictError, NotFoundError
+from engram.ingest.importers import files
+from engram.serve.evaluation.datasets import RESULTS, files_of
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
 
-SUFFIX = ".eval.jsonl"
 _MEANING = {
     "engram": "another version of engram",
     "data": "other files",
@@ -33,7 +34,7 @@ _MEANING = {
 
 def default_file(paths: Sequence[Path], folder: Path) -> Path:
     """Return the file of the results of these data, in a folder."""
-    return folder / (paths[0].name.partition(".")[0] + SUFFIX)
+    return folder / (paths[0].name.partition(".")[0] + RESULTS)
 
 
 def header(
@@ -43,21 +44,13 @@ def header(
     models = (settings.model, settings.embeddings)
     return {
         "engram": __version__,
-        "data": hashlib.sha256("".join(map(_digest, paths)).encode()).hexdigest(),
+        "data": hashlib.sha256(
+            "".join(map(files.digest, files_of(paths))).encode()
+        ).hexdigest(),
         "settings": hashlib.sha256(repr(settings.policy).encode()).hexdigest(),
         "models": [model.name if model else "" for model in models],
         "answers": answers,
     }
-
-
-def _digest(path: Path) -> str:
-    members = sorted(path.iterdir()) if path.is_dir() else [path]
-    digest = hashlib.sha256()
-    for member in members:
-        if member.is_file() and not member.name.endswith(SUFFIX):
-            with member.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
 
 
 class ResultFile:

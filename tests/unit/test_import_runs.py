@@ -1,0 +1,221 @@
+"""Imports as runs: listed, counted, taken back, gone on with (rows X6, X28)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engram.core.records import ImportedMemory
+from engram.errors import BadRequestError, ConflictError, ForbiddenError
+from engram.ingest.importers import read_export
+from engram.serve.commands import run as run_command
+from engram.serve.observe import feed
+from engram.vault import frontmatter
+
+SAID = (
+    "My sister Anna is allergic to peanuts.",
+    "I work as a marine biologist in Lisbon.",
+    "My dog is called Biscuit.",
+)
+
+
+def file_of(tmp_path, said=SAID, name="chat.jsonl"):
+    path = tmp_path / name
+    rows = [
+        {"id": f"m{number}", "session": "old", "text": text, "time": "2026-03-02T18:15"}
+        for number, text in enumerate(said)
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
+def imported(memory, path, items=None):
+    """Import a file as the command does; its result."""
+    begun = {"file": path.name, "source": path.read_text()}
+    run = memory.call("begin_import", begun)["run"]
+    items = items or read_export(path, memory.settings.zone)
+    return feed(items, memory.call, 0, run)
+
+
+def found(memory, query):
+    return [hit["text"] for hit in memory.call("recall", {"query": query})["hits"]]
+
+
+def bytes_of(folder):
+    return {
+        path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()
+    }
+
+
+# row: X28
+def test_an_import_is_listed_counted_and_taken_back(memory, tmp_path):
+    memory.call("remember", {"text": "Carla likes tea."})
+    run = imported(memory, file_of(tmp_path))["run"]
+    (row,) = memory.call("runs", {})["runs"]
+    assert (row["id"], row["cadence"], row["file"]) == (run, "import", "chat.jsonl")
+    assert row["counts"] == {"turns": 3}
+    assert row["can_be_undone"]
+    assert found(memory, "peanuts")
+
+    planned = memory.call("undo", {"id": run, "dry_run": True})
+    assert planned["counts"]["undo"] >= 1
+    assert found(memory, "peanuts")
+    done = memory.call("undo", {"id": run[:20]})
+    assert done["deeds"] == planned["deeds"]
+    for query in ("peanuts", "marine biologist", "Biscuit"):
+        assert not found(memory, query)
+    assert found(memory, "tea")
+    undo, row = memory.call("runs", {})["runs"]
+    assert undo["id"] == done["run"]
+    assert (undo["cadence"], row["can_be_undone"]) == ("undo", False)
+    with pytest.raises(ConflictError, match="already"):
+        memory.call("undo", {"id": run})
+
+
+def test_what_the_user_said_too_stays(memory, tmp_path):
+    memory.call("observe", {"turns": [{"text": SAID[0], "session": "mine"}]})
+    run = imported(memory, file_of(tmp_path))["run"]
+    memory.call("undo", {"id": run})
+    assert found(memory, "peanuts")
+    assert not found(memory, "Biscuit")
+
+
+def test_the_same_import_again_changes_no_byte_and_makes_no_run(memory, tmp_path):
+    path = file_of(tmp_path)
+    imported(memory, path)
+    before = bytes_of(memory.settings.vault)
+    again = imported(memory, path)
+    assert again["duplicates"] == 3
+    assert "run" not in again
+    assert bytes_of(memory.settings.vault) == before
+    assert len(memory.call("runs", {})["runs"]) == 1
+
+
+def test_an_undo_is_taken_back(memory, tmp_path):
+    run = imported(memory, file_of(tmp_path))["run"]
+    undo = memory.call("undo", {"id": run})["run"]
+    back = memory.call("undo", {"id": undo})
+    assert {one["name"] for one in back["deeds"]} == {"restore", "undo"}
+    assert found(memory, "peanuts")
+    (row,) = memory.call("runs", {})["runs"]
+    assert row["can_be_undone"]
+    memory.call("undo", {"id": run})
+    assert not found(memory, "peanuts")
+
+
+def test_what_was_taken_back_is_imported_again_also_from_a_newer_export(
+    opened, tmp_path
+):
+    memory = opened()
+    first = imported(memory, file_of(tmp_path))["run"]
+    memory.call("undo", {"id": first})
+    memory = opened()
+    newer = file_of(tmp_path, [*SAID, "I play the cello."], "newer.jsonl")
+    result = imported(memory, newer)
+    assert (result["stored"], result["duplicates"]) == (4, 0)
+    for query in ("peanuts", "Biscuit", "cello"):
+        assert found(memory, query)
+    active = memory.call("list", {"status": "active"})["memories"]
+    assert any("peanuts" in row["text"] for row in active)
+    memory.call("undo", {"id": result["run"]})
+    assert not found(memory, "Biscuit")
+
+
+def test_an_interrupted_import_goes_on_as_one_run(opened, tmp_path):
+    memory, path = opened(), file_of(tmp_path)
+    begun = {"file": path.name, "source": path.read_text()}
+    run = memory.call("begin_import", begun)["run"]
+    row = json.loads(path.read_text().splitlines()[0])
+    del row["time"]
+    memory.call("observe", {"turns": [row | {"origin": "import"}], "run": run})
+    memory = opened()  # as after a kill
+    (listed,) = memory.call("runs", {})["runs"]
+    assert listed["counts"] == {"turns": 1}
+    assert imported(memory, path)["run"] == run
+    (listed,) = memory.call("runs", {})["runs"]
+    assert listed["counts"] == {"turns": 3}
+    memory.call("undo", {"id": run})
+    assert not found(memory, "peanuts")
+
+
+def test_memories_of_another_program_are_taken_back_and_imported_again(
+    memory, tmp_path
+):
+    path = tmp_path / "mem0.json"
+    path.write_text("whatever")
+    items = [
+        ImportedMemory("a", "Anna is allergic to peanuts."),
+        ImportedMemory("b", "Ben drinks cocoa."),
+    ]
+    result = imported(memory, path, items)
+    assert result["memories"] == {"created": 2}
+    (row,) = memory.call("runs", {})["runs"]
+    assert row["counts"] == {"memories": 2}
+    memory.call("undo", {"id": result["run"]})
+    assert not found(memory, "peanuts")
+    imported(memory, path, items)
+    assert found(memory, "peanuts")
+    active = memory.call("list", {"status": "active"})["memories"]
+    assert len(active) == 2
+
+
+def test_an_unknown_run_is_refused_and_nothing_is_stored(memory):
+    memory.call("begin_import", {"file": "x", "source": "x"})
+    for run, kind in (("01KBH2Q0M6", BadRequestError), ("../x", ForbiddenError)):
+        with pytest.raises(kind):
+            memory.call("observe", {"turns": [{"text": SAID[0]}], "run": run})
+    assert not found(memory, "peanuts")
+
+
+def test_the_command_names_the_run_and_undo_takes_it(
+    opened, tmp_path, monkeypatch, capsys
+):
+    settings = opened().settings
+    opened().close()
+    monkeypatch.setenv("ENGRAM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ENGRAM_VAULT", str(settings.vault))
+    assert run_command(["import", str(file_of(tmp_path)), "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    assert run_command(["runs"]) == 0
+    assert f"{run} · " in (shown := capsys.readouterr().out)
+    assert "import of chat.jsonl · turns 3" in shown
+    assert run_command(["undo", run]) == 0
+    assert "withdraw: sessions/" in capsys.readouterr().out
+    assert run_command(["recall", "peanuts"]) == 0
+    assert "Anna" not in capsys.readouterr().out
+
+
+def test_the_title_of_a_conversation_names_its_file_and_is_its_alias(memory, tmp_path):
+    message = {"uuid": "m1", "sender": "human", "created_at": "2026-03-02T18:15:00Z"}
+    talk = {
+        "uuid": "0f3c-77",
+        "name": "Peanuts & me: what now?",
+        "created_at": "2026-03-02T18:15:00Z",
+        "chat_messages": [message | {"text": SAID[0]}],
+    }
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([talk]))
+    imported(memory, path)
+    (note,) = memory.settings.vault.glob("sessions/*/*.md")
+    assert note.stem == "2026-03-02-peanuts-me-what-now"
+    keys = frontmatter.read(note.read_bytes()).keys
+    assert (keys["session"], keys["aliases"]) == ("0f3c-77", [talk["name"]])
+
+
+def test_a_title_is_redacted_and_survives_a_crash_before_its_file(opened):
+    memory = opened()
+    memory.executor.attended = True  # as in a daemon: nothing is filed at once
+    turn = {
+        "text": SAID[0],
+        "session": "s",
+        "title": "Key sk-proj-abcdefghijklmnop1234567890ABCDEF",
+    }
+    memory.call("observe", {"turns": [turn]})
+    memory = opened()
+    memory.call("flush", {})
+    (note,) = memory.settings.vault.glob("sessions/*/*.md")
+    assert "abcdefghijklmnop" not in note.name + note.read_text()
+    (alias,) = frontmatter.read(note.read_bytes()).keys["aliases"]
+    assert alias.startswith("Key")
