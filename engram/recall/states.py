@@ -12,7 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engram.core.language.state_changes import has_begun, replacement, state_time
+from engram.core.language.state_changes import (
+    ENDED_BY_DEATH,
+    SINGLE,
+    has_begun,
+    replacement,
+    state_time,
+)
 from engram.core.language.state_subjects import USER, names_same
 from engram.core.language.states import asked, person_named, states
 from engram.core.ranking import RankedSlot
@@ -108,6 +114,10 @@ class StateQuery:
         shown = self._read(first, units)
         added = self._answers(wanted, shown) if wanted else {}
         stated = self._stated({**shown, **added})
+        if wanted:
+            later = self._replacing(wanted, stated, {**shown, **added})
+            added |= later
+            stated += self._stated(later)
         past = self._replaced(stated, wanted)
         if wanted:
             past = self._of_ended_facts(wanted, shown) | past
@@ -122,6 +132,7 @@ class StateQuery:
         rows = [*first, *(RankedSlot(key, 0.0, {}) for key in added)]
         if wanted:
             rows = [self._weighed(row, stated, wanted, past) for row in rows]
+            rows = _newest_first(rows, stated, wanted, past)
         listed = {row.key for row in rows}
         rest = [slot for slot in slots[len(first) :] if slot.key not in listed]
         return Arrangement([*_above_past(rows, past), *rest], added, past)
@@ -170,6 +181,24 @@ class StateQuery:
             key: unit
             for key, unit in self._recallable(found).items()
             if key not in known and self._tells(unit, wanted)
+        }
+
+    def _replacing(
+        self, wanted: State, stated: Sequence[_StatedState], known: Collection[str]
+    ) -> dict[str, Unit]:
+        """The units that end an answer in words of another attribute: "Rex died"."""
+        answers = [one.state for one in stated if _is_asked(one.state, wanted)]
+        named = [replace(one, attribute="alive") for one in answers if one.value]
+        if wanted.attribute not in ENDED_BY_DEATH or not named:
+            return {}
+        found = self._recallable(self.search.units(named, self.where, _ANSWERS))
+        return {
+            key: unit
+            for key, unit in found.items()
+            if key not in known
+            and any(
+                replacement(new, old) for new in self._states(unit) for old in answers
+            )
         }
 
     def _recallable(self, units: Mapping[str, Unit]) -> dict[str, Unit]:
@@ -277,7 +306,7 @@ class StateQuery:
             if one.key == slot.key and one.state.attribute == wanted.attribute
         ]
         if any(_is_asked(one, wanted) for one in same):
-            share = 0.5 if slot.key in past else 1.0
+            share = 1.0 if (slot.key in past) is wanted.over else 0.5
             return _with_part(slot, "answers", self.weight * share)
         if same and wanted.subject == (USER,):
             return _with_part(slot, "another", -self.weight)
@@ -318,9 +347,39 @@ def _is_alone(old: _StatedState, stated: Iterable[_StatedState]) -> bool:
     return all(one.state == old.state for one in stated if one.key == old.key)
 
 
+def _newest_first(
+    slots: Iterable[RankedSlot],
+    stated: Sequence[_StatedState],
+    wanted: State,
+    past: Collection[str],
+) -> list[RankedSlot]:
+    """The slots, of those that answer alike the one that was told last above the rest.
+
+    Only for an attribute with one value at a time, and a question for what holds.
+    """
+    rows = list(slots)
+    if wanted.over or wanted.attribute.partition(" ")[0] not in SINGLE:
+        return rows
+    told_at = {
+        one.key: one.at
+        for one in stated
+        if one.key not in past and _is_asked(one.state, wanted)
+    }
+    answers = [slot for slot in rows if slot.key in told_at]
+    if not answers:
+        return rows
+    last = max(answers, key=lambda slot: told_at[slot.key])
+    best = max(slot.score for slot in answers)
+    if last.score >= best:
+        return rows
+    newest = _with_part(last, "answers", best - last.score + _STEP)
+    return [newest if slot is last else slot for slot in rows]
+
+
 def _with_part(slot: RankedSlot, name: str, value: float) -> RankedSlot:
     return slot._replace(
-        score=slot.score + value, parts={**dict(slot.parts), name: value}
+        score=slot.score + value,
+        parts={**dict(slot.parts), name: slot.parts.get(name, 0.0) + value},
     )
 
 

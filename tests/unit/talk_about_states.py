@@ -9,6 +9,13 @@ from __future__ import annotations
 
 KNOWN = {
     "en": """
+The user is on citalopram, 20 mg.
+The user has a rabbit called Biscuit.
+The user drives an old Ford Fiesta.
+The user is learning Portuguese.
+The user is majoring in biology.
+The user goes bouldering.
+Lucy does ballet.
 The user lives in Munich.
 The user works at Bosch.
 The user works as a nurse.
@@ -141,6 +148,94 @@ Estoy casada con Paco.
 
 TALK = {
     "en": """
+I'm off work today.
+I'm off citalopram jokes for a while.
+Off to bed.
+Off the record, the boss is leaving.
+I came off my bike on Sunday.
+Came off the motorway at Exeter.
+My brother came off citalopram.
+My mum's doctor took her off citalopram.
+I don't take citalopram with coffee.
+I stopped taking the bus.
+I stopped taking sugar in my tea.
+The doctor wants to raise my citalopram to 40 mg.
+My dad's doctor doubled his citalopram to 40 mg.
+The price of citalopram went up to 40 euros.
+I forgot my citalopram this morning.
+I took 40 mg of citalopram by mistake.
+Should I come off the citalopram?
+I'd love to come off the citalopram.
+We let Biscuit go outside for an hour.
+I had to let Biscuit go to the garden.
+We had to let Tom go.
+Biscuit died laughing.
+I made a biscuit cake.
+I ate a biscuit.
+My brother sold his Fiesta.
+I sold my bike and got a Vespa.
+I almost sold the Fiesta.
+My sister traded her Fiesta in for a Polo.
+I've sold the Fiesta story to the paper.
+I washed the Fiesta and the Golf.
+I swapped the Golf for a Polo for the weekend.
+Someone drove into the Fiesta.
+I dropped Anna at the station.
+I dropped the guitar on my foot.
+I dropped out of the Portuguese webinar after ten minutes.
+I dropped Portuguese coins into the box.
+We stopped the Italian lesson early.
+I quit the Portuguese app for a moment.
+My class switched to Portuguese wine.
+I switched my course to Wednesday.
+I changed the subject to football.
+I switched my minor to psychology.
+My roommate switched her major to psychology.
+Lucy's friend dropped ballet.
+Lucy dropped her ballet shoes.
+Lucy dropped by.
+We packed in the bags at six.
+I gave up on the crossword after an hour.
+I gave up my seat on the tram.
+Anna and I are done with the dishes.
+Me and Anna are done, see you at the pub.
+Me and Anna are finished for today.
+Anna called it off, too much rain for a picnic.
+I'm with Tom now, call you later.
+I met someone from Peckham yesterday.
+I'm seeing a client in Leeds on Friday.
+I'm seeing someone about the boiler.
+I've got a new room in the hotel, on the fourth floor.
+Our room is in Cairo for two nights.
+We rented a house in Tuscany last summer.
+We're renting a cottage in Wales for the week.
+We have a flat in Spain that we let.
+We own a house in Portugal now.
+I moved in with the guitar section.
+I live on coffee now.
+I live at the gym now.
+I'm staying with my mum in Croydon for the weekend.
+Got my own place in the queue.
+I found my own place in the sun.
+I'm designated driver tonight.
+I'm goalkeeper now.
+I've been made late by the tram.
+I joined the choir as secretary.
+Sold the last ticket.
+Left Bosch early today.
+Left Munich at nine.
+Quit playing around, Tom.
+Not vegetarian, but close.
+Not at Bosch today.
+Single malt tonight.
+Broke up a fight at the bar.
+Moved the plants to Berlin.
+Got fired up about the match.
+Dropped the kids at school.
+Changed my name tag.
+My boss was ill, quit her job and moved to Rome.
+My sister is tired, sold her Golf and works at Siemens.
+Tom was unhappy, stopped smoking and left Anna.
 I ate vegetarian since the canteen had nothing else.
 The curry is vegetarian since they left out the bacon.
 My sister is vegetarian since yesterday.
@@ -885,6 +980,27 @@ Ahora trabajo en Madrid.
 CHANGES = [
     tuple(line.split(" | "))
     for line in """
+I've sold the Fiesta, I just cycle now. | The user drives an old Ford Fiesta.
+Sold the Fiesta last week. | The user drives an old Ford Fiesta.
+Sold the Fiesta, got a Mazda. | The user drives an old Ford Fiesta.
+Traded the Fiesta in for a little Yaris. | The user drives an old Ford Fiesta.
+Biscuit died this morning. | The user has a rabbit called Biscuit.
+Biscuit passed away :( | The user has a rabbit called Biscuit.
+We had to let Biscuit go on Monday. | The user has a rabbit called Biscuit.
+Stopped the Portuguese, I'm doing Italian now instead. | The user is learning Portuguese on Duolingo.
+I gave up on the ukulele. | The user is learning the ukulele.
+Lucy dropped ballet. | Lucy does ballet on Saturday mornings.
+switched my major to psychology!! | The user is majoring in biology.
+The doctor doubled my citalopram to 40 mg. | The user is on citalopram, 20 mg.
+My citalopram went up to 40 mg. | The user is on citalopram, 20 mg.
+Finally off the citalopram, came off it last week. | The user is on citalopram, 20 mg.
+I've come off the citalopram. | The user is on citalopram, 20 mg.
+My doctor took me off citalopram. | The user is on citalopram, 20 mg.
+Got my own flat now, in Brixton! | The user rents a room in Peckham.
+I'm renting a flat in Brixton now. | The user rents a room in Peckham.
+I moved into a flat in Brixton. | The user lives in the dorms.
+quit starbucks, the manager was awful | The user works at Starbucks.
+Kofi and I are back together. | The user broke up with Kofi.
 The divorce came through. | The user's wife is called Anna.
 We had to have Rex put down. | Rex lives in Kiel.
 Bosch let me go. | The user works at Bosch.

@@ -47,8 +47,8 @@ _SECTIONS: Mapping[str, str] = {
         written leads adverbs news additions regularly limits long_ago undone
         first_person possessive user own no_subject no_subject_signs no_value no_value_signs
         not_places not_place_signs not_employers not_names naming articles indefinite
-        after_value capitalises_nouns workplaces meat meatless cues plans shared ends changes
-        holds holds_only questions told
+        after_value capitalises_nouns workplaces meat meatless cues plans ends changes
+        shared shared_only holds holds_only questions past_questions elided told
         told_subject told_possessive
     """,
     "states.groups": "*",
@@ -94,7 +94,7 @@ _SECTIONS: Mapping[str, str] = {
     "extraction": """
         speaker_rules continued_rules other_rules rules relations ended_relations
         clause_start subject of_subject of elided_before refused reflexive
-        reflexive_third ambiguous_possessive fillers titles by_states keeps
+        reflexive_third ambiguous_possessive fillers titles by_states states_told keeps
         plain_start first_person
     """,
     "extraction.groups": "*",

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 SINGLE = frozenset(
     """
-    address age car date diet email employer favourite figure home job name nickname
-    partner phone return role thing weight
+    address age car date diet dose email employer favourite figure home job name
+    nickname partner phone return role study thing weight
     """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
 """Attributes with one value at a time, as far as words of change tell."""
 
 REPLACED_BY_VALUE = frozenset(
-    {"age", "date", "diet", "favourite", "figure", "home", "weight"}
+    {"age", "date", "diet", "dose", "favourite", "figure", "home", "weight"}
 )
 """Those of which a mere later value replaces the one before.
 
@@ -43,11 +43,15 @@ FIXED = frozenset({"birthday", "birthplace", "origin"})
 
 ENDS_WITH_LIFE = frozenset(
     """
-    address age car date diet eats email employer figure habit home job like partner
-    pet phone study thing weight
+    address age car date diet dose eats email employer figure habit home illness job
+    like medication partner pet phone study thing weight
     """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
 """Attributes of a person or an animal that end with its death."""
+
+
+ENDED_BY_DEATH = frozenset({"pet", "partner"})
+"""Attributes whose value is a person or an animal, and that end with its death."""
 
 
 def replacement(new: State, old: State) -> str:
@@ -126,7 +130,7 @@ def _another_value(new: State, old: State) -> str:
         return ""
     if not (new.change or kind in REPLACED_BY_VALUE) or _contains(new.value, old.value):
         return ""
-    if kind == "figure" and _other_units(new.value, old.value):
+    if kind in {"dose", "figure"} and _other_units(new.value, old.value):
         return ""
     if kind == "age" and int(new.value[0]) < int(old.value[0]):
         return ""
@@ -159,7 +163,7 @@ def _ended_by_death(new: State, old: State) -> str:
     # "Our dog Rex" may be the user's dog, "Tom's dog" is not.
     named = set(old.value)
     is_named = who <= named or (new.subject[0] == USER and named <= who)
-    if name in {"pet", "partner"} and old.value and is_named:
+    if name in ENDED_BY_DEATH and old.value and is_named:
         return "the death of its subject"
     return ""
 

@@ -83,11 +83,15 @@ class StateRow:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRow:
-    """A pattern of a whole question, and the attribute that it asks for."""
+    """A pattern of a whole question, and the attribute that it asks for.
+
+    `is_past` says that it asks for what held earlier.
+    """
 
     language: str
     attribute: str
     source: str
+    is_past: bool
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -95,12 +99,17 @@ class QuestionRow:
         return _compiled(self.source, self.language)
 
 
+_KINDS_OF_ROWS = (
+    "plans", "ends", "changes", "holds", "holds_only", "shared", "shared_only",
+)  # fmt: skip
+
+
 @cache
 def rows() -> Mapping[str, tuple[StateRow, ...]]:
     """The rows by language; plans and what ends a state come first."""
     found: dict[str, list[StateRow]] = defaultdict(list)
     for code, section in languages.section(KEY).items():
-        for key in ("plans", "ends", "changes", "shared", "holds", "holds_only"):
+        for key in _KINDS_OF_ROWS:
             for entry in languages.entries(section.get(key, "")):
                 names, pattern = entry.split(None, 1)
                 attributes = tuple(names.split("+"))
@@ -110,10 +119,10 @@ def rows() -> Mapping[str, tuple[StateRow, ...]]:
                     pattern,
                     over=key == "ends",
                     change=key in {"plans", "ends", "changes"},
-                    may_change=key not in {"shared", "holds_only"},
+                    may_change=not key.endswith("_only"),
                     needs_digit=_NUMBER.search(pattern) is not None,
                     planned=key == "plans",
-                    shared=key == "shared",
+                    shared=key.startswith("shared"),
                 )
                 found[code].append(row)
     return {code: tuple(listed) for code, listed in found.items()}
@@ -122,9 +131,13 @@ def rows() -> Mapping[str, tuple[StateRow, ...]]:
 @cache
 def questions(code: str) -> tuple[QuestionRow, ...]:
     """The rows of questions in a language."""
-    listed = languages.section(KEY)[code].get("questions", "")
-    entries = (entry.split(None, 1) for entry in languages.entries(listed))
-    return tuple(QuestionRow(code, name, pattern) for name, pattern in entries)
+    section = languages.section(KEY)[code]
+    found = []
+    for key in ("questions", "past_questions"):
+        for entry in languages.entries(section.get(key, "")):
+            name, pattern = entry.split(None, 1)
+            found.append(QuestionRow(code, name, pattern, key == "past_questions"))
+    return tuple(found)
 
 
 @cache

@@ -101,6 +101,10 @@ class StateReading:
             (LazyPattern(before.replace("ß", "ss")), after.replace("ß", "ss"))
             for before, after in languages.replacements(section.get("written", ""))
         ]
+        self._elided = [
+            (re.compile(pattern, re.IGNORECASE), words)
+            for pattern, words in languages.replacements(section.get("elided", ""))
+        ]
         own = "|".join(sorted(self._first | self._user, key=len, reverse=True))
         possessive = "".join(self._possessive)
         self._unspaced_user = LazyPattern(f"(?:{own})[{possessive}]?") if own else None
@@ -159,6 +163,15 @@ class StateReading:
         """A clause as it was said, without the fillers before it."""
         if self._fillers and (found := self._fillers.compiled.match(clause)):
             return clause[found.end() :] or clause
+        return clause
+
+    def with_subject(self, clause: str) -> str:
+        """A clause with the speaker before it, where it begins without a subject."""
+        rest = self.without_lead(clause)
+        for pattern, words in self._elided:
+            if pattern.match(rest):
+                whole = f"{words} {rest[:1].lower()}{rest[1:]}"
+                return whole.lower() if rest == rest.lower() else whole
         return clause
 
     def _normal(self, plain: str) -> str:

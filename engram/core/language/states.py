@@ -123,10 +123,30 @@ def _states(text: str) -> tuple[State, ...]:
                     start=start,
                     end=end,
                 )
-                for one in _of_clause(words[start:end], named, is_first=not start)
+                for one in _of_clause(
+                    with_subject(words[start:end])
+                    if start == first
+                    else words[start:end],
+                    named,
+                    is_first=not start,
+                )
                 if _is_lasting(one, words[first:last], words[end:])
             ]
     return tuple(found)
+
+
+def with_subject(clause: str) -> str:
+    """A clause that begins a sentence with "I", if it leaves that out: "Sold the car".
+
+    For the languages that list such beginnings; any other clause stays as it is.
+    """
+    for code in _ELIDING:
+        if (whole := reading_of(code).with_subject(clause)) != clause:
+            return whole
+    return clause
+
+
+_ELIDING = tuple(languages.texts(KEY, "elided"))
 
 
 def in_context(found: Sequence[State], text: str, quote: str) -> tuple[State, ...]:
@@ -290,14 +310,15 @@ def _read(
     if values is None:
         return []
     is_regular = read.is_regular and not row.change
+    is_change = row.change or (read.is_new and row.may_change)
     state = State(
         row.language,
         subject,
         "",
         (),
         row.over,
-        change=row.change or (read.is_new and row.may_change),
-        addition=read.is_addition or is_regular or row.shared,
+        change=is_change,
+        addition=read.is_addition or is_regular or (row.shared and not is_change),
     )
     found = [
         replace(state, attribute=_attribute(name, parts), value=value)
@@ -349,12 +370,15 @@ def _is_fit(
 ) -> bool:
     """Whether a value is a proper name where its attribute needs one.
 
-    The end of a state of people needs none: "I broke up with her". An employer may be
+    The end of a state of people needs none: "I broke up with her", nor does one of
+    several that ends nothing: "I live in the dorms". An employer may be
     "a bakery" too, except at its end: one may leave a bakery as a guest.
     """
     if name not in NAMED or (row.over and name in PEOPLE):
         return True
     reading = reading_of(row.language)
+    if row.shared:
+        return name not in {"home", "employer"} or reading.is_place(value, name)
     if name == "employer" and not row.over and reading.is_workplace(value):
         return True
     return reading.is_named(words, value, clause, name)
@@ -367,7 +391,7 @@ def _value_words(name: str, parts: Mapping[str, str | None]) -> str:
 
 def _attribute(name: str, parts: Mapping[str, str | None]) -> str:
     """The attribute with its kind, if it has one: `favourite colour`."""
-    return f"{name} {parts.get('k') or ''}".rstrip()
+    return name if name == "medication" else f"{name} {parts.get('k') or ''}".rstrip()
 
 
 def _one(parts: Mapping[str, str | None], names: Collection[str]) -> str | None:
@@ -387,7 +411,8 @@ def person_named(state: State, subject: Sequence[str]) -> tuple[str, ...]:
 def asked(question: str, names: Collection[str] = ()) -> State | None:
     """The state that a question asks for, with no value; None where it asks for none.
 
-    `asked("Where do I live?")` has the subject user and the attribute home.
+    `asked("Where do I live?")` has the subject user and the attribute home; it is
+    `over` where the question asks for an earlier one.
     """
     found = _asked(question)
     return found and replace(found, subject=of_owner(found.subject, names))
@@ -408,7 +433,8 @@ def _asked(question: str) -> State | None:
                 parts = found.groupdict()
                 subject = reading.subject(_one(parts, _SUBJECTS), parts.get("o"))
                 if subject:
-                    return State(code, subject, _attribute(row.attribute, parts), ())
+                    attribute = _attribute(row.attribute, parts)
+                    return State(code, subject, attribute, (), over=row.is_past)
     return None
 
 

@@ -32,6 +32,7 @@ from engram.core.language.role_play import played
 from engram.core.language.sentences import (
     MASK,
     asserted,
+    clauses,
     conjugated,
     is_doubtful,
     is_game,
@@ -43,7 +44,7 @@ from engram.core.language.sentences import (
     third_person,
 )
 from engram.core.language.state_subjects import USER
-from engram.core.language.states import in_context, states, told
+from engram.core.language.states import in_context, states, told, with_subject
 from engram.core.language.wishes import wish_statement
 from engram.core.language.words import stop_words_by_language
 from engram.core.language.words import words as words_of
@@ -879,17 +880,28 @@ def _change_of_state(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Stat
     start = person.end if person else clause.start
     raw = bare(clause.text, start, clause.end).rstrip("。！")
     words = _with_subject(person, raw)
+    if with_subject(words) != words and not _opens_sentence(clause):
+        return  # "my boss was ill, quit her job": the boss did
     for state in states(words):
         if not _is_told(state):
             continue
         if state.language == "en" and not person:
-            words = with_dates(raw, start, clause.dates)
+            words = with_subject(with_dates(raw, start, clause.dates))
 
         subject, possessive = _speaker_in(state.language, clause.speaker)
         if text := told(words, state, subject, possessive):
             name = person.name if person else ""
             yield _of_state(clause, state, text, name, policy)
             return
+
+
+def _opens_sentence(clause: Clause) -> bool:
+    """Whether only fillers stand before a clause in its sentence."""
+    starts = (
+        start for start, end in sentences(clause.text) if start <= clause.start < end
+    )
+    first = next(clauses(clause.text, next(starts, clause.start), clause.end), None)
+    return first is not None and clause.start < first[1]
 
 
 def _with_subject(person: NamedSubject | None, raw: str) -> str:
@@ -903,8 +915,11 @@ def _is_told(state: State) -> bool:
     """Tell whether a state changed, is over, or has no extraction rules to read it."""
     if state.change or state.over or state.language in _WITHOUT_RULES:
         return True
-    lasts = state.attribute.split()[0] not in _OF_THE_DAY
-    return state.language in _TOLD_BY_STATES and lasts and state.subject[0] == USER
+    name = state.attribute.split()[0]
+    if state.subject[0] != USER or name in _OF_THE_DAY:
+        return False
+    listed = _ATTRIBUTES_TOLD.get(state.language, "").split()
+    return state.language in _TOLD_BY_STATES or name in listed
 
 
 def _of_state(
@@ -930,6 +945,8 @@ def _speaker_in(code: str, speaker: ClauseSpeaker) -> tuple[str, str]:
 _WITHOUT_RULES = languages.unspaced()
 _TOLD_BY_STATES = frozenset(languages.texts("extraction", "by_states"))
 """The languages in which the table of states gives facts that hold, too."""
+_ATTRIBUTES_TOLD = languages.texts("extraction", "states_told")
+"""The attributes of which it does in a language with extraction rules of its own."""
 _OF_THE_DAY = frozenset({"eats", "figure", "date"})
 """Attributes that may hold today only: `I eat a pizza`, `the ticket costs 30 euros`."""
 _CATEGORIES = {
