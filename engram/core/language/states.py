@@ -377,7 +377,7 @@ def _is_fit(
     if name not in NAMED or (row.over and name in PEOPLE):
         return True
     reading = reading_of(row.language)
-    if row.shared:
+    if row.shared and name not in PEOPLE:
         return name not in {"home", "employer"} or reading.is_place(value, name)
     if name == "employer" and not row.over and reading.is_workplace(value):
         return True
