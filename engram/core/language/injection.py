@@ -16,17 +16,26 @@ from typing import Any
 from engram.core.language import languages
 from engram.core.language.signals import compiled, spelled
 
+_CHAT_TAGS = r"<\|/?\w{2,24}\|>|\[/?(?:inst|sys|system)\]|<</?sys>>"
+_TOOL_TAGS = (
+    r"\"(?:tool|tool_?name|name|function|action|recipient_name)\"\s*:\s*\"[^\"\n]*\"\s*,"
+    r"\s*\"(?:arguments|parameters|input|args|action_input|params)\""
+    r"|\bfunctions?\.\w+\("
+)
+_NAMED_TAGS = (
+    r"</?\s*(?:system|instructions?|assistant|user|human|prompt|developer|memory-notes"
+    r"|(?:\w+:)?(?:tool_?\w*|function_?\w*|invoke|parameter))(?:\s[^>]{0,80})?>"
+)
 MARKS = {
-    "imitates the marks of a conversation": r"<\|/?\w{2,24}\|>|\[/?(?:inst|sys|system)\]|<</?sys>>"
-    r"|(?:^|\n)\W{0,4}(?:system|developer)(?: ?(?:message|prompt|note|override))?\s*:"
+    "imitates the marks of a conversation": _CHAT_TAGS
+    + r"|(?:^|\n)\W{0,4}(?:system|developer)(?: ?(?:message|prompt|note|override))?\s*:"
     r"|(?:^|\n)\W{0,4}#{2,}\s*(?:system|instructions?|assistant|response|new task)\b"
     r"|</?\s*(?:system|instructions?|assistant|user|human|prompt|developer|memory-notes)\b[^>]{0,40}>"
     r"|\b(?:begin|end|start)(?:ning)? (?:of )?(?:the )?(?:new |system |user )*"
     r"(?:prompt|memory|memories|context|instructions?|user input)\b",
-    "imitates a call of a tool": r"</?\s*(?:\w+:)?(?:tool_?\w*|function_?\w*|invoke|parameter)\b[^>]{0,80}>"
-    r"|\"(?:tool|tool_?name|name|function|action|recipient_name)\"\s*:\s*\"[^\"\n]*\"\s*,"
-    r"\s*\"(?:arguments|parameters|input|args|action_input|params)\""
-    r"|(?:^|\n)\s*action(?: input)?\s*:|\bfunctions?\.\w+\(|\b(?:os\.system|subprocess\.\w+|eval|exec)\("
+    "imitates a call of a tool": r"</?\s*(?:\w+:)?(?:tool_?\w*|function_?\w*|invoke|parameter)\b[^>]{0,80}>|"
+    + _TOOL_TAGS
+    + r"|(?:^|\n)\s*action(?: input)?\s*:|\b(?:os\.system|subprocess\.\w+|eval|exec)\("
     r"|\b(?:curl|wget)\b[^\n]*\|\s*(?:ba|z)?sh\b|\brm -rf?\b|<script\b|javascript:",
     "carries a link that tells a secret": r"://[^/\s:@]+:[^/\s@]+@|!\[[^\]\n]*\]\(\s*https?://[^)\s]*\?",
     "hides its letters": r"(?:\b\pL[ \t._*|-]{1,3}){7,}\pL\b|[a-z]\p{Cyrillic}|\p{Cyrillic}[a-z]",
@@ -34,6 +43,7 @@ MARKS = {
 """Patterns that belong to no language, by reason."""
 
 HIDDEN = "hides its letters"
+SET_ASIDE = "asks to set instructions aside"
 
 # What `…` stands for in a pattern: anything within a sentence.
 _GAP = r"(?:[^.!?。\n]|\.\S|\b(?:dr|mrs?|ms|prof|st|nr)\.)*"
@@ -51,12 +61,38 @@ def instruction(text: str) -> str:
     as letters count as letters. `instruction("Ignore all previous rules.") == "asks to
     set instructions aside"`.
     """
-    if _TAGS.search(text):
+    if has_invisible_letters(text):
         return HIDDEN
     plain = _bare(text)
     return _first(plain) or (
         _first(plain.translate(_LETTERS)) if _LEET.search(plain) else ""
     )
+
+
+def has_invisible_letters(text: str) -> bool:
+    """Whether letters are hidden in a text that no person can see or type."""
+    return bool(_TAGS.search(text))
+
+
+def has_tags(text: str) -> bool:
+    """Whether a text has the tags that divide a conversation, or a call of a tool."""
+    return bool(_tags().Match(_bare(text).encode("utf-8", "replace")))
+
+
+def names_instructions(text: str) -> bool:
+    """Whether a text speaks of instructions, rules or a prompt."""
+    return bool(_nouns().Match(_bare(text).encode("utf-8", "replace")))
+
+
+@cache
+def _tags() -> Any:
+    return compiled((_CHAT_TAGS, _TOOL_TAGS, _NAMED_TAGS))
+
+
+@cache
+def _nouns() -> Any:
+    patterns = languages.texts("planted", "instructions").values()
+    return compiled(tuple(map(_bare, patterns)))
 
 
 def _first(plain: str) -> str:

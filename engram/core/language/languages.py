@@ -56,6 +56,7 @@ _SECTIONS: Mapping[str, str] = {
     "signals.medium": "*",
     "signals": "",
     "injection": "*",
+    "planted": "instructions",
     "paraphrase": """
         weak user user_nouns subjects being others not_names negations negation_signs
         weight_before age_before function_words function_signs frame_signs user_signs
