@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from engram.errors import BadRequestError, ForbiddenError, StorageError
+from engram.serve.archive import unpack
+from engram.vault import disk
 from tests.fakes.world import World
 
 
@@ -75,6 +78,59 @@ def test_no_name_leads_out_of_the_folder(world, tmp_path, name):
     world.engram("init", str(target), "--from", str(tmp_path / "bad.tar"), code=77)
     assert content(tmp_path / "in") == {}
     assert not (tmp_path / "out.md").exists()
+
+
+@pytest.mark.parametrize("name", ["../out.md", "x/y.md"])
+def test_a_bad_name_is_told_before_anything_is_written(tmp_path, name):
+    """Also by a dry run, and where it is a name below that of a file."""
+    archive(tmp_path / "bad.tar", "engram.toml", "a.md", "x", name)
+    fault = ForbiddenError if name.startswith(".") else BadRequestError
+    for dry_run in (True, False):
+        with pytest.raises(fault):
+            unpack(tmp_path / "bad.tar", tmp_path / "copy", dry_run=dry_run)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_restore_that_was_cut_short_is_no_vault_and_goes_on(world, tmp_path):
+    file, copy = tmp_path / "v.tar", tmp_path / "copy"
+    world.engram("export", str(file))
+    before = content(world.vault)
+    copy.mkdir()
+    with tarfile.open(file) as tar:
+        names = [name for name in tar.getnames() if name != "engram.toml"]
+        for name in names[: len(names) // 2]:
+            tar.extract(name, copy, filter="data")
+    assert not (copy / "engram.toml").exists()
+    world.engram("init", str(copy), "--from", str(file))
+    assert content(copy) == before
+    words = world.engram("init", str(copy), "--from", str(file), code=65)
+    assert "has files already" in words
+
+
+def test_the_vault_is_marked_last(tmp_path, monkeypatch):
+    archive(tmp_path / "v.tar", "engram.toml", "a.md", "b.md")
+    written = []
+
+    def write(path, raw):
+        written.append(path.name)
+        if path.name == "b.md":
+            raise StorageError("no space left")
+        path.write_bytes(raw)
+
+    monkeypatch.setattr(disk, "write_new", write)
+    with pytest.raises(StorageError):
+        unpack(tmp_path / "v.tar", tmp_path / "copy", dry_run=False)
+    assert written == ["a.md", "b.md"]
+
+
+def test_links_are_left_out_and_told(world, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (world.vault / "link.md").symlink_to("/etc/hostname")
+    (world.vault / "folder").symlink_to(tmp_path / "elsewhere")
+    packed = world.json("export", str(tmp_path / "v.tar"))
+    assert packed["left_out"] == ["folder", "link.md"]
+    words = world.engram("export", str(tmp_path / "w.tar"))
+    assert "link.md" in words
 
 
 def test_another_file_is_no_archive(world, tmp_path):
