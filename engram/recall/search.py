@@ -16,15 +16,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core import ranking, todos
 from engram.core.entities import OWNER, entity_ref
 from engram.core.excerpts import count_tokens
-from engram.core.language.promises import agenda
+from engram.core.language.promises import agenda, says_duty
 from engram.core.language.words import words
 from engram.core.records import (
     ALL_PERSONAS,
+    Fact,
+    FiledTurn,
     RecallResult,
 )
 from engram.index.states import StateSearch
@@ -45,13 +48,14 @@ from engram.recall.request import (
     search_filter,
 )
 from engram.recall.selection import max_hits, select
-from engram.recall.states import StateQuery
+from engram.recall.states import PastState, StateQuery
 from engram.recall.verification import verified_hits
 from engram.recall.visibility import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import (
         Callable,
+        Iterable,
         Mapping,
         Sequence,
     )
@@ -59,8 +63,8 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.graph import WeightedEdge
     from engram.core.records import Hit
+    from engram.index.database import Unit
     from engram.index.search import Index
-    from engram.recall.states import PastState
 
 
 def recall(
@@ -201,7 +205,23 @@ def _with_states(
         candidates.slots, candidates.units, min(2 * request.k, places, strong)
     )
     units = candidates.units | dict(arranged.units)
-    return replace(candidates, slots=arranged.slots, units=units), arranged.past
+    past = dict(arranged.past) | _settled_just_now(search, units.values())
+    return replace(candidates, slots=arranged.slots, units=units), past
+
+
+def _settled_just_now(
+    search: RecallSearch, units: Iterable[Unit]
+) -> dict[str, PastState]:
+    """Return the promises that turns settle which wait for their file (`E16`)."""
+    facts = [unit for unit in units if isinstance(unit, Fact)]
+    promises = [fact for fact in facts if todos.is_open(fact)]
+    return {
+        fact.id: PastState(turn.turn.occurred_at, turn.key)
+        for turn in (_waiting_of_owner(search) if promises else ())
+        for one in todos.settlements(turn.turn.text, promises)
+        if not one.asks
+        for fact in one.promises
+    }
 
 
 def _with_agenda(
@@ -220,20 +240,43 @@ def _with_agenda(
         if not is_hidden(fact, request, buried, Counter())
         and search.index.visible(fact) is not None
     }
+    for key in _settled_just_now(search, promises.values()):
+        del promises[key]
     past_days = settings.policy.todos.past_days
-    chosen = todos.agenda_of(
+    due = todos.agenda_of(
         promises.values(), span, request.now, settings.zone, past_days
-    )[: request.k]
+    )
+    said = [
+        one
+        for one in (() if span else _waiting_of_owner(search))
+        if says_duty(one.turn.text)
+    ]
+    chosen: dict[str, Unit] = {
+        **{turn.key: turn for turn in said},
+        **{fact.id: fact for fact in due},
+    }
+    chosen = dict(islice(chosen.items(), request.k))
     best = max((slot.score for slot in candidates.slots), default=0.0)
     first = [
-        ranking.RankedSlot(fact.id, score, {"agenda": score})
-        for place, fact in enumerate(chosen)
+        ranking.RankedSlot(key, score, {"agenda": score})
+        for place, key in enumerate(chosen)
         if (score := best + (len(chosen) - place) * _AGENDA_STEP)
     ]
-    listed = {fact.id for fact in chosen}
-    rest = [slot for slot in candidates.slots if slot.key not in listed]
-    units = candidates.units | {fact.id: fact for fact in chosen}
-    return replace(candidates, slots=[*first, *rest], units=units)
+    rest = [slot for slot in candidates.slots if slot.key not in chosen]
+    return replace(candidates, slots=[*first, *rest], units=candidates.units | chosen)
+
+
+def _waiting_of_owner(search: RecallSearch) -> list[FiledTurn]:
+    """Return the turns that the owner said and that no fact was made of yet."""
+    buried = search.index.tombstones.keys
+    return [
+        turn
+        for turn in search.index.waiting()
+        if turn.turn.role == "user"
+        and not turn.turn.group
+        and not is_hidden(turn, search.request, buried, Counter())
+        and search.index.visible(turn) is not None
+    ]
 
 
 _AGENDA_STEP = 0.001

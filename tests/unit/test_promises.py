@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engram.core import todos
-from engram.core.language.promises import agenda
+from engram.core.language.promises import agenda, says_duty
 from engram.core.records import Fact
 
 BANK = "The user has to call the bank tomorrow (2 March 2027)."
@@ -341,6 +341,19 @@ def test_the_same_promise_said_twice_is_kept_once_and_a_later_one_stays():
         ("今天要做什么？", "today"),
         ("明天我要做什么", "tomorrow"),
         ("这周有什么安排？", "week"),
+        ("¿Qué me queda por hacer?", ""),
+        ("¿Qué me falta?", ""),
+        ("J'ai quoi à faire ?", ""),
+        ("Qu'est-ce qu'il me reste à faire ?", ""),
+        ("Was liegt noch an?", ""),
+        ("Hab ich noch was offen?", ""),
+        ("Cosa mi resta da fare?", ""),
+        ("O que me falta fazer?", ""),
+        ("Wat staat er nog open?", ""),
+        ("Что мне осталось сделать?", ""),
+        ("今やらなきゃいけないことは？", ""),
+        ("我还有什么事没做？", ""),
+        ("할 일이 뭐야?", ""),
     ],
 )
 def test_a_question_for_what_is_to_be_done_names_its_days(question, days):
@@ -371,7 +384,56 @@ def test_a_question_for_what_is_to_be_done_names_its_days(question, days):
         "今日は何を食べた？",
         "今天吃了什么？",
         "你今天要做什么？",
+        "¿Qué me falta por ver de la serie?",
+        "Woran denke ich gerade?",
+        "J'ai quoi comme voiture ?",
+        "Cosa mi piace?",
+        "我喜欢做什么？",
+        "趣味は何ですか？",
+        "무슨 일을 해요?",
     ],
 )
 def test_what_is_no_question_for_promises(question):
     assert agenda(question) is None
+
+
+# row: E16
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have to renew my passport by Friday.",
+        "Ich muss noch die Miete überweisen.",
+        "Muss noch zum Zahnarzt.",
+        "Je dois appeler le plombier demain.",
+        "Faut que je rende mon dossier.",
+        "Tengo que renovar el DNI antes del 20 de marzo.",
+        "Me falta pagar el recibo de la luz.",
+        "Devo rinnovare la patente entro venerdì.",
+        "Preciso de pagar o IMI até sexta.",
+        "Ik moet voor vrijdag mijn rijbewijs verlengen.",
+        "Мне нужно до пятницы оплатить страховку.",
+        "金曜日までにレポートを提出しなければなりません。",
+        "周五之前要交房租。",
+        "금요일까지 보고서를 제출해야 해요.",
+    ],
+)
+def test_who_has_something_to_do_says_a_duty(text):
+    assert says_duty(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You have to see this film.",
+        "I have to say, I love it.",
+        "Do I have to renew it?",
+        "Ich muss sagen, das war gut.",
+        "Ya no tengo que ir al médico.",
+        "Mi hermano tiene que renovar el DNI.",
+        "Il mio capo deve partire.",
+        "レポートを提出しました。",
+        "房租涨了。",
+    ],
+)
+def test_what_is_no_duty_of_the_speaker(text):
+    assert not says_duty(text)

@@ -86,6 +86,7 @@ class _Rules:
     event: LazyPattern
     before: LazyPattern
     agenda: LazyPattern
+    duty: LazyPattern
     cut: frozenset[str]
     adverbs: frozenset[str]
     own: frozenset[str]
@@ -232,6 +233,19 @@ def agenda(question: str) -> Span | None:
             named = {key.rstrip("2") for key, one in found.groupdict().items() if one}
             return next((span for span in _SPANS if span in named), "")
     return None
+
+
+def says_duty(text: str) -> bool:
+    """Whether the speaker says in `text` that something is still to be done.
+
+    `says_duty("I have to renew my passport by Friday")`. What is called off is no duty.
+    """
+    return any(
+        rules.duty.compiled.search(sentence)
+        and not any(one.compiled.search(sentence) for one in rules.dropped)
+        for sentence in _sentences(text)
+        for rules in _languages(sentence)
+    )
 
 
 def as_ahead(text: str) -> str:
@@ -507,6 +521,7 @@ def _rules(code: str) -> _Rules:
         one("event"),
         one("before"),
         one("agenda"),
+        one("duty"),
         frozenset(section.get("cut", "").split()),
         adverbs,
         frozenset(section.get("own", "").split()),

@@ -80,6 +80,8 @@ class Clause:
 _CORRECTS = compiled("corrects")
 _LEAD = compiled("clause_filler")
 _FROM = compiled("from_date")
+_AFTER_DATE = compiled("after_date")
+"""The particle that belongs to a date before it, in scripts without blanks."""
 
 _DAY = re.compile(r"\b\d{1,2}\b")
 
@@ -106,7 +108,9 @@ def _begun(clause: Clause) -> Clause:
     for _ in range(6):
         if dated := _dated(clause, start):
             start, lead = dated
-            while start < clause.end and clause.text[start] in ", ":
+            if particle := _AFTER_DATE.match(clause.text, start, clause.end):
+                start = particle.end()
+            while start < clause.end and clause.text[start] in ", 、，":
                 start += 1
         elif found := _LEAD.match(clause.text, start, clause.end):
             start = found.end()
