@@ -14,7 +14,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from engram.core.categories import CATEGORIES
-from engram.core.language.permanent_attributes import REMEMBER_TAG
+from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.records import Box, Trace
 from engram.core.text import normalise, ulid
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 from engram.core.categories import category_of
 from engram.core.language.dates import has_time_expression, resolve
-from engram.core.language.permanent_attributes import REMEMBER_TAG, permanent_attribute
+from engram.core.language.keep_requests import REMEMBER_TAG
+from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.trust import DERIVED_ORIGINS, EXTERNAL
 
 if TYPE_CHECKING:

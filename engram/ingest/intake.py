@@ -18,7 +18,7 @@ from engram.core import trust
 from engram.core.buffer import WaitingTurn
 from engram.core.entities import name_key
 from engram.core.language import dates
-from engram.core.language.permanent_attributes import asked_to_keep
+from engram.core.language.keep_requests import asked_to_keep
 from engram.core.language.privacy import asks_privacy, with_privacy
 from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.language.signals import scan, table

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core import classify, trust
 from engram.core.categories import CATEGORIES, PLAIN, category_named, category_of
 from engram.core.forgetting import Utterance
-from engram.core.language.permanent_attributes import REMEMBER_TAG
+from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.records import NO_PERSONA, REMEMBERED, UNKNOWN_PERSONA, Edit, Fact
 from engram.core.text import content_hash, ulid

@@ -20,11 +20,8 @@ from engram.core.classify import (
     tier_of,
 )
 from engram.core.entities import lifetime_end
-from engram.core.language.permanent_attributes import (
-    REMEMBER_TAG,
-    asked_to_keep,
-    permanent_attribute,
-)
+from engram.core.language.keep_requests import REMEMBER_TAG, asked_to_keep
+from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.lifecycle import protection
 from engram.core.personas import fact_persona
 from engram.core.records import Fact

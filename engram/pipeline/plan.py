@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core import dedup, todos
-from engram.core.language.permanent_attributes import REMEMBER_TAG
+from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.records import Create, Edit, Fact
 from engram.core.text import content_hash
 from engram.pipeline.forgetting import tombstone

@@ -10,7 +10,7 @@ from engram.core import decay, lifecycle, ranking, trust
 from engram.core.categories import INSIGHT, PLAIN, category_of
 from engram.core.entities import EntityNames, names_subject
 from engram.core.importance import after_mentions
-from engram.core.language.permanent_attributes import REMEMBER_TAG
+from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.language.words import words
 from engram.core.records import (
     Fact,

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from engram import config
 from engram.core import classify, decay, lifecycle
 from engram.core.categories import CATEGORIES
+from engram.core.language.keep_requests import asked_to_keep
 from engram.core.language.permanent_attributes import (
     PERMANENT_ATTRIBUTES,
-    asked_to_keep,
     permanent_attribute,
 )
 from engram.core.policy import Policy

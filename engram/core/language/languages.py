@@ -36,7 +36,8 @@ _SECTIONS: Mapping[str, str] = {
         bare_weekdays next_weekday_is_next_week rolling_nearest
     """,
     "synonyms": "*",
-    "permanent_attributes": "before_request request request_signs",
+    "keep_requests": "asked openings before after joins anywhere",
+    "permanent_attributes": "",
     "permanent_attributes.groups": "*",
     "permanent_attributes.cues": "*",
     "single_valued": """

@@ -1,4 +1,4 @@
-"""Permanent attributes of people, and requests to remember, by words (law 1).
+"""Permanent attributes of people, by words (law 1).
 
 A permanent attribute is something about the user, or about a person or an animal close
 to them, that holds until something replaces it. Section `[permanent_attributes]` of
@@ -154,43 +154,3 @@ def _pets() -> tuple[frozenset[str], frozenset[str]]:
         listed = map(normalise, languages.phrases(groups.get("pet", "")))
         (signs if code in languages.unspaced() else words).update(filter(None, listed))
     return frozenset(signs), frozenset(words)
-
-
-# -- requests to remember --------------------------------------------------------------
-
-REMEMBER_TAG = "remember"
-"""The tag of a memory that the user asked to keep in a conversation."""
-
-_SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|[\n。！？]")
-
-
-@cache
-def _requests() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The request at the beginning of a sentence, and in scripts without blanks."""
-    before = "|".join(
-        phrase
-        for listed in languages.texts("permanent_attributes", "before_request").values()
-        for phrase in languages.phrases(listed)
-    )
-    request = languages.any_pattern("permanent_attributes", "request")
-    signs = languages.any_pattern("permanent_attributes", "request_signs")
-    return (
-        re.compile(rf"\W*(?:(?:{before})[, ]+)*(?:{request})", re.IGNORECASE),
-        re.compile(signs),
-    )
-
-
-def asked_to_keep(text: str, quote: str) -> bool:
-    """Whether the sentence of `text` that holds `quote` asks to remember it.
-
-    "Please remember that the key is under the pot" does; "Do you remember the film?"
-    and "Remember to call" do not (law 1).
-    """
-    place = text.find(quote) if quote else -1
-    if place < 0:
-        return False
-    begins = [end.end() for end in _SENTENCE_ENDS.finditer(text, 0, place)]
-    end = _SENTENCE_ENDS.search(text, place + len(quote))
-    sentence = text[max(begins, default=0) : end.start() if end else len(text)]
-    request, signs = _requests()
-    return bool(request.match(sentence) or signs.search(sentence))

@@ -26,6 +26,7 @@ from engram.core.language import languages
 from engram.core.language.date_display import in_figures
 from engram.core.language.dates import day_in_words, spans
 from engram.core.language.entity_names import animals
+from engram.core.language.keep_requests import after_request, words_to_keep
 from engram.core.language.promises import as_ahead
 from engram.core.language.retraction import withdrawals
 from engram.core.language.role_play import played
@@ -44,6 +45,7 @@ from engram.core.language.sentences import (
     third_person,
 )
 from engram.core.language.state_subjects import USER
+from engram.core.language.state_words import reading_of
 from engram.core.language.states import in_context, states, told, with_subject
 from engram.core.language.wishes import wish_statement
 from engram.core.language.words import stop_words_by_language
@@ -79,7 +81,6 @@ from engram.extraction.rules.table import (
     REMEMBER,
     Rule,
     compiled,
-    compiled_by_language,
     continued_rules,
     other_rules,
     speaker_rules,
@@ -304,12 +305,14 @@ def _from_turn(
 
     whole = _whole(turn, speaker, earlier)
     pending: list[_Statement] = []
+    made: list[_Statement] = []
     before, is_mocking = 0, False
     for first, last in sentences(whole.text):
         withdrawal = taken_back.get(first)
         if pending and (withdrawal or is_taken_back(whole.text[first:last])):
             _count(dropped, "taken back")
             pending = []
+        made += pending
         yield from pending
 
         start = withdrawal.cut if withdrawal else first
@@ -324,7 +327,10 @@ def _from_turn(
         pending = _from_sentence(
             sentence, asked, policy, reason=reason, is_mocking=is_mocking
         )
+    made += pending
     yield from pending
+    if not taken_back:
+        yield from _kept_as_asked(whole, made, policy)
 
 
 def _whole(turn: Turn, speaker: ClauseSpeaker, earlier: str) -> Clause:
@@ -446,19 +452,16 @@ def _naming(
 
 def _from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
     """The statements of one clause."""
-    code, start = _request_to_keep(clause)
-    clause = replace(clause, start=start)
+    if clause.speaker.to_bot:
+        start = after_request(clause.text, clause.start, clause.end)
+        clause = replace(clause, start=clause.start if start is None else start)
     if MASK in clause.words or is_doubtful(clause.words):
         return
 
     found = _of_speaker(clause, policy) or _of_named(clause, policy)
     if not found:
-        rest = _asked_to_keep if code == "en" else _in_other_language
-        found = list(rest(clause, policy)) or _wish(clause, policy)
-    found = found or list(_change_of_state(clause, policy))
-    if code and not found:
-        found = list(_kept_as_said(clause, code, policy))
-    yield from found
+        found = list(_in_other_language(clause, policy)) or _wish(clause, policy)
+    yield from found or list(_change_of_state(clause, policy))
 
     if not clause.is_task:
         for person in people_mentioned(clause.text, clause.start, clause.end):
@@ -777,69 +780,67 @@ def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
 _THEN_I = compiled("then_i")
 
 
-def _request_to_keep(clause: Clause) -> tuple[str, int]:
-    """The language of `remember that` before a clause, and where the clause begins.
-
-    '' and its start where there is no such request, or no assistant to ask.
-    """
-    if clause.speaker.to_bot:
-        for code, pattern in _REMEMBER.items():
-            if found := pattern.match(clause.text, clause.start, clause.end):
-                return code, found.end()
-    return "", clause.start
-
-
-_REMEMBER = compiled_by_language("remember")
-
-
-def _kept_as_said(
-    clause: Clause, code: str, policy: ExtractionPolicy
+def _kept_as_asked(
+    whole: Clause, made: Sequence[_Statement], policy: ExtractionPolicy
 ) -> Iterator[_Statement]:
-    """What a request in a language other than English asks to keep, word for word.
+    """The words that the user asks to remember and of which no rule made a statement.
 
-    A clause that does not begin with a noun may be in the first person, so the
-    statement says that the user asks to remember it.
+    Whatever the user asks to keep is kept, at least as it was said (law 1).
+    """
+    if whole.is_task or not whole.speaker.to_bot:
+        return
+    text = whole.turn.text
+    read = [(text.find(one.candidate.quote), one.candidate.quote) for one in made]
+    for first, last in words_to_keep(text):
+        for begin, stop in sentences(text[first:last]):
+            start, end = first + begin, first + stop
+            if any(at < end and start < at + len(quote) for at, quote in read):
+                continue
+            dates = tuple(
+                date for date in whole.dates if start <= date.start and date.end <= end
+            )
+            clause = replace(whole, start=start, end=end, dates=dates)
+            if MASK not in clause.words:
+                yield from _as_said(clause, policy)
+
+
+def _as_said(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
+    """A statement in the words of the clause.
+
+    What is told in the first person says that the user asks to remember it.
     """
     raw = bare(clause.text, clause.start, clause.end)
-    language = next((one for one in other_languages() if one.code == code), None)
-    if (
-        language is None
-        or clause.is_task
-        or not is_whole(raw)
-        or len(raw.split()) < _FEWEST_WORDS
-    ):
+    if not raw or len(raw) > policy.rules_sentence:
         return
-    text = raw
-    if not language.plain_start.match(raw) or language.first_person.search(raw):
+    counts = stop_words_by_language(words_of(clause.words))
+    language = max(other_languages(), key=lambda one: counts[one.code])
+    if counts[language.code] <= counts["en"] and raw.isascii():
+        text = _in_english(clause, raw)
+    elif language.plain_start.match(raw) and not (
+        language.first_person.search(raw)
+        or reading_of(language.code).speaks_of_self(raw)
+    ):
+        text = raw
+    else:
         text = language.keeps.format(s=clause.speaker.name or language.subject, o=raw)
     yield _built(clause, _KEEP, text, policy)
 
 
-def _asked_to_keep(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
-    """`Remember that …` with a clause that no rule reads.
-
-    It is kept as it is, or as a wish if its subject is `I`.
-    """
-    raw = bare(clause.text, clause.start, clause.end)
-    if (
-        clause.is_task
-        or is_pointing(raw)
-        or not is_whole(raw)
-        or len(raw.split()) < _FEWEST_WORDS
-    ):
-        return
-    if resolved_pronouns(raw, "", "") is None:
-        return
+def _in_english(clause: Clause, raw: str) -> str:
+    """The words of an English clause as a statement."""
     mine = _FIRST_PERSON_START.match(raw)
     place = mine.end() if mine and mine["of"] else 0
-    statement = reworded(
-        raw[place:], clause.start + place, clause.dates, clause.turn.occurred_at
-    )
-    if place:
-        statement = f"{clause.speaker.possessive} {statement}"
-    elif mine:
-        statement = f"{clause.speaker.name or 'the user'} asks to remember that {lowered(statement)}"
-    yield _built(clause, _KEEP, statement, policy)
+    is_own = is_whole(raw) and not is_pointing(raw)
+    if is_own and resolved_pronouns(raw[place:], "", "") is not None:
+        statement = reworded(
+            raw[place:], clause.start + place, clause.dates, clause.turn.occurred_at
+        )
+        if place:
+            return f"{clause.speaker.possessive} {statement}"
+        if not mine:
+            return statement
+        raw = statement
+    return f"{clause.speaker.name or 'the user'} asks to remember that {lowered(raw)}"
 
 
 _FIRST_PERSON_START = compiled("mine")
@@ -847,8 +848,6 @@ _FIRST_PERSON_START = compiled("mine")
 
 _QUESTION_WORDS = 2
 """More words than these after an introduction are a question of their own."""
-_FEWEST_WORDS = 3
-"""The fewest words that are kept as they are."""
 _NAME = Rule("name", "fact", "sure", "none", REMEMBER, "")
 _CALLED = Rule("call me", "preference", "sure", "none", REMEMBER, "")
 _KEEP = Rule("remember", "fact", "probable", "open", REMEMBER, "")

@@ -90,14 +90,6 @@ def compiled_with_case(key: str) -> re.Pattern[str]:
     return re.compile(_any(key))
 
 
-def compiled_by_language(key: str) -> dict[str, re.Pattern[str]]:
-    """The pattern of a key by language, without regard to case."""
-    return {
-        code: re.compile(expanded(languages.pattern(text), code), re.IGNORECASE)
-        for code, text in languages.texts("extraction.patterns", key).items()
-    }
-
-
 def _any(key: str) -> str:
     return _expanded(languages.any_pattern("extraction.patterns", key), groups("en"))
 

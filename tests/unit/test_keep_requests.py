@@ -1,0 +1,85 @@
+"""What a user asks to remember, in whatever words, becomes a memory (law 1)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engram.core.language.keep_requests import words_to_keep
+from engram.core.policy import ExtractionPolicy
+from engram.core.records import Turn
+from engram.extraction.rules.engine import extract
+
+ASKED = {
+    "Don't forget: my papers are with the lawyer.": "The user's papers are with the lawyer",
+    "Remember this please: the fuse box is behind the coats.": "The fuse box is behind the coats",
+    "Could you remember that the bins go out on Mondays?": "The bins go out on Mondays",
+    "Note to self: the boiler needs two turns.": "The boiler needs two turns",
+    "The diary has the lock's number, please remember that.": "The diary has the lock's number",
+    "Gran can't climb stairs. Please don't forget that.": "Gran can't climb stairs",
+    "Please remember this. The stopcock is under the sink.": "The stopcock is under the sink",
+    "Important: the dog must not eat grapes.": "The dog must not eat grapes",
+    "For the record, I want to be cremated.": "they want to be cremated",
+    "Remember this: it hangs behind the door.": "it hangs behind the door",
+    "Merk dir bitte: der Schlüssel liegt bei Frau Krause.": "Der Schlüssel liegt bei Frau Krause",
+    "Der Zähler ist im Keller, vergiss das bitte nicht.": "Der Zähler ist im Keller",
+    "N'oublie pas que la clé est chez Mme Petit.": "La clé est chez Mme Petit",
+    "Le plombier passe le mardi, retiens-le.": "Le plombier passe le mardi",
+    "No olvides que el seguro está con Mapfre.": "El seguro está con Mapfre",
+    "Ricordati che il contatore è in cantina.": "Il contatore è in cantina",
+    "Lembra-te que a chave está com a vizinha.": "A chave está com a vizinha",
+    "Onthoud dat de sleutel bij de buren ligt.": "de sleutel bij de buren ligt",
+    "Не забудь, что ключ лежит у соседки.": "Ключ лежит у соседки",
+    "予備の鍵は母の家にあると覚えておいてください。": "予備の鍵は母の家にある",
+    "请记住，备用钥匙在邻居那里。": "备用钥匙在邻居那里",
+    "예비 열쇠는 이모네에 있다고 기억해 줘.": "예비 열쇠는 이모네에 있다",
+}
+NOT_ASKED = [
+    "Do you remember the film about whales?",
+    "Remember to call Tom.",
+    "I remember that summer well.",
+    "Remember me?",
+    "Don't forget to feed the cat.",
+    "Keep it in mind.",
+    "I always forget that the shop closes early.",
+    "我还记得那个夏天。",
+    "私の名前を覚えていますか？",
+    "Weißt du noch, wie wir in Rom waren?",
+]
+
+
+def statements(text):
+    turn = Turn(
+        id="t1",
+        session="s",
+        role="user",
+        text=text,
+        occurred_at=datetime(2027, 2, 8, 9, tzinfo=UTC),
+    )
+    return [one.text for one in extract([turn], ExtractionPolicy()).candidates]
+
+
+# row: C3
+@pytest.mark.parametrize("text", ASKED)
+def test_what_the_user_asks_to_keep_becomes_a_statement(text):
+    found = statements(text)
+    assert len(found) == 1
+    assert ASKED[text] in found[0]
+
+
+@pytest.mark.parametrize("text", NOT_ASKED)
+def test_a_question_a_duty_or_a_recollection_asks_to_keep_nothing(text):
+    assert words_to_keep(text) == []
+    assert statements(text) == []
+
+
+def test_each_line_of_a_list_to_keep_is_a_statement():
+    text = "Remember the following:\nThe alarm code is in the blue folder.\nThe plumber is called Ray Holt."
+    assert len(statements(text)) == 2
+
+
+def test_a_request_is_one_statement_where_a_rule_reads_it_too():
+    assert statements("Please remember that I'm allergic to nuts.") == [
+        "The user is allergic to nuts."
+    ]
