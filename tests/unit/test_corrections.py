@@ -128,3 +128,41 @@ def test_an_earlier_sentence_gets_the_right_value_only_where_it_is_certain(line)
     text, earlier, after = (part.strip() for part in f"{line} ".split(" | "))
     (found,) = corrections(text)
     assert corrected(earlier, found) == after
+
+
+# row: A10
+@pytest.mark.parametrize(
+    ("before", "text", "after"),
+    [
+        (
+            "We adopted a dog, she's called Pepper.",
+            "No wait, she's called Pippa.",
+            "We adopted a dog, she's called Pippa.",
+        ),
+        (
+            "Unsere neue Chefin heißt Frau Lang.",
+            "Nein, sorry, sie heißt Frau Lange.",
+            "Unsere neue Chefin heißt Frau Lange.",
+        ),
+        (
+            "Ma voisine s'appelle Odile.",
+            "Non, elle s'appelle Odette.",
+            "Ma voisine s'appelle Odette.",
+        ),
+        (
+            "Mi sobrina se llama Alba.",
+            "No, perdón, se llama Alma.",
+            "Mi sobrina se llama Alma.",
+        ),
+    ],
+)
+def test_a_name_told_again_after_a_no_takes_the_place_of_the_first(before, text, after):
+    (one,) = corrections(text)
+    assert corrected(before, one) == after
+
+
+@pytest.mark.parametrize(
+    "text", ["She's called Pippa.", "He says no, she's called away.", "No, it is late."]
+)
+def test_a_name_alone_corrects_nothing(text):
+    assert corrections(text) == ()

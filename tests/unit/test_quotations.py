@@ -109,3 +109,31 @@ def test_looking_for_parts_is_linear(pump):
     begun = time.process_time()
     parts(text)
     assert time.process_time() - begun < 2
+
+
+# row: X27
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our group: Amma: I'm allergic to prawns. Karthik: I'm moving to Chennai.",
+        "Mum: I'm ill.\nDad: me too.",
+        "[10:02] Eva: I got the job!\n[10:04] Jonas: I'm so happy.",
+    ],
+)
+def test_the_words_of_a_pasted_chat_are_those_of_its_speakers(text):
+    """Else the allergy of an aunt is filed as the user's."""
+    assert len(parts(text)) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Breakfast: oats. Lunch: soup. Dinner: I had fish.",
+        "Work: I got promoted. Home: we moved to Rome.",
+        "Note: I live in Rome. PS: I like tea.",
+        "Monday: I swim. Tuesday: I run.",
+        "My sister: I love her.",
+    ],
+)
+def test_the_headings_of_a_list_of_ones_own_are_no_speakers(text):
+    assert parts(text) == ()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _KEY = "corrections"
 _MOST_CHARS = 200
 _MOST_WORDS = 5
+_MOST_NAMES = 3
 _END = re.compile(r"[\s.!。！…]+$")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _FIGURE = re.compile(r"\d|[一二三四五六七八九十]")
@@ -33,6 +34,7 @@ _BLANKS = re.compile(r"\s+")
 class Correction:
     """That `right` holds and not `wrong`, in the sentence `start` to `end` of a turn.
 
+    `wrong` is '' where only the right name is told ("No wait, she's called Pippa").
     `subject` are the words for what has the value, '' where only a pronoun names it.
     `bare` says that the sentence has no verb.
     """
@@ -66,10 +68,16 @@ def corrected(sentence: str, correction: Correction) -> str:
     The wrong value has to be there once, and the two have to be of one kind: times or
     numbers, names, or what the sentence says that something is.
     """
-    places = list(_value(correction.wrong).finditer(sentence))
+    wrong = correction.wrong
+    value = _value(wrong) if wrong else _naming(correction.language)
+    places = list(value.finditer(sentence))
     if len(places) != 1 or is_question(sentence):
         return ""
     (place,) = places
+    if not wrong:
+        start, end = place.span("name")
+        is_same = place["name"].casefold() == correction.right.casefold()
+        return "" if is_same else sentence[:start] + correction.right + sentence[end:]
     if not (_is_of_one_kind(correction) or _is_predicate(sentence, place, correction)):
         return ""
     return sentence[: place.start()] + correction.right + sentence[place.end() :]
@@ -100,8 +108,9 @@ def _of_sentence(text: str, start: int, end: int) -> Correction | None:
             if not found:
                 continue
             subject = (found.groupdict().get("s") or "").strip()
-            right, wrong = found["r"].strip(), found["w"].strip()
-            if not _are_values(right, wrong):
+            right = found["r"].strip()
+            wrong = (found.groupdict().get("w") or "").strip()
+            if not (_are_values(right, wrong) if wrong else _is_name(right)):
                 continue
             if any(map(refused.search, (subject, right, wrong))):
                 continue
@@ -117,6 +126,12 @@ def _are_values(*values: str) -> bool:
     )
 
 
+def _is_name(value: str) -> bool:
+    return len(value.split()) <= _MOST_NAMES and all(
+        word[:1].isupper() for word in value.split()
+    )
+
+
 @cache
 def _tables() -> tuple[
     tuple[str, tuple[tuple[re.Pattern[str], bool], ...], re.Pattern[str]], ...
@@ -127,7 +142,7 @@ def _tables() -> tuple[
             code,
             tuple(
                 (_compiled(values, entry), key == "bare")
-                for key in ("said", "bare")
+                for key in ("said", "renamed", "bare")
                 for entry in languages.entries(values.get(key, ""))
             ),
             re.compile(languages.pattern(values["no_subject"]), re.IGNORECASE),
@@ -141,6 +156,7 @@ def _compiled(values: Mapping[str, str], entry: str) -> re.Pattern[str]:
     value = values.get("value", r"[^,;:()]{1,40}?")
     parts = {
         "<LEAD>": values["lead"],
+        "<NO>": f"{languages.pattern(values['lead']).removesuffix('*')}+",
         "<P>": values["particle"],
         "<TAIL>": values["tail"],
         "<S>": r"(?P<s>[^,;:()]{1,60})",
@@ -158,6 +174,14 @@ def _value(words: str) -> re.Pattern[str]:
     if _CJK.search(words):
         return re.compile(escaped)
     return re.compile(rf"(?<![\w-]){escaped}(?![\w-])", re.IGNORECASE)
+
+
+@cache
+def _naming(code: str) -> re.Pattern[str]:
+    """A name and the words before it that give it: `called Pippa`."""
+    words = languages.pattern(languages.texts(_KEY, "naming")[code])
+    name = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
+    return re.compile(rf"\b(?i:{words}) (?P<name>{name}(?: {name})?)")
 
 
 def _is_of_one_kind(correction: Correction) -> bool:

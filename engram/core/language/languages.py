@@ -91,7 +91,7 @@ _SECTIONS: Mapping[str, str] = {
         object_end generic goes_on
     """,
     "corrections": """
-        lead particle tail value no_subject copula after said bare
+        lead particle tail value no_subject copula after said bare renamed naming
     """,
     "extraction": """
         speaker_rules continued_rules other_rules rules relations ended_relations
@@ -106,7 +106,7 @@ _SECTIONS: Mapping[str, str] = {
     "introductions": """
         statement wish greeting called named maybe greeted more asks joins not_names
     """,
-    "quotations": "forwarded first_header header subject wrote passes_on speech",
+    "quotations": "forwarded first_header header subject wrote passes_on speech labels",
 }
 """The keys that a section may have; `*` stands for any key."""
 

@@ -8,9 +8,11 @@ section `[quotations]` of the language files.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.synonyms import synonyms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +44,50 @@ _PASSED_ON = re.compile(
 """A line with a colon at its end that announces a text, which goes on to the end."""
 
 
+_LABEL = re.compile(
+    r"(?:^|(?<=[.!?:…)]\s)|(?<=\n))[ \t]*(?:\[?\d{1,2}[:.]\d{2}[^\]\n]{0,20}\]?[ \t]*)?"
+    r"(?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]{1,20}(?: [A-ZÀ-ÖØ-Þ][\w'’-]*)?):[ \t](?=\S)"
+)
+"""The name of a speaker before their words in a pasted chat: `Amma: I'm home.`"""
+_SPEAKERS = 2
+"""The fewest names that make a chat."""
+
+
+def _chat(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the words of each speaker of a pasted chat, up to the end of their line."""
+    labels = [one for one in _LABEL.finditer(text) if _is_speaker(one["name"])]
+    if len({one["name"] for one in labels}) < _SPEAKERS:
+        return
+    ends = [*(one.start() for one in labels[1:]), len(text)]
+    for label, end in zip(labels, ends, strict=True):
+        line = text.find("\n", label.end(), end)
+        yield label.start(), line if line >= 0 else end
+
+
+def _is_speaker(name: str) -> bool:
+    """Whether a label names somebody: `Amma` and `Mum` do, `Breakfast` does not."""
+    word = name.casefold()
+    return word in _relatives() or not (synonyms(word) or word in _not_names())
+
+
+@cache
+def _relatives() -> frozenset[str]:
+    groups = languages.section("permanent_attributes.groups").values()
+    return frozenset(
+        word.casefold()
+        for one in groups
+        for word in languages.phrases(one.get("kin", ""))
+    )
+
+
+@cache
+def _not_names() -> frozenset[str]:
+    """Words that stand before a colon and name nobody."""
+    weekdays = " ".join(languages.texts("dates", "weekdays").values())
+    listed = languages.all_words("quotations", "labels")
+    return listed.union(weekdays.casefold().replace("/", " ").split())
+
+
 def parts(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of `text` by another author, in order and disjoint.
 
@@ -52,6 +98,7 @@ def parts(text: str) -> tuple[tuple[int, int], ...]:
     found = [
         one.span() for pattern in (_BLOCKS, _MARKS) for one in pattern.finditer(text)
     ]
+    found += _chat(text)
     if headed := _HEADED.search(text):
         found.append((headed.start(), len(text)))
     if announced := _PASSED_ON.search(text):
