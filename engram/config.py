@@ -224,7 +224,7 @@ TEXT_KEYS: tuple[Key, ...] = (
         "user",
         str,
         "",
-        "embedding model; empty: recall by words alone",
+        "embedding model; `wordllama`: the table of engram[semantic], without a server; empty: recall by words alone",
         env="ENGRAM_EMBEDDINGS_MODEL",
     ),
     Key(
@@ -262,6 +262,9 @@ def keys() -> tuple[Key, ...]:
     return (*TEXT_KEYS, *numbers)
 
 
+STATIC_TABLE = "wordllama"
+"""The embedding model whose table the extra `semantic` installs; it needs no server."""
+
 RECORD, REPLAY = "ENGRAM_RECORD", "ENGRAM_REPLAY"
 """Variables that name a folder of recorded model calls, to write or to answer from."""
 
@@ -292,6 +295,11 @@ class EmbeddingSettings:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     section: ClassVar[str] = "embeddings"
+
+    @property
+    def in_process(self) -> bool:
+        """Whether the vectors come from a table in this process, not from a server."""
+        return self.name == STATIC_TABLE
 
 
 @dataclass(frozen=True, slots=True)

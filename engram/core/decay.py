@@ -289,24 +289,9 @@ def decay_score(
     It is `1 − retention`. For a lasting memory it is `1 − ½^(days / (30·stability))` since the last touch,
     which only says how stale it is.
     """
-    return _decay(
-        fact, usage, now, trust, policy, retention(fact, usage, now, trust, policy)
-    )
-
-
-def _decay(
-    fact: Fact,
-    usage: Usage,
-    now: datetime,
-    trust: float,
-    policy: Policy,
-    retained: float,
-) -> float:
-    return 1 - (
-        retained
-        if layer_of(fact) in _PASSING
-        else remaining_share("staleness", fact, usage, now, trust, policy)
-    )
+    if layer_of(fact) in _PASSING:
+        return 1 - retention(fact, usage, now, trust, policy)
+    return 1 - remaining_share("staleness", fact, usage, now, trust, policy)
 
 
 def vitals(
@@ -322,14 +307,42 @@ def vitals(
     Without use none of them improves. `trust` is its source's, 0–1 (`D6`); `feedback`
     is that of its category, −1…1 (`C30`).
     """
-    retained = retention(fact, usage, now, trust, policy)
     return Vitals(
         confidence=effective_confidence(fact, usage, now, policy),
         salience=salience(fact, usage, now, policy),
-        retention=retained,
-        decay=_decay(fact, usage, now, trust, policy, retained),
+        retention=retention(fact, usage, now, trust, policy),
+        decay=decay_score(fact, usage, now, trust, policy),
         heat=heat_score(fact, usage, now, policy, feedback),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StageVitals:
+    """The vitals that decide on a stage, each computed when it is read.
+
+    Recall asks for the stage of every candidate, and most stages need one or two.
+    """
+
+    fact: Fact
+    usage: Usage
+    now: datetime
+    trust: float
+    policy: Policy
+
+    @property
+    def confidence(self) -> float:
+        """The effective confidence (`A25`)."""
+        return effective_confidence(self.fact, self.usage, self.now, self.policy)
+
+    @property
+    def decay(self) -> float:
+        """How much has faded (`C26`)."""
+        return decay_score(self.fact, self.usage, self.now, self.trust, self.policy)
+
+    @property
+    def heat(self) -> float:
+        """How hot it is (`C26`)."""
+        return heat_score(self.fact, self.usage, self.now, self.policy)
 
 
 # -- what use makes of it --------------------------------------------------------------

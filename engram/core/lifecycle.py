@@ -26,6 +26,7 @@ from engram.core.trust import DERIVED_ORIGINS, EXTERNAL
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from engram.core.decay import StageVitals
     from engram.core.policy import Policy
     from engram.core.records import Fact, Usage, Vitals
 
@@ -113,7 +114,11 @@ def is_guessed_expiry(fact: Fact) -> bool:
 
 
 def stage(
-    fact: Fact, usage: Usage, vitals: Vitals, policy: Policy, barred: str | None = None
+    fact: Fact,
+    usage: Usage,
+    vitals: Vitals | StageVitals,
+    policy: Policy,
+    barred: str | None = None,
 ) -> tuple[str, str]:
     """Return the stage of a memory and why; the first match counts (rows B3, C24, C27).
 
@@ -179,20 +184,11 @@ def nudge(stage: str, verification: str, policy: Policy) -> float:
     disputed fact gets −.12 more. 0 without a stage.
     """
     limits = policy.lifecycle
-    by_stage = {
-        "candidate": limits.nudge_candidate,
-        "validated": limits.nudge_validated,
-        "active": limits.nudge_active,
-        "core": limits.nudge_core,
-        "stale": limits.nudge_stale,
-        "archived": limits.nudge_archived,
-    }
-    return by_stage.get(stage, 0.0) + (
-        limits.nudge_disputed if verification == "disputed" else 0.0
-    )
+    by_stage: float = getattr(limits, f"nudge_{stage}", 0.0)
+    return by_stage + (limits.nudge_disputed if verification == "disputed" else 0.0)
 
 
-def _doubtful(fact: Fact, vitals: Vitals, policy: Policy) -> str | None:
+def _doubtful(fact: Fact, vitals: Vitals | StageVitals, policy: Policy) -> str | None:
     """Return why a memory is stale, or None."""
     limits = policy.lifecycle
     if fact.pinned:

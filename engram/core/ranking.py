@@ -426,11 +426,12 @@ def _vector_scores(
 
 def _add_vector(match: Scored, gain: float, similarity: float | None) -> Scored:
     """Add `gain` to the score of `match`, as its part "vector"."""
-    return match._replace(
-        score=match.score + gain,
-        parts=dict(match.parts) | {"vector": gain},
-        similarity=similarity,
-    )
+    parts = Parts(_with_vector, match.parts, gain)
+    return match._replace(score=match.score + gain, parts=parts, similarity=similarity)
+
+
+def _with_vector(parts: Mapping[str, float], gain: float) -> dict[str, float]:
+    return {**parts, "vector": gain}
 
 
 def _standard_deviation(values: Collection[float]) -> float:
@@ -456,9 +457,12 @@ def rank(
     if preset.cosine:
         scored, best = _by_cosine(scored, best)
     by_turn: dict[str, list[_Candidate]] = {}
+    known: dict[tuple[object, ...], dict[str, float]] = {}
     for one in scored:
         unit = units[one.key]
-        extras = _extras(unit, now, preset)
+        signals = unit[2:]  # all but its keys: most turns have the same
+        if (extras := known.get(signals)) is None:
+            extras = known[signals] = _extras(unit, now, preset)
         relevance = unit.share * preset.relevance
         value = relevance * one.score / best + sum(extras.values())
         candidate = _Candidate(value, unit, one, extras)

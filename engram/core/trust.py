@@ -10,6 +10,7 @@ user.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.core.language.quotations import quoted
@@ -192,6 +193,7 @@ def _label(said: TurnSource, details: Sequence[str]) -> str:
     return _SHOWN.get(source, source) + (f" ({inside})" if inside else "")
 
 
+@lru_cache(maxsize=1024)
 def _plain_name(speaker: str) -> str:
     """Return a speaker's name that is safe inside a label.
 

@@ -13,7 +13,6 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from functools import cache
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -601,13 +600,12 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
         best = scoring.top(score, permitted, k, lambda places: self._keys(rows[places]))
 
-        @cache
-        def parts() -> dict[str, Floats]:
-            layers = scoring.layers(matches, curve, best)
-            layers |= {"session": session[best], "span": span[best]}
+        def parts(place: int) -> dict[str, float]:
+            layers = scoring.layers(matches, curve, [place])
+            layers |= {"session": session[[place]], "span": span[[place]]}
             for name, boost in boosts.items():
-                layers[name] = (text * boost)[best]
-            return layers
+                layers[name] = text[[place]] * boost[[place]]
+            return scoring.nonzero_parts(layers)
 
         content = [
             match for term, match in zip(terms, matches, strict=True) if not term.faint
@@ -615,8 +613,8 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         bits = scoring.matched_bits(content, best)
         found = zip(self._keys(rows[best]), score[best].tolist(), bits, strict=True)
         hits = tuple(
-            Scored(key, value, Parts(scoring.nonzero_parts, parts, rank), matched)
-            for rank, (key, value, matched) in enumerate(found)
+            Scored(key, value, Parts(parts, place), matched)
+            for place, (key, value, matched) in zip(best, found, strict=True)
         )
         least = score[best[-1]] if len(best) == k else 0.0
         filtered = reasons[~permitted & (score > least)]

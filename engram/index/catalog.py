@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, cast
 
@@ -26,6 +25,7 @@ from engram.core.records import (
 )
 from engram.core.trust import TurnSource
 from engram.errors import ConflictError, NotFoundError
+from engram.index.cache import LookupCache
 from engram.index.database import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
 from engram.index.update import LAST_SEQ
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _CANDIDATES = 5
 """How many facts or turns an error names whose ids begin alike."""
+_EdgeKey = tuple[str | None, int, str]
+"""A persona, the number of neighbours on a strand, and the key of a fact."""
 _LAST = "\U0010ffff"
 _IN_LIST = "IN (SELECT value FROM json_each(?))"
 _PROBLEM = "SELECT code, message, path, line FROM problem"
@@ -98,8 +100,14 @@ class Catalog:
     def __init__(self, database: CatalogDatabase, policy: FilePolicy) -> None:
         self.database = database
         self.policy = policy
-        self._cache: dict[str, Unit] = {}  # least recently used first
-        self._cached_at = 0
+        size = policy.units
+        self._units: LookupCache[str, Unit] = LookupCache(database, size)
+        self._places: LookupCache[str, tuple[str, str]] = LookupCache(database, size)
+        self._voices: LookupCache[str, TurnSource] = LookupCache(database, size)
+        self._problems: LookupCache[str, list[Problem]] = LookupCache(database, size)
+        self._edges: LookupCache[_EdgeKey, list[WeightedEdge]] = LookupCache(
+            database, size
+        )
         self._sensitive_units: tuple[Mapping[str, str], frozenset[str]] = (
             {},
             frozenset(),
@@ -294,18 +302,29 @@ class Catalog:
         `persona` may see; None sees all.
         """
         name = None if persona is None else own_name(persona)
-        values = (name, policy.siblings, json.dumps(list(keys)))
-        edges: list[WeightedEdge] = []
-        for name, cause, key, before, after in self.database.query(_SIBLINGS, values):
-            reach = graph.lookback(name, policy)
-            kind = graph.edge_type(name, cause=cause)
+        found = self._edges.get(
+            ((name, policy.siblings, key) for key in keys),
+            lambda missing: self._read_edges(name, [one[2] for one in missing], policy),
+        )
+        return [edge for edges in found.values() for edge in edges]
+
+    def _read_edges(
+        self, name: str | None, keys: Sequence[str], policy: LinkPolicy
+    ) -> dict[_EdgeKey, list[WeightedEdge]]:
+        """Return the edges of each key that has any, with the persona's name."""
+        values = (name, policy.siblings, json.dumps(keys))
+        found: dict[_EdgeKey, list[WeightedEdge]] = {}
+        for strand, cause, key, before, after in self.database.query(_SIBLINGS, values):
+            edges = found.setdefault((name, policy.siblings, key), [])
+            reach = graph.lookback(strand, policy)
+            kind = graph.edge_type(strand, cause=cause)
             for earlier in json.loads(before)[:reach]:
-                edges.append((earlier, key, kind, 1.0))  # noqa: PERF401
+                edges.append((earlier, key, kind, 1.0))
             for later, later_cause in json.loads(after)[:reach]:
                 edges.append(
-                    (key, later, graph.edge_type(name, cause=later_cause), 1.0)
+                    (key, later, graph.edge_type(strand, cause=later_cause), 1.0)
                 )
-        return edges
+        return found
 
     def _facts(self, where: str, *values: object) -> list[Fact]:
         rows = self.database.query(
@@ -386,22 +405,14 @@ class Catalog:
 
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
         """Return the facts, turns and notes with these keys; unknown keys are left out."""
-        with self.database.lock:
-            if self._cached_at != self.database.changes:
-                self._cached_at = self.database.changes
-                self._cache.clear()
-            cached = {key: self._cache.pop(key) for key in keys if key in self._cache}
-            rows = self.database.query(
-                f"SELECT key, kind, record FROM unit WHERE key {_IN_LIST}",  # noqa: S608
-                (json.dumps([key for key in keys if key not in cached]),),
-            )
-            read = {key: self._unit(kind, record) for key, kind, record in rows}
-            self._cache |= cached
-            self._cache |= read
-            excess = max(len(self._cache) - self.policy.units, 0)
-            for key in list(islice(self._cache, excess)):
-                del self._cache[key]
-        return cached | read
+        return self._units.get(keys, self._read_units)
+
+    def _read_units(self, keys: Sequence[str]) -> dict[str, Unit]:
+        rows = self.database.query(
+            f"SELECT key, kind, record FROM unit WHERE key {_IN_LIST}",  # noqa: S608
+            (json.dumps(keys),),
+        )
+        return {key: self._unit(kind, record) for key, kind, record in rows}
 
     def units_at(self, path: str) -> tuple[Unit, ...]:
         """Return the units of the file at `path`."""
@@ -422,6 +433,9 @@ class Catalog:
 
     def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return path and SHA-256 of the files of these units, by key."""
+        return self._places.get(keys, self._read_places)
+
+    def _read_places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
         rows = self.database.query(
             f"SELECT key, path, sha FROM unit JOIN file USING (path) "  # noqa: S608
             f"WHERE key {_IN_LIST}",
@@ -474,6 +488,9 @@ class Catalog:
 
     def voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
         """Return role, origin and speaker of the turns with these keys."""
+        return self._voices.get(keys, self._read_voices)
+
+    def _read_voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
         rows = self.database.query(
             f"SELECT key, {ROLE}, {ORIGIN}, {SPEAKER} FROM unit "  # noqa: S608
             f"WHERE key {_IN_LIST} AND kind = 'turn'",
@@ -567,9 +584,12 @@ class Catalog:
 
     def problems_by_path(self, paths: Collection[str]) -> dict[str, list[Problem]]:
         """Return the problems of these files; files without one are left out."""
+        return self._problems.get(paths, self._read_problems)
+
+    def _read_problems(self, paths: Sequence[str]) -> dict[str, list[Problem]]:
         rows = self.database.query(
             f"{_PROBLEM} WHERE path {_IN_LIST} ORDER BY line",
-            (json.dumps(list(paths)),),
+            (json.dumps(paths),),
         )
         found: dict[str, list[Problem]] = {}
         for code, message, path, line in rows:

@@ -73,6 +73,7 @@ class Scanner:
         self.git = git
         self._scanning = threading.Lock()
         self._missing: dict[str, float] = {}  # path → time of the first look without it
+        self._verified: dict[str, tuple[str, tuple[int, ...]]] = {}
         self._complete_generation = ""
         self._walked_generation = ""
 
@@ -153,9 +154,29 @@ class Scanner:
     # -- single files ------------------------------------------------------------------
 
     def is_unchanged(self, path: str, sha: str) -> bool:
-        """Return whether the file at `path` has the SHA-256 `sha` (`X19`)."""
-        reading = read_file(f"{self.root}/{path}", self.policy.note_bytes)
-        return not reading.fault and disk.sha256(reading.raw) == sha
+        """Return whether the file at `path` has the SHA-256 `sha` (`X19`).
+
+        A file is read once for each of its states: each write changes `st_ctime`, which
+        no program can set. A file that changed just now is read each time, for it may
+        change again within one tick of that clock.
+        """
+        absolute = f"{self.root}/{path}"
+        try:
+            stat = os.lstat(absolute)
+        except OSError:
+            return False
+        state = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        if self._verified.get(path) == (sha, state):
+            return True
+        reading = read_file(absolute, self.policy.note_bytes)
+        if reading.fault or disk.sha256(reading.raw) != sha:
+            return False
+        age = time.time() - stat.st_ctime_ns / 1e9
+        if age > self.policy.settle_most_seconds and reading.stat == stat_of(stat):
+            if len(self._verified) >= self.policy.units:
+                self._verified.clear()
+            self._verified[path] = sha, state
+        return True
 
     def read(self, path: str) -> Entry | None:
         """Return the file at `path` as it is now, None if it cannot be read.

@@ -320,12 +320,8 @@ def matched_bits(matches: Sequence[Match], places: Places | list[int]) -> list[i
     return found
 
 
-def nonzero_parts(
-    parts: Callable[[], Mapping[str, Floats]], rank: int
-) -> dict[str, float]:
-    """Return the parts of one score by name, out of those of all."""
+def nonzero_parts(layers: Mapping[str, Floats]) -> dict[str, float]:
+    """Return the parts of a score of one row by name, without those of 0."""
     return {
-        name: value
-        for name, values in parts().items()
-        if (value := float(values[rank]))
+        name: value for name, values in layers.items() if (value := float(values[0]))
     }

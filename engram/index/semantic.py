@@ -55,6 +55,7 @@ class SemanticIndex:
             policy.lexical, back=policy.vectors.back, forward=policy.vectors.forward
         )
         self._model = model.name
+        self._ranks_only = model.in_process
         self._calibration = settings.state / CALIBRATION
         self._calibration_data = self._load_calibration()
         self._tried = 0  # facts at the last attempt to calibrate
@@ -209,16 +210,21 @@ class SemanticIndex:
         chosen = np.zeros(view.columns.room, np.bool_)
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
         chosen[asked] = True
+        shown = chosen[rows]
+        rows, worth = rows[shown], worth[shown]
+        raw, nominal = np.array(self.scale.points).T
+        similarity = np.interp(cosine[rows], raw, nominal)
         return tuple(
-            VectorMatch(
-                view.rows.keys[row],
-                calibration.nominal(float(cosine[row]), self.scale),
-                float(value),
+            VectorMatch(key, near, value)
+            if has_vector
+            else VectorMatch(key, None, None)
+            for key, near, value, has_vector in zip(
+                map(view.rows.keys.__getitem__, rows.tolist()),
+                similarity.tolist(),
+                worth.tolist(),
+                known[rows].tolist(),
+                strict=True,
             )
-            if known[row]
-            else VectorMatch(view.rows.keys[row], None, None)
-            for row, value in zip(rows.tolist(), worth.tolist(), strict=True)
-            if chosen[row]
         )
 
     def similar(
@@ -318,6 +324,14 @@ class SemanticIndex:
             if own
             else calibration.Scale()
         )
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether similarities may decide on what is written.
+
+        Not those of word vectors: "I like tea" and "I hate tea" are near to each other.
+        """
+        return self.scale.calibrated and not self._ranks_only
 
     def is_calibration_due(self, lexical: Bm25Index) -> bool:
         """Whether there are facts enough, twice as many as at the last attempt."""

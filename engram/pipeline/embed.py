@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from queue import Empty, SimpleQueue
+from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import BadRequestError, ConfigError, EngramError, ModelError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from engram.config import EmbeddingSettings, Settings
     from engram.index.search import Index
+    from engram.index.static_vectors import StaticEmbedder
     from engram.llm.budget import Budget
     from engram.llm.embeddings import Embedder
 
@@ -43,7 +45,7 @@ class EmbeddingWorker:
         self._clock = clock
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._embedder: Embedder | None = None
+        self._embedder: Embedder | StaticEmbedder | None = None
         self._paused_until = float("-inf")
         self._fault = ""
 
@@ -51,36 +53,52 @@ class EmbeddingWorker:
         """Return a vector for each text. Raises ModelError, ConfigError."""
         return self._load().embed(texts)
 
-    def question(self, text: str, seconds: float = math.inf) -> bytes:
-        """Return the vector of a question within `seconds` and the policy's limit.
+    def question(self, text: str, seconds: float = math.inf) -> Callable[[], bytes]:
+        """Begin to embed a question; return a function that waits for its vector.
 
-        Raises ModelError or ConfigError. After an error the model is not asked for
+        The function raises ModelError or ConfigError, also after `seconds` or the
+        policy's limit from now. After an error the model is not asked for
         `rest_seconds`, so that a server that hangs delays one answer only. An error
         within a shorter limit than the policy's does not count.
         """
-        policy = self._settings.policy.vectors
-        longest = min(policy.question_seconds, seconds)
+        longest = min(self._settings.policy.vectors.question_seconds, seconds)
         if self._seconds() < self._paused_until:
-            raise ModelError(self._fault, fix="It is tried again soon.")
+            rest = ModelError(self._fault, fix="It is tried again soon.")
+            return partial(_raise, rest)
+        work = partial(self._question, text)
+        # a table in this process answers faster than a thread starts
+        waiting = work if self._model.in_process else _in_thread(work, longest)
+        return partial(self._answer, waiting, longest)
+
+    def _question(self, text: str) -> bytes:
+        return self._load().question(text)
+
+    def _answer(self, waiting: Callable[[], bytes], longest: float) -> bytes:
+        """Wait for a vector; after an error let the model rest."""
+        policy = self._settings.policy.vectors
         try:
-            embedder = self._load()
-            return _within(longest, lambda: embedder.question(text))
+            return waiting()
         except (ModelError, ConfigError) as fault:
-            if longest < policy.question_seconds:
-                raise
-            self._fault = fault.what
-            self._paused_until = self._seconds() + policy.rest_seconds
+            if longest >= policy.question_seconds:
+                self._fault = fault.what
+                self._paused_until = self._seconds() + policy.rest_seconds
             raise
 
-    def _load(self) -> Embedder:
+    def _load(self) -> Embedder | StaticEmbedder:
         with self._lock:
             if self._embedder is None:
-                from engram.llm.embeddings import Embedder
-
-                self._embedder = Embedder(
-                    self._model, self._settings.policy, self._spend, self._clock
-                )
+                self._embedder = self._open()
             return self._embedder
+
+    def _open(self) -> Embedder | StaticEmbedder:
+        policy = self._settings.policy
+        if self._model.in_process:
+            from engram.index.static_vectors import StaticEmbedder
+
+            return StaticEmbedder(policy.vectors)
+        from engram.llm.embeddings import Embedder
+
+        return Embedder(self._model, policy, self._spend, self._clock)
 
 
 def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
@@ -148,26 +166,32 @@ def calibrate_when_due(index: Index) -> dict[str, Any] | None:
     return report if report["calibrated"] else None
 
 
-def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
-    """Return the result of `work`; raise ModelError if it takes longer than `seconds`.
+def _in_thread(work: Callable[[], bytes], seconds: float) -> Callable[[], bytes]:
+    """Start `work`; return a function that waits for it, `seconds` from now at most.
 
-    The thread is not ended: a name lookup cannot be interrupted.
+    That raises ModelError when time is up. The thread is not ended: a name lookup
+    cannot be interrupted.
     """
-    answers: SimpleQueue[bytes | EngramError] = SimpleQueue()
+    future: Future[bytes] = Future()
+    until = time.monotonic() + seconds
 
     def run() -> None:
         try:
-            answers.put(work())
+            future.set_result(work())
         except EngramError as fault:
-            answers.put(fault)
+            future.set_exception(fault)
+
+    def wait() -> bytes:
+        try:
+            return future.result(max(0.0, until - time.monotonic()))
+        except TimeoutError:
+            raise ModelError(
+                f"The model gave no vector within {seconds:g} seconds"
+            ) from None
 
     threading.Thread(target=run, name="embed question", daemon=True).start()
-    try:
-        answer = answers.get(timeout=seconds)
-    except Empty:
-        raise ModelError(
-            f"The model gave no vector within {seconds:g} seconds"
-        ) from None
-    if isinstance(answer, EngramError):
-        raise answer
-    return answer
+    return wait
+
+
+def _raise(fault: EngramError) -> bytes:
+    raise fault

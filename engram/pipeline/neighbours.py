@@ -52,7 +52,7 @@ class NeighbourSearch:
     @property
     def is_calibrated(self) -> bool:
         """Whether calibrated vectors are available; words alone do not show what is new."""
-        return self.index.semantic is not None and self.index.semantic.scale.calibrated
+        return self.index.semantic is not None and self.index.semantic.may_decide
 
     def near(
         self,
@@ -121,7 +121,7 @@ class NeighbourSearch:
         Empty if the model is not calibrated, or the text has no vector.
         """
         semantic = self.index.semantic
-        if semantic is None or not semantic.scale.calibrated:
+        if semantic is None or not semantic.may_decide:
             return {}
         vector = semantic.vector(fact.text)
         if vector is None:

@@ -26,6 +26,7 @@ from engram.recall.visibility import is_too_far, recallable
 
 if TYPE_CHECKING:
     from collections.abc import (
+        Callable,
         Collection,
         Mapping,
         Sequence,
@@ -95,12 +96,16 @@ def find_candidates(search: RecallSearch) -> RankedCandidates:
 def _matching(search: RecallSearch, where: SearchFilter) -> _Pool:
     """Return the units that match by words and by vectors, and may be recalled."""
     request, most = search.request, search.settings.policy.recall.pool
+    waiting, unused_reason = _start_vector(search)
     words_only = search.index.lexical.search(
         search.question, where, max(most, request.k)
     )
     search.limit.end("words")
     filtered = Counter(words_only.filtered)
-    best, unused_reason, close = _with_vectors(search, where, words_only.hits)
+    best: Sequence[ranking.Scored] = words_only.hits
+    close: Collection[str] | None = None
+    if waiting:
+        best, unused_reason, close = _with_vectors(search, where, best, waiting)
     search.limit.end("vectors")
     best = best[: ranking.PRESETS[request.preset].pool or None]
 
@@ -128,31 +133,40 @@ def _ranking_signals(
             one for one in pool.scored if one.key in units or one.key in pool.unread
         ]
     signals = signals_of(search, units, activations, stages)
-    signals |= {key: signals_of_unread(key, settings) for key in pool.unread}
+    signals |= signals_of_unread(pool.unread, settings)
     preset = ranking.PRESETS[request.preset]
     if preset.from_use or preset.frequency:
         return with_usage(signals, units, search.sources)
     return signals
 
 
+def _start_vector(search: RecallSearch) -> tuple[Callable[[], bytes] | None, str]:
+    """Begin to embed the question, while words are searched.
+
+    Returns what waits for the vector, or None and the reason why there is none, or ''.
+    """
+    if not search.embed or search.limit.out_of_time_for("vectors"):
+        return None, ""
+    if unused_reason := search.index.lacks_vectors():
+        return None, f"vectors not used: {unused_reason}"
+    naming = search.index.lexical.naming(search.question)
+    return search.embed(ranking.without_names(search.question.text, naming)), ""
+
+
 def _with_vectors(
-    search: RecallSearch, where: SearchFilter, by_words: Sequence[ranking.Scored]
+    search: RecallSearch,
+    where: SearchFilter,
+    by_words: Sequence[ranking.Scored],
+    waiting: Callable[[], bytes],
 ) -> tuple[Sequence[ranking.Scored], str, Collection[str] | None]:
     """Return the hits mixed with those near by vector (`A14`, `A17`).
 
     Also returns the reason if vectors were not used, or '', and the keys of the units
     near enough for an episode (`A29`), None where words alone decide.
     """
-    if not search.embed or search.limit.out_of_time_for("vectors"):
-        return by_words, "", None
-
     index, policy = search.index, search.settings.policy
-    if unused_reason := index.lacks_vectors():
-        return by_words, f"vectors not used: {unused_reason}", None
-
-    naming = index.lexical.naming(search.question)
     try:
-        vector = search.embed(ranking.without_names(search.question.text, naming))
+        vector = waiting()
     except (ModelError, ConfigError) as fault:
         return by_words, f"vectors not used: {fault.what}", None
 
@@ -164,8 +178,11 @@ def _with_vectors(
 
     floor = policy.similarity.episode
     close = {one.key for one in near if (one.similarity or 0.0) > floor}
-    mixed = ranking.fuse(by_words, near, policy.vectors.weight, policy.similarity.floor)
-    return mixed, "", close
+    weight = policy.vectors.weight
+    if search.settings.embeddings and search.settings.embeddings.in_process:
+        weight = policy.vectors.static_weight
+    mixed = ranking.fuse(by_words, near, weight, policy.similarity.floor)
+    return mixed[:pool], "", close
 
 
 def _read_units(

@@ -32,15 +32,14 @@ def as_hit(
     unit: Unit,
     path: str,
     turns: Mapping[str, Unit],
-    standing: str,
     provenance: trust.Provenance,
     zone: tzinfo,
-    fault: str = "",
+    **more: Any,
 ) -> Hit:
     """Return the hit of a slot; `turns` holds the turns that facts came from, by key.
 
-    `standing` is the label of `A29`, `zone` the local time zone, `fault` says what is
-    wrong with the note.
+    `zone` is the local time zone. `more` are fields of the hit that do not follow from
+    its unit: `standing`, `due`, `fault`, `ended` and `certain`.
     """
     source_fields = attributed(provenance)
     if isinstance(unit, Fact):
@@ -65,10 +64,9 @@ def as_hit(
             quote=said[:QUOTE],
             said=said if _adds_words(said, unit.text) else "",
             about=unit.about,
-            standing=standing,
             reworded=turn is not None and facts.was_reworded(unit),
-            fault=fault,
             **source_fields,
+            **more,
         )
     if isinstance(unit, FiledTurn):
         turn = unit.turn
@@ -85,8 +83,8 @@ def as_hit(
             role=turn.role,
             source=unit.key,
             session=turn.session,
-            fault=fault,
             **source_fields,
+            **more,
         )
     return Hit(
         slot.key,
@@ -96,8 +94,8 @@ def as_hit(
         slot.score,
         slot.parts,
         _local(unit.changed, zone),
-        fault=fault,
         **source_fields,
+        **more,
     )
 
 
@@ -190,7 +188,7 @@ def reading_lines(hits: Iterable[Hit]) -> list[str]:
 
 
 def _reading_order(hit: Hit) -> tuple[object, ...]:
-    day = f"{hit.when:%Y-%m-%d}" if hit.when else "~"
+    day = hit.when.date().isoformat() if hit.when else "~"
     block = _BLOCK.search(hit.source)
     place = int(block.group(1)) if block else 0
     return day, hit.source.partition("#")[0], place, hit.kind != "turn", hit.key
@@ -202,14 +200,26 @@ _BLOCK = re.compile(r"#\^\D*(\d+)$")
 
 def day_line(when: datetime | None) -> str:
     """Return the line above the hits of a day: `Wednesday, 2023-05-17:`."""
-    return f"{_DAYS[when.weekday()]}, {when:%Y-%m-%d}:" if when else "Undated:"
+    if when is None:
+        return "Undated:"
+    return f"{_DAYS[when.weekday()]}, {when.date().isoformat()}:"
 
 
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
 def line(hit: Hit) -> str:
-    """Return a hit with its source in front, and what its turn said beyond it.
+    """Return a hit with its source in front, and what its turn said beyond it."""
+    return line_without_said(hit) + said_words(hit.said)
+
+
+def said_words(said: str) -> str:
+    """Return what a turn said beyond its fact, as the end of a line."""
+    return f" (said: “{' '.join(said.split())}”)" if said else ""
+
+
+def line_without_said(hit: Hit) -> str:
+    """Return a hit with its source in front.
 
     A line inside a text that looks like the head of a hit or of a day is quoted, so
     that no text can claim another source.
@@ -217,10 +227,9 @@ def line(hit: Hit) -> str:
     text = with_named_dates(hit.text, hit.dates) if hit.dates else hit.text
     first, *rest = text.splitlines() or [""]
     past = past_words(hit.ended, certain=hit.certain)
-    said = f" (said: “{' '.join(hit.said.split())}”)" if hit.said else ""
     lines = [f"- [{_head(hit)}] {past}{first}"]
     lines += [f"  {'> ' if _HEAD.match(one) else ''}{one}" for one in rest]
-    return "\n".join(lines) + said
+    return "\n".join(lines)
 
 
 def with_dates(hit: Hit) -> Hit:

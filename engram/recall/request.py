@@ -161,5 +161,5 @@ class RecallSearch:
     request: RecallRequest
     question: ranking.Question
     sources: RecallSources
-    embed: Callable[[str], bytes] | None
+    embed: Callable[[str], Callable[[], bytes]] | None
     limit: TimeLimit

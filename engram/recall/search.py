@@ -74,7 +74,7 @@ def recall(
     *,
     mark: str,
     complete: bool,
-    embed: Callable[[str, float], bytes] | None = None,
+    embed: Callable[[str, float], Callable[[], bytes]] | None = None,
     sources: RecallSources | None = None,
 ) -> RecallResult:
     """Answer a question from facts, turns and notes (`X1`).
@@ -82,13 +82,14 @@ def recall(
     Turns that wait in the journal are searched too (`X18`).
 
     `mark` is an unguessable word that fences the text handed to a model. `complete`
-    says whether the vault has been read since the start. `embed` makes the vector of a
-    question; without it, or where it raises ModelError or ConfigError, words alone
-    decide (`A14`). Archived facts answer where the rest does not fill the places, or on
+    says whether the vault has been read since the start. `embed` begins to embed a
+    question within some seconds and returns what waits for the vector; without it, or
+    where that raises ModelError or ConfigError, words alone decide (`A14`). Archived facts answer where the rest does not fill the places, or on
     request (`C23`). When the time is up, the remaining steps are skipped, and the note
     names them.
     """
     policy, sources = settings.policy.recall, sources or RecallSources()
+    sources = replace(sources, usage=cache(sources.usage))
     limit = TimeLimit(sources.seconds_left)
     question = ranking.parse_question(
         request.query, request.now.astimezone(settings.zone), sources.names.one

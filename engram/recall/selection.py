@@ -149,7 +149,7 @@ class _Page:
                 return self.policy.several_tokens
             return self.policy.assistant_tokens
         if hit.said:
-            without = self._line_cost(replace(hit, said=""))
+            without = self._cost(formatting.line_without_said(hit))
             return min(self.policy.hit_tokens, without + self.policy.assistant_tokens)
         return self.policy.hit_tokens
 
@@ -159,10 +159,10 @@ class _Page:
         if cost <= limit:
             return hit, cost
         if hit.said:
-            without = replace(hit, said="")
-            left = limit - self._line_cost(replace(hit, said="-"))
+            least = formatting.line_without_said(hit) + formatting.said_words("-")
+            left = limit - self._cost(least)
             if left < self.policy.least_tokens:
-                return self._cut(without, limit)
+                return self._cut(replace(hit, said=""), limit)
             hit = replace(hit, said=self._excerpt(hit.said, left))
         else:
             around = self._line_cost(replace(hit, text=""))

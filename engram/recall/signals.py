@@ -21,6 +21,7 @@ from engram.recall import formatting
 if TYPE_CHECKING:
     from collections.abc import (
         Callable,
+        Iterable,
         Mapping,
     )
     from datetime import datetime
@@ -53,7 +54,7 @@ def stages_of(
         said_by = trust.best_source_class(fact, classes)
         level = trust.trust(said_by, policy.trust)
         usage = sources.usage(fact.id)
-        vitals = decay.vitals(fact, usage, now, level, policy)
+        vitals = decay.StageVitals(fact, usage, now, level, policy)
         bars = trust.restriction("core", said_by)
         stages[fact.id] = lifecycle.stage(fact, usage, vitals, policy, bars)[0]
     return stages
@@ -113,11 +114,15 @@ def _signals_of(
     return ranking.UnitSignals(unit.path, when=unit.changed)
 
 
-def signals_of_unread(key: str, settings: Settings) -> ranking.UnitSignals:
-    """Return the signals of a turn or a note whose record was not read."""
-    return ranking.UnitSignals(
-        key, nudge=_nudge_of_turns(settings) if "#^" in key else 0.0
-    )
+def signals_of_unread(
+    keys: Iterable[str], settings: Settings
+) -> dict[str, ranking.UnitSignals]:
+    """Return the signals of turns and notes whose records were not read."""
+    of_turns = _nudge_of_turns(settings)
+    return {
+        key: ranking.UnitSignals(key, nudge=of_turns if "#^" in key else 0.0)
+        for key in keys
+    }
 
 
 def _nudge_of(fact: Fact, stage: str, policy: Policy) -> float:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engram.core import todos
 from engram.core.records import (
@@ -68,18 +67,17 @@ def verified_hits(
         )
         faults = index.faults(((unit, path) for _, unit, path in page), seen)
         for (key, unit, path), fault in zip(page, faults, strict=True):
-            hit = formatting.as_hit(
+            yield formatting.as_hit(
                 by_key[key],
                 unit,
                 path,
                 turns,
-                label_of(key),
                 provenance[key],
                 search.settings.zone,
-                fault,
-            )
-            yield _with_due(
-                _with_end(hit, past.get(key), search.settings.zone), unit, search
+                standing=label_of(key),
+                fault=fault,
+                due=_due_words(unit, search),
+                **_end_of(past.get(key), search.settings.zone),
             )
             if search.limit.out_of_time_for("further hits"):
                 return
@@ -129,17 +127,16 @@ def _establishment_label(stability: float, policy: RecallPolicy) -> str:
     return "established" if stability >= policy.established else ""
 
 
-def _with_due(hit: Hit, unit: Unit | None, search: RecallSearch) -> Hit:
-    """The hit with the words for when a promise is due, or was settled."""
+def _due_words(unit: Unit, search: RecallSearch) -> str:
+    """Return the words for when a promise is due, or was settled, or ''."""
     if not isinstance(unit, Fact):
-        return hit
-    words_ = todos.due_words(unit, search.request.now, search.settings.zone)
-    return replace(hit, due=words_) if words_ else hit
+        return ""
+    return todos.due_words(unit, search.request.now, search.settings.zone)
 
 
-def _with_end(hit: Hit, past: PastState | None, zone: tzinfo) -> Hit:
-    """The hit with the day on which its state ended (law 7)."""
+def _end_of(past: PastState | None, zone: tzinfo) -> dict[str, Any]:
+    """Return the fields of a hit for the day on which its state ended (law 7)."""
     if past is None or not past.until:
-        return hit
+        return {}
     day = f"{past.until.astimezone(zone):%Y-%m-%d}"
-    return replace(hit, ended=day, certain=past.certain)
+    return {"ended": day, "certain": past.certain}

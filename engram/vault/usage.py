@@ -122,7 +122,8 @@ class UsageLog:
         if not seen:
             return self._unused if met is None else Usage(met=met)
         used = merged(seen, self.policy.most_stability) if len(seen) > 1 else seen[0]
-        return replace(used, met=met or self._unused.met)
+        met = met or self._unused.met
+        return used if used.met == met else replace(used, met=met)
 
     def first_met(self, key: str) -> datetime | None:
         """When a device first met the note with this key; None where no line has it."""

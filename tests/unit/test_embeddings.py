@@ -391,7 +391,7 @@ def test_beliefs_are_ranked_by_their_cosine(world):
     here.say(*WORDS)
     here.fill()
     hits = here.recall("Any drinks?", preset="belief").hits
-    vector = here.embedding.question("Any drinks?", 9.0)
+    vector = here.embedding.question("Any drinks?", 9.0)()
     near = here.index.near(vector, SearchFilter(), 9, [hit.key for hit in hits])
     cosines = {one.key: one.similarity for one in near}
     assert hits[0].text == WORDS[0]
@@ -481,7 +481,7 @@ def test_a_model_that_was_given_less_than_its_time_does_not_rest(world, fake):
     here.fill()
     fake.script_embeddings(hang())
     with pytest.raises(ModelError, match=r"within 0\.05 seconds"):
-        here.embedding.question("lighthouse", 0.05)
+        here.embedding.question("lighthouse", 0.05)()
     fake.script_embeddings()
     assert here.recall("tide").note == ""
 

@@ -25,6 +25,7 @@ HOMES = {
     "numpy": {"engram/index/", "engram/serve/evaluation/"},
     "rank_bm25": {"engram/index/", "engram/serve/evaluation/"},
     "re2": {"engram/core/language/"},
+    "tokenizers": {"engram/index/static_vectors.py"},
     "starlette": {"engram/serve/", "engram/daemon/"},
     "uvicorn": {"engram/serve/", "engram/daemon/"},
     "click": {"engram/serve/"},

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _WORD = re.compile(r"\w+")
+_DIGIT = re.compile(r"\d")
 _HEAD = 3
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 
@@ -65,7 +66,7 @@ def attributes_named(text: str) -> dict[str, set[str]]:
 
 def _cues_in(folded: str) -> Iterator[_Cue]:
     """The cues of languages with blanks that begin a word of a folded text."""
-    has_digit = any(sign.isdigit() for sign in folded)
+    has_digit = _DIGIT.search(folded) is not None
     heads = _cue_heads()
     for word in set(_WORD.findall(folded)):
         for cue in heads.get(word[:_HEAD], ()):

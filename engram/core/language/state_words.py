@@ -97,10 +97,13 @@ class StateReading:
         self._limits = self._phrase(section, "limits")
         self._long_ago = self._phrase(section, "long_ago")
         self._undone = self._phrase(section, "undone")
-        self._written = [
-            (LazyPattern(before.replace("ß", "ss")), after.replace("ß", "ss"))
+        written = [
+            (before.replace("ß", "ss"), after.replace("ß", "ss"))
             for before, after in languages.replacements(section.get("written", ""))
         ]
+        self._written = [(LazyPattern(before), after) for before, after in written]
+        # most clauses have none of them, and one search is faster than each
+        self._is_written = _pattern("|".join(f"(?:{before})" for before, _ in written))
         self._elided = [
             (re.compile(pattern, re.IGNORECASE), words)
             for pattern, words in languages.replacements(section.get("elided", ""))
@@ -178,8 +181,9 @@ class StateReading:
         """The words with contractions written out and in the usual order."""
         if self.unspaced:
             plain = "".join(plain.split())
-        for pattern, written in self._written:
-            plain = pattern.compiled.sub(written, plain)
+        if _has(self._is_written, plain):
+            for pattern, written in self._written:
+                plain = pattern.compiled.sub(written, plain)
         return plain
 
     def speaks_of_self(self, text: str) -> bool:

@@ -173,6 +173,17 @@ class VectorPolicy:
         "recall",
         "what meaning weighs against words in the mix of scores",
     )
+    static_dimension: int = number(
+        128, "numbers", 8, 256, "A14", "columns of the table of word vectors in use"
+    )
+    static_weight: float = number(
+        0.2,
+        "share",
+        0,
+        0.99,
+        "recall",
+        "what the meaning of a table of word vectors weighs against words",
+    )
     back: float = number(
         0.5, "share", 0, 10, "recall", "weight of the cosine of the turn before"
     )
