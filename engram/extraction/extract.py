@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from engram.core.buffer import retry_wait
 from engram.core.entities import EntityNames
 from engram.core.language.echo import masked, unfenced
+from engram.core.language.keep_requests import asked_to_keep, words_to_keep
 from engram.core.language.role_play import played
 from engram.errors import BudgetSpentError, ModelError
 from engram.extraction.rules import engine
@@ -123,7 +124,7 @@ class Extractor:
         )
         if "too short" in extraction.dropped:
             return self.extract_by_rules(batch, before)
-        return extraction
+        return self._with_requests(extraction, batch, before)
 
     def extract_by_rules(self, batch: Batch, before: Sequence[Turn]) -> Extraction:
         """Return the extraction by the offline rules, a few turns at a time.
@@ -142,6 +143,34 @@ class Extractor:
             read = [*context, *turns]
             context = read[max(0, len(read) - policy.extraction.rules_before) :]
         return engine.united(extractions)
+
+    def _with_requests(
+        self, extraction: Extraction, batch: Batch, before: Sequence[Turn]
+    ) -> Extraction:
+        """Return an extraction of a model with what the user asked to keep.
+
+        Where the model makes nothing of such words, the statement of the rules counts
+        (law 1).
+        """
+        texts = {
+            turn.id: turn.text
+            for turn in batch.turns
+            if turn.role == "user" and words_to_keep(turn.text)
+        }
+        if not texts:
+            return extraction
+        kept = {
+            one.turn_id
+            for one in extraction.candidates
+            if asked_to_keep(texts.get(one.turn_id, ""), one.quote)
+        }
+        missed = tuple(
+            one
+            for one in self.extract_by_rules(batch, before).candidates
+            if one.turn_id not in kept
+            and asked_to_keep(texts.get(one.turn_id, ""), one.quote)
+        )
+        return replace(extraction, candidates=(*extraction.candidates, *missed))
 
     def _for_model(
         self, batch: Batch, before: Sequence[Turn]

@@ -208,3 +208,17 @@ def test_many_turns_that_are_read_at_once_leave_the_notes_of_a_few_at_a_time(
     assert not any(
         b"Bruges" in raw for path, raw in many.items() if path.startswith("facts/")
     )
+
+
+# row: C3
+def test_what_the_user_asked_to_keep_is_kept_if_the_model_makes_nothing_of_it(opened):
+    """A statement of the model about the same words would count instead."""
+    with FakeServer() as fake:
+        fake.script(lambda _asked: {"facts": []})
+        memory = held_back(opened(model=ModelSettings("fake", fake.url)))
+        assert read(
+            memory,
+            "It rained all day long here, and the wind was strong as well. "
+            "Don't forget: the key is with Mrs Gray.",
+        ) == ["The key is with Mrs Gray."]
+        assert fake.asked
