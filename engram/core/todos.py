@@ -98,6 +98,11 @@ def is_open(fact: Fact) -> bool:
     return counts and fact.status == "active" and _SETTLED.isdisjoint(fact.tags)
 
 
+def is_settled(fact: Fact) -> bool:
+    """Return whether a promise or loop is marked as settled."""
+    return not _SETTLED.isdisjoint(fact.tags)
+
+
 def ran_out(fact: Fact) -> bool:
     """Return whether a promise was given up because its time was over; it may be kept
     late.

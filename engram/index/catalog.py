@@ -24,6 +24,7 @@ from engram.core.records import (
     Problem,
 )
 from engram.core.trust import TurnSource
+from engram.core.turn_versions import base_id
 from engram.errors import ConflictError, NotFoundError
 from engram.index.cache import LookupCache
 from engram.index.database import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
@@ -344,8 +345,12 @@ class Catalog:
         """
         turns, sessions = self._sensitive()
         if isinstance(unit, FiledTurn):
+            if unit.turn.sensitive_to is not None:
+                return unit
             to = turns.get(unit.key)
-            if to is None or unit.turn.sensitive_to is not None:
+            if to is None and (turns or sessions):
+                to = self._inherited_sensitivity(unit, turns)
+            if to is None:
                 return unit
             return replace(unit, turn=replace(unit.turn, sensitive_to=to))
         if isinstance(unit, Fact) and sessions and unit.source:
@@ -354,6 +359,19 @@ class Catalog:
                 persona = unit.persona or UNKNOWN_PERSONA
                 return replace(unit, sensitivity=HIGH, persona=persona)
         return unit
+
+    def _inherited_sensitivity(
+        self, turn: FiledTurn, turns: Mapping[str, str]
+    ) -> str | None:
+        """Return to whom an older version of an edited turn is sensitive, or None."""
+        first = base_id(turn.turn.id)
+        if first == turn.turn.id:
+            return None
+        found = (
+            turns.get(old.key, old.turn.sensitive_to)
+            for old in self._versions(turn.turn.session, first)
+        )
+        return next((to for to in found if to is not None), None)
 
     @property
     def sensitive_sessions(self) -> frozenset[str]:
@@ -455,13 +473,24 @@ class Catalog:
 
     def versions(self, session: str, turn_id: str) -> list[FiledTurn]:
         """Return the turn with this id in `session`, and its edited versions."""
+        found = self._versions(session, turn_id)
+        return [cast("FiledTurn", self.with_sensitivity(one)) for one in found]
+
+    def _versions(self, session: str, turn_id: str) -> list[FiledTurn]:
         start = f"{turn_id} edit-"
         rows = self.database.query(
             "SELECT record FROM unit WHERE kind = 'turn' AND session = ? "
             "AND (turn = ? OR (turn >= ? AND turn < ?))",
             (session, turn_id, start, start + _LAST),
         )
-        return [cast("FiledTurn", self._unit("turn", record)) for (record,) in rows]
+        return [cast("FiledTurn", unpack("turn", record)) for (record,) in rows]
+
+    def replaced_words(self, key: str) -> list[str]:
+        """Return the words of a turn that a user changed, until that is recorded."""
+        rows = self.database.query(
+            "SELECT before FROM user_change WHERE key = ? AND kind = 'turn'", (key,)
+        )
+        return [cast("FiledTurn", unpack("turn", row)).turn.text for (row,) in rows]
 
     def turn_key(self, start: str, also: Sequence[str] = ()) -> str | None:
         """Return the only key of a turn that begins with `start`, or None.

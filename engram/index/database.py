@@ -83,7 +83,7 @@ class SessionFile:
 
 Unit = Fact | FiledTurn | OwnNote
 
-VERSION = 10
+VERSION = 11
 """Version of the schema, and of what is read from files into it."""
 
 SCHEMA = """
@@ -115,8 +115,8 @@ CREATE TABLE strand (
 CREATE INDEX strand_key ON strand (key);
 CREATE TABLE removed (seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE user_change (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, before TEXT NOT NULL,
-    after TEXT NOT NULL
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, kind TEXT NOT NULL,
+    before TEXT NOT NULL, after TEXT NOT NULL
 );
 CREATE TABLE session (
     path TEXT PRIMARY KEY, session TEXT NOT NULL, persona TEXT, started TEXT NOT NULL,

@@ -13,7 +13,7 @@ import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
-from engram.core.records import Fact, Problem
+from engram.core.records import Fact, FiledTurn, Problem
 from engram.errors import StorageError
 from engram.index.database import unpack
 from engram.index.parse import LastGood, parse, read_file, unread_entry, with_last_keys
@@ -133,7 +133,7 @@ class Scanner:
         `files` maps each path to its bytes, b'' for a file that was moved away. A file
         that a user has changed meanwhile is left to the next scan.
         """
-        diff = DiffBuilder(by_user=False)
+        diff = DiffBuilder(by_user=False, by_engram=True)
         stats = {path: self._stat(path) for path in files}
         entries = [
             self._parse(path, raw, stat)
@@ -246,25 +246,32 @@ class Scanner:
             self._complete_generation = self.database.generation
         return self._complete_generation == self.database.generation
 
-    def _user_changes(self) -> tuple[list[EditedFact], list[Fact], int]:
-        """Return the facts edited and deleted by the user, and the last row's number.
+    def _user_changes(
+        self,
+    ) -> tuple[list[EditedFact], list[Fact], list[FiledTurn], int]:
+        """Return what the user changed, and the number of the last row.
 
-        A deleted fact that is in the catalogue again was restored.
+        The facts edited and deleted, and the turns edited as they were before. A deleted fact that is in the catalogue again was restored.
         """
         rows = self.database.query(
-            "SELECT seq, key, before, after, "
+            "SELECT seq, key, kind, before, after, "
             "EXISTS (SELECT 1 FROM unit WHERE unit.key = user_change.key) "
             "FROM user_change ORDER BY seq"
         )
         edited: list[EditedFact] = []
         deleted: dict[str, Fact] = {}
-        for _, key, before, after, restored in rows:
+        turns: list[FiledTurn] = []
+        for _, key, kind, before, after, restored in rows:
+            if kind == "turn":
+                turns.append(cast("FiledTurn", unpack("turn", before)))
+                continue
             fact = cast("Fact", unpack("fact", before))
             if after:
                 edited.append(EditedFact(fact, cast("Fact", unpack("fact", after))))
             elif not restored:
                 deleted[key] = fact
-        return edited, list(deleted.values()), rows[-1][0] if rows else 0
+        last = rows[-1][0] if rows else 0
+        return edited, list(deleted.values()), turns, last
 
     def _follow_git(self, seen: Walk, lost: list[str], diff: DiffBuilder) -> list[str]:
         """Take in what git wrote and removed; return the other files of `lost`.

@@ -16,6 +16,7 @@ from engram.core.language.echo import own_words
 from engram.core.lifecycle import effective_expiry
 from engram.core.records import REMEMBERED, Fact, FiledTurn
 from engram.core.trust import TurnSource
+from engram.core.turn_versions import text_digest
 from engram.errors import EngramError, NotFoundError
 from engram.index import hiding
 from engram.index.bm25 import Bm25Index, IndexedText
@@ -65,6 +66,7 @@ class Index:
         self.settings = settings
         policy = settings.policy.files
         zone = settings.zone
+        self.vault = vault
         self.tombstones = Tombstones(vault)
         self._lexical = Bm25Index(settings.policy.lexical, zone)
         self.semantic = (
@@ -242,6 +244,14 @@ class Index:
         }
         filed = self.catalog.versions(session, turn_id)
         return list((found | {one.key: one for one in filed}).values())
+
+    def replaced_words(self, key: str) -> set[str]:
+        """Return digests of the words of a turn that a user changed in its file.
+
+        Empty where a user changed nothing; changes that are not recorded yet count.
+        """
+        unrecorded = self.catalog.replaced_words(key)
+        return self.vault.replaced_words(key) | set(map(text_digest, unrecorded))
 
     def voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
         """Return role, origin and speaker of turns, filed or waiting (`D6`)."""

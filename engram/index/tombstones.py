@@ -16,8 +16,9 @@ class Tombstones:
     """The tombstones in effect, as of the last `add` or `reload`.
 
     `keys` are content hashes of statements and keys of turns; `forgotten` hides the
-    sentences that say what was forgotten. `restored` says when a person last brought a
-    memory back, by its id. Only the writer's thread adds and reloads.
+    sentences that say what was forgotten; `withdrawn` are the keys of turns that were
+    edited or deleted in the chat. `restored` says when a person last brought a memory
+    back, by its id. Only the writer's thread adds and reloads.
     """
 
     def __init__(self, vault: Vault) -> None:
@@ -36,3 +37,10 @@ class Tombstones:
         rows = self._vault.tombstone_rows()
         self.forgotten = TombstoneSet(read_tombstones(rows))
         self.restored = read_restored(rows)
+        self.withdrawn = self.keys & {
+            str(row["turn"])
+            for row in rows
+            if row.get("turn")
+            and row["turn"] == row.get("memory")
+            and "hash" not in row
+        }

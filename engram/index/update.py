@@ -90,8 +90,9 @@ class Diff:
     """The changes that a scan found; paths are relative to the vault.
 
     `edited` and `deleted` are the user changes that are not acknowledged yet, without
-    the writes of engram and of git; `edited_turns` are the keys of turns whose words a
-    user changed in a session file; `last_change` is the number of the last one.
+    the writes of engram and of git; so are `edited_turns`, turns as they were before a
+    user changed their words in a session file. `last_change` is the number of the last
+    one.
     `checked_out` is true where git changed files. The files of `pending` need another
     scan after `settle_most_seconds`. `frozen` is true where so many files are missing
     that none counts as deleted.
@@ -103,7 +104,7 @@ class Diff:
     moved: tuple[MovedFile, ...] = ()
     edited: tuple[EditedFact, ...] = ()
     deleted: tuple[Fact, ...] = ()
-    edited_turns: tuple[str, ...] = ()
+    edited_turns: tuple[FiledTurn, ...] = ()
     last_change: int = 0
     conflicts: tuple[Conflict, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -116,11 +117,14 @@ class Diff:
 class DiffBuilder:
     """The changes that a scan found so far.
 
-    `by_user` is false for the writes of engram and of git, which are no user changes.
+    `by_user` is false for the writes of engram and of git, which are no user changes;
+    `by_engram` is true for those of engram. It changes no words of a turn, so where they
+    differ, a user changed the file just before.
     `reread` has the files that get a claim which another file released.
     """
 
     by_user: bool = True
+    by_engram: bool = False
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -129,12 +133,15 @@ class DiffBuilder:
     problems: list[Problem] = field(default_factory=list)
     pending: set[str] = field(default_factory=set)
     reread: list[str] = field(default_factory=list)
-    edited_turns: list[str] = field(default_factory=list)
     frozen: bool = False
     checked_out: bool = False
 
     def diff(
-        self, edited: Sequence[EditedFact], deleted: Sequence[Fact], last_change: int
+        self,
+        edited: Sequence[EditedFact],
+        deleted: Sequence[Fact],
+        edited_turns: Sequence[FiledTurn],
+        last_change: int,
     ) -> Diff:
         """Return the finished value, with the user changes that the catalogue holds."""
         return Diff(
@@ -144,7 +151,7 @@ class DiffBuilder:
             moved=tuple(self.moved),
             edited=tuple(edited),
             deleted=tuple(deleted),
-            edited_turns=tuple(self.edited_turns),
+            edited_turns=tuple(edited_turns),
             last_change=last_change,
             conflicts=tuple(self.conflicts),
             problems=tuple(self.problems),
@@ -271,7 +278,7 @@ def drop(db: sqlite3.Connection, path: str, diff: DiffBuilder) -> None:
         return
     for key, kind, record in units:
         if kind == "fact" and diff.by_user:
-            _write_user_change(db, key, record, "")
+            _write_user_change(db, key, kind, record, "")
 
 
 # -- claims ----------------------------------------------------------------------------
@@ -474,9 +481,10 @@ def _replace_units(
         db.executemany("DELETE FROM removed WHERE key = ?", new)
     if diff.by_user:
         _record_edits(db, facts, units, moved=len(sources) > 1)
-        diff.edited_turns += [
-            key for key in changed if _is_edited_turn(before.get(key), units[key])
-        ]
+    if diff.by_user or diff.by_engram:
+        for key in changed:
+            if _is_edited_turn(before.get(key), units[key]):
+                _write_user_change(db, key, "turn", before[key][2], records[key])
 
 
 def _facts_of(units: Mapping[str, tuple[str, str, str]]) -> dict[str, Fact]:
@@ -493,7 +501,11 @@ def _is_edited_turn(before: tuple[str, str, str] | None, after: Unit) -> bool:
         return False
     kind, _, record = before
     old = unpack(kind, record)
-    return isinstance(old, FiledTurn) and old.turn.text != after.turn.text
+    return (
+        isinstance(old, FiledTurn)
+        and old.turn.id == after.turn.id
+        and old.turn.text != after.turn.text
+    )
 
 
 def _stored_units(
@@ -601,7 +613,7 @@ def _record_edits(
     for key, fact in before.items():
         for unit in after.values():
             if _is_edit(fact, unit, moved=moved):
-                _write_user_change(db, key, pack(fact), pack(unit))
+                _write_user_change(db, key, "fact", pack(fact), pack(unit))
 
 
 def _is_edit(before: Fact, after: Unit, *, moved: bool) -> bool:
@@ -616,13 +628,13 @@ def _is_edit(before: Fact, after: Unit, *, moved: bool) -> bool:
 
 
 def _write_user_change(
-    db: sqlite3.Connection, key: str, before: str, after: str
+    db: sqlite3.Connection, key: str, kind: str, before: str, after: str
 ) -> None:
-    """Record that a user changed or, where `after` is '', deleted a fact.
+    """Record that a user changed or, where `after` is '', deleted a unit.
 
     The row stays until it is acknowledged, so that a crash loses no user change.
     """
     db.execute(
-        "INSERT INTO user_change (key, before, after) VALUES (?, ?, ?)",
-        (key, before, after),
+        "INSERT INTO user_change (key, kind, before, after) VALUES (?, ?, ?, ?)",
+        (key, kind, before, after),
     )

@@ -26,9 +26,11 @@ from engram.core.personas import name_fault
 from engram.core.records import ROLES, FiledTurn, Turn
 from engram.core.text import content_hash, ulid
 from engram.core.turn_versions import (
+    base_id,
     first_id,
     is_version_of,
     replaces,
+    text_digest,
     version_id,
 )
 from engram.errors import (
@@ -338,6 +340,7 @@ class Intake:
         self.health = health
         self.patterns = table(settings.patterns)
         self.queue = TurnQueue(_queue_policy(settings))
+        self._buffer = settings.policy.buffer
         self._lock = threading.Lock()
         # turns that are not in the vault yet, by session and id
         self._pending: dict[str, dict[str, tuple[FiledTurn, Future[None]]]] = {}
@@ -359,7 +362,7 @@ class Intake:
         Two turns with the same session, id and text are one, and so are turns without
         an id, whose made-up ids are in `unnamed`, that a client repeats at once
         (`_as_known`). The same id with another text is an edited turn, which replaces
-        the first one once it is filed. Raises ConflictError where it has another role,
+        the older ones once it is filed. Raises ConflictError where it has another role,
         source or persona, or comes twice in one request; BusyError
         if too many turns wait, BadRequestError for a request that is too large,
         UnavailableError if the catalogue was rebuilt meanwhile, StorageError if the
@@ -369,7 +372,7 @@ class Intake:
         with self._lock:
             generation = self.index.scanner.generation
             turns = self._as_known(turns, unnamed)
-            turns, conflicts = self._as_versions(turns)
+            turns, conflicts = self._as_versions(turns, now)
             keys, new, other_commits = self._sort(turns)
             self._check_request(len(new), conflicts)
             placed = {
@@ -397,7 +400,9 @@ class Intake:
         """Whether a turn with this session and id is stored already."""
         return self._known(session, name) is not None
 
-    def _as_versions(self, turns: Sequence[Turn]) -> tuple[list[Turn], list[str]]:
+    def _as_versions(
+        self, turns: Sequence[Turn], now: datetime
+    ) -> tuple[list[Turn], list[str]]:
         """Return the turns, with ids of their own for edited ones, and the conflicts.
 
         A conflict is the id of a turn whose other text has another role, source or
@@ -411,18 +416,85 @@ class Intake:
                 conflicts.append(turn.id)
                 continue
             known = self._known(turn.session, turn.id)
-            if known is None or known.turn.text == turn.text:
-                result.append(turn)
-            elif self.vault.is_edited(known.key):
-                # the client repeats words that the user changed in the session file
-                result.append(replace(turn, text=known.turn.text))
-            elif is_version_of(turn, known.turn):
-                private = turn.private or known.turn.private
-                edited = version_id(turn.id, turn.text)
-                result.append(replace(turn, id=edited, private=private))
-            else:
+            version = turn if known is None else self._version(turn, known, now)
+            if version is None:
                 conflicts.append(turn.id)
+            else:
+                result.append(version)
         return result, conflicts
+
+    def _version(self, turn: Turn, known: FiledTurn, now: datetime) -> Turn | None:
+        """Return a turn that came under the id of a known one, with the id that it gets.
+
+        It repeats the known turn, or one of its versions, or is a new version; None
+        where it may be neither. What a person changed in the session file is repeated
+        by its old words, too.
+        """
+        told = self._told(turn, known)
+        if told:
+            over = self._is_over(told[-1])
+            if not over or not self._is_said_again(turn, told[-1], now):
+                return replace(turn, id=told[-1].turn.id, text=told[-1].turn.text)
+        if not is_version_of(turn, known.turn):
+            return None
+        number = sum(one.turn.id != turn.id for one in told) + 1
+        return replace(
+            turn,
+            id=version_id(turn.id, turn.text, number),
+            private=turn.private or known.turn.private,
+            sensitive_to=known.turn.sensitive_to,
+        )
+
+    def _told(self, turn: Turn, known: FiledTurn) -> list[FiledTurn]:
+        """Return the versions of a turn that came with the very words of `turn`.
+
+        The last one is the one that came last. `known` is the first version.
+        """
+        digest = text_digest(turn.text)
+        is_first = known.turn.text == turn.text
+        told = (
+            [known]
+            if is_first or digest in self.index.replaced_words(known.key)
+            else []
+        )
+        number = 1
+        while found := self._known(
+            turn.session, version_id(turn.id, turn.text, number)
+        ):
+            told.append(found)
+            number += 1
+        return told
+
+    def _is_over(self, told: FiledTurn) -> bool:
+        """Whether a turn was withdrawn, or a waiting version will replace it."""
+        if told.key in self.index.tombstones.withdrawn:
+            return True
+        session, first = told.turn.session, base_id(told.turn.id)
+        pending = list(self._pending.get(session, {}))
+        place = pending.index(told.turn.id) + 1 if told.turn.id in pending else 0
+        later = [name for name in pending[place:] if name.startswith(f"{first} edit-")]
+        return any(
+            replaces(self._pending[session][name][0].turn, told.turn, self._buffer)
+            for name in later
+        )
+
+    def _is_said_again(self, turn: Turn, told: FiledTurn, now: datetime) -> bool:
+        """Whether words that are over were said anew, and not only sent once more.
+
+        They are said anew after the words that took their place; at the same time only
+        where the conversation goes on.
+        """
+        first = base_id(turn.id)
+        since = max(
+            (
+                one.turn.occurred_at
+                for one in self.index.versions(turn.session, first)
+                if not self._is_over(one)
+            ),
+            default=told.turn.occurred_at,
+        )
+        goes_on = now - turn.occurred_at <= timedelta(hours=self._buffer.edit_hours)
+        return turn.occurred_at > since or (turn.occurred_at == since and goes_on)
 
     def _known(self, session: str, turn_id: str) -> FiledTurn | None:
         """Return the turn with this session and id, waiting or in the vault."""
@@ -433,8 +505,7 @@ class Intake:
         """Whether a new turn takes the place of the first one with its id."""
         first = first_id(turn)
         known = self._known(turn.session, first) if first is not None else None
-        hours = self.settings.policy.buffer.edit_hours
-        return known is not None and replaces(turn, known.turn, hours)
+        return known is not None and replaces(turn, known.turn, self._buffer)
 
     def _as_known(
         self, turns: Sequence[Turn], unnamed: frozenset[str]
@@ -458,7 +529,8 @@ class Intake:
 
     def _is_again(self, new: Turn, old: Turn, unnamed: frozenset[str]) -> bool:
         apart = abs((new.occurred_at - old.occurred_at).total_seconds())
-        same = replace(new, id=old.id, occurred_at=old.occurred_at) == old
+        told = replace(old, sensitive_to=new.sensitive_to)
+        same = replace(new, id=old.id, occurred_at=old.occurred_at) == told
         soon = apart <= self.settings.policy.buffer.retry_seconds
         return new.id in unnamed and same and soon
 
@@ -767,20 +839,20 @@ class Intake:
         self.queue.put(batch, "taken")
         return batch
 
-    def without_deleted_turns(self, batch: Batch) -> list[Batch]:
-        """Return a filed batch without the turns that a user deleted from its file.
+    def without_gone_turns(self, batch: Batch) -> list[Batch]:
+        """Return a filed batch without turns that are gone.
 
-        The list is empty if no turn remains. A file with problems is not read: the
+        A user deleted them from their file, or they were withdrawn. The list is empty if no turn remains. A file with problems is not read: the
         batch is returned as it is.
         """
-        catalog = self.index.catalog
+        catalog, withdrawn = self.index.catalog, self.index.tombstones.withdrawn
         if catalog.problems(sessions.path(batch.waiting[0].filed.note)):
             return [batch]
 
         remaining, deleted = list[WaitingTurn](), list[WaitingTurn]()
         for item in batch.waiting:
             filed = catalog.turn(item.filed.turn.session, item.filed.turn.id)
-            if filed:
+            if filed and filed.key not in withdrawn:
                 remaining.append(replace(item, filed=filed))
             else:
                 deleted.append(item)

@@ -282,6 +282,15 @@ class TurnQueue:
             )
             return next(reasons, "")
 
+    def numbers(self) -> dict[tuple[str, str], int]:
+        """Return the journal number of each turn by its session and id."""
+        with self._changed:
+            return {
+                (item.filed.turn.session, item.filed.turn.id): item.seq
+                for entry in self._all()
+                for item in entry.batch.waiting
+            }
+
     def close(self) -> None:
         """End every `wait`, now and later."""
         with self._changed:

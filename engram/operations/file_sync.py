@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import dedup
 from engram.core.records import Fact
+from engram.core.turn_versions import text_digest
 from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.write import action_row
 from engram.vault.paths import printable
@@ -164,8 +165,9 @@ class FileSync:
             self._record_edits(diff.edited, now)
         self.note_writer.log_actions(
             [
-                action_row(now, "edit", key, "a person edited the turn")
-                for key in diff.edited_turns
+                action_row(now, "edit", turn.key, "a person edited the turn")
+                | {"was": text_digest(turn.turn.text)}
+                for turn in diff.edited_turns
             ]
         )
         if diff.deleted:

@@ -18,6 +18,7 @@ from engram.pipeline.forgetting import DROPPED, USER_DECIDED
 from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
 from engram.pipeline.run_log import DecisionRecorder
+from engram.pipeline.turn_edits import TurnEdits
 from engram.pipeline.write import KNOWN, action_row
 from engram.vault import facts, reviews
 
@@ -56,6 +57,7 @@ class ReviewQueue:
         self.index = note_writer.index
         self.settings = note_writer.settings
         self.retraction = Retraction(note_writer, forgetting)
+        self.turn_edits = TurnEdits(note_writer, forgetting, self.retraction)
         self.promises = PromiseSettler(note_writer)
         self._changes = NoteChanges(note_writer)
         self._recorder = DecisionRecorder(maintenance.run_log)
@@ -192,6 +194,8 @@ class ReviewQueue:
             chosen = [case.offered[int(one) - 1] for one in decision.split(",")]
         if chosen and case.stage:
             self.promises.settle_chosen(case.asked, chosen, case.stage, now)
+        elif chosen == [case.asked]:
+            self.turn_edits.forget(case.asked, now)
         elif chosen:
             self.retraction.forget(case.asked, chosen, now)
         row = action_row(now, "decide", case.id, decision)

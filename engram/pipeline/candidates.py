@@ -24,7 +24,7 @@ from engram.core.language.keep_requests import REMEMBER_TAG, asked_to_keep
 from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.lifecycle import protection
 from engram.core.personas import fact_persona
-from engram.core.records import Fact
+from engram.core.records import HIGH, Fact
 from engram.pipeline.forgetting import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def candidate_fact(
         event_end=_event_end(candidate, category, kind),
         dated_by=candidate.dated_by,
         persona=fact_persona(category, said),
+        sensitivity="normal" if said.sensitive_to is None else HIGH,
     )
     # A guessed lifetime never ends a protected fact.
     if protection(fact):

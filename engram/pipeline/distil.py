@@ -49,7 +49,7 @@ class Distiller:
     def distil(self, batch: Batch) -> Extraction:
         """Return the extraction of a batch. Raises ModelError.
 
-        No model is given the turns of a highly sensitive conversation (`B17`).
+        No model is given highly sensitive turns, nor what comes with them (`B17`).
         """
         if self._is_sensitive(batch):
             return self.distil_by_rules(batch)
@@ -79,8 +79,12 @@ class Distiller:
         return self.extractor.extract_by_rules(batch, self._before(batch))
 
     def _is_sensitive(self, batch: Batch) -> bool:
-        """Whether a person marked the conversation of the batch as highly sensitive."""
+        """Whether a turn of the batch, or its conversation, is highly sensitive."""
         catalog = self.comparison.index.catalog
+        if any(
+            is_sensitive(catalog.with_sensitivity(item.filed)) for item in batch.waiting
+        ):
+            return True
         return any(
             file.sensitive and PurePosixPath(file.path).stem == item.filed.note
             for item in batch.waiting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from engram.core.entities import is_owner
 from engram.core.language.privacy import reference
@@ -64,6 +64,19 @@ def with_borrowed_privacy(
         _marked(item)
         if _borrows(note_writer, item.filed, names[item.filed.turn.id])
         else item
+        for item in batch.waiting
+    )
+    return replace(batch, waiting=waiting)
+
+
+def with_sensitivity(note_writer: NoteWriter, batch: Batch) -> Batch:
+    """Return the batch with those turns marked that are highly sensitive (`B17`).
+
+    A memory that rests on them is so, or they are an edited form of such a turn.
+    """
+    catalog = note_writer.index.catalog
+    waiting = tuple(
+        replace(item, filed=cast("FiledTurn", catalog.with_sensitivity(item.filed)))
         for item in batch.waiting
     )
     return replace(batch, waiting=waiting)

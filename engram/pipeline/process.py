@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.core.buffer import retry_wait
+from engram.core.turn_versions import first_id
 from engram.errors import (
     BadRequestError,
     ConflictError,
@@ -273,16 +274,29 @@ class TurnPipeline:
 
         try:
             if batch.filed:
-                batches = self.intake.without_deleted_turns(batch)
+                batches = self.intake.without_gone_turns(batch)
             else:
-                filed = note_writer.file_turns([item.filed for item in batch.waiting])
-                batches = [self.intake.update_placement(batch, filed)]
-                self.reconciler.turn_edits.replace_older(filed, now)
+                batches = self._filed(batch, now)
         except EngramError as error:
             self.put_off(batch, "session file", error)
             return []
         self.health.clear("session file")
         return batches
+
+    def _filed(self, batch: Batch, now: datetime) -> list[Batch]:
+        """Write the turns of a batch into their session file; return those that stay.
+
+        What an edited message replaces is withdrawn.
+        """
+        edits = self.reconciler.turn_edits
+        turns = [item.filed for item in batch.waiting]
+        filed = self.reconciler.note_writer.file_turns(turns)
+        placed = self.intake.update_placement(batch, filed)
+        if any(first_id(one.turn) is not None for one in filed):
+            edits.replace_older(filed, self.queue.numbers(), now)
+        if any(map(edits.is_withdrawn, filed)):
+            return self.intake.without_gone_turns(placed)
+        return [placed]
 
     def put_off(
         self, batch: Batch, part: str, error: EngramError, state: State = "parked"

@@ -24,7 +24,11 @@ from engram.pipeline.forgetting import Forgetting
 from engram.pipeline.imports import ImportRuns
 from engram.pipeline.owner import OwnerNames
 from engram.pipeline.plan import WritePlan
-from engram.pipeline.privacy import keep_private, with_borrowed_privacy
+from engram.pipeline.privacy import (
+    keep_private,
+    with_borrowed_privacy,
+    with_sensitivity,
+)
 from engram.pipeline.promises import PromiseSettler
 from engram.pipeline.retraction import Retraction
 from engram.pipeline.steps import APART, CandidateSteps
@@ -109,6 +113,7 @@ class Reconciler:
         then the batch can be filed again.
         """
         keep_private(self.note_writer, batch, now)
+        batch = with_sensitivity(self.note_writer, batch)
         batch = with_borrowed_privacy(self.note_writer, batch, extraction)
         turns = {item.filed.turn.id: item.filed for item in batch.waiting}
         self.forgetting.lift_restated(turns.values(), now)

@@ -235,10 +235,8 @@ class Retraction:
                 units[one.key] = f"{units.get(one.key, '')} {text}".strip()
         turn = request.turn
         at, zone = turn.turn.occurred_at, self.settings.zone
-        jest = not request.wish.named
-        note = reviews.forget_note(
-            turn.key, request.sentence, units, at, zone, jest=jest
-        )
+        why = reviews.UNCLEAR if request.wish.named else reviews.JEST
+        note = reviews.forget_note(turn.key, request.sentence, units, at, zone, why)
         hidden = sentence_tombstone(
             turn, request.sentence, at, request.why, turn.key, plain=True
         )
@@ -540,32 +538,54 @@ class Retraction:
                     action_row(now, "forget", fact.id, why, RULE) | {"turn": key}
                 )
             rows += self.revive(fact, key, now)
-        rows += self._reopened(said, now)
+        done = {
+            turn.key for turn, text in said if reports(text) or only_says_done(text)
+        }
+        rows += self.reopened(done, now)
         turns = sorted({turn.key for turn, _ in said} - {key})
         hides = {"memories": sorted(fact.id for fact in facts), "turns": turns}
         rows.append(action_row(now, "retract", key, why, RULE) | {"turn": key} | hides)
         self.note_writer.log_actions(rows)
         self.forgetting.cut_summaries({turn.key for turn, _ in said})
 
-    def _reopened(
-        self, said: Sequence[tuple[FiledTurn, str]], now: datetime
+    def reopened(
+        self, keys: Collection[str], now: datetime
     ) -> Iterator[Mapping[str, object]]:
-        """Open the promises again that these sentences had settled (`E16`)."""
-        keys = {
-            turn.key for turn, text in said if reports(text) or only_says_done(text)
+        """Open the promises again that these turns had settled (`E16`)."""
+        why = "what had settled it was taken back"
+        for fact, key in self._changed_in(keys, "settle"):
+            if todos.is_settled(fact) and self.patch(
+                fact, todos.reopened_keys(fact), why
+            ):
+                yield action_row(now, "revive", fact.id, why, RULE) | {"turn": key}
+
+    def revived(
+        self, keys: Collection[str], now: datetime
+    ) -> Iterator[Mapping[str, object]]:
+        """Make the facts active again that words of these turns alone had ended."""
+        why = "what had ended it was taken back"
+        for fact, key in self._changed_in(keys, "invalidate"):
+            if fact.status != "invalidated" or fact.superseded_by:
+                continue
+            active = {"status": "active", "end_reason": None, "valid_until": None}
+            self.forgetting.unbury([fact], now)
+            if self.patch(fact, active, TAKEN_BACK):
+                yield action_row(now, "revive", fact.id, why, RULE) | {"turn": key}
+
+    def _changed_in(
+        self, keys: Collection[str], action: str
+    ) -> Iterator[tuple[Fact, str]]:
+        """Yield the facts that these turns, and no person, changed by `action`.
+
+        Each with the key of its turn.
+        """
+        rows = {
+            str(row.get("memory")): str(row.get("turn"))
+            for row in self.vault.rows_with(action)
+            if row.get("turn") in keys and row.get("by") != "user"
         }
-        for key in sorted(keys):
-            for fact in self.index.catalog.facts(key):
-                settled = any(
-                    row.get("action") == "settle"
-                    and row.get("turn") == key
-                    and row.get("by") != "user"
-                    for row in self.vault.actions_of(fact.id)
-                )
-                why = "what had settled it was taken back"
-                if settled and self.patch(fact, todos.reopened_keys(fact), why):
-                    row = action_row(now, "revive", fact.id, why, RULE)
-                    yield row | {"turn": key}
+        for fact in self.note_writer.facts(rows):
+            yield fact, rows[fact.id]
 
     def revive(
         self, gone: Fact, key: str, now: datetime

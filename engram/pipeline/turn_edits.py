@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.core.turn_versions import first_id, replaces
+from engram.core import lifecycle
+from engram.core.records import FiledTurn
+from engram.core.turn_versions import base_id, first_id, overlaps, replaces
 from engram.pipeline.retraction import STATUSES
 from engram.pipeline.write import action_row
+from engram.vault import reviews
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from engram.core.records import Fact, FiledTurn
+    from engram.core.records import Fact
     from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.retraction import Retraction, Withdrawn
     from engram.pipeline.write import NoteWriter
@@ -36,22 +39,80 @@ class TurnEdits:
         self.index = note_writer.index
         self.forgetting = forgetting
         self.retraction = retraction
-        self._hours = note_writer.settings.policy.buffer.edit_hours
+        self.settings = note_writer.settings
 
-    def replace_older(self, turns: Iterable[FiledTurn], now: datetime) -> None:
-        """Withdraw the other versions of those of these turns that were edited.
+    def replace_older(
+        self,
+        turns: Sequence[FiledTurn],
+        numbers: Mapping[tuple[str, str], int],
+        now: datetime,
+    ) -> None:
+        """Withdraw the older versions of those of these turns that were edited.
 
-        Versions from more than a day before stay (`turn_versions.replaces`).
-        A repeated call, as after a crash, changes nothing.
+        `numbers` are the journal numbers of turns that are not settled, by session and
+        id; a turn with a greater number came later. Versions that the new words do not
+        replace (`turn_versions.replaces`) stay, and so do those that a person changed
+        in the session file. A repeated call, as after a crash, changes nothing.
         """
-        for turn in turns:
-            first = first_id(turn.turn)
-            if first is None or self.is_withdrawn(turn):
-                continue
-            for old in self.index.versions(turn.turn.session, first):
-                is_other = old.key != turn.key and not self.is_withdrawn(old)
-                if is_other and replaces(turn.turn, old.turn, self._hours):
-                    self.withdraw([old], now, EDITED, turn.turn.text)
+        edited = [turn for turn in turns if first_id(turn.turn) is not None]
+        last = {_first(turn): turn.turn.text for turn in edited}
+        for turn in edited:
+            if not self.is_withdrawn(turn):
+                for old in self._replaced(turn, numbers):
+                    self._replace(old, turn, last[_first(turn)], now)
+
+    def _replaced(
+        self, turn: FiledTurn, numbers: Mapping[tuple[str, str], int]
+    ) -> list[FiledTurn]:
+        """Return the versions that came before a turn and that it replaces."""
+        session, first = _first(turn)
+        latest = numbers.get((session, turn.turn.id), 0)
+        return [
+            old
+            for old in self.index.versions(session, first)
+            if old.key != turn.key
+            and not self.is_withdrawn(old)
+            and numbers.get((session, old.turn.id), 0) <= latest
+            and replaces(turn.turn, old.turn, self.settings.policy.buffer)
+            and not self.index.replaced_words(old.key)
+        ]
+
+    def _replace(
+        self, old: FiledTurn, new: FiledTurn, instead: str, now: datetime
+    ) -> None:
+        """Withdraw a turn, or ask where the new words have nothing in common with it.
+
+        They may be another message of a client that counts its messages from 1; a
+        protected memory is not taken away on that doubt.
+        """
+        if not overlaps(old.turn.text, new.turn.text) and any(
+            map(lifecycle.protection, self.resting_on([old], instead).values())
+        ):
+            self._ask(old, new, now)
+        else:
+            self.withdraw([old], now, EDITED, instead)
+
+    def _ask(self, old: FiledTurn, new: FiledTurn, now: datetime) -> None:
+        """Ask in review, once, whether the words of a turn are to be forgotten."""
+        rows = self.note_writer.vault.actions_of(old.key)
+        if any(row.get("action") == "ask" for row in rows):
+            return
+        note = reviews.forget_note(
+            old.key,
+            new.turn.text,
+            {old.key: old.turn.text},
+            new.turn.occurred_at,
+            self.settings.zone,
+            reviews.EDITED,
+        )
+        row = action_row(now, "ask", old.key, note.why, "rule") | {"turn": new.key}
+        self.note_writer.write([note], [row])
+
+    def forget(self, key: str, now: datetime) -> None:
+        """Withdraw a turn whose message was edited, as the user wished in review."""
+        turn = self.index.unit(key)
+        if isinstance(turn, FiledTurn) and not self.is_withdrawn(turn):
+            self.withdraw([turn], now, EDITED)
 
     def is_withdrawn(self, turn: FiledTurn) -> bool:
         """Whether the turn is hidden as a whole."""
@@ -75,7 +136,8 @@ class TurnEdits:
 
         A memory stays if the new text `instead` holds its quotation too, or if a person
         wrote, edited or confirmed it. `name` is what hides them together; the key of the
-        one turn if it is ''.
+        one turn if it is ''. The tombstones of the turns are written last: without
+        them, what a crash cut short is done again.
         """
         if not turns:
             return []
@@ -83,27 +145,26 @@ class TurnEdits:
         keys = [turn.key for turn in turns]
         facts = self.resting_on(turns, instead)
         row = {"at": now.isoformat(), "reason": why, "for": name}
-        self.index.tombstones.add(
-            [
-                *({**row, "turn": key, "memory": key} for key in keys),
-                *({**row, "memory": one} for one in facts),
-            ]
-        )
+        self.index.tombstones.add([{**row, "memory": one} for one in facts])
+        # what is derived goes before what it rests on, so that it is found again
+        rows = list(self._forget(reversed(facts.values()), keys[0], now, why))
+        rows += self.retraction.reopened(keys, now)
+        rows += self.retraction.revived(keys, now)
         hides = {"memories": sorted(facts)}
-        self.note_writer.log_actions(
-            [
-                *self._forget(facts.values(), keys[0], now, why),
-                *(action_row(now, "withdraw", key, why) for key in keys[1:]),
-                action_row(now, "withdraw", keys[0], why) | hides,
-            ]
-        )
+        rows += (action_row(now, "withdraw", key, why) for key in keys[1:])
+        rows.append(action_row(now, "withdraw", keys[0], why) | hides)
+        self.note_writer.log_actions(rows)
+        self.index.tombstones.add([{**row, "turn": key, "memory": key} for key in keys])
         self.forgetting.cut_summaries(keys)
         return sorted(facts)
 
     def resting_on(
         self, turns: Sequence[FiledTurn], instead: str = ""
     ) -> dict[str, Fact]:
-        """Return by id the memories that would go with these turns."""
+        """Return by id the memories that would go with these turns.
+
+        Those that are derived from others come last.
+        """
         keys = {turn.key for turn in turns}
         facts = {
             fact.id: fact
@@ -148,15 +209,17 @@ class TurnEdits:
         keys = {"status": "forgotten", "end_reason": why}
         for fact in facts:
             turn = fact.source or key
+            yield from self.retraction.revive(fact, turn, now)
             if self.retraction.patch(fact, keys, why):
                 yield action_row(now, "forget", fact.id, why) | {"turn": turn}
-            yield from self.retraction.revive(fact, turn, now)
 
     def _goes(self, fact: Fact, keys: Collection[str], instead: str) -> bool:
         """Whether a memory rests on the old words of these turns alone."""
+        sources = {fact.source, *fact.also} - {""}
         if (
             fact.status not in STATUSES
-            or not {fact.source, *fact.also} - {""} <= set(keys)
+            or not sources.intersection(keys)
+            or sources.difference(keys) - self.index.tombstones.withdrawn
             or fact.pinned
             or self.note_writer.user_claim(fact)
         ):
@@ -169,3 +232,8 @@ class TurnEdits:
             if row.get("quote") and row.get("turn") in keys
         ]
         return not (quotes and all(one in instead for one in quotes))
+
+
+def _first(turn: FiledTurn) -> tuple[str, str]:
+    """Return the session of a turn and the id of its first version."""
+    return turn.turn.session, base_id(turn.turn.id)

@@ -453,6 +453,7 @@ def _turn_record(filed: FiledTurn) -> dict[str, Any]:
         "group": turn.group,
         "private": turn.private,
         **({"title": turn.title} if turn.title else {}),
+        **({} if turn.sensitive_to is None else {"sensitive_to": turn.sensitive_to}),
     }
 
 
@@ -465,6 +466,7 @@ def _filed(record: Mapping[str, Any]) -> FiledTurn:
         group=bool(record.get("group")),
         private=bool(record.get("private")),
         title=str(record.get("title") or ""),
+        sensitive_to=record.get("sensitive_to"),
     )
     return FiledTurn(turn, record["note"], record["block"])
 

@@ -58,6 +58,12 @@ FORGET = ("forget", "leave")
 SETTLE = ("settle", "leave")
 """The answers to a report that may mean several promises, besides their numbers."""
 
+UNCLEAR = "the user asked to forget this, but not plainly which"
+JEST = "the user was joking, but not plainly about all of this"
+EDITED = (
+    "the message says something else now, and its old words tell of something to keep"
+)
+
 _SLUG_BYTES = 60
 _HEADING = re.compile(r"^## Review[ \t\r]*$", re.MULTILINE)
 _NEXT = re.compile(r"^#{1,2} ", re.MULTILINE)
@@ -135,18 +141,14 @@ def forget_note(
     units: Mapping[str, str],
     now: datetime,
     zone: tzinfo,
-    *,
-    jest: bool = False,
+    why: str,
 ) -> Create:
     """Return the note that asks which of these statements are to be forgotten.
 
     `request` is the key of the turn that wishes it, in the words `wish`; `units` maps
-    ids of memories and keys of turns to what they say. The turn makes name and id, so
-    that nothing is asked twice.
+    ids of memories and keys of turns to what they say. `why` is UNCLEAR, JEST or
+    EDITED. The turn makes name and id, so that nothing is asked twice.
     """
-    why = "the user asked to forget this, but not plainly which"
-    if jest:
-        why = "the user was joking, but not plainly about all of this"
     texts = (
         "Which of these is to be forgotten?",
         "Tick what is to be forgotten and save; what is not ticked stays.",

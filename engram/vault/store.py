@@ -313,9 +313,18 @@ class Vault:
             if memory in {row.get("memory"), row.get("met")}
         ]
 
-    def is_edited(self, turn: str) -> bool:
-        """Whether a user changed the words of the turn with this key."""
-        return any(row.get("action") == "edit" for row in self.actions_of(turn))
+    def rows_with(self, action: str) -> list[dict[str, object]]:
+        """Return the rows of the action log with this action, oldest first."""
+        rows = self._rows(ACTIONS, action)
+        return [row for row in rows if row.get("action") == action]
+
+    def replaced_words(self, turn: str) -> set[str]:
+        """Digests of the words of a turn that a user changed in its session file.
+
+        The turn is given by its key; empty where a user changed nothing.
+        """
+        rows = self.actions_of(turn)
+        return {str(row.get("was")) for row in rows if row.get("action") == "edit"}
 
     def creation_times(self) -> dict[str, str]:
         """The time of the first `CREATION_ACTIONS` row of each memory, by its id."""

@@ -15,7 +15,7 @@ from engram.core.policy import Policy
 from engram.core.records import Fact
 from engram.errors import BadRequestError, ForbiddenError
 from engram.maintenance.passes import MemoryState, PassView, VaultReader, groups
-from tests.fakes.openai_server import fact
+from tests.fakes.openai_server import fact, status
 from tests.fakes.scribe import task_of
 
 SECRET = "The user takes lithium for a bipolar disorder."
@@ -242,3 +242,61 @@ def test_a_highly_sensitive_conversation_is_read_by_rules_alone(
     assert "lithium" not in sent
     assert "Dresden" in texts(memory, "Dresden", "owner", all_personas=True)
     assert not texts(memory, "Dresden")
+
+
+def secret_told(memory, running, **more):
+    """The user tells a secret that the model cannot read; a person marks it later."""
+    running.script(*[status(400, "unknown model")] * 9)
+    text = (
+        "I take lithium for a bipolar disorder. I wanted to tell you so that you know"
+        " it when we plan the trip to the mountains with my brother next spring."
+    )
+    say(memory, text, id="m1", occurred_at="2026-11-20T10:00:00Z", **more)
+    (turn,) = memory.call("recall", {"query": WORDS, "kinds": ["turn"]})["hits"]
+    keys = ("sensitivity: high", f'source: "[[{turn["id"]}]]"')
+    written(memory, "secret", SECRET, *keys)
+    running.requests.clear()
+
+
+# row: B17
+def test_what_could_not_be_read_before_is_read_by_rules_alone(observed, running):
+    """It is tried again when its turn has become sensitive."""
+    memory = observed
+    secret_told(memory, running)
+    assert memory.queue.counts()["parked_turns"] == 1
+    memory.call("flush", {})
+    assert memory.queue.counts()["parked_turns"] == 0
+    assert not running.asked
+    assert not texts(memory)
+
+
+# row: B17
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I take lithium for my disorder. Please think of it when we plan the long trip.",
+        "Lithium, hm.",
+    ],
+)
+def test_an_edited_message_stays_as_sensitive(observed, running, text, clock):
+    """Before it is read, afterwards, and after the index is made anew."""
+    memory = observed
+    secret_told(memory, running)
+    memory.call("flush", {})
+    edit = {"id": "m1", "session": "talk", "text": text}
+    edit["occurred_at"] = "2026-11-20T10:05:00Z"
+    running.script(lambda _: {"facts": [], "entities": [], "relations": []})
+    memory.call("observe", {"turns": [edit]})
+    assert not texts(memory)
+    memory.call("flush", {})
+    for number in range(6):
+        clock.advance(minutes=1)
+        say(memory, f"What else should I think of before the long trip {number}?")
+    memory.call("consolidate", {"cadence": "talk"})
+    memory.call("reindex", {})
+    assert not texts(memory)
+    assert WORDS in texts(memory, standing="owner").casefold()
+    while memory.embed():
+        pass
+    questions = [body for body in embedded(running) if body["input"] != [WORDS]]
+    assert WORDS not in json.dumps([*running.asked, *questions]).casefold()

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import count
+
 import pytest
 
-from engram.errors import BadRequestError, ConflictError, NotFoundError
+from engram.errors import (
+    BadRequestError,
+    ConflictError,
+    NotFoundError,
+    StorageError,
+)
 from engram.memory import Memory
 
 
@@ -58,11 +66,63 @@ def test_an_old_id_for_a_new_message_takes_nothing_away(memory):
 
 def test_the_same_edit_again_is_stored_once(memory):
     observe(memory, turn("m1", "I love tea."))
-    for text in ("I love coffee.", "I love coffee.", "I love tea."):
+    for text in ("I love coffee.", "I love coffee."):
         answer = observe(memory, turn("m1", text))
     assert (answer["stored"], answer["duplicates"]) == (0, 1)
     (fact,) = active(memory)
     assert "coffee" in fact
+
+
+# row: X2
+@pytest.mark.parametrize("waiting", [False, True])
+def test_an_edit_back_to_earlier_words_counts_too(memory, monkeypatch, waiting):
+    """Whatever the user says last can be recalled, and a repetition adds nothing."""
+    if waiting:
+        monkeypatch.setattr(memory.pipeline, "drain", lambda: None)
+    for drink in ("tea", "coffee", "tea", "coffee", "tea"):
+        answer = observe(memory, turn("m1", f"I love {drink}."))
+        assert answer["stored"] == 1
+    assert observe(memory, turn("m1", "I love tea."))["duplicates"] == 1
+    monkeypatch.undo()
+    memory.call("flush", {})
+    (fact,) = active(memory)
+    assert "tea" in fact
+    assert found(memory, "what do I love", kinds=["turn"]) == ["I love tea."]
+
+
+def test_words_that_come_late_do_not_count_as_said_again(memory):
+    """A client sends an old request once more, after the edit of the message."""
+    first = turn("m1", "I love tea.", occurred_at="2026-11-20T10:00:00Z")
+    observe(memory, first)
+    edit = turn("m1", "I love coffee.", occurred_at="2026-11-20T10:05:00Z")
+    observe(memory, edit)
+    for late in (first, edit, first):
+        assert observe(memory, late)["duplicates"] == 1
+    (fact,) = active(memory)
+    assert "coffee" in fact
+
+
+def test_an_old_conversation_that_is_imported_twice_stays_as_it_is(memory):
+    at = "2024-03-02T10:00:00Z"
+    for _ in range(2):
+        for drink in ("tea", "coffee"):
+            observe(memory, turn("m1", f"I love {drink}.", occurred_at=at))
+    assert len(memory.index.versions("s", "m1")) == 2
+    (fact,) = active(memory)
+    assert "coffee" in fact
+
+
+def test_a_deleted_message_that_is_sent_anew_is_learned_anew(memory, clock):
+    said = turn("m7", "Remember that I am allergic to peanuts.")
+    observe(memory, said)
+    memory.call("withdraw", {"id": "m7", "session": "s"})
+    assert not active(memory)
+    clock.advance(minutes=2)
+    assert observe(memory, said)["stored"] == 1
+    (fact,) = active(memory)
+    assert "peanuts" in fact
+    memory.call("withdraw", {"id": "m7", "session": "s"})
+    assert not active(memory)
 
 
 def test_the_last_of_several_edits_counts(memory):
@@ -73,17 +133,73 @@ def test_the_last_of_several_edits_counts(memory):
     assert found(memory, "what do I love", kinds=["turn"]) == ["I love cocoa."]
 
 
-def test_an_edit_before_its_first_words_were_read_leaves_only_the_last(
-    memory, monkeypatch
-):
-    """Both versions are extracted in one batch."""
+@pytest.mark.parametrize("filed", [False, True])
+def test_of_edits_that_wait_together_the_last_one_counts(memory, monkeypatch, filed):
+    """They are extracted in one batch, perhaps with the first words."""
+    if filed:
+        observe(memory, turn("m1", "I love tea."))
     monkeypatch.setattr(memory.pipeline, "drain", lambda: None)
-    observe(memory, turn("m1", "I love tea."))
-    observe(memory, turn("m1", "I love cocoa."))
+    for drink in ("tea", "milk", "water", "cocoa"):
+        observe(memory, turn("m1", f"I love {drink}."))
     monkeypatch.undo()
     memory.call("flush", {})
     (fact,) = active(memory)
     assert "cocoa" in fact
+
+
+def test_an_edit_that_waited_longer_than_a_newer_one_changes_nothing(memory, clock):
+    """Its batch was put off, for instance because a person edits the session file."""
+    observe(memory, turn("m1", "I love tea."))
+    older, newer = "I love milk.", "I love cocoa."
+    observe(memory, turn("m1", newer))
+    observe(memory, turn("m1", older))
+    told = {one.turn.text: one for one in memory.index.versions("s", "m1")}
+    cocoa, milk = told[newer], told[older]
+    assert cocoa.key in memory.index.tombstones.withdrawn
+    memory.call("update", {"id": cocoa.key, "status": "active"})
+    numbers = {("s", milk.turn.id): 7, ("s", cocoa.turn.id): 8}
+    edits = memory.reconciler.turn_edits
+    edits.replace_older([milk], numbers, clock())
+    assert cocoa.key not in memory.index.tombstones.withdrawn
+    edits.replace_older([cocoa], numbers, clock())
+    assert milk.key in memory.index.tombstones.withdrawn
+
+
+def test_a_message_with_an_old_id_and_other_words_takes_nothing_away(memory):
+    """A script that counts its messages from 1 runs twice a day."""
+    at = "2026-11-20T{}:00Z"
+    for time, text in (
+        ("10:00", "Remember that I am allergic to peanuts."),
+        ("18:00", "What is the weather like?"),
+    ):
+        observe(memory, turn("1", text, occurred_at=at.format(time)))
+    assert any("peanuts" in text for text in active(memory))
+    assert "weather" in str(found(memory, "weather", kinds=["turn"]))
+    # with words in common it is an edit on the same day
+    text = "What is the weather like in Rome?"
+    observe(memory, turn("1", text, occurred_at=at.format("20:00")))
+    assert found(memory, "weather", kinds=["turn"]) == [text]
+
+
+def test_what_is_to_be_kept_is_not_hidden_without_a_question(memory, clock):
+    """The script runs again within minutes; or the user edited the message away."""
+    observe(memory, turn("1", "Remember that I am allergic to peanuts."))
+    clock.advance(minutes=5)
+    for text in ("What is the weather like?", "Tell me a joke!"):
+        observe(memory, turn("1", text))
+    assert any("peanuts" in text for text in active(memory))
+    (case,) = memory.call("review", {})["cases"]
+    assert "allergic to peanuts" in case["text"]
+    memory.call("decide", {"id": case["id"], "decision": "forget"})
+    assert not any("peanuts" in text for text in active(memory))
+    assert not found(memory, "allergic peanuts")
+
+
+def test_words_without_anything_to_keep_give_way_to_other_words(memory, clock):
+    observe(memory, turn("1", "Tell me a joke about penguins!"))
+    clock.advance(minutes=5)
+    observe(memory, turn("1", "What is the weather like?"))
+    assert not found(memory, "joke about penguins", kinds=["turn"])
 
 
 def test_a_regenerated_answer_replaces_the_first_one(memory):
@@ -149,6 +265,56 @@ def test_words_that_a_person_changed_in_the_file_win(memory):
     assert found(memory, "code of the shed", kinds=["turn"]) == [
         "The code of the shed is a secret."
     ]
+
+
+# row: X9
+@pytest.mark.parametrize("unread", [False, True])
+def test_an_edit_of_a_message_that_a_person_changed_in_the_file_keeps_both(
+    memory, unread
+):
+    """Also where the file was changed just before the program wrote to it."""
+    first = "The code of the shed is 4711 hearts. I live in Rome."
+    observe(memory, turn("m1", first))
+    (path,) = memory.settings.vault.glob("sessions/*/*.md")
+    path.write_text(path.read_text().replace("4711 hearts", "a secret"))
+    if unread:
+        memory.files.look_due = float("inf")
+    else:
+        memory.call("reindex", {})
+    edit = turn("m1", "I am allergic to penicillin and I live in Rome.")
+    answer = observe(memory, edit)
+    assert (answer["stored"], answer["duplicates"]) == (1, 0)
+    memory.files.look_due = 0.0
+    assert any("penicillin" in text for text in active(memory))
+    turns = found(memory, "code of the shed, Rome", kinds=["turn"])
+    assert "The code of the shed is a secret. I live in Rome." in turns
+    for again in (turn("m1", first), edit):
+        assert observe(memory, again)["duplicates"] == 1
+    assert "4711 hearts" not in str(found(memory, "code of the shed 4711 hearts"))
+
+
+@pytest.mark.parametrize("place", range(1, 5))
+def test_what_a_failure_cut_short_is_withdrawn_later(memory, clock, monkeypatch, place):
+    """The disk fails at each step in turn."""
+    observe(memory, turn("m1", "I live in Lisbon."))
+    clock.advance(days=3)
+    observe(memory, turn("m2", "I moved to Porto. I love tea."))
+    write = memory.vault.rewrite
+    steps = count(1)
+
+    def fails(*args):
+        if next(steps) == place:
+            raise StorageError("no space left")
+        return write(*args)
+
+    monkeypatch.setattr(memory.vault, "rewrite", fails)
+    with suppress(StorageError):
+        memory.call("withdraw", {"id": "m2", "session": "s"})
+    monkeypatch.undo()
+    memory.call("withdraw", {"id": "m2", "session": "s"})
+    (fact,) = active(memory)
+    assert "Lisbon" in fact
+    assert next(steps) > place
 
 
 def test_an_edit_is_carried_out_after_a_crash(memory, settings, clock, monkeypatch):
