@@ -8,8 +8,9 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
-from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, Problem
+from engram.core.records import HIGH, STATUSES, UNKNOWN_PERSONA, Fact, Problem
 from engram.core.sessions import EPISODES
+from engram.core.text import is_ulid
 from engram.index.database import OwnNote, SessionFile
 from engram.vault.facts import fact_from, statement_of
 from engram.vault.formats import without_blocks
@@ -32,6 +33,10 @@ _BROKEN = dict.fromkeys(UNREADABLE_KEYS, "front matter broken") | {
     "conflict": "unresolved conflict markers",
 }
 """Problems that make the keys of a note unusable, in the words of an answer."""
+
+
+FACT_KEYS = frozenset({"id", "category", "kind", "created", "status", "origin"})
+"""The keys of every fact that engram wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +124,8 @@ def parse(path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo) -
     note = read(raw, policy, ours=ours)
     if ours and note.problems:
         return _broken_entry(note, path, sha, stat)
+    if not ours and _is_moved_fact(note):
+        kind = "fact"
     if kind == "note":
         return _parse_own_note(note, path, sha, stat, zone)
     if kind == "fact":
@@ -136,6 +143,21 @@ def parse(path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo) -
                 conversation, f"{conversation.session} {own}", problems, path, sha, stat
             )
     return Entry(path, kind, stat, sha, problems=problems)
+
+
+def _is_moved_fact(note: Note) -> bool:
+    """Whether a user moved a fact of engram to a folder of their own.
+
+    It has the keys that every fact has, with an id of engram's form.
+    """
+    keys = note.keys
+    return (
+        not note.problems
+        and keys.keys() >= FACT_KEYS
+        and is_ulid(str(keys["id"]))
+        and keys["kind"] in {"episode", "note"}
+        and keys["status"] in STATUSES
+    )
 
 
 def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:

@@ -628,8 +628,9 @@ def init(
 ) -> None:
     """Make a folder a vault.
 
-    FOLDER is created if it does not exist; existing files stay as they are. Prints the
-    files that were written.
+    FOLDER is created if it does not exist; existing files stay as they are, but types
+    of engram's keys are added to those of Obsidian. Inside of a vault of Obsidian
+    nothing outside of FOLDER changes. Prints the files that were written.
     """
     from engram.serve.setup import init_vault
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 from engram.errors import BadRequestError, NotFoundError, StorageError
 from engram.vault import disk
+from engram.vault.store import Vault
 
 SETTINGS = "engram.toml"
 FOLDERS = ("facts", "sessions", "notes", "state")
 """Folders of every vault; git does not store those that are empty."""
+
+OBSIDIAN = ".obsidian"
+TYPES = f"{OBSIDIAN}/types.json"
+HOME, NESTED_HOME = "Home.md", "views/Engram home.md"
+"""The overview of a vault, and of one inside of another vault of Obsidian."""
+_OF_THE_OUTER = (f"{OBSIDIAN}/", "templates/")
+"""Files of the template that only the root of a vault of Obsidian has a use for."""
 
 PACKAGE = Path(__file__).parents[1]
 _A_FILE = "this is a file, and a vault is a folder"
@@ -55,17 +65,68 @@ def missing_files(vault: Path, vault_id: str, template: Path) -> dict[str, bytes
     """The template's files that `vault` lacks, by relative path; `vault_id` goes into a
     new engram.toml.
 
+    Inside of another vault of Obsidian, the views show this folder alone, and what only
+    a root has is left out. Types of our keys that an existing `types.json` lacks are
+    added to it.
+
     Raises BadRequestError where a file stands in the way of the folder.
     """
     check_creatable(vault)
     lacking = {}
+    inside = folder_in_vault(vault)
     for source in sorted(template.rglob("*")):
-        path = source.relative_to(template).as_posix()
+        path, raw = source.relative_to(template).as_posix(), b""
+        if source.is_file():
+            raw = source.read_bytes()
+        if inside:
+            if path.startswith(_OF_THE_OUTER):
+                continue
+            path = NESTED_HOME if path == HOME else path
+            raw = _scoped(raw, inside) if path.startswith("views/") else raw
         if source.is_file() and not _stands(vault, path):
-            lacking[path] = source.read_bytes()
+            lacking[path] = raw
+        elif path == TYPES and (vault / TYPES).is_file():
+            merged = _with_types((vault / TYPES).read_bytes(), raw)
+            lacking |= {path: merged} if merged else {}
     if SETTINGS in lacking or not _stands(vault, SETTINGS):
         lacking[SETTINGS] = with_id(lacking.get(SETTINGS, b""), vault_id)
     return lacking
+
+
+def folder_in_vault(vault: Path) -> str:
+    """Return the path of a folder inside of the vault of Obsidian around it, or ''.
+
+    A folder with settings of Obsidian of its own is a vault itself.
+    """
+    if (vault / OBSIDIAN).is_dir():
+        return ""
+    around = (folder for folder in vault.parents if (folder / OBSIDIAN).is_dir())
+    outer = next(around, None)
+    return vault.relative_to(outer).as_posix() if outer else ""
+
+
+def _scoped(raw: bytes, folder: str) -> bytes:
+    """Return a view, or a note with views, that shows the files in `folder` alone."""
+    quoted = folder.replace("\\", "\\\\").replace('"', '\\"').replace("'", "''")
+    text = raw.decode().replace('inFolder("', f'inFolder("{quoted}/')
+    return re.sub(r"\[\[(?=\w+\.base)", f"[[{folder}/views/", text).encode()
+
+
+def _with_types(now: bytes, raw: bytes) -> bytes:
+    """Return a `types.json` with the types of `raw` that it lacks, b'' if none."""
+    try:
+        known = json.loads(now)
+    except ValueError:
+        return b""
+    types = known.get("types") if isinstance(known, dict) else None
+    if not isinstance(types, dict):
+        return b""
+    ours: dict[str, Any] = json.loads(raw)["types"]
+    lacking = {key: kind for key, kind in ours.items() if key not in types}
+    if not lacking:
+        return b""
+    merged = known | {"types": types | lacking}
+    return json.dumps(merged, ensure_ascii=False, indent=2).encode()
 
 
 def with_id(settings: bytes, vault_id: str) -> bytes:
@@ -87,7 +148,11 @@ def create_vault(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
         for path, content in lacking.items():
             place = disk.safe_join(vault, path)
             disk.make_folders(place.parent, pending)
-            disk.write_new(place, content, pending)
+            if path != TYPES or not place.exists():
+                disk.write_new(place, content, pending)
+    if TYPES in lacking:
+        raw = (template / TYPES).read_bytes()
+        Vault(vault).rewrite(TYPES, lambda now: _with_types(now, raw) or now)
     return tuple(lacking)
 
 

@@ -19,7 +19,7 @@ from engram.core.entities import name_key
 from engram.core.forgetting import Utterance
 from engram.core.importance import after_mentions
 from engram.core.language.words import words
-from engram.core.markdown import escape, read_block, replace_block
+from engram.core.markdown import escape, read_block, replace_block, unescape
 from engram.core.records import Create, Edit
 from engram.core.sessions import (
     EPISODES,
@@ -162,7 +162,9 @@ def summary(view: PassView, now: datetime) -> list[Step]:
         answer = dict(reply.answer or _own_words_summary(view, talk, turns))
         steps += dropped("session", answer)
         answer["people"] = [
-            line for line in answer["people"] if not _is_self(view, line, talk)
+            _linked(view, line)
+            for line in answer["people"]
+            if not _is_self(view, line, talk)
         ]
         keys = {name: answer.get(name) or None for name in SUMMARY_KEYS}
         keys["parse_error"] = reply.fault or None
@@ -450,6 +452,13 @@ def _is_self(view: PassView, line: str, talk: SessionView) -> bool:
     return entity_names(view).is_owner(name) or (
         talk.persona is not None and name_key(name) == name_key(talk.persona)
     )
+
+
+def _linked(view: PassView, line: str) -> str:
+    """Return a line about a person with a link to their note, if there is one."""
+    name, comma, rest = line.partition(",")
+    entity = entity_names(view).one(unescape(name).strip())
+    return f"[[{entity.name}]]{comma}{rest}" if entity else line
 
 
 def _prose(answer: Mapping[str, Any]) -> str:
