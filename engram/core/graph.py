@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from engram.core.records import REMEMBERED, Edge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from datetime import datetime
 
     from engram.core.policy import LinkPolicy
@@ -177,59 +177,6 @@ def edge_confidence(edge: Edge, now: datetime, policy: LinkPolicy) -> float:
     return max(policy.floor, edge.confidence - policy.step * steps)
 
 
-def update_relations(
-    edges: Sequence[Edge],
-    seen: Edge,
-    now: datetime,
-    policy: LinkPolicy,
-    *,
-    single: bool,
-) -> tuple[Edge, ...]:
-    """Return the changed relations after `seen` was observed at `now` (`B1`).
-
-    `edges` are relations of one type: all of the same source if `single` says that it
-    holds to one target at a time. A relation that holds already is reinforced, once for
-    the same evidence; else a new one is opened. With `single` the new one ends its
-    predecessor, and an earlier observation that arrives late ends where the next
-    relation began. An observation older than the latest one of a relation that held
-    then changes nothing. Closed relations stay.
-    """
-    same = [edge for edge in edges if _ends(edge) == _ends(seen)]
-    for edge in same:
-        if edge.valid_until == now:  # a statement of the same instant ended it
-            return ()
-        if _holds(edge, now):
-            reinforced = reinforce(edge, now, policy)
-            return () if reinforced == edge else (reinforced,)
-
-    rivals = list(edges) if single else same
-    holding = [edge for edge in rivals if _holds(edge, now)]
-    if any(_seen_after(edge, now) for edge in holding):
-        return ()
-
-    end = _next_start(rivals, now)
-    opened = replace(seen, reinforced=now, valid_from=now, valid_until=end)
-    closed = [replace(edge, valid_until=now) for edge in holding]
-    return (*closed, opened)
-
-
-def ended_relations(
-    edges: Iterable[Edge], seen: Edge, now: datetime
-) -> tuple[Edge, ...]:
-    """Return the relations of `edges` that end when `seen` is over at `now` (`B1`).
-
-    Those are the relations between the same ends that held then, unless a later
-    observation confirmed them. No relation replaces them.
-    """
-    return tuple(
-        replace(edge, valid_until=now)
-        for edge in edges
-        if _ends(edge) == _ends(seen)
-        and _holds(edge, now)
-        and not _seen_after(edge, now)
-    )
-
-
 WeightedEdge = tuple[str, str, str, float]
 """Source, target, type and current confidence of an edge.
 
@@ -244,7 +191,7 @@ def weighted_edges(
     return [
         (edge.source, edge.target, edge.type, edge_confidence(edge, now, policy))
         for edge in edges
-        if edge.valid_until is None or edge.valid_until > now
+        if edge.holds(now)
     ]
 
 
@@ -373,25 +320,3 @@ def _widen(
             back = known.setdefault(end, {})
             if strength > back.get(start, 0.0):
                 back[start] = strength
-
-
-def _next_start(edges: Iterable[Edge], now: datetime) -> datetime | None:
-    """Return when the first of `edges` begins after `now`, or None."""
-    starts = (edge.valid_from for edge in edges if edge.valid_from)
-    return min((start for start in starts if start > now), default=None)
-
-
-def _seen_after(edge: Edge, when: datetime) -> bool:
-    """Return whether the latest observation of the edge is later than `when`."""
-    return edge.reinforced is not None and edge.reinforced > when
-
-
-def _ends(edge: Edge) -> tuple[str, str]:
-    """Return the names of both ends without types, which a user may correct."""
-    return edge.source.partition(":")[2], edge.target.partition(":")[2]
-
-
-def _holds(edge: Edge, when: datetime) -> bool:
-    """Return whether the relation held at `when`; at its end it no longer does."""
-    begun = edge.valid_from is None or edge.valid_from <= when
-    return begun and (edge.valid_until is None or when < edge.valid_until)

@@ -247,7 +247,8 @@ class Relation:
 
     `subject` and `object` are display names, `type` is one word, `label` a sentence or
     ''; `attitude` and `proximity` are 1–5; `confidence` is 0–1. `ended` says that the
-    relation is over.
+    relation is over. `begins` and `ends` are the times that the words give; `beside`
+    says that an older relation of this type goes on, as with a second job.
     """
 
     subject: str
@@ -260,6 +261,9 @@ class Relation:
     attitude: int | None = None
     proximity: int | None = None
     ended: bool = False
+    begins: Interval | None = None
+    ends: Interval | None = None
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,18 +420,32 @@ Change = Create | Edit | Move
 
 
 @dataclass(frozen=True, slots=True)
+class RelationLine:
+    """A relation as the note of an entity lists it (row B1).
+
+    `since` and `until` are the first and the last day as far as they are known: 2027,
+    2027-01 or 2027-01-04.
+    """
+
+    type: str
+    name: str
+    since: str = ""
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Entity:
     """A person, place or thing that facts are about (rows B1, C14, E2).
 
-    Its ref is `<type>:<slug>`. `aliases` are other names; `relations` are lines `(type,
-    name)` to other entities. `blocks` are the names of the generated blocks of its
+    Its ref is `<type>:<slug>`. `aliases` are other names; `relations` are those to
+    other entities, former and planned ones too. `blocks` are the names of the generated blocks of its
     note; `theirs`: the user wrote in it too; `superseded`: another note describes it.
     """
 
     name: str
     type: str = "concept"
     aliases: tuple[str, ...] = ()
-    relations: tuple[tuple[str, str], ...] = ()
+    relations: tuple[RelationLine, ...] = ()
     id: str = ""
     created: datetime | None = None
     path: str = ""
@@ -471,8 +489,8 @@ class BlockEdit:
     why: str
     keys: Mapping[str, object] = field(default_factory=dict)
     blocks: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
-    add: tuple[tuple[str, str], ...] = ()
-    drop: tuple[tuple[str, str], ...] = ()
+    add: tuple[RelationLine, ...] = ()
+    drop: tuple[RelationLine, ...] = ()
     title: str = ""
     unlink: str = ""
 
@@ -482,7 +500,9 @@ class Edge:
     """A link with a confidence, 0–1, that was anchored when last `reinforced`.
 
     (Rows A13, B1, C34.) The ends are fact ids, or entity refs for `relation` and
-    `bridge`. `similar` and `bridge` are undirected, with sorted ends.
+    `bridge`. `similar` and `bridge` are undirected, with sorted ends. It holds from
+    `valid_from` until `valid_until`; `since` and `until` are these days as far as the
+    words give them: 2027, 2027-01 or 2027-01-04.
     """
 
     source: str
@@ -495,6 +515,13 @@ class Edge:
     valid_until: datetime | None = None
     attitude: int | None = None
     proximity: int | None = None
+    since: str = ""
+    until: str = ""
+
+    def holds(self, when: datetime) -> bool:
+        """Whether the edge holds at `when`; at its end it no longer does."""
+        has_begun = self.valid_from is None or self.valid_from <= when
+        return has_begun and (self.valid_until is None or when < self.valid_until)
 
 
 @dataclass(frozen=True, slots=True)

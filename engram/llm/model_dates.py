@@ -69,10 +69,11 @@ def read_dates(item: FactReply, shown: str, turn: Turn, category: str) -> FactDa
     return FactDates(text, when, until, "" if by_words else BY_MODEL)
 
 
-def begins_later(iso: str, turn: Turn) -> bool:
-    """Return whether a date of a model's is after the day of the turn."""
-    since = _interval(iso, "", turn)
-    return since is not None and since.start > turn.occurred_at
+def date_of_relation(iso: str, turn: Turn) -> Interval | None:
+    """Return the day, month or year that a model names, within a life of the turn."""
+    found = _interval(iso, "", turn)
+    far = found and abs(found.start.year - turn.occurred_at.year) > _MOST_YEARS
+    return None if far else found
 
 
 def _by_words(said: str, shown: str, turn: Turn, *, is_plan: bool) -> Interval | None:

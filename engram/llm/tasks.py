@@ -21,7 +21,7 @@ from engram.core.text import content_hash
 from engram.errors import ModelError
 from engram.llm.extraction_prompt import examples, extraction_prompt
 from engram.llm.links import NOTHING_KNOWN, read_ends, read_links
-from engram.llm.model_dates import begins_later, read_dates
+from engram.llm.model_dates import date_of_relation, read_dates
 from engram.llm.replies.base import parsed, read, schema
 from engram.llm.replies.extraction import ExtractionReply
 from engram.llm.spans import span
@@ -260,8 +260,6 @@ def _relation(
     quote = span(turn.text[: policy.turn_chars], item.quote)
     if not quote:
         return "no evidence in the turn"
-    if begins_later(item.since, turn):
-        return "begins later"  # the job from January ends no job of today
     return Relation(
         OWNER if is_owner(subject) else subject,
         relation_label(kind),
@@ -272,6 +270,9 @@ def _relation(
         attitude=_level(item.attitude),
         proximity=_level(item.proximity),
         ended=item.ended,
+        begins=date_of_relation(item.since, turn),
+        ends=date_of_relation(item.until, turn),
+        beside=item.beside,
     )
 
 

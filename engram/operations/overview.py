@@ -9,6 +9,7 @@ from engram.core import graph
 from engram.core.entities import entity_ref
 from engram.core.personas import sees
 from engram.core.records import ENTITY_TYPES, Fact
+from engram.core.relations import current_lines, when_held
 from engram.core.trust import OWNER
 from engram.errors import BadRequestError, NotFoundError
 from engram.ingest import intake
@@ -16,6 +17,7 @@ from engram.operations.retrieval import asking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from datetime import date
 
     from engram.core.records import Entity
     from engram.operations.fact_table import FactRow, FactTable
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
 
 NODE_TEXT = 200
 """The most characters of a memory in a neighbourhood."""
+_TIMES = {
+    "now": "relations",
+    "later": "planned_relations",
+    "before": "former_relations",
+}
+"""The lists of relations of an entity, by the time in which they hold."""
 DISTANCE = 2
 """How many steps a neighbourhood reaches."""
 
@@ -118,9 +126,7 @@ class Overview:
             "type": entity.type,
             "owner": entity == own,
             "aliases": list(entity.aliases),
-            "relations": [
-                {"type": kind, "name": name} for kind, name in entity.relations
-            ],
+            **_relations(entity, now.astimezone(self.settings.zone).date()),
             "memories": len(about),
             "last": last.astimezone(self.settings.zone).isoformat() if last else None,
             "path": entity.path,
@@ -160,12 +166,28 @@ class Overview:
                 yield row
 
 
+def _relations(entity: Entity, today: date) -> dict[str, list[dict[str, str | None]]]:
+    """Return the relations by the time in which they hold."""
+    found: dict[str, list[dict[str, str | None]]] = {key: [] for key in _TIMES.values()}
+    for line in entity.relations:
+        found[_TIMES[when_held(line, today)]].append(
+            {
+                "type": line.type,
+                "name": line.name,
+                "since": line.since or None,
+                "until": line.until or None,
+            }
+        )
+    return found
+
+
 class _Walk:
     """The nodes and edges of a neighbourhood, as far as they were visited."""
 
     def __init__(self, overview: Overview, rows: list[FactRow]) -> None:
         self.overview = overview
         self.writer = overview.entity_writer
+        self.today = overview.clock().astimezone(overview.settings.zone).date()
         self.rows = {row.id: row for row in rows}
         self.about = overview.table.about(self.writer.names, rows)
         self.nodes: dict[str, dict[str, Any]] = {}
@@ -246,10 +268,10 @@ class _Walk:
         if self.nodes[name]["kind"] == "entity":
             entity = names.one(name)
             assert entity is not None
-            for kind, other in entity.relations:
-                related = names.one(other)
+            for line in current_lines(entity.relations, self.today):
+                related = names.one(line.name)
                 if related is not None:
-                    yield name, related.name, kind, 1.0
+                    yield name, related.name, line.type, 1.0
             newest = sorted(self.about.get(entity.path, []), key=lambda row: row.mark)
             for row in reversed(newest):
                 yield name, row.id, "about", 0.9

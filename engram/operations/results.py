@@ -441,10 +441,12 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class RelatedName:
-    """A relation of an entity to another one."""
+    """A relation of an entity to another one, with its days as far as known."""
 
     type: str
     name: str
+    since: str | None = None
+    until: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,6 +461,8 @@ class ListedEntity:
     path: str
     owner: bool = False
     last: datetime | None = None
+    planned_relations: list[RelatedName] = field(default_factory=list)
+    former_relations: list[RelatedName] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

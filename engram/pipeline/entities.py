@@ -1,8 +1,8 @@
 """Entity notes and relations of a filed batch (rows A13, B1, C13, E2).
 
 The notes are written first, then the edges. A relation gets its line in a note when it
-begins and loses it when it ends, once: a line that a user removes is not written again.
-Writing a batch twice, as after a crash, changes nothing.
+begins, and the day of its end when it ends; a line that a user removes is not written
+again. Writing a batch twice, as after a crash, changes nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from engram.core import graph, trust
+from engram.core import trust
 from engram.core.entities import (
-    ALIAS,
-    COUPLE_RELATIONS,
-    EXCLUSIVE_RELATIONS,
     OWNER,
     OWNER_ALIAS,
     EntityNames,
@@ -25,12 +22,15 @@ from engram.core.entities import (
     entity_type_of,
     is_owner,
     name_key,
-    relation_label,
 )
-from engram.core.records import Create, Edge, Edit, Move, Problem
+from engram.core.language.sentences import sentences
+from engram.core.language.state_words import is_beside
+from engram.core.records import Create, Edit, Move, Problem
+from engram.core.relations import RelationUpdate, line_changes, relation_line
 from engram.errors import ConflictError, EngramError, NotFoundError
+from engram.pipeline.relation_edges import StatedRelation, changed_edges
 from engram.vault import disk, entities, frontmatter
-from engram.vault.edges import EdgeRow, EdgeStore, edge_id, relation_key
+from engram.vault.edges import EdgeRow, EdgeStore, edge_id
 from engram.vault.paths import NOT_TEXT, UNKNOWN, is_text, printable, stat_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.core.records import Entity, Extraction, Fact, Relation, Turn
+    from engram.core.records import Edge, Entity, Extraction, Fact, Relation, Turn
     from engram.vault.frontmatter import Note
     from engram.vault.paths import Stat
     from engram.vault.store import Vault
@@ -50,34 +50,10 @@ REFRESH_SECONDS = 1.0
 
 @dataclass(slots=True)
 class _EntityChange:
-    """Changes of one note: relations to add and to drop, and further names."""
+    """Changes of one note: of its relations, and further names."""
 
-    add: list[tuple[str, str]] = field(default_factory=list)
-    drop: list[tuple[str, str]] = field(default_factory=list)
+    relations: list[RelationUpdate] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _StatedRelation:
-    """A relation with the time, source class and trust (0–1) of the turn stating it."""
-
-    relation: Relation
-    said_at: datetime
-    source_class: str
-    trust: float
-
-    @property
-    def is_alias(self) -> bool:
-        """Whether it states another name of an entity."""
-        return relation_label(self.relation.type) == ALIAS
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether it may change notes: aliases neither end nor come from tools."""
-        if not relation_label(self.relation.type):
-            return False
-        from_tool = self.source_class == "tool"
-        return not (self.is_alias and (self.relation.ended or from_tool))
 
 
 class EntityWriter:
@@ -284,7 +260,8 @@ class EntityWriter:
         types = _types(extraction, turns)
         self._retype(types, now)
         created = self._new_entities(_names(facts, relations, since), types)
-        changed = self._changed_edges(relations)
+        edges = [(one, self._edge(one)) for one in relations]
+        changed = changed_edges(self.edges, edges, self.settings.policy.links)
         changes = self._note_changes(changed, aliases)
         self._create(
             {
@@ -329,7 +306,7 @@ class EntityWriter:
 
     def _stated(
         self, relations: Iterable[Relation], turns: Sequence[Turn]
-    ) -> list[_StatedRelation]:
+    ) -> list[StatedRelation]:
         """Return the relations that these turns state and that may change notes.
 
         Entity notes are everybody's, so a private turn relates nothing (`E14`).
@@ -341,12 +318,18 @@ class EntityWriter:
             turn = by_id.get(relation.turn_id)
             if turn is None or turn.private:
                 continue
+            beside = relation.beside or is_beside(_sentence(turn.text, relation.quote))
             source_class = trust.source_class(
                 trust.turn_as_evidence(turn, relation.quote)
             )
             believed = trust.trust(source_class, policy)
             stated.append(
-                _StatedRelation(relation, turn.occurred_at, source_class, believed)
+                StatedRelation(
+                    replace(relation, beside=beside),
+                    turn.occurred_at,
+                    source_class,
+                    believed,
+                )
             )
         return [one for one in stated if one.is_usable]
 
@@ -447,99 +430,9 @@ class EntityWriter:
                 move = Move(entity.path, sha, target, {}, why)
                 self._read_all(self.vault.apply([move]))
 
-    def _changed_edges(
-        self, relations: Sequence[_StatedRelation]
-    ) -> dict[str, EdgeRow]:
-        """Return the edges that relations open, end or reinforce, by edge id.
-
-        They include edges whose line is not yet in a note. The trust in the source
-        limits the confidence of an edge, and no statement ends an edge whose source is
-        trusted more (rows D6, X27).
-        """
-        changed = self.edges.unlisted()
-        for stated in relations:
-            relation, trusted = stated.relation, stated.trust
-            seen = self._edge(relation)
-            seen = replace(seen, confidence=min(seen.confidence, trusted))
-            same_entity = name_key(relation.subject) == name_key(relation.object)
-            if same_entity or seen.source == seen.target:
-                continue
-            if relation.ended:
-                changed |= self._ended(seen, stated.said_at, changed, trusted)
-            else:
-                changed |= self._reinforced(seen, stated, changed)
-        return changed
-
-    def _reinforced(
-        self, seen: Edge, stated: _StatedRelation, changed: Mapping[str, EdgeRow]
-    ) -> dict[str, EdgeRow]:
-        """Return the edges that a current relation opens, reinforces or replaces."""
-        known = self._rows_like(seen, changed)
-        edges = graph.update_relations(
-            [row.edge for row in known.values()],
-            seen,
-            stated.said_at,
-            self.settings.policy.links,
-            single=seen.label in EXCLUSIVE_RELATIONS,
-        )
-        if any(_ends(known.get(edge_id(edge)), edge, stated.trust) for edge in edges):
-            return {}
-        return {
-            edge_id(edge): _row(edge, known.get(edge_id(edge)), seen, stated.trust)
-            for edge in edges
-        }
-
-    def _ended(
-        self, seen: Edge, said_at: datetime, changed: Mapping[str, EdgeRow], most: float
-    ) -> dict[str, EdgeRow]:
-        """Return the edges that end with a relation, by edge id.
-
-        The end of a couple ends every relation of a couple, in both directions. An edge
-        with more than `most` trust does not end.
-        """
-        ending = [seen]
-        if seen.label in COUPLE_RELATIONS:
-            reverse = replace(seen, source=seen.target, target=seen.source)
-            ending = [
-                replace(edge, label=label)
-                for edge in (seen, reverse)
-                for label in sorted(COUPLE_RELATIONS)
-            ]
-        ended: dict[str, EdgeRow] = {}
-        for edge in ending:
-            rows = {
-                row_id: row
-                for row_id, row in self._rows_like(edge, changed).items()
-                if row.trust <= most
-            }
-            known = [row.edge for row in rows.values()]
-            for over in graph.ended_relations(known, edge, said_at):
-                row = rows[edge_id(over)]
-                ended[edge_id(over)] = replace(row, edge=over, unlisted=True)
-        return ended
-
-    def _rows_like(
-        self, edge: Edge, changed: Mapping[str, EdgeRow]
-    ) -> dict[str, EdgeRow]:
-        """Return the rows with source, type and label of `edge`, by edge id.
-
-        `changed` are the rows that this batch changed; they replace those of the store.
-        """
-        return self.edges.same_relation(edge) | {
-            row_id: row
-            for row_id, row in changed.items()
-            if relation_key(row.edge) == relation_key(edge)
-        }
-
-    def _edge(self, relation: Relation) -> Edge:
-        return Edge(
-            self._ref(relation.subject),
-            self._ref(relation.object),
-            "relation",
-            relation_label(relation.type),
-            relation.confidence,
-            attitude=relation.attitude,
-            proximity=relation.proximity,
+    def _edge(self, stated: StatedRelation) -> Edge:
+        return stated.edge(
+            self._ref(stated.relation.subject), self._ref(stated.relation.object)
         )
 
     def _ref(self, name: str) -> str:
@@ -565,10 +458,23 @@ class EntityWriter:
             source = self._entity_at(row.edge.source)
             target = self._entity_at(row.edge.target)
             if row.unlisted and source and target:
-                change = changes[source.path]
-                lines = change.drop if row.edge.valid_until else change.add
-                lines.append((row.edge.label, target.name))
+                update = self._line_update(row, target.name)
+                changes[source.path].relations.append(update)
         return dict(changes)
+
+    def _line_update(self, row: EdgeRow, name: str) -> RelationUpdate:
+        """Return the change of the line for an edge; `name` is that of its target."""
+        stored = self.edges.lines.get(edge_id(row.edge))
+        zone = self.settings.zone
+        return RelationUpdate(
+            row.edge.label,
+            name,
+            before=relation_line(stored.edge, name, zone) if stored else None,
+            after=relation_line(row.edge, name, zone),
+            # the line of an ended edge that waits may have been there
+            is_new=stored is None
+            or (stored.unlisted and stored.edge.valid_until is None),
+        )
 
     def _entity_at(self, ref: str) -> Entity | None:
         """Return the entity with the ref of an edge, if it has a note."""
@@ -594,7 +500,8 @@ class EntityWriter:
         raw = self.vault.read(path)
         note = frontmatter.read(raw, self.settings.policy.files)
         entity, _ = entities.entity_from(note, path, "", self.settings.zone)
-        body = entities.with_relations(note.body, change.add, change.drop)
+        add, drop = line_changes(entity.relations, change.relations)
+        body = entities.with_relations(note.body, add, drop)
         names = _new_names(entity, change)
         keys = {"aliases": [*entity.aliases, *names]} if names else {}
         if not keys and body == note.body:
@@ -629,7 +536,8 @@ class EntityWriter:
 def _changed(entity: Entity, change: _EntityChange) -> Entity:
     """Return a new entity with the names and relations of a change."""
     aliases = (*entity.aliases, *_new_names(entity, change))
-    return replace(entity, aliases=aliases, relations=tuple(dict.fromkeys(change.add)))
+    add, _ = line_changes((), change.relations)
+    return replace(entity, aliases=aliases, relations=tuple(add))
 
 
 def _new_names(entity: Entity, change: _EntityChange) -> list[str]:
@@ -640,24 +548,15 @@ def _new_names(entity: Entity, change: _EntityChange) -> list[str]:
     ]
 
 
-def _row(edge: Edge, before: EdgeRow | None, seen: Edge, trusted: float) -> EdgeRow:
-    """Return the row of an edge after a statement `seen`; `before` is its last row.
-
-    The note needs a line if the edge is new, begins or ends, or its line still waits.
-    """
-    if before is None:
-        level = trusted if edge.target == seen.target else 0.0
-        confidence = min(edge.confidence, trusted)
-        return EdgeRow(replace(edge, confidence=confidence), unlisted=True, trust=level)
-
-    unlisted = before.unlisted or before.edge.valid_until != edge.valid_until
-    level = max(before.trust, trusted) if edge.target == seen.target else before.trust
-    confidence = min(edge.confidence, max(trusted, before.edge.confidence))
-    return EdgeRow(replace(edge, confidence=confidence), unlisted=unlisted, trust=level)
+def _sentence(text: str, quote: str) -> str:
+    """Return the sentence of a text with a quote, or the quote."""
+    place = text.find(quote)
+    spans = sentences(text) if place >= 0 else ()
+    return next((text[a:b] for a, b in spans if a <= place < b), quote)
 
 
 def _names(
-    facts: Sequence[Fact], relations: Sequence[_StatedRelation], since: datetime
+    facts: Sequence[Fact], relations: Sequence[StatedRelation], since: datetime
 ) -> list[tuple[str, datetime]]:
     """Return the names that need a note, each with the time of its first mention."""
     names = [(name, fact.created or since) for fact in facts for name in fact.about]
@@ -666,15 +565,6 @@ def _names(
             names.append((stated.relation.subject, stated.said_at))
             names.append((stated.relation.object, stated.said_at))
     return names
-
-
-def _ends(before: EdgeRow | None, edge: Edge, most: float) -> bool:
-    """Whether `edge` would end a row whose source has more than `most` trust."""
-    return (
-        before is not None
-        and before.trust > most
-        and before.edge.valid_until != edge.valid_until
-    )
 
 
 def _is_guessed(entity: Entity) -> bool:

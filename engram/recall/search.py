@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         Mapping,
         Sequence,
     )
+    from datetime import datetime
 
     from engram.config import Settings
     from engram.core.graph import WeightedEdge
@@ -94,7 +95,7 @@ def recall(
     question = ranking.parse_question(
         request.query, request.now.astimezone(settings.zone), sources.names.one
     )
-    question = _with_relatives(question, sources)
+    question = _with_relatives(question, sources, request.now)
     embed_once = (
         cache(lambda text: embed(text, sources.seconds_left())) if embed else None
     )
@@ -155,13 +156,13 @@ def _with_archive(
 
 
 def _with_relatives(
-    question: ranking.Question, sources: RecallSources
+    question: ranking.Question, sources: RecallSources, now: datetime
 ) -> ranking.Question:
-    """Let a word for a relation find who that is: `my boss` finds Karin (`B1`)."""
+    """Let a word for a relation find who that is now: `my boss` finds Karin (`B1`)."""
     owner = entity_ref("person", OWNER)
     people: dict[str, tuple[str, ...]] = {}
     for edge in sources.edges({owner}):
-        is_current = edge.type == "relation" and edge.valid_until is None
+        is_current = edge.type == "relation" and edge.holds(now)
         if not is_current or edge.source != owner:
             continue
         name = words(edge.target.partition(":")[2].replace("_", " "))

@@ -435,9 +435,23 @@ def _entities(result: Mapping[str, Any]) -> Iterator[str]:
         count = f"{number} memor{'y' if number == 1 else 'ies'}"
         yield _joined([row["name"], row["type"], count, str(row["last"] or "")[:10]])
         marks = [", ".join(row["aliases"])]
-        marks += [f"{one['type']}: {one['name']}" for one in row["relations"]]
+        for key in ("relations", "planned_relations", "former_relations"):
+            marks += [related(one) for one in row.get(key, ())]
         if line := _joined(marks):
             yield f"    {line}"
+
+
+def related(row: Mapping[str, Any]) -> str:
+    """Return a relation of an entity with its days: `boss: Ben (until 2026-10)`."""
+    days = related_days(row)
+    return f"{row['type']}: {row['name']}{days and f' ({days})'}"
+
+
+def related_days(row: Mapping[str, Any]) -> str:
+    """Return the days of a relation: `from 2026-01 until 2026-10`, or ''."""
+    since, until = row.get("since"), row.get("until")
+    words = [since and f"from {since}", until and f"until {until}"]
+    return " ".join(word for word in words if word)
 
 
 def _neighbours(result: Mapping[str, Any]) -> Iterator[str]:

@@ -7,6 +7,7 @@ order of a conversation) are derived and stored only once they were reinforced.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import jsonl
 from engram.core.records import EDGE_TYPES, Edge
+from engram.core.relations import DAY
 from engram.vault import disk
 from engram.vault.paths import stat_of
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 EDGES = "state/edges.jsonl"
+_DAY = re.compile(DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,8 @@ def _row(name: str, line: EdgeRow) -> dict[str, object]:
         "confidence": round(edge.confidence, 4),
         "valid_from": _text(edge.valid_from),
         "valid_until": _text(edge.valid_until),
+        "since": edge.since,
+        "until": edge.until,
         "attitude": edge.attitude,
         "proximity": edge.proximity,
         "owed": line.unlisted,
@@ -190,6 +195,8 @@ def _edge_row(row: Mapping[str, Any]) -> tuple[str, EdgeRow] | None:
         valid_until=_time(row.get("valid_until")),
         attitude=_level(row.get("attitude")),
         proximity=_level(row.get("proximity")),
+        since=_day(row.get("since")),
+        until=_day(row.get("until")),
     )
     return row["id"], EdgeRow(
         edge, unlisted=row.get("owed") is True, trust=float(trust)
@@ -214,6 +221,10 @@ def _time(value: Any) -> datetime | None:
     except (TypeError, ValueError):
         return None
     return when if when.tzinfo else None
+
+
+def _day(value: Any) -> str:
+    return value if isinstance(value, str) and _DAY.fullmatch(value) else ""
 
 
 def _level(value: Any) -> int | None:

@@ -13,7 +13,8 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from engram.core.entities import relation_label
-from engram.core.records import ENTITY_TYPES, Entity, Problem
+from engram.core.records import ENTITY_TYPES, Entity, Problem, RelationLine
+from engram.core.relations import DAY
 from engram.core.text import is_ulid, ulid, ulid_time
 from engram.vault.facts import link
 from engram.vault.formats import (
@@ -78,6 +79,8 @@ _RELATIONS = re.compile(
 )
 _LINE = re.compile(
     r"[ \t]*[-*+] (?P<type>[^:\[\]]{1,80}):\s*\[\[(?P<name>[^\]|#]+)(?:[|#][^\]]*)?\]\]"
+    rf"(?:\s*\((?:(?:from|since)\s+(?P<since>{DAY}))?,?\s*"
+    rf"(?:(?:until|to)\s+(?P<until>{DAY}))?\))?"
 )
 _UNSAFE = re.compile(r'[\[\]|#^/\\:*?"<>%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+')
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
@@ -194,7 +197,7 @@ def new_entity(
     name: str,
     entity_type: str,
     created: datetime,
-    relations: Iterable[tuple[str, str]] = (),
+    relations: Iterable[RelationLine] = (),
 ) -> Entity:
     """A new entity; a `name` that no file can have becomes an alias."""
     safe = stem(name)
@@ -235,31 +238,58 @@ def entity_body(entity: Entity) -> str:
     )
 
 
-def relations_of(body: str) -> tuple[tuple[str, str], ...]:
-    """The relations in a note: `- works at: [[Siemens]]` is (works_at, Siemens)."""
+def relations_of(body: str) -> tuple[RelationLine, ...]:
+    """Return the relations in a note.
+
+    `- works at: [[Siemens]] (until 2026-10)` is (works_at, Siemens) with that end.
+    """
     block = _RELATIONS.search(body)
-    found = (_LINE.match(line) for line in (block[1].splitlines() if block else ()))
-    return tuple(
-        (relation_label(line["type"]), line["name"].strip()) for line in found if line
-    )
+    lines = block[1].splitlines() if block else ()
+    return tuple(filter(None, map(_relation_in, lines)))
 
 
 def with_relations(
-    body: str, add: Iterable[tuple[str, str]] = (), drop: Iterable[tuple[str, str]] = ()
+    body: str, add: Iterable[RelationLine] = (), drop: Iterable[RelationLine] = ()
 ) -> str:
-    """`body` with relations added and dropped in its block; other lines stay."""
+    """`body` with relations added and dropped in its block; other lines stay.
+
+    Those without an end come first.
+    """
     gone, have = set(drop), set(relations_of(body))
-    fresh = [pair for pair in dict.fromkeys(add) if pair not in have]
+    fresh = [one for one in dict.fromkeys(add) if one not in have]
     block = _RELATIONS.search(body)
     if block and not fresh and not gone & have:
         return body
     lines = [
         line
         for line in (block[1].splitlines() if block else ())
-        if not _says(line, gone)
+        if _relation_in(line) not in gone
     ]
-    lines += [f"- {kind.replace('_', ' ')}: {link(name)}" for kind, name in fresh]
+    ended = [
+        place
+        for place, line in enumerate(lines)
+        if (found := _relation_in(line)) and found.until
+    ]
+    place = ended[0] if ended else len(lines)
+    lines[place:place] = [_relation_text(one) for one in fresh if not one.until]
+    lines += [_relation_text(one) for one in fresh if one.until]
     return replace_block(body, "relations", "\n".join(lines))
+
+
+def _relation_in(line: str) -> RelationLine | None:
+    found = _LINE.match(line)
+    if found is None:
+        return None
+    kind, name = relation_label(found["type"]), found["name"].strip()
+    return RelationLine(kind, name, found["since"] or "", found["until"] or "")
+
+
+def _relation_text(one: RelationLine) -> str:
+    since = f"from {one.since}" if one.since else ""
+    until = f"until {one.until}" if one.until else ""
+    days = " ".join(filter(None, (since, until)))
+    text = f"- {one.type.replace('_', ' ')}: {link(one.name)}"
+    return f"{text} ({days})" if days else text
 
 
 def entity_files(root: Path) -> dict[str, Stat]:
@@ -285,14 +315,6 @@ def entity_files(root: Path) -> dict[str, Stat]:
         except (FileNotFoundError, NotADirectoryError):
             continue
     return found
-
-
-def _says(line: str, gone: set[tuple[str, str]]) -> bool:
-    found = _LINE.match(line)
-    return (
-        found is not None
-        and (relation_label(found["type"]), found["name"].strip()) in gone
-    )
 
 
 def _is_theirs(note: Note, path: str) -> bool:

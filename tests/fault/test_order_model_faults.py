@@ -20,7 +20,7 @@ from test_model_faults import FAULTS
 
 from engram import config
 from engram.config import ModelSettings
-from engram.core.records import Usage
+from engram.core.records import RelationLine, Usage
 from engram.core.sessions import SUMMARY_LISTS
 from engram.llm import merges, portraits  # noqa: F401
 from engram.llm.answers import TASKS
@@ -141,7 +141,7 @@ def lived(tmp_path_factory):
         {"turns": [turn | {"occurred_at": now[n]} for n, turn in enumerate(fresh)]},
     )
     entity(keeping, "Anna")
-    entity(keeping, "Ben", relations=(("brother", "Carl"),))
+    entity(keeping, "Ben", relations=(RelationLine("brother", "Carl"),))
     entity(keeping, "Carl")
     texts = [
         f"{name} {what}"

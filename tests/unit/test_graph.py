@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from operator import itemgetter
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.graph import (
     edge_confidence,
-    ended_relations,
     inhibit,
     positions,
     refine,
     reinforce,
     similarity_edges,
     spread_activation,
-    update_relations,
     weighted_edges,
 )
 from engram.core.policy import LinkPolicy
@@ -295,118 +291,3 @@ def test_inhibition_is_the_sum_of_the_distances_to_the_strongest():
     assert inhibit({"a": 1.0, "b": 0.8, "c": 0.1}, POLICY) == pytest.approx(
         {"a": 1.0, "b": 0.8 - 0.15 * 0.2, "c": 0.0}
     )
-
-
-def works(place, **more):
-    return Edge("person:mira", f"org:{place}", "relation", "works_at", **more)
-
-
-# row: B1
-def test_a_new_relation_that_holds_to_one_at_a_time_ends_the_old():
-    """Both stay, each with the time in which it held."""
-    (first,) = update_relations([], works("a"), ago(100), POLICY, single=True)
-    old, new = update_relations([first], works("b"), ago(50), POLICY, single=True)
-    assert (old.target, old.valid_from, old.valid_until) == ("org:a", ago(100), ago(50))
-    assert (new.target, new.valid_from, new.valid_until) == ("org:b", ago(50), None)
-    back = update_relations([old, new], works("a"), NOW, POLICY, single=True)
-    assert [(edge.target, edge.valid_from, edge.valid_until) for edge in back] == [
-        ("org:b", ago(50), NOW),
-        ("org:a", NOW, None),
-    ]
-
-
-# row: B1
-def test_a_relation_may_end_without_another_in_its_place():
-    """What held between the two then; what was heard later to hold goes on, and what
-    was never known is no news.
-    """
-    (first,) = update_relations([], works("a"), ago(100), POLICY, single=True)
-    assert ended_relations([first], works("a"), ago(50)) == (
-        replace(first, valid_until=ago(50)),
-    )
-    assert ended_relations(
-        [first], Edge("concept:mira", "place:a", "relation", "works_at"), NOW
-    )
-    for edges, seen, when in (
-        ([first], works("b"), NOW),
-        ([first], works("a"), ago(200)),
-        ([replace(first, reinforced=ago(10))], works("a"), ago(50)),
-        ([replace(first, valid_until=ago(60))], works("a"), ago(50)),
-        ([], works("a"), NOW),
-    ):
-        assert ended_relations(edges, seen, when) == ()
-
-
-# row: B1
-def test_relations_that_may_hold_to_many_stand_side_by_side():
-    """A second sister does not end the first."""
-    (first,) = update_relations([], works("a"), ago(100), POLICY, single=False)
-    assert update_relations([first], works("b"), NOW, POLICY, single=False) == (
-        works("b", reinforced=NOW, valid_from=NOW),
-    )
-
-
-# row: B1
-def test_what_was_said_earlier_but_learned_later_ends_where_the_next_began():
-    """An import of older conversations does not undo the present."""
-    (now,) = update_relations([], works("b"), ago(10), POLICY, single=True)
-    assert update_relations([now], works("a"), ago(90), POLICY, single=True) == (
-        works("a", reinforced=ago(90), valid_from=ago(90), valid_until=ago(10)),
-    )
-
-
-# row: B1
-# row: C34
-def test_a_relation_said_again_is_reinforced_once_for_each_time_it_was_said():
-    """The same evidence twice changes nothing, whatever type the entity has by now."""
-    (first,) = update_relations(
-        [], works("a", confidence=0.8), ago(20), POLICY, single=True
-    )
-    again = Edge("concept:mira", "place:a", "relation", "works_at")
-    (held,) = update_relations([first], again, ago(10), POLICY, single=True)
-    assert (held.confidence, held.reinforced, held.source) == (
-        pytest.approx(0.85),
-        ago(10),
-        "person:mira",
-    )
-    for when in (ago(10), ago(15), ago(20)):
-        assert update_relations([held], again, when, POLICY, single=True) == ()
-
-
-# row: B1
-@examples(100)
-@given(
-    said=st.lists(
-        st.tuples(st.sampled_from("abc"), st.integers(0, 50)),
-        max_size=12,
-        unique_by=itemgetter(1),
-    )
-)
-@example(said=[("a", 3), ("b", 3)])
-@example(said=[("b", 1), ("b", 0), ("a", 0)])
-def test_of_one_at_a_time_never_two_hold_in_any_order_of_learning(said):
-    """And telling it all again changes nothing, also where one turn says first the one
-    and then the other.
-    """
-    held = {}
-
-    def learn():
-        changed = 0
-        for place, day in said:
-            for edge in update_relations(
-                list(held.values()), works(place), ago(day), POLICY, single=True
-            ):
-                held[edge.target, edge.valid_from] = edge
-                changed += 1
-        return changed
-
-    learn()
-    assert learn() == 0
-    spans = sorted(
-        (edge.valid_from, edge.valid_until)
-        for edge in held.values()
-        if edge.valid_until != edge.valid_from
-    )
-    for (_, end), (start, _) in pairwise(spans):
-        assert end is not None
-        assert end <= start

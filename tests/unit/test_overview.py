@@ -101,3 +101,36 @@ def test_a_list_follows_every_change_of_the_index(memory, settings, told):
     note.unlink()
     memory.call("reindex", {})
     assert listed() == ["Ben drinks coffee"]
+
+
+# row: B1
+def test_who_holds_a_place_now_and_who_will_are_told_apart(memory, clock):
+    """The boss from December is none yet; then the other one was it."""
+    said = (
+        "My name is Tom and my boss is called Karin.",
+        "From December my boss is Eva.",
+    )
+    for number, text in enumerate(said):
+        turn = {"id": f"t{number}", "session": f"s{number}", "text": text}
+        memory.call("observe", {"turns": [turn]})
+        memory.call("flush", {})
+        clock.advance(days=1)
+
+    def relations():
+        row = memory.call("entities", {"name": "Tom"})["entities"][0]
+        keys = ("relations", "planned_relations", "former_relations")
+        return [[one["name"] for one in row[key]] for key in keys]
+
+    def ties():
+        edges = memory.call("neighbours", {"id": "Tom"})["edges"]
+        return [edge["target"] for edge in edges if edge["type"] == "boss"]
+
+    assert (relations(), ties()) == ([["Karin"], ["Eva"], []], ["Karin"])
+    first = memory.call("recall", {"query": "who is my boss?"})["hits"][0]
+    assert "Karin" in first["text"]
+    clock.advance(days=30)
+    assert (relations(), ties()) == ([["Eva"], [], ["Karin"]], ["Eva"])
+    note = (memory.settings.vault / "entities/people/Tom.md").read_text()
+    assert (
+        "- boss: [[Eva]] (from 2026-12)\n- boss: [[Karin]] (until 2026-12-01)" in note
+    )

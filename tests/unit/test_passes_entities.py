@@ -14,7 +14,7 @@ import pytest
 
 from engram.config import ModelSettings
 from engram.core.policy import Policy, with_settings
-from engram.core.records import Usage
+from engram.core.records import RelationLine, Usage
 from engram.vault import entities, frontmatter, syscalls
 from tests.fakes.keeping import Keeping
 from tests.fakes.obsidian import broken_links
@@ -138,10 +138,13 @@ def test_notes_of_one_name_become_one_and_every_link_still_leads_somewhere(keepi
     """Aliases, relations and the memories' links move; the old note goes to the trash
     with every byte.
     """
-    entity(keeping, "Ben", relations=(("sister", "Anna-Müller"),))
+    entity(keeping, "Ben", relations=(RelationLine("sister", "Anna-Müller"),))
     kept = entity(keeping, "Anna Müller", "concept", aliases=("Änni",))
     gone = entity(
-        keeping, "Anna-Müller", aliases=("Annchen",), relations=(("brother", "Ben"),)
+        keeping,
+        "Anna-Müller",
+        aliases=("Annchen",),
+        relations=(RelationLine("brother", "Ben"),),
     )
     (name,) = keeping.plant(
         keeping.made(
@@ -215,7 +218,9 @@ def test_many_notes_of_one_name_become_one_in_one_run(keeping):
 
 # row: C13
 def test_of_two_that_are_each_others_alias_one_stays(keeping):
-    entity(keeping, "Anna", aliases=("Anni",), relations=(("sister", "Ben"),))
+    entity(
+        keeping, "Anna", aliases=("Anni",), relations=(RelationLine("sister", "Ben"),)
+    )
     entity(keeping, "Anni", aliases=("Anna",))
     entity(keeping, "Ben")
     consolidate(keeping)
@@ -241,7 +246,7 @@ def test_a_concept_of_the_name_of_two_things_is_neither(keeping):
 # row: C13
 # row: X23
 def test_a_persons_own_note_stays_and_two_of_them_are_theirs_to_unite(keeping):
-    ours = entity(keeping, "Anna-Müller", relations=(("brother", "Ben"),))
+    ours = entity(keeping, "Anna-Müller", relations=(RelationLine("brother", "Ben"),))
     theirs = entity(keeping, "anna müller", more="\nShe hates mornings.\n")
     both = [
         entity(keeping, "Ben", more="Mine.\n"),
@@ -439,7 +444,11 @@ def test_each_relation_that_memories_tell_of_has_one_sentence(told, fake):
     path = entity(
         told,
         "Anna",
-        relations=(("brother", "Ben"), ("boss", "Carla"), ("friend", "Dora")),
+        relations=(
+            RelationLine("brother", "Ben"),
+            RelationLine("boss", "Carla"),
+            RelationLine("friend", "Dora"),
+        ),
         more="\nMine.\n",
     )
     plant(told, "Ben is Anna's brother.", "Carla is Anna's boss.", about=("Anna",))
@@ -466,7 +475,7 @@ def test_each_relation_that_memories_tell_of_has_one_sentence(told, fake):
 # row: B11
 @pytest.mark.parametrize("how", BAD)
 def test_a_bad_answer_on_relations_tells_nothing(told, fake, how):
-    path = entity(told, "Anna", relations=(("brother", "Ben"),))
+    path = entity(told, "Anna", relations=(RelationLine("brother", "Ben"),))
     entity(told, "Ben")
     plant(told, "Ben is Anna's brother.")
     fake.script(BAD[how])
@@ -476,7 +485,7 @@ def test_a_bad_answer_on_relations_tells_nothing(told, fake, how):
 
 # row: B11
 def test_a_sentence_on_a_relation_names_nobody_else(told, fake):
-    path = entity(told, "Anna", relations=(("brother", "Ben"),))
+    path = entity(told, "Anna", relations=(RelationLine("brother", "Ben"),))
     entity(told, "Ben")
     plant(told, "Ben is Anna's brother.")
     bad = [
@@ -854,7 +863,7 @@ def test_a_bridge_needs_evidence_from_both_sides(told, fake, said):
 
 # row: D9
 def test_five_pairs_a_day_and_none_that_is_related(told, fake):
-    entity(told, "Anna", relations=(("boss", "Ben"),))
+    entity(told, "Anna", relations=(RelationLine("boss", "Ben"),))
     strangers(told, "Anna", "Ben", "Carla", "Dora")
     none = {"connected": False, "facts": [], "how": ""}
     fake.script({"answers": [{"number": n} | none for n in range(1, 6)]})

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engram.core.entities import ALIAS
-from engram.core.records import Extraction, Fact, Relation, Turn
+from engram.core.records import Extraction, Fact, Interval, Relation, Turn
 from engram.pipeline.entities import EntityWriter
 from engram.vault import syscalls
 from engram.vault.edges import EDGES
@@ -37,6 +37,12 @@ def turn(text="hm", days=0, name="t1", speaker=""):
 
 def bond(subject, kind, other, name="t1", **more):
     return Relation(subject, kind, other, name, "quote", **more)
+
+
+def day(year, month):
+    """A month as it is read from words."""
+    start = datetime(year, month, 1, tzinfo=UTC)
+    return Interval(start, datetime(year, month + 1, 1, tzinfo=UTC), "month", "")
 
 
 def take(entity_writer, *relations, about=(), types=None, days=0, speaker="", now=None):
@@ -297,7 +303,7 @@ def test_a_relation_is_an_edge_and_a_line_in_its_subjects_note(entity_writer):
 
 # row: B1
 def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entity_writer):
-    """The ended edge stays, with the time it ended; a second sister is a second line."""
+    """The ended line stays, with the day it ended; a second sister is a second line."""
     take(
         entity_writer,
         bond("Anna", "works at", "Acme Inc."),
@@ -313,6 +319,7 @@ def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entity_w
         "- sister: [[Eva]]",
         "- works at: [[Siemens AG]]",
         "- sister: [[Ida]]",
+        "- works at: [[Acme Inc]] (until 2026-11-25)",
     ]
     ended = [edge for edge in entity_writer.edges.all() if edge.valid_until]
     assert [(edge.target, edge.valid_until) for edge in ended] == [
@@ -321,7 +328,68 @@ def test_one_at_a_time_the_new_replaces_the_old_and_others_stand_beside(entity_w
 
 
 # row: B1
-def test_what_is_over_loses_its_line_and_gets_no_successor(entity_writer):
+def test_a_note_lists_two_jobs_each_with_its_days(entity_writer):
+    """One from January on, the other until March; later both are history."""
+    take(entity_writer, bond("Tom", "works_at", "Acme"))
+    take(
+        entity_writer,
+        bond("Tom", "works_at", "Bosch", begins=day(2027, 1), beside=True),
+        days=1,
+    )
+    take(entity_writer, bond("Tom", "works_at", "Acme", ends=day(2027, 3)), days=2)
+    assert lines(entity_writer, "concepts/Tom.md") == [
+        "- works at: [[Bosch]] (from 2027-01)",
+        "- works at: [[Acme]] (until 2027-03)",
+    ]
+    before = tree(entity_writer)
+    take(
+        again(entity_writer), bond("Tom", "works_at", "Acme", ends=day(2027, 3)), days=2
+    )
+    assert tree(entity_writer) == before
+    take(entity_writer, bond("Tom", "works_at", "Bosch", ended=True), days=90)
+    assert lines(entity_writer, "concepts/Tom.md") == [
+        "- works at: [[Acme]] (until 2027-03)",
+        "- works at: [[Bosch]] (from 2027-01 until 2027-02-18)",
+    ]
+
+
+# row: B1
+@pytest.mark.parametrize(
+    ("words", "stays"),
+    [
+        ("I work at Bosch.", False),
+        ("I also work at Bosch.", True),
+        ("I work at Bosch on Saturdays.", True),
+        ("Ich arbeite nebenbei bei Bosch.", True),
+        ("Ich arbeite bei Bosch.", False),
+        ("Hi! Je travaille aussi chez Bosch. Je suis fatigué.", True),
+        ("我也在博世工作。", True),
+        ("我在博世工作。", False),
+    ],
+)
+def test_a_second_job_in_words_ends_no_first(entity_writer, words, stays):
+    take(entity_writer, bond("owner", "works_at", "Acme"))
+    said = turn(words, days=1)
+    quote = words if "Hi!" not in words else "travaille aussi chez Bosch"
+    second = Relation("owner", "works_at", "Bosch", said.id, quote)
+    found = Extraction((), "test/1", relations=(second,))
+    entity_writer.write([], found, [said], said.occurred_at)
+    held = {edge.target for edge in entity_writer.edges.all() if not edge.valid_until}
+    assert ("concept:acme" in held) == stays
+    assert "concept:bosch" in held
+
+
+# row: B1
+def test_a_line_that_a_person_took_out_is_no_history_either(entity_writer):
+    take(entity_writer, bond("Tom", "works_at", "Acme"))
+    path = entity_writer.settings.vault / "entities/concepts/Tom.md"
+    path.write_text(path.read_text().replace("- works at: [[Acme]]\n", ""))
+    take(entity_writer, bond("Tom", "works_at", "Acme", ended=True), days=2)
+    assert lines(entity_writer, "concepts/Tom.md") == []
+
+
+# row: B1
+def test_what_is_over_keeps_its_line_with_the_day_and_gets_no_successor(entity_writer):
     """And no name gets a note for that. Told again, also by another process, it changes
     nothing.
     """
@@ -332,7 +400,10 @@ def test_what_is_over_loses_its_line_and_gets_no_successor(entity_writer):
         bond("Tom", "boss", "Eve", ended=True),
         days=1,
     )
-    assert lines(entity_writer, "concepts/Tom.md") == ["- sister: [[Anna]]"]
+    assert lines(entity_writer, "concepts/Tom.md") == [
+        "- sister: [[Anna]]",
+        "- works at: [[Acme]] (until 2026-11-21)",
+    ]
     ends = {edge.label: edge.valid_until for edge in entity_writer.edges.all()}
     assert ends == {"works_at": NOW + timedelta(days=1), "sister": None}
     assert list(notes(entity_writer)) == [
@@ -372,8 +443,11 @@ def test_two_who_break_up_are_no_couple_whatever_they_were_called(entity_writer,
     }
     over = told[1] != "ex"
     assert left == {("girlfriend", not over), ("boyfriend", not over), ("boss", True)}
-    assert lines(entity_writer, "concepts/Ben.md")[-1] == "- boss: [[Anna]]"
-    assert len(lines(entity_writer, "concepts/Anna.md")) == (not over)
+    shown = lines(entity_writer, "concepts/Ben.md")
+    assert "- boss: [[Anna]]" in shown
+    assert ("- girlfriend: [[Anna]] (until 2026-11-21)" in shown) == over
+    (line,) = lines(entity_writer, "concepts/Anna.md")
+    assert line.endswith("(until 2026-11-21)") == over
 
 
 def tell(entity_writer, *relations, days=0, text="hm", **who):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -435,12 +435,22 @@ def test_a_relation_that_is_refused_is_counted_by_reason():
 
 
 # row: B1
-def test_a_relation_that_begins_later_is_none_yet():
-    """The note shows what holds now, and the job of today does not end."""
-    found = related(SISTER | {"since": "2026-04-01"})
-    assert (found.relations, found.dropped) == ((), {"relation: begins later": 1})
-    for since in ("2026-03-01", "2025", "", "soon", None):
-        assert len(related(SISTER | {"since": since}).relations) == 1
+def test_a_relation_has_the_days_that_the_model_reads():
+    """What is no day of a life is left out."""
+    days = {"since": "2026-04-01", "until": "2027-03", "beside": True}
+    (found,) = related(SISTER | days).relations
+    assert (found.begins.start.date(), found.begins.granularity) == (
+        date(2026, 4, 1),
+        "day",
+    )
+    assert (found.ends.end.date(), found.ends.granularity) == (
+        date(2027, 4, 1),
+        "month",
+    )
+    assert found.beside
+    for since in ("", "soon", None, "1701", ["2026"], 7):
+        (found,) = related(SISTER | {"since": since}).relations
+        assert (found.begins, found.beside) == (None, False)
 
 
 # row: B1

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.core.records import ENTITY_TYPES, Entity
+from engram.core.records import ENTITY_TYPES, Entity, RelationLine
 from engram.vault import frontmatter
 from engram.vault.entities import (
     FOLDERS,
@@ -41,7 +41,10 @@ def read(text, path=PATH):
 def test_a_new_note_shows_name_relations_and_memories():
     """Byte for byte."""
     entity = new_entity(
-        "Anna Müller", "person", NOW, [("sister", "Ben"), ("works_at", "Siemens AG")]
+        "Anna Müller",
+        "person",
+        NOW,
+        [RelationLine("sister", "Ben"), RelationLine("works_at", "Siemens AG")],
     )
     assert entity.path == PATH
     assert frontmatter.emit(
@@ -66,7 +69,9 @@ def test_a_new_note_shows_name_relations_and_memories():
 
 def test_a_note_reads_back_as_the_entity_it_was():
     """Aliases too: a name that no file can have is one."""
-    entity = new_entity("AC/DC", "org", NOW, [("singer", "Brian")])
+    entity = new_entity(
+        "AC/DC", "org", NOW, [RelationLine("singer", "Brian", "1980", "2026-10")]
+    )
     found, problems = read(
         frontmatter.emit(entity_keys(entity, ZONE), entity_body(entity)).decode(),
         entity.path,
@@ -117,20 +122,54 @@ def test_relations_are_read_from_between_the_markers_only():
         "- friend: [[Outside]]\n%% engram:begin relations %%\n* Works At:[[Siemens|the firm]]\n  - sister: [[Ben#x]]\n"
         "my own remark\n- no link: Ben\n%% engram:end relations %%\n- friend: [[Below]]\n"
     )
-    assert relations_of(body) == (("works_at", "Siemens"), ("sister", "Ben"))
+    assert relations_of(body) == (
+        RelationLine("works_at", "Siemens"),
+        RelationLine("sister", "Ben"),
+    )
 
 
 def test_only_the_lines_meant_are_added_and_taken_out():
     """A person's text around and between the markers keeps every character."""
     body = "Mine.\n\n%% engram:begin relations %%\n- boss: [[Ben]]\nremark\n%% engram:end relations %%\n\nMore [[Ben]].\n"
-    after = with_relations(body, [("boss", "Eva"), ("boss", "Eva")], [("boss", "Ben")])
+    eva, ben = RelationLine("boss", "Eva"), RelationLine("boss", "Ben")
+    after = with_relations(body, [eva, eva], [ben])
     assert after == body.replace(
         "- boss: [[Ben]]\nremark\n", "remark\n- boss: [[Eva]]\n"
     )
-    assert with_relations(after, [("boss", "Eva")], [("boss", "Ben")]) == after
-    assert with_relations("Mine.", [("boss", "Eva")]).startswith(
+    assert with_relations(after, [eva], [ben]) == after
+    assert with_relations("Mine.", [eva]).startswith(
         "Mine.\n\n%% engram:begin relations %%\n- boss: [[Eva]]"
     )
+
+
+# row: B1
+@pytest.mark.parametrize(
+    ("days", "since", "until"),
+    [
+        ("", "", ""),
+        (" (from 2027-01)", "2027-01", ""),
+        (" (until 2026-10-31)", "", "2026-10-31"),
+        (" (from 2019 until 2026-10)", "2019", "2026-10"),
+        (" (since 2019)", "2019", ""),
+        (" (my best year)", "", ""),
+        (" (since we met)", "", ""),
+    ],
+)
+def test_the_days_of_a_relation_stand_behind_its_name(days, since, until):
+    """A person's remark is no day, and stays."""
+    line = f"- works at: [[Bosch]]{days}\n"
+    body = f"%% engram:begin relations %%\n{line}%% engram:end relations %%\n"
+    found = RelationLine("works_at", "Bosch", since, until)
+    assert relations_of(body) == (found,)
+    assert line in with_relations(body, [RelationLine("boss", "Eva")])
+    assert relations_of(with_relations("", [found])) == (found,)
+
+
+# row: B1
+def test_what_holds_stands_before_what_is_over():
+    old, new = RelationLine("boss", "Ben", until="2026-10"), RelationLine("boss", "Eva")
+    body = with_relations(with_relations("", [old]), [new])
+    assert relations_of(body) == (new, old)
 
 
 # row: E2
@@ -164,8 +203,8 @@ def test_any_name_makes_a_path_within_the_vault(name, kind):
     assert path.count("/") == 2
     assert read("", path)[0].name == made
     assert read("", path)[0].type == kind
-    body = with_relations("", [("boss", made)])
-    assert relations_of(body) == (("boss", made),)
+    body = with_relations("", [RelationLine("boss", made)])
+    assert relations_of(body) == (RelationLine("boss", made),)
 
 
 def test_the_listing_sees_notes_and_nothing_else(tmp_path):

@@ -15,6 +15,7 @@ from engram.core.language import languages
 from engram.core.language.languages import LazyPattern
 from engram.core.language.state_subjects import USER
 from engram.core.language.state_table import DATE_MARK, KEY, PEOPLE
+from engram.core.language.words import language, words
 from engram.core.text import normalise
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 _COMMA = re.compile("(?<![はもが])[，,、；;]")
 _TOPIC = re.compile("(.+?)[はがも]")
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _MOST_SUBJECT_WORDS = 5
 _MOST_SIGNS = 16
 _FEW_NAMES = 2
@@ -171,9 +173,9 @@ class StateReading:
     def with_subject(self, clause: str) -> str:
         """A clause with the speaker before it, where it begins without a subject."""
         rest = self.without_lead(clause)
-        for pattern, words in self._elided:
+        for pattern, before in self._elided:
             if pattern.match(rest):
-                whole = f"{words} {rest[:1].lower()}{rest[1:]}"
+                whole = f"{before} {rest[:1].lower()}{rest[1:]}"
                 return whole.lower() if rest == rest.lower() else whole
         return clause
 
@@ -343,6 +345,16 @@ def _is_capital(word: str, capitals: Collection[str]) -> bool:
 def reading_of(code: str) -> StateReading:
     """How the words of a language are read."""
     return StateReading(code)
+
+
+def is_beside(sentence: str) -> bool:
+    """Return whether a sentence says that an older state goes on: "I also work at …"."""
+    codes = [language(words(sentence)) or "en"]
+    if _UNSPACED.search(sentence):
+        codes = sorted(languages.unspaced())
+    known = languages.section(KEY)
+    read = [reading_of(code).words(sentence) for code in codes if code in known]
+    return any(one.is_addition or one.is_regular for one in read)
 
 
 def _prefix(listed: str) -> LazyPattern | None:

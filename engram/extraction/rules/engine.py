@@ -752,8 +752,16 @@ def _built(
     if hint is None:
         return _Statement(one, types=of_animals)
     ends = (hint.subject or OWNER, relation_label(hint.type), hint.object)
+    when = clause.when()
+    is_start = when and not hint.ended and when.start > clause.turn.occurred_at
     relation = Relation(
-        *ends, one.turn_id, one.quote, confidence=one.confidence, ended=hint.ended
+        *ends,
+        one.turn_id,
+        one.quote,
+        confidence=one.confidence,
+        ended=hint.ended,
+        begins=when if when and (is_start or when.role == "since") else None,
+        ends=when if when and (hint.ended or when.role == "until") else None,
     )
     return _Statement(one, relation, {**dict(hint.kinds), **of_animals})
 

@@ -78,6 +78,8 @@ class RelationReply(ReplyModel):
     relation: SoftText = ""
     object: SoftText = ""
     since: SoftText = ""
+    until: SoftText = ""
+    beside: Flag = False
     attitude: Number = None
     proximity: Number = None
     ended: Flag = False

@@ -15,6 +15,7 @@ from engram.core.actions import Eligibility, propose
 from engram.core.entities import entity_ref, name_key
 from engram.core.language.words import words
 from engram.core.records import HIGH, BlockEdit, Edge, Edit, Fact, Line, Move
+from engram.core.relations import current_lines
 from engram.maintenance.passes import TRASH, Finding, NewEdge
 from engram.maintenance.passes.generated_text import (
     GeneratedText,
@@ -33,7 +34,7 @@ from engram.maintenance.passes.groups import link_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
+    from datetime import date, datetime
 
     from engram.core.records import Entity
     from engram.maintenance.passes import MemoryState, PassView, Step
@@ -160,7 +161,7 @@ def _united(winner: Entity, loser: Entity) -> Entity:
     relations = [
         one
         for one in loser.relations
-        if one not in winner.relations and name_key(one[1]) not in own
+        if one not in winner.relations and name_key(one.name) not in own
     ]
     return replace(
         winner,
@@ -210,14 +211,16 @@ def _relinked_entities(
             other,
             relations=tuple(
                 dict.fromkeys(
-                    (kind, winner.name) if _resolves_to(name, loser) else (kind, name)
-                    for kind, name in other.relations
+                    replace(one, name=winner.name)
+                    if _resolves_to(one.name, loser)
+                    else one
+                    for one in other.relations
                 )
             ),
         )
         for path, other in entities.items()
         if path not in {winner.path, loser.path}
-        and any(_resolves_to(name, loser) for _, name in other.relations)
+        and any(_resolves_to(one.name, loser) for one in other.relations)
     }
 
 
@@ -293,7 +296,8 @@ def relate(view: PassView, now: datetime) -> list[Step]:
         if room <= 0:
             break
         entity = view.entities[path]
-        relations, facts = _relations_in(view, entity, known[path])
+        today = now.astimezone(view.zone).date()
+        relations, facts = _relations_in(view, entity, known[path], today)
         if not relations and "relationships" in entity.blocks:
             why = "no memory mentions a relation"
             change = BlockEdit(path, why, blocks={"relationships": ()})
@@ -313,9 +317,9 @@ def relate(view: PassView, now: datetime) -> list[Step]:
 
 
 def _relations_in(
-    view: PassView, entity: Entity, memories: Sequence[MemoryState]
+    view: PassView, entity: Entity, memories: Sequence[MemoryState], today: date
 ) -> tuple[list[dict[str, object]], list[Fact]]:
-    """Return the relations that memories about the entity mention, and those memories.
+    """Return the current relations that memories mention, and those memories.
 
     The relations are rows as a question shows them.
     """
@@ -323,14 +327,14 @@ def _relations_in(
     rows: list[dict[str, object]] = []
     facts: list[Fact] = []
     by_rank = sorted(memories, key=by_weight)
-    for kind, to in entity.relations:
-        other = entity_names(view).one(to)
+    for line in current_lines(entity.relations, today):
+        other = entity_names(view).one(line.name)
         names = _name_index([other] if other else ())
         mentions = [one.fact for one in by_rank if _names_any(one.fact.text, names)]
         mentions = mentions[: policy.beside]
         fresh = [fact for fact in mentions if fact not in facts]
         if mentions and len(facts) + len(fresh) <= policy.together:
-            rows.append({"r": len(rows) + 1, "relation": kind, "to": to})
+            rows.append({"r": len(rows) + 1, "relation": line.type, "to": line.name})
             facts += fresh
     return rows, sorted(facts, key=by_date)
 
@@ -678,8 +682,8 @@ def _shared_terms(terms: Mapping[str, set[int]], most: int) -> Counter[tuple[str
 def _is_related(view: PassView, one: str, other: str) -> bool:
     """Return whether one of two entity notes lists a relation to the other."""
     first, second = view.entities[one], view.entities[other]
-    return any(name == second.name for _, name in first.relations) or any(
-        name == first.name for _, name in second.relations
+    return any(one.name == second.name for one in first.relations) or any(
+        one.name == first.name for one in second.relations
     )
 
 

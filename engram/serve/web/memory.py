@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engram.serve.output import related_days
 from engram.serve.web.html import Html, join, said, tag
 from engram.serve.web.layout import (
     button,
@@ -87,10 +88,18 @@ def entity_page(
     listed: Mapping[str, Any],
 ) -> str:
     """Return the card of a person, place or thing, and what is known about it."""
+    listed_relations = [
+        (one, heading)
+        for key, heading in (("relations", ""), ("planned_relations", ""),
+                             ("former_relations", "was "))
+        for one in row.get(key, ())
+    ]  # fmt: skip
     relations = [
-        join(tag("dt", one["type"].replace("_", " ")),
-             tag("dd", tag("a", one["name"], href=_entity_link(one["name"]))))
-        for one in row["relations"]
+        join(tag("dt", heading + one["type"].replace("_", " ")),
+             tag("dd", tag("a", one["name"], href=_entity_link(one["name"])),
+                 days and f" ({days})"))
+        for one, heading in listed_relations
+        for days in [related_days(one)]
     ]  # fmt: skip
     aliases = ", ".join(row["aliases"])
     following = listed.get("next")

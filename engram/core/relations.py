@@ -1,0 +1,243 @@
+"""Relations between entities, with the times in which they hold (row B1).
+
+A relation may have several values at once, such as two jobs. What a new value ends and
+what a statement opens is decided here; the lines of notes follow from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from engram.core.graph import reinforce
+from engram.core.records import RelationLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import date, datetime, tzinfo
+
+    from engram.core.policy import LinkPolicy
+    from engram.core.records import Edge
+
+DAY = r"\d{4}(?:-\d\d(?:-\d\d)?)?"
+"""The pattern of a day, a month or a year in a line of a note."""
+
+
+def update_relations(
+    edges: Sequence[Edge],
+    seen: Edge,
+    now: datetime,
+    policy: LinkPolicy,
+    *,
+    single: bool,
+) -> tuple[Edge, ...]:
+    """Return the changed relations after `seen` was observed at `now` (`B1`).
+
+    `edges` are relations of one type: all of the same source if `single` says that it
+    usually holds to one target at a time. `seen` has the times that the words give. A
+    relation that holds already is reinforced, once for the same evidence; else a new
+    one is opened. With `single` the new one ends its predecessor, on the day on which
+    it begins. It ends nothing where several hold already or were said at one instant.
+    An earlier observation that arrives late ends where the next relation began. One
+    older than the latest observation of a relation that held then changes nothing.
+    Closed relations stay.
+    """
+    changed: dict[tuple[str, str, datetime | None], Edge] = {}
+    for edge in edges:
+        if _ends(edge) != _ends(seen):
+            continue
+        if edge.valid_until == now:  # a statement of the same instant ended it
+            return ()
+        planned = _is_planned(edge, now)
+        if edge.holds(now) or (planned and edge.valid_from == seen.valid_from):
+            reinforced = _dated(reinforce(edge, now, policy), seen, now)
+            return () if reinforced == edge else (reinforced,)
+        if planned:
+            changed |= {_key(one): one for one in _called_off(edge, edges, now)}
+
+    rivals = [
+        changed.get(_key(edge), edge)
+        for edge in edges
+        if edge.reinforced != now and (single or _ends(edge) == _ends(seen))
+    ]
+    holding = [edge for edge in rivals if edge.holds(now)]
+    if any(_seen_after(edge, now) for edge in holding):
+        return tuple(changed.values())
+
+    start = seen.valid_from or now
+    if len(holding) == 1 and not (start > now and holding[0].valid_until):
+        changed[_key(holding[0])] = _closed(holding[0], start, "", now)
+    later = _next_start(rivals, start)
+    end = min(filter(None, (later, seen.valid_until)), default=None)
+    until = seen.until if end == seen.valid_until else ""
+    opened = replace(
+        seen, reinforced=now, valid_from=start, valid_until=end, until=until
+    )
+    return (*changed.values(), opened)
+
+
+def ended_relations(
+    known: Sequence[Edge], seen: Edge, now: datetime
+) -> tuple[Edge, ...]:
+    """Return the relations of `known` that end when `seen` is over at `now` (`B1`).
+
+    Those are the relations between the same ends that held then, unless a later
+    observation confirmed them, and planned ones, which never begin: what they would
+    have ended goes on. They end on the day that the words give, else at once. No
+    relation replaces them.
+    """
+    ended: list[Edge] = []
+    for edge in known:
+        if _ends(edge) != _ends(seen) or _seen_after(edge, now):
+            continue
+        if edge.holds(now):
+            over = _closed(edge, seen.valid_until or now, seen.until, now)
+            ended += [over] if over != edge else []
+        elif _is_planned(edge, now):
+            ended += _called_off(edge, known, now)
+    return tuple(ended)
+
+
+def relation_line(edge: Edge, name: str, zone: tzinfo) -> RelationLine | None:
+    """Return the line that a note has for a relation to `name`; None for one that never
+    held.
+    """
+    if edge.valid_until is None:
+        return RelationLine(edge.label, name, edge.since, edge.until)
+    if edge.valid_from and edge.valid_until <= edge.valid_from:
+        return None
+    day = f"{edge.valid_until.astimezone(zone):%Y-%m-%d}"
+    return RelationLine(edge.label, name, edge.since, edge.until or day)
+
+
+@dataclass(frozen=True, slots=True)
+class RelationUpdate:
+    """A change of one relation in a note: its line `before` and `after`.
+
+    Either is None where there is no line. `is_new` says that the note never had one.
+    """
+
+    type: str
+    name: str
+    before: RelationLine | None
+    after: RelationLine | None
+    is_new: bool
+
+
+def line_changes(
+    lines: Sequence[RelationLine], updates: Iterable[RelationUpdate]
+) -> tuple[list[RelationLine], list[RelationLine]]:
+    """Return the lines to add to a note and those to drop.
+
+    A line that a person took out is not written again.
+    """
+    add: list[RelationLine] = []
+    drop: list[RelationLine] = []
+    have = list(lines)
+    for update in updates:
+        plain = RelationLine(update.type, update.name)
+        shown = [one for one in have if one in (update.before, plain)] or [
+            one
+            for one in have
+            if replace(one, since="") == plain and update.before is not None
+        ]
+        old, new = (shown[0] if shown else None), update.after
+        if old == new or new in have:
+            continue
+        if old is not None:
+            have.remove(old)
+            drop.append(old)
+        if new is not None and (old is not None or update.is_new):
+            have.append(new)
+            add.append(new)
+    return add, drop
+
+
+def when_held(line: RelationLine, today: date) -> Literal["now", "later", "before"]:
+    """Return whether a relation holds today, begins later or is over.
+
+    >>> from datetime import date
+    >>> when_held(RelationLine("works_at", "Bosch", since="2027-01"), date(2026, 11, 3))
+    'later'
+    """
+    if line.until and _last_day(line.until) <= f"{today:%Y-%m-%d}":
+        return "before"
+    return "later" if line.since > f"{today:%Y-%m-%d}"[: len(line.since)] else "now"
+
+
+def current_lines(lines: Iterable[RelationLine], today: date) -> list[RelationLine]:
+    """Return the relations that hold today."""
+    return [line for line in lines if when_held(line, today) == "now"]
+
+
+def _last_day(day: str) -> str:
+    """The last day of a day, a month or a year; a month is taken to have 31 days."""
+    return f"{day}-12-31" if "-" not in day else f"{day}-31"[: len("2027-01-31")]
+
+
+def _called_off(planned: Edge, edges: Iterable[Edge], now: datetime) -> list[Edge]:
+    """Return a planned relation that never held, and those that go on without it."""
+    going_on = [
+        replace(edge, valid_until=None, until="")
+        for edge in edges
+        if edge.holds(now) and edge.valid_until == planned.valid_from
+    ]
+    return [replace(planned, valid_until=planned.valid_from), *going_on]
+
+
+def _key(edge: Edge) -> tuple[str, str, datetime | None]:
+    return edge.source, edge.target, edge.valid_from
+
+
+def _dated(edge: Edge, seen: Edge, now: datetime) -> Edge:
+    """Return a relation with the days that a later statement gives it."""
+    since = edge.since
+    if seen.valid_from and seen.valid_from <= now:
+        since = since or seen.since
+    if seen.valid_until and seen.valid_until > now:
+        return replace(
+            edge, since=since, valid_until=seen.valid_until, until=seen.until
+        )
+    return replace(edge, since=since)
+
+
+def _closed(edge: Edge, at: datetime, day: str, now: datetime) -> Edge:
+    """Return a relation that ended at `at`, or now where it began later than that."""
+    if edge.valid_from and at <= edge.valid_from:
+        at = now
+    return replace(edge, valid_until=at, until=day)
+
+
+def _next_start(edges: Iterable[Edge], start: datetime) -> datetime | None:
+    """Return when the first of `edges` begins after `start`, or None.
+
+    What was only planned ends nothing.
+    """
+    starts = (
+        edge.valid_from
+        for edge in edges
+        if edge.valid_from
+        and not (edge.reinforced and edge.reinforced < edge.valid_from)
+    )
+    return min((one for one in starts if one > start), default=None)
+
+
+def _is_planned(edge: Edge, when: datetime) -> bool:
+    """Return whether the edge had been said by `when` to begin later."""
+    said = edge.reinforced is not None and edge.reinforced <= when
+    return (
+        said
+        and edge.valid_from is not None
+        and edge.valid_from > when
+        and edge.valid_until != edge.valid_from
+    )
+
+
+def _seen_after(edge: Edge, when: datetime) -> bool:
+    """Return whether the latest observation of the edge is later than `when`."""
+    return edge.reinforced is not None and edge.reinforced > when
+
+
+def _ends(edge: Edge) -> tuple[str, str]:
+    """Return the names of both ends without types, which a user may correct."""
+    return edge.source.partition(":")[2], edge.target.partition(":")[2]

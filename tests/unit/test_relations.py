@@ -1,0 +1,318 @@
+"""Relations with several values and with times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from operator import itemgetter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.core.policy import LinkPolicy
+from engram.core.records import Edge, RelationLine
+from engram.core.relations import (
+    RelationUpdate,
+    current_lines,
+    ended_relations,
+    line_changes,
+    relation_line,
+    update_relations,
+    when_held,
+)
+from tests.size import examples
+
+POLICY = LinkPolicy()
+NOW = datetime(2026, 3, 4, tzinfo=UTC)
+NEXT_YEAR = datetime(2027, 1, 1, tzinfo=UTC)
+PLANNED = Edge(
+    "person:mira",
+    "org:b",
+    "relation",
+    "works_at",
+    valid_from=NEXT_YEAR,
+    since="2027-01",
+)
+
+
+def ago(days):
+    return NOW - timedelta(days=days)
+
+
+def targets(edges, when):
+    return sorted(edge.target for edge in edges if edge.holds(when))
+
+
+def learned(*said, single=True):
+    """The edges after statements of (edge, time), the last version of each."""
+    held = {}
+    for seen, when in said:
+        changed = update_relations(
+            list(held.values()), seen, when, POLICY, single=single
+        )
+        held |= {(edge.target, edge.valid_from): edge for edge in changed}
+    return list(held.values())
+
+
+def works(place, **more):
+    return Edge("person:mira", f"org:{place}", "relation", "works_at", **more)
+
+
+# row: B1
+def test_a_new_relation_that_holds_to_one_at_a_time_ends_the_old():
+    """Both stay, each with the time in which it held."""
+    (first,) = update_relations([], works("a"), ago(100), POLICY, single=True)
+    old, new = update_relations([first], works("b"), ago(50), POLICY, single=True)
+    assert (old.target, old.valid_from, old.valid_until) == ("org:a", ago(100), ago(50))
+    assert (new.target, new.valid_from, new.valid_until) == ("org:b", ago(50), None)
+    back = update_relations([old, new], works("a"), NOW, POLICY, single=True)
+    assert [(edge.target, edge.valid_from, edge.valid_until) for edge in back] == [
+        ("org:b", ago(50), NOW),
+        ("org:a", NOW, None),
+    ]
+
+
+# row: B1
+def test_a_relation_may_end_without_another_in_its_place():
+    """What held between the two then; what was heard later to hold goes on, and what
+    was never known is no news.
+    """
+    (first,) = update_relations([], works("a"), ago(100), POLICY, single=True)
+    assert ended_relations([first], works("a"), ago(50)) == (
+        replace(first, valid_until=ago(50)),
+    )
+    assert ended_relations(
+        [first], Edge("concept:mira", "place:a", "relation", "works_at"), NOW
+    )
+    for edges, seen, when in (
+        ([first], works("b"), NOW),
+        ([first], works("a"), ago(200)),
+        ([replace(first, reinforced=ago(10))], works("a"), ago(50)),
+        ([replace(first, valid_until=ago(60))], works("a"), ago(50)),
+        ([], works("a"), NOW),
+    ):
+        assert ended_relations(edges, seen, when) == ()
+
+
+# row: B1
+def test_relations_that_may_hold_to_many_stand_side_by_side():
+    """A second sister does not end the first."""
+    (first,) = update_relations([], works("a"), ago(100), POLICY, single=False)
+    assert update_relations([first], works("b"), NOW, POLICY, single=False) == (
+        works("b", reinforced=NOW, valid_from=NOW),
+    )
+
+
+# row: B1
+def test_what_was_said_earlier_but_learned_later_ends_where_the_next_began():
+    """An import of older conversations does not undo the present."""
+    (now,) = update_relations([], works("b"), ago(10), POLICY, single=True)
+    assert update_relations([now], works("a"), ago(90), POLICY, single=True) == (
+        works("a", reinforced=ago(90), valid_from=ago(90), valid_until=ago(10)),
+    )
+
+
+# row: B1
+# row: C34
+def test_a_relation_said_again_is_reinforced_once_for_each_time_it_was_said():
+    """The same evidence twice changes nothing, whatever type the entity has by now."""
+    (first,) = update_relations(
+        [], works("a", confidence=0.8), ago(20), POLICY, single=True
+    )
+    again = Edge("concept:mira", "place:a", "relation", "works_at")
+    (held,) = update_relations([first], again, ago(10), POLICY, single=True)
+    assert (held.confidence, held.reinforced, held.source) == (
+        pytest.approx(0.85),
+        ago(10),
+        "person:mira",
+    )
+    for when in (ago(10), ago(15), ago(20)):
+        assert update_relations([held], again, when, POLICY, single=True) == ()
+
+
+# row: B1
+@examples(100)
+@given(
+    said=st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 50)),
+        max_size=12,
+        unique_by=itemgetter(1),
+    )
+)
+def test_of_one_at_a_time_never_two_hold_in_any_order_of_learning(said):
+    """And telling it all again changes nothing."""
+    held = {}
+
+    def learn():
+        changed = 0
+        for place, day in said:
+            for edge in update_relations(
+                list(held.values()), works(place), ago(day), POLICY, single=True
+            ):
+                held[edge.target, edge.valid_from] = edge
+                changed += 1
+        return changed
+
+    learn()
+    assert learn() == 0
+    spans = sorted(
+        (edge.valid_from, edge.valid_until)
+        for edge in held.values()
+        if edge.valid_until != edge.valid_from
+    )
+    for (_, end), (start, _) in pairwise(spans):
+        assert end is not None
+        assert end <= start
+
+
+# row: B1
+def test_two_jobs_told_in_one_turn_both_hold():
+    """A third one said later leaves both, as nobody said which of them it follows."""
+    both = learned((works("a"), ago(50)), (works("b"), ago(50)))
+    assert targets(both, NOW) == ["org:a", "org:b"]
+    third = learned((works("a"), ago(50)), (works("b"), ago(50)), (works("c"), ago(10)))
+    assert targets(third, NOW) == ["org:a", "org:b", "org:c"]
+
+
+# row: B1
+def test_a_job_from_january_begins_then_and_a_second_one_ends_none():
+    """Said again it is the same; told as current before, it began before."""
+    told = (works("a"), ago(50)), (PLANNED, ago(20)), (PLANNED, ago(10))
+    beside = learned(*told, single=False)
+    assert targets(beside, NOW) == ["org:a"]
+    assert targets(beside, NEXT_YEAR) == ["org:a", "org:b"]
+    assert [edge.since for edge in beside] == ["", "2027-01"]
+    instead = learned(*told)
+    assert targets(instead, NOW) == ["org:a"]
+    assert targets(instead, NEXT_YEAR) == ["org:b"]
+    assert [edge.until for edge in instead] == ["", ""]
+    assert relation_line(instead[0], "A", UTC).until == "2027-01-01"
+    early = learned((PLANNED, ago(20)), (works("b"), ago(10)))
+    assert targets(early, NOW) == ["org:b"]
+    assert targets(early, NEXT_YEAR) == ["org:b"]
+    assert sum(edge.valid_from != edge.valid_until for edge in early) == 1
+
+
+# row: B1
+def test_a_plan_that_fell_through_never_held():
+    """What it would have ended goes on."""
+    edges = learned((works("a"), ago(50)), (PLANNED, ago(20)))
+    over, going_on = ended_relations(edges, works("b"), NOW)
+    assert targets([over, going_on], NEXT_YEAR) == ["org:a"]
+    assert relation_line(over, "B", UTC) is None
+    assert relation_line(going_on, "A", UTC) == RelationLine("works_at", "A")
+
+
+# row: B1
+def test_a_relation_ends_on_the_day_that_the_words_give():
+    """Until then it holds; said again it changes nothing."""
+    (edge,) = learned((works("a"), ago(50)))
+    leaving = works("a", valid_until=NEXT_YEAR, until="2026-12-31")
+    (over,) = ended_relations([edge], leaving, NOW)
+    assert targets([over], NOW) == ["org:a"]
+    assert targets([over], NEXT_YEAR) == []
+    assert ended_relations([over], leaving, NOW) == ()
+    assert relation_line(over, "A", UTC) == RelationLine(
+        "works_at", "A", until="2026-12-31"
+    )
+    fixed_term = learned((works("a"), ago(50)), (leaving, ago(20)))
+    assert [edge.until for edge in fixed_term] == ["2026-12-31"]
+
+
+# row: B1
+@pytest.mark.parametrize(
+    ("since", "until", "held"),
+    [
+        ("", "", "now"),
+        ("2024", "", "now"),
+        ("2026", "", "now"),
+        ("2026-03-04", "", "now"),
+        ("2026-03-05", "", "later"),
+        ("2026-04", "2027", "later"),
+        ("2027", "", "later"),
+        ("", "2026", "now"),
+        ("", "2026-03", "now"),
+        ("", "2026-03-04", "before"),
+        ("2024", "2026-02", "before"),
+        ("", "2025", "before"),
+    ],
+)
+def test_a_line_says_by_its_days_when_it_holds(since, until, held):
+    line = RelationLine("works_at", "A", since, until)
+    assert when_held(line, NOW.date()) == held
+    assert current_lines([line], NOW.date()) == ([line] if held == "now" else [])
+
+
+# row: B1
+def test_an_ended_line_stays_as_history_and_a_removed_one_stays_out():
+    held = RelationLine("works_at", "A", since="2024")
+    over = replace(held, until="2026-03-04")
+    ended = RelationUpdate("works_at", "A", held, over, is_new=False)
+    assert line_changes([held], [ended]) == ([over], [held])
+    assert line_changes([over], [ended]) == ([], [])
+    assert line_changes([], [ended]) == ([], [])
+    # a line without days, as older versions wrote it
+    plain = RelationLine("works_at", "A")
+    assert line_changes([plain], [ended]) == ([over], [plain])
+    # what never held is no history
+    void = RelationUpdate("works_at", "A", held, None, is_new=False)
+    assert line_changes([held], [void]) == ([], [held])
+    # a second time at one place stands beside the first
+    again = RelationUpdate("works_at", "A", None, plain, is_new=True)
+    assert line_changes([over], [again]) == ([plain], [])
+
+
+# row: B1
+@examples(150)
+@given(
+    said=st.lists(
+        st.tuples(
+            st.sampled_from("ab"),
+            st.integers(0, 40),
+            st.sampled_from([None, -30, 30]),
+            st.booleans(),
+        ),
+        max_size=8,
+        unique_by=itemgetter(1),
+    ),
+)
+def test_whatever_is_told_of_times_the_note_and_the_edges_agree(said):
+    """In order of time; telling it all again changes nothing."""
+    held, lines = {}, []
+    today = NOW.date()
+
+    def tell():
+        changes = 0
+        for place, day, begins, ended in sorted(said, key=lambda one: -one[1]):
+            start = ago(day) + timedelta(days=begins) if begins else None
+            seen = works(
+                place, valid_from=start, since=f"{start:%Y-%m-%d}" if start else ""
+            )
+            known = list(held.values())
+            changed = (
+                ended_relations(known, works(place), ago(day))
+                if ended
+                else update_relations(known, seen, ago(day), POLICY, single=True)
+            )
+            updates = []
+            for edge in changed:
+                before = held.get((edge.target, edge.valid_from))
+                old = before and relation_line(before, edge.target, UTC)
+                new = relation_line(edge, edge.target, UTC)
+                updates.append(
+                    RelationUpdate("works_at", edge.target, old, new, before is None)
+                )
+                held[edge.target, edge.valid_from] = edge
+            add, drop = line_changes(lines, updates)
+            for line in drop:
+                lines.remove(line)
+            lines.extend(add)
+            changes += len(changed)
+        return changes
+
+    tell()
+    current = {line.name for line in current_lines(lines, today)}
+    assert current == set(targets(held.values(), NOW))
+    assert len(lines) == len(set(lines))
