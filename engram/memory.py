@@ -47,7 +47,7 @@ from engram.operations.questions import Questions
 from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
 from engram.operations.statements import StatementOperations
-from engram.operations.table import checked, handlers, named
+from engram.operations.table import READER, checked, handlers, named
 from engram.operations.turns import TurnOperations
 from engram.operations.views import Views
 from engram.pipeline.commits import CommitLog
@@ -461,6 +461,9 @@ class Memory:
             "ready": self.ready,
         }
         arguments |= {fact: facts[fact] for fact in operation.call_facts}
+        if standing == READER:
+            recorded = {"record", "with_question"} & arguments.keys()
+            arguments |= dict.fromkeys(recorded, False)
         return self._handlers[name](**arguments)
 
     def _embed_alone(self) -> None:

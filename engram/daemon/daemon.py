@@ -34,6 +34,7 @@ from engram.vault.watcher import Watcher
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from engram.config import Settings
 
@@ -56,12 +57,11 @@ UNREAD_FAULTS = frozenset(("warm-up", "rescan", "vault"))
 
 
 class SocketServer(Protocol):
-    """The server on the sockets.
+    """The server on the sockets."""
 
-    `beat` is the monotonic time at which its event loop last ran.
-    """
-
-    beat: float
+    @property
+    def beat(self) -> float:
+        """The monotonic time at which its event loop last ran."""
 
     def start(self) -> None:
         """Start to answer requests."""
@@ -71,7 +71,7 @@ class SocketServer(Protocol):
 
 
 class Daemon:
-    """The daemon of a started `memory`, from READY to STOPPING."""
+    """The daemon of a started `memory`, from `start` to `stop`."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Daemon:
         self.policy = settings.policy.serve
         self.threads = threads
         self.writer = threads.writer
-        self._server = serve(self, settings, listeners)
+        self.server = serve(self, settings, listeners)
         self.background = Background(memory, threads, self.writer.health)
         self._watch = Watcher(
             settings.vault, self.background.files_changed, settings.policy.files
@@ -154,25 +154,17 @@ class Daemon:
     # -- life --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Answer requests, report READY, then start the background work."""
+        """Answer requests, then start the background work."""
         self.threads.start(self.background, self.memory.between_operations)
-        self._server.start()
-        sockets.notify("READY=1", f"STATUS={self.summary()}")
+        self.server.start()
         # before the vault is read, so that no edit is missed in between
         self._watch.start()
         self.background.start()
 
-    def stop(self, *, reloading: bool = False) -> None:
-        """Stop within about `stop_seconds`; no acknowledged turn is lost.
-
-        With `reloading` the process serves again afterwards, and systemd is told so.
-        """
-        if reloading:
-            sockets.notify_reloading()
-        else:
-            sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
+    def stop(self) -> None:
+        """Stop within about `stop_seconds`; no acknowledged turn is lost."""
         last = time.monotonic() + self.policy.stop_seconds
-        self._server.stop()
+        self.server.stop()
         self._watch.stop()
         self.threads.stop_timers()
         wait(
@@ -188,11 +180,25 @@ class Daemon:
 
         Only then systemd's watchdog is notified.
         """
-        silent = time.monotonic() - self._server.beat
+        silent = time.monotonic() - self.server.beat
         return (
             silent < self.policy.silent_seconds
             and self.writer.silence() < self.policy.stall_seconds
         )
+
+    def is_idle(self) -> bool:
+        """Return whether nothing is queued, extracted or due now."""
+        memory = self.memory
+        if not memory.ready or memory.queue.is_busy() or self.writer.waiting():
+            return False
+        return self.threads.batches_waiting() == 0 and self.next_due() > memory.clock()
+
+    def next_due(self) -> datetime:
+        """Return when background work is due next; a failed batch counts."""
+        memory = self.memory
+        due = self.threads.run_as_writer(memory.maintenance_loop.next_due)
+        batches = memory.pipeline.next_due()
+        return min(due, batches) if batches else due
 
     def summary(self) -> str:
         """Return one line for `systemctl status`."""
@@ -241,9 +247,14 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
             settings = memory.settings
             daemon = Daemon(memory, threads, serve, listeners.open(settings))
             daemon.start()
+            sockets.notify("READY=1", f"STATUS={daemon.summary()}")
             log.info("serving vault %s", settings.vault_id)
             fresh = _serve(daemon, signals, load)
-            daemon.stop(reloading=fresh is not None)
+            if fresh is not None:
+                sockets.notify_reloading()
+            else:
+                sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
+            daemon.stop()
             settings = fresh or settings
     log.info("stopped")
 

@@ -26,7 +26,10 @@ CHATBOT = frozenset(("chat",))
 ANY_CALLER = frozenset(("chat", "import", "tool"))
 """Callers of an operation that reads or adds, and changes nothing that is there."""
 
-_CALLERS = {"import": "an import", "tool": "a tool"}
+READER = "read"
+"""A caller that may only read; its questions are not recorded."""
+
+_CALLERS = {"import": "an import", "tool": "a tool", READER: "a read-only token"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,11 @@ class Operation:
         """The first sentence of the help text, without its full stop."""
         return self.help.partition(". ")[0].rstrip(".")
 
+    @property
+    def reads(self) -> bool:
+        """Whether the operation changes nothing."""
+        return not (self.writes or self.waits or self.name == "observe")
+
     def authorise(self, caller: str) -> None:
         """Raise ForbiddenError where `caller` may not call this operation (`X27`).
 
@@ -104,8 +112,11 @@ class Operation:
         """
         if caller == "owner" or caller in self.callers:
             return
+        if caller == READER and self.reads:
+            return
+        may = "read" if caller == READER else "add and read"
         raise ForbiddenError(
-            f"{_CALLERS[caller]} may add and read, not {self.name}",
+            f"{_CALLERS[caller]} may {may}, not {self.name}",
             fix="Use the token of the chatbot.",
         )
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from engram.serve.tokens import IssuedTokens
+
 LOCAL_SITES = frozenset({b"same-origin", b"none"})
 """Values of Sec-Fetch-Site that are allowed; another port of this machine is not."""
 FOLDER = FOLDER_HEADER.lower().encode()
@@ -45,6 +47,7 @@ TOKEN_HEADER = b"x-engram-token"
 """Holds the token where Authorization is meant for the server behind the proxy."""
 PROXY_PATH = "/proxy/"
 JSON_TYPE = b"application/json"
+BEARER = b"Bearer "
 TOKENS = {"chat": "token", "import": "token-import", "tool": "token-tool"}
 """The token file of each kind of caller, the most trusted first."""
 
@@ -65,7 +68,8 @@ class MediaTypeError(BadRequestError):
 class SocketAccess:
     """What a request through one listening socket must carry.
 
-    `tokens` are the accepted tokens by kind of caller. Without tokens the mode of the
+    `tokens` are the accepted tokens by kind of caller, `issued` those that were created
+    by command. Without tokens the mode of the
     socket is the guard: the caller is a chatbot, or the owner's command line if the
     request says so (`socket_client.call`). A user who can open the socket can read the
     files too.
@@ -75,6 +79,7 @@ class SocketAccess:
     origins: frozenset[bytes] = frozenset()
     tokens: Mapping[str, bytes] = field(default_factory=dict)
     web: WebAccess | None = None
+    issued: IssuedTokens | None = None
 
     def lets_browser_in(
         self, headers: list[tuple[bytes, bytes]], path: str, query: str
@@ -95,15 +100,15 @@ class SocketAccess:
             is_owner = _all(headers, b"engram-caller") == [OWNER.encode()]
             return OWNER if is_owner else "chat"
 
-        values = [b"Bearer " + value for value in _all(headers, TOKEN_HEADER)]
-        values = values or _all(headers, b"authorization")
-        sent = values[0] if len(values) == 1 else b""
+        sent = sent_token(headers)
         matching = [
             name
             for name, token in self.tokens.items()
-            if hmac.compare_digest(sent, b"Bearer " + token)
+            if hmac.compare_digest(sent, token)
         ]
-        return matching[-1] if matching else None
+        if matching:
+            return matching[-1]
+        return self.issued.standing(sent) if self.issued and sent else None
 
     def leaves_authorization(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Whether Authorization is not the token, but meant for another server."""
@@ -118,8 +123,25 @@ def unix_access() -> SocketAccess:
     return SocketAccess(frozenset({b"engram", b"localhost"}))
 
 
+def sent_token(headers: list[tuple[bytes, bytes]]) -> bytes:
+    """Return the only token of a request, or b''."""
+    values = _all(headers, TOKEN_HEADER)
+    if not values:
+        sent = _all(headers, b"authorization")
+        values = [value.removeprefix(BEARER) for value in sent if _is_bearer(value)]
+        values = values if len(values) == len(sent) else []
+    return values[0] if len(values) == 1 else b""
+
+
+def _is_bearer(value: bytes) -> bool:
+    return value.startswith(BEARER)
+
+
 def tcp_access(
-    port: int, tokens: Mapping[str, str], web: WebAccess | None = None
+    port: int,
+    tokens: Mapping[str, str],
+    web: WebAccess | None = None,
+    issued: IssuedTokens | None = None,
 ) -> SocketAccess:
     """Access through a loopback port: exact host, port and origin, and a token.
 
@@ -131,6 +153,7 @@ def tcp_access(
         frozenset(f"http://{name}".encode() for name in names),
         {name: token.encode() for name, token in tokens.items()},
         web,
+        issued,
     )
 
 
@@ -218,6 +241,10 @@ class AuthMiddleware:
             method, headers, path
         )
 
+    def is_for_us(self, headers: list[tuple[bytes, bytes]]) -> bool:
+        """Whether Host, Origin and site of a request are those of this server."""
+        return self._origin_error(headers) is None
+
     def _most(self, path: str) -> int:
         """Return the most bytes of a body; the proxy passes images on."""
         return self.proxy_bytes if path.startswith(PROXY_PATH) else self.body_bytes
@@ -226,17 +253,8 @@ class AuthMiddleware:
         self, headers: list[tuple[bytes, bytes]], path: str, query: str
     ) -> EngramError | None:
         access = self.access
-        if [value.lower() for value in _all(headers, b"host")] not in [
-            [host] for host in access.hosts
-        ]:
-            return ForbiddenError(
-                "the Host header does not name this daemon",
-                fix="Use the exact address and port.",
-            )
-        if any(origin not in access.origins for origin in _all(headers, b"origin")):
-            return ForbiddenError("requests from web pages are not answered")
-        if any(site not in LOCAL_SITES for site in _all(headers, b"sec-fetch-site")):
-            return ForbiddenError("requests from other sites are not answered")
+        if error := self._origin_error(headers):
+            return error
         if is_page(path):
             if access.lets_browser_in(headers, path, query):
                 return None
@@ -258,6 +276,21 @@ class AuthMiddleware:
                 where=self.vault,
                 fix=f"Stop it (`kill {os.getpid()}`) if its vault was moved, then try again.",
             )
+        return None
+
+    def _origin_error(self, headers: list[tuple[bytes, bytes]]) -> EngramError | None:
+        access = self.access
+        if [value.lower() for value in _all(headers, b"host")] not in [
+            [host] for host in access.hosts
+        ]:
+            return ForbiddenError(
+                "the Host header does not name this daemon",
+                fix="Use the exact address and port.",
+            )
+        if any(origin not in access.origins for origin in _all(headers, b"origin")):
+            return ForbiddenError("requests from web pages are not answered")
+        if any(site not in LOCAL_SITES for site in _all(headers, b"sec-fetch-site")):
+            return ForbiddenError("requests from other sites are not answered")
         return None
 
     def _form_error(

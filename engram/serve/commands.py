@@ -22,7 +22,7 @@ from engram.errors import (
     NotFoundError,
 )
 from engram.operations.table import BY_NAME, OPERATIONS, Operation, Param
-from engram.serve import connection, socket_client
+from engram.serve import connection, socket_client, token_commands  # noqa: F401
 from engram.serve.command_group import CliContext, Command, CommandGroup, common, tree
 from engram.serve.output import BRIEF, INTERRUPTED, fault_shown, put, surprise
 
@@ -843,6 +843,11 @@ def _value(settings: Settings, key: Key) -> Any:
     type=click.Path(path_type=Path, file_okay=False, readable=False, exists=True),
     help="Answer model calls from this folder instead of a server.",
 )
+@click.option(
+    "--vaults",
+    type=click.Path(path_type=Path, file_okay=False, readable=False, exists=True),
+    help="Serve every vault in this folder, each for its own tokens.",
+)
 @click.pass_obj
 def daemon(
     cli: CliContext,
@@ -851,10 +856,12 @@ def daemon(
     tcp: int | None,
     record: Path | None,
     replay: Path | None,
+    vaults: Path | None,
 ) -> None:
-    """Start the daemon of the vault.
+    """Start the daemon of the vault, or of every vault in a folder.
 
-    Goes to the background. Prints its socket, and how a chatbot calls it.
+    Goes to the background, but with --vaults. Prints its socket, and how a chatbot
+    calls it.
     """
     from engram.config import RECORD, REPLAY
     from engram.serve import setup
@@ -862,7 +869,9 @@ def daemon(
     for name, folder in ((RECORD, record), (REPLAY, replay)):
         if folder:
             os.environ[name] = str(folder.absolute())
-    if foreground:
+    if vaults:
+        setup.serve_vaults(vaults.resolve(), tcp)
+    elif foreground:
         setup.serve(cli.settings, tcp)
     else:
         cli.show("daemon", setup.start_in_background(cli.settings(), tcp))

@@ -126,8 +126,7 @@ class VaultCopy:
 
 def reads(name: str) -> bool:
     """Whether an operation changes nothing."""
-    operation = named(name)
-    return not (operation.writes or operation.waits or name == "observe")
+    return named(name).reads
 
 
 def socket_path(settings: Settings) -> Path:

@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import h11
 import uvicorn
@@ -28,15 +28,18 @@ from engram.serve.auth import AuthMiddleware, tcp_access, tokens_of, unix_access
 from engram.serve.http import application
 from engram.serve.proxy.routes import Proxy
 from engram.serve.socket_client import LINK_PATH
+from engram.serve.tokens import IssuedTokens
 from engram.serve.web.access import WebAccess
 from engram.serve.web.routes import WebPages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from starlette.requests import Request
+    from starlette.types import ASGIApp
 
     from engram.config import Settings
+    from engram.core.policy import ServePolicy
     from engram.serve.auth import SocketAccess
     from engram.serve.http import Routes
 
@@ -110,6 +113,86 @@ def peer_uid(connection: socket.socket) -> int:
     return int(PEER.unpack(raw)[1])
 
 
+class VaultApp:
+    """The ASGI application of one vault, with its tokens and its page.
+
+    `open_port` opens a loopback port for the page and returns its number.
+    """
+
+    def __init__(
+        self,
+        answers: Routes,
+        settings: Settings,
+        open_port: Callable[[], Awaitable[int]],
+    ) -> None:
+        self.settings = settings
+        self.proxy = Proxy(answers, settings)
+        self._tokens = tokens_of(settings.state)
+        self._issued = IssuedTokens(settings.state)
+        self._web = WebAccess(self._tokens["chat"])
+        self._open_port = open_port
+        link = Route(LINK_PATH, self._link, methods=["POST"])
+        pages = [link, *WebPages(answers, self._web).routes()]
+        self._app = application(
+            answers, settings.policy.serve.places, self.proxy, pages
+        )
+
+    def through_unix(self) -> AuthMiddleware:
+        """Return the application as it answers on a Unix socket."""
+        return self._behind(unix_access())
+
+    def through_tcp(self, port: int, *, page: bool = True) -> AuthMiddleware:
+        """Return the application as it answers on a loopback port."""
+        web = self._web if page else None
+        return self._behind(tcp_access(port, self._tokens, web, self._issued))
+
+    def _behind(self, access: SocketAccess) -> AuthMiddleware:
+        policy = self.settings.policy.serve
+        return AuthMiddleware(
+            self._app,
+            access,
+            policy.body_bytes,
+            str(self.settings.vault),
+            policy.proxy_bytes,
+        )
+
+    async def _link(self, request: Request) -> JSONResponse:
+        """Answer with a link to the page that works once; only for the owner.
+
+        Opens a loopback port if there is none.
+        """
+        if request.state.standing != OWNER:
+            raise ForbiddenError(
+                "only the owner's command line opens the page", fix="Run `engram web`."
+            )
+        port = await self._open_port()
+        path = self._web.new_link()
+        return JSONResponse({"url": f"http://{LOOPBACK}:{port}{path}"})
+
+
+def uvicorn_config(app: ASGIApp, policy: ServePolicy, **more: Any) -> uvicorn.Config:
+    """Return the configuration of a server or of one of its sockets."""
+    protocol = type(
+        "Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds}
+    )
+    return uvicorn.Config(
+        app,
+        interface="asgi3",
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        loop="asyncio",
+        log_config=None,
+        log_level=logging.CRITICAL,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=policy.connections,
+        timeout_graceful_shutdown=int(policy.stop_seconds),
+        **more,
+    )
+
+
 class HttpServer:
     """Answers on every socket in `listeners` from `start` to `stop`.
 
@@ -120,13 +203,7 @@ class HttpServer:
         self, answers: Routes, settings: Settings, listeners: Sequence[socket.socket]
     ) -> None:
         self._settings = settings
-        self._proxy = Proxy(answers, settings)
-        self._tokens = tokens_of(settings.state)
-        self._web = WebAccess(self._tokens["chat"])
-        link = Route(LINK_PATH, self._link, methods=["POST"])
-        pages = [link, *WebPages(answers, self._web).routes()]
-        places = settings.policy.serve.places
-        self._app = application(answers, places, self._proxy, pages)
+        self._app = VaultApp(answers, settings, self._page_port)
         self.beat = time.monotonic()
         self._listeners = listeners
         self._servers = [self._server(listener) for listener in listeners]
@@ -154,55 +231,23 @@ class HttpServer:
 
     def _server(self, listener: socket.socket) -> PatientServer:
         policy = self._settings.policy.serve
-        protocol = type(
-            "Protocol", (OwnUserProtocol,), {"head_seconds": policy.head_seconds}
+        is_unix = listener.family == socket.AF_UNIX
+        app = (
+            self._app.through_unix()
+            if is_unix
+            else self._app.through_tcp(listener.getsockname()[1])
         )
         server = PatientServer(
-            uvicorn.Config(
-                AuthMiddleware(
-                    self._app,
-                    self._access(listener),
-                    policy.body_bytes,
-                    str(self._settings.vault),
-                    policy.proxy_bytes,
-                ),
-                http=protocol,
-                ws="none",
-                lifespan="off",
-                loop="asyncio",
-                log_config=None,
-                log_level=logging.CRITICAL,
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                limit_concurrency=policy.connections,
-                timeout_graceful_shutdown=int(policy.stop_seconds),
-                timeout_notify=1,
-                callback_notify=self._alive,
-            )
+            uvicorn_config(app, policy, timeout_notify=1, callback_notify=self._alive)
         )
         server.linger_seconds = policy.linger_seconds
         return server
 
-    def _access(self, listener: socket.socket) -> SocketAccess:
-        if listener.family == socket.AF_UNIX:
-            return unix_access()
-        return tcp_access(listener.getsockname()[1], self._tokens, self._web)
-
-    async def _link(self, request: Request) -> JSONResponse:
-        """Answer with a link to the page that works once; only for the owner.
-
-        Opens a loopback port if there is none.
-        """
-        if request.state.standing != OWNER:
-            raise ForbiddenError(
-                "only the owner's command line opens the page", fix="Run `engram web`."
-            )
+    async def _page_port(self) -> int:
         async with self._opening:
             if not self._port:
                 self._port = await self._open_port()
-        path = self._web.new_link()
-        return JSONResponse({"url": f"http://{LOOPBACK}:{self._port}{path}"})
+        return self._port
 
     async def _open_port(self) -> int:
         listener = listen_tcp(0)
@@ -223,4 +268,4 @@ class HttpServer:
             *(server.serve(sockets=[listener]) for server, listener in pairs)
         )
         await asyncio.gather(*self._opened)
-        await self._proxy.close()
+        await self._app.proxy.close()

@@ -87,6 +87,19 @@ def serve(load: Callable[[], Settings], port: int | None) -> None:
     daemon.run(with_port, HttpServer)
 
 
+def serve_vaults(root: Path, port: int | None) -> None:
+    """Serve every vault below `root` in this process until SIGTERM or SIGINT."""
+    from engram import config
+    from engram.core.policy import ServePolicy
+    from engram.daemon import pool
+    from engram.serve.pool_server import PoolServer
+
+    vaults = pool.VaultPool(
+        root, lambda folder: config.load(folder, os.environ), ServePolicy()
+    )
+    pool.run(vaults, PoolServer(vaults, port or 0))
+
+
 def command(settings: Settings, *more: str) -> list[str]:
     """Return the command line that runs the daemon of this vault with this Python."""
     return [

@@ -43,13 +43,17 @@ MUTATING_CALLS = {
 
 CATCH_ALL = {
     "engram/daemon/background.py",
+    "engram/daemon/pool.py",
     "engram/daemon/threads.py",
     "engram/maintenance/plan.py",
     "engram/serve/agents/hook.py",
     "engram/serve/mcp/protocol.py",
+    "engram/serve/pool_server.py",
     "engram/serve/proxy/routes.py",
 }
-"""The daemon's loops, the runner of the passes, MCP and the proxy survive any exception."""
+"""The daemon's loops, the pool, the runner of the passes, MCP and the proxy survive any
+exception.
+"""
 
 ROOT_ENTRIES = 18
 

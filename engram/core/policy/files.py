@@ -235,6 +235,39 @@ class ServePolicy:
     connections: int = number(
         256, "connections", 1, 100000, "quality", "connections of one door before 503"
     )
+    open_vaults: int = number(
+        64, "vaults", 1, 10000, "interfaces", "vaults of a pool that are open at once"
+    )
+    idle_seconds: float = number(
+        300.0,
+        "seconds",
+        0,
+        86400,
+        "interfaces",
+        "time without a request after which a vault of a pool is closed",
+    )
+    pool_look_seconds: float = number(
+        5.0,
+        "seconds",
+        0.01,
+        3600,
+        "interfaces",
+        "time between two looks for new folders and idle vaults of a pool",
+    )
+    vault_places: int = number(
+        8, "requests", 1, 1000, "interfaces", "requests for one vault of a pool at once"
+    )
+    vault_queue: int = number(
+        64, "requests", 1, 100000, "interfaces", "further ones that wait before 429"
+    )
+    broken_seconds: float = number(
+        5.0,
+        "seconds",
+        0,
+        3600,
+        "interfaces",
+        "time until a broken vault is tried again",
+    )
     places: int = number(
         24,
         "requests",

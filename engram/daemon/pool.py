@@ -1,0 +1,343 @@
+"""Many vaults in one process: each is opened when it is needed and closed when idle.
+
+The vaults are the folders of one directory. A vault that nobody asks has no thread and
+no memory; it is opened for a request, and at the time at which its own maintenance is
+due. A vault that cannot be opened stops no other.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from engram.daemon import sockets
+from engram.daemon.daemon import Daemon, SignalWatcher, log_handler
+from engram.daemon.threads import DaemonThreads
+from engram.errors import BusyError, EngramError, NotFoundError, unexpected
+from engram.memory import Memory
+from engram.vault.template import SETTINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from engram.config import Settings
+    from engram.core.policy import ServePolicy
+    from engram.daemon.daemon import Serve
+
+log = logging.getLogger("engram.pool")
+OPENERS = 4
+"""How many vaults are opened or closed at once."""
+WARM_SECONDS, WARM_LOOK = 5.0, 0.005
+"""How long a request waits until the vault that it opens is read."""
+
+
+class PoolListener(Protocol):
+    """The server in front of a pool."""
+
+    beat: float
+
+    def start(self) -> None:
+        """Start to answer requests."""
+
+    def follow(self) -> None:
+        """Listen for the vaults that the pool has now."""
+
+    def stop(self) -> None:
+        """Finish the current requests and close the sockets."""
+
+
+class PooledVault:
+    """One folder of a pool. `daemon` is None while the vault is closed.
+
+    `users` counts the requests in progress; `fault` says why the vault could not be
+    opened, and is tried again after `retry_at`. Times are monotonic seconds, but for
+    `wake_at`: when maintenance is due.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.lock = threading.Lock()
+        self.daemon: Daemon | None = None
+        self.server: Any = None
+        self.users = 0
+        self.used_at = 0.0
+        self.fault: EngramError | None = None
+        self.retry_at = 0.0
+        self.wake_at = datetime.min.replace(tzinfo=UTC)
+
+
+class VaultPool:
+    """The vaults below the folder `root`.
+
+    `load` reads the settings of a folder. `serve`, which the server sets before it
+    starts, makes the server of an opened vault. Methods may be called from any thread;
+    `acquire` may take long.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        load: Callable[[Path], Settings],
+        policy: ServePolicy,
+    ) -> None:
+        self.root = root
+        self.policy = policy
+        self._load = load
+        self._vaults: dict[Path, PooledVault] = {}
+        self._broken: dict[Path, str] = {}
+        self._lock = threading.Lock()
+        self._openers = ThreadPoolExecutor(OPENERS, "opener")
+        self._waking: set[Path] = set()
+        self._stopping = False
+        self.serve: Serve | None = None
+        self.scan()
+
+    # -- folders -----------------------------------------------------------------------
+
+    def vaults(self) -> list[PooledVault]:
+        """Return the vaults, by their folders."""
+        with self._lock:
+            return list(self._vaults.values())
+
+    def scan(self) -> None:
+        """Take in new folders, and leave out those that are gone."""
+        try:
+            found = {
+                self.root / entry.name
+                for entry in os.scandir(self.root)
+                if entry.is_dir(follow_symlinks=False)
+                and os.access(f"{entry.path}/{SETTINGS}", os.F_OK)
+            }
+        except OSError as fault:
+            log.warning("the folder of the vaults cannot be read: %s", fault.strerror)
+            return
+        for folder in sorted(found - self._vaults.keys()):
+            self._take_in(folder)
+        for folder in [*self._vaults]:
+            if folder not in found:
+                with self._lock:
+                    gone = self._vaults.pop(folder)
+                log.info("vault %s is gone", folder.name)
+                self._openers.submit(self._close, gone)
+        self._broken = {one: why for one, why in self._broken.items() if one in found}
+
+    def _take_in(self, folder: Path) -> None:
+        try:
+            settings = replace(self._load(folder), tcp_port=None)
+        except EngramError as fault:
+            if self._broken.get(folder) != str(fault):
+                log.warning("vault %s is left out: %s", folder.name, fault)
+            self._broken[folder] = str(fault)
+            return
+        self._broken.pop(folder, None)
+        with self._lock:
+            self._vaults[folder] = PooledVault(folder, settings)
+
+    # -- requests ----------------------------------------------------------------------
+
+    def acquire_open(self, vault: PooledVault) -> Any:
+        """Return the server of a vault that is open, else None; never waits.
+
+        `release` must follow where it is not None.
+        """
+        if not vault.lock.acquire(blocking=False):
+            return None
+        try:
+            if vault.daemon is None:
+                return None
+            vault.users += 1
+            return vault.server
+        finally:
+            vault.lock.release()
+
+    def acquire(self, vault: PooledVault) -> Any:
+        """Open a vault if it is closed, and return its server; `release` must follow.
+
+        Raises EngramError where it cannot be opened, BusyError where too many are open.
+        """
+        with vault.lock:
+            if vault.daemon is None:
+                self._open(vault)
+            vault.users += 1
+            return vault.server
+
+    def release(self, vault: PooledVault) -> None:
+        """End the use of a vault."""
+        with vault.lock:
+            vault.users -= 1
+            vault.used_at = time.monotonic()
+
+    # -- open and close ----------------------------------------------------------------
+
+    def _open(self, vault: PooledVault) -> None:
+        if vault.fault and time.monotonic() < vault.retry_at:
+            raise vault.fault
+        if self._stopping or vault.folder not in self._vaults:
+            raise NotFoundError(
+                "the vault is gone", where=str(vault.folder), fix="Look at its folder."
+            )
+        self._make_room()
+        try:
+            self._start(vault)
+        except Exception as fault:  # other vaults go on
+            known = isinstance(fault, EngramError)
+            error = fault if known else unexpected("open", fault)
+            assert isinstance(error, EngramError)
+            if vault.fault is None:
+                log.warning("vault %s cannot be opened: %s", vault.folder.name, error)
+            vault.fault = error
+            vault.retry_at = time.monotonic() + self.policy.broken_seconds
+            raise error from fault
+        vault.fault = None
+
+    def _start(self, vault: PooledVault) -> None:
+        settings = replace(self._load(vault.folder), tcp_port=None)
+        threads = DaemonThreads(settings)
+        memory = Memory(settings, executor=threads)
+        memory.start()
+        try:
+            assert self.serve is not None
+            daemon = Daemon(memory, threads, self.serve, ())
+            daemon.start()
+        except BaseException:
+            memory.close()
+            raise
+        vault.settings, vault.daemon, vault.server = settings, daemon, daemon.server
+        vault.used_at = time.monotonic()
+        # a vault that was closed is read in a moment: better than half an answer
+        last = time.monotonic() + WARM_SECONDS
+        while not memory.ready and time.monotonic() < last:
+            time.sleep(WARM_LOOK)
+
+    def _make_room(self) -> None:
+        """Close the vault that was not used for the longest time, if too many are open."""
+        opened = [one for one in self.vaults() if one.daemon is not None]
+        if len(opened) < self.policy.open_vaults:
+            return
+        for vault in sorted(opened, key=lambda one: one.used_at):
+            if vault.users == 0 and self._close(vault, only_unused=True):
+                return
+        raise BusyError(
+            "too many vaults are in use", retry_after=1, fix="Try again in a moment."
+        )
+
+    def _close(self, vault: PooledVault, *, only_unused: bool = False) -> bool:
+        """Close a vault; False if it is in use, or being opened or closed, now."""
+        if not vault.lock.acquire(timeout=0.0 if only_unused else -1):
+            return False
+        try:
+            if vault.daemon is None or (only_unused and vault.users):
+                return False
+            daemon, vault.daemon, vault.server = vault.daemon, None, None
+            try:
+                vault.wake_at = daemon.next_due()
+                daemon.stop()
+            except Exception as fault:  # noqa: BLE001  # other vaults go on
+                error = (
+                    fault if isinstance(fault, EngramError) else type(fault).__name__
+                )
+                log.warning("vault %s did not close: %s", vault.folder.name, error)
+            return True
+        finally:
+            vault.lock.release()
+
+    # -- regular work ------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Take in new folders, close idle vaults, and open those with work that is due."""
+        self.scan()
+        now, clock = time.monotonic(), datetime.now(UTC)
+        for vault in self.vaults():
+            daemon = vault.daemon
+            if daemon is None:
+                if vault.wake_at <= clock and now >= vault.retry_at:
+                    self._wake(vault)
+            elif daemon.replaced():
+                self._openers.submit(self._close, vault)
+            elif not vault.users and now - vault.used_at > self.policy.idle_seconds:
+                self._openers.submit(self._close_if_idle, vault)
+
+    def _wake(self, vault: PooledVault) -> None:
+        """Open a vault for its own work; it is closed when that is done."""
+        with self._lock:
+            if vault.folder in self._waking:
+                return
+            self._waking.add(vault.folder)
+
+        def wake() -> None:
+            try:
+                with suppress(EngramError):
+                    self.acquire(vault)
+                    self.release(vault)
+                    # nobody asked: it may be closed as soon as it has nothing to do
+                    vault.used_at -= self.policy.idle_seconds
+            finally:
+                with self._lock:
+                    self._waking.discard(vault.folder)
+
+        self._openers.submit(wake)
+
+    def _close_if_idle(self, vault: PooledVault) -> None:
+        daemon = vault.daemon
+        if daemon is None:
+            return
+        if daemon.is_idle():
+            self._close(vault, only_unused=True)
+        else:
+            daemon.background.turns_arrived()  # what is due need not wait for its timer
+
+    def reload(self) -> None:
+        """Close every vault, so that it is opened with a fresh configuration."""
+        for vault in self.vaults():
+            self._openers.submit(self._close, vault)
+
+    def stop(self) -> None:
+        """Close every vault; no acknowledged turn is lost."""
+        self._stopping = True
+        for vault in self.vaults():
+            self._openers.submit(self._close, vault)
+        self._openers.shutdown(wait=True)
+
+    def summary(self) -> str:
+        """Return one line for `systemctl status`."""
+        vaults = self.vaults()
+        opened = sum(one.daemon is not None for one in vaults)
+        broken = sum(one.fault is not None for one in vaults) + len(self._broken)
+        more = f", {broken} broken" if broken else ""
+        return f"{len(vaults)} vaults, {opened} open{more}"
+
+
+def run(pool: VaultPool, server: PoolListener) -> None:
+    """Serve the vaults of a pool until SIGTERM or SIGINT; SIGHUP loads settings anew."""
+    logging.basicConfig(level=logging.INFO, handlers=[log_handler()])
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    signals = SignalWatcher()
+    server.start()
+    server.follow()
+    log.info("serving %s", pool.summary())
+    sockets.notify("READY=1", f"STATUS={pool.summary()}")
+    interval = min(sockets.watchdog_seconds() / 2, pool.policy.pool_look_seconds)
+    while signals.request != "stop":
+        signals.wait(interval)
+        if signals.request == "reload":
+            signals.request = ""
+            sockets.notify_reloading()
+            pool.reload()
+            sockets.notify("READY=1")
+        pool.look()
+        server.follow()
+        alive = time.monotonic() - server.beat < pool.policy.silent_seconds
+        sockets.notify(*["WATCHDOG=1"] * alive, f"STATUS={pool.summary()}")
+    sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
+    server.stop()
+    pool.stop()
+    log.info("stopped")

@@ -1,0 +1,357 @@
+"""The server in front of a pool of vaults: a port for all, a Unix socket for each.
+
+On the port the token says which vault is meant and what the caller may do; nothing in
+the path or the body can name another vault. Each vault has its own Unix socket for the
+command line, and a port of its own for its page once a link to it is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+
+from engram.daemon import sockets
+from engram.errors import BusyError, EngramError, UnavailableError
+from engram.serve.auth import (
+    PROXY_PATH,
+    TOKENS,
+    AuthMiddleware,
+    refuse,
+    sent_token,
+    tcp_access,
+)
+from engram.serve.server import PatientServer, VaultApp, uvicorn_config
+from engram.serve.tokens import IssuedTokens, digest_of
+from engram.vault import disk
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from starlette.types import Receive, Scope, Send
+
+    from engram.config import Settings
+    from engram.daemon.daemon import Daemon
+    from engram.daemon.pool import PooledVault, VaultPool
+
+log = logging.getLogger("engram.pool")
+THREADS = 128
+"""How many requests of all vaults are carried out at once."""
+OPENERS = 8
+LOOKUP_SECONDS = 1.0
+"""The least time between two readings of all tokens, for a token that is not known."""
+
+
+class VaultServer:
+    """What a vault of the pool answers with; made when the vault is opened."""
+
+    def __init__(self, server: PoolServer, daemon: Daemon, settings: Settings) -> None:
+        self._server = server
+        self._pages: list[PatientServer] = []
+        self._port = 0
+        self._opening = asyncio.Lock()
+        self._app = VaultApp(daemon, settings, self._page_port)
+        self.settings = settings
+        self.unix = self._app.through_unix()
+        self.tcp = self._app.through_tcp(server.port, page=False)
+
+    @property
+    def beat(self) -> float:
+        """The monotonic time at which the event loop last ran."""
+        return self._server.beat
+
+    def start(self) -> None:
+        """Do nothing: the pool's server has the sockets."""
+
+    def stop(self) -> None:
+        """Close the page, and hand over what the proxy still holds."""
+        for page in self._pages:
+            page.should_exit = True
+        self._server.wait_for(self._app.proxy.close)
+
+    async def _page_port(self) -> int:
+        """Return the port of the page of this vault; open it the first time."""
+        async with self._opening:
+            if not self._port:
+                listener = sockets.listen_tcp(0)
+                self._port = int(listener.getsockname()[1])
+                policy = self.settings.policy.serve
+                app = self._app.through_tcp(self._port)
+                page = PatientServer(uvicorn_config(app, policy))
+                page.linger_seconds = policy.linger_seconds
+                self._pages.append(page)
+                self._server.keep(asyncio.create_task(page.serve(sockets=[listener])))
+        return self._port
+
+
+class _Queue:
+    """The requests for one vault: so many at once, so many that wait."""
+
+    def __init__(self, places: int) -> None:
+        self.places = asyncio.Semaphore(places)
+        self.waiting = 0
+
+
+class PoolServer:
+    """Answers for all vaults of `pool`; `port` is 0 where there is none for all.
+
+    `beat` is the monotonic time at which its event loop last ran.
+    """
+
+    def __init__(self, pool: VaultPool, port: int) -> None:
+        self.pool = pool
+        self.port = port
+        self.policy = pool.policy
+        self.beat = time.monotonic()
+        pool.serve = self._vault_server
+        self._listener = sockets.listen_tcp(port) if port else None
+        if self._listener is not None:
+            self.port = int(self._listener.getsockname()[1])
+        self._nobody = AuthMiddleware(
+            _nothing,
+            tcp_access(self.port, {"chat": digest_of(b"nobody")}),
+            self.policy.body_bytes,
+        )
+        self._table: dict[str, PooledVault] = {}
+        self._read_at = float("-inf")
+        self._queues: dict[Path, _Queue] = {}
+        self._unix: dict[Path, tuple[Path, asyncio.Server]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._serving: asyncio.Task[None] | None = None
+        self._openers = ThreadPoolExecutor(OPENERS, "request")
+        self._loop = asyncio.new_event_loop()
+        self._server = PatientServer(
+            uvicorn_config(
+                self._by_token,
+                self.policy,
+                timeout_notify=1,
+                callback_notify=self._alive,
+            )
+        )
+        self._server.linger_seconds = self.policy.linger_seconds
+        self._thread = threading.Thread(target=self._run, name="server", daemon=True)
+
+    # -- life --------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start to answer and return; raise UnavailableError where that fails."""
+        self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():
+                raise UnavailableError(
+                    "the server did not start", fix="See the log of the daemon."
+                )
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Accept no more requests, finish those in progress, close the sockets."""
+        self.wait_for(self._shut_down)
+        # the loop goes on until the vaults are closed: their proxies end in it
+
+    def follow(self) -> None:
+        """Listen on the sockets of the vaults that the pool has now."""
+        self.wait_for(self._follow)
+
+    def keep(self, task: asyncio.Task[Any]) -> None:
+        """Keep a task until it ends."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def wait_for(self, work: Callable[[], Any]) -> None:
+        """Run a coroutine in the event loop, and wait for it; errors are logged."""
+        if not self._thread.is_alive():
+            return
+        future = asyncio.run_coroutine_threadsafe(work(), self._loop)
+        try:
+            future.result(self.policy.stop_seconds)
+        except Exception as fault:  # noqa: BLE001  # one vault stops no other
+            log.warning(
+                "the server: %s",
+                fault if isinstance(fault, EngramError) else type(fault).__name__,
+            )
+
+    def _run(self) -> None:
+        self._loop.run_until_complete(self._serve())
+        self._loop.run_forever()
+
+    async def _serve(self) -> None:
+        limiter = anyio.to_thread.current_default_thread_limiter()
+        limiter.total_tokens = THREADS
+        listeners = [self._listener] if self._listener else []
+        serving = self._server.serve(sockets=listeners)
+        self._serving = asyncio.create_task(serving)
+
+    async def _alive(self) -> None:
+        self.beat = time.monotonic()
+
+    # -- sockets of the vaults ---------------------------------------------------------
+
+    async def _follow(self) -> None:
+        vaults = {one.folder: one for one in self.pool.vaults()}
+        for folder in [*self._unix]:
+            vault = vaults.get(folder)
+            if vault is None or vault.settings.socket != self._unix[folder][0]:
+                self._drop_unix(folder)
+        for folder, vault in vaults.items():
+            if folder not in self._unix:
+                with suppress(EngramError):
+                    await self._listen(vault)
+
+    async def _listen(self, vault: PooledVault) -> None:
+        path = vault.settings.socket
+        if sockets.is_listening(path):
+            return  # another process has this vault; its requests are refused as locked
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await self._answer(vault, "unix", scope, receive, send)
+
+        config = uvicorn_config(app, self.policy)
+        config.load()
+        state = self._server.server_state
+
+        def protocol() -> asyncio.Protocol:
+            kind: Any = config.http_protocol_class
+            made: asyncio.Protocol = kind(
+                config=config, server_state=state, app_state={}
+            )
+            return made
+
+        listener = sockets.listen_unix(path)
+        server = await self._loop.create_unix_server(protocol, sock=listener)
+        self._unix[vault.folder] = (path, server)
+
+    def _drop_unix(self, folder: Path) -> None:
+        path, server = self._unix.pop(folder)
+        server.close()
+        with suppress(EngramError):
+            disk.remove(path)
+
+    async def _shut_down(self) -> None:
+        for folder in [*self._unix]:
+            self._drop_unix(folder)
+        self._server.should_exit = True
+        if self._serving is not None:
+            await self._serving
+
+    # -- requests ----------------------------------------------------------------------
+
+    def _vault_server(
+        self, daemon: Daemon, settings: Settings, _: Sequence[socket.socket]
+    ) -> VaultServer:
+        return VaultServer(self, daemon, settings)
+
+    async def _by_token(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request on the common port, for the vault of its token."""
+        if scope["type"] != "http":
+            return
+        vault = None
+        # Host and Origin are checked before any token is looked at
+        if self._nobody.is_for_us(scope["headers"]):
+            vault = await self._vault_of(sent_token(scope["headers"]))
+        if vault is None:
+            await self._nobody(scope, receive, send)
+        else:
+            await self._answer(vault, "tcp", scope, receive, send)
+
+    async def _answer(
+        self,
+        vault: PooledVault,
+        through: str,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        queue = self._queues.setdefault(vault.folder, _Queue(self.policy.vault_places))
+        if queue.waiting >= self.policy.vault_queue:
+            busy = BusyError(
+                "too many requests for this vault wait", retry_after=1, fix="Try again."
+            )
+            await refuse(busy, send)
+            return
+        queue.waiting += 1
+        streams = scope["path"].startswith(PROXY_PATH)
+        try:
+            if not streams:
+                await queue.places.acquire()
+            try:
+                await self._through(vault, through, scope, receive, send)
+            finally:
+                if not streams:
+                    queue.places.release()
+        finally:
+            queue.waiting -= 1
+
+    async def _through(
+        self,
+        vault: PooledVault,
+        through: str,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        server = self.pool.acquire_open(vault)
+        if server is None:
+            acquire = self.pool.acquire
+            try:
+                server = await self._loop.run_in_executor(self._openers, acquire, vault)
+            except EngramError as fault:
+                await refuse(fault, send)
+                return
+        try:
+            await getattr(server, through)(scope, receive, send)
+        finally:
+            self.pool.release(vault)
+
+    # -- tokens ------------------------------------------------------------------------
+
+    async def _vault_of(self, token: bytes) -> PooledVault | None:
+        """Return the vault of a token; that the token still counts is checked later."""
+        if not token:
+            return None
+        digest = digest_of(token)
+        if digest not in self._table:
+            if time.monotonic() - self._read_at < LOOKUP_SECONDS:
+                return None
+            self._read_at = time.monotonic()
+            read = self._read_tokens
+            self._table = await self._loop.run_in_executor(self._openers, read)
+        vault = self._table.get(digest)
+        return vault if vault in self.pool.vaults() else None
+
+    def _read_tokens(self) -> dict[str, PooledVault]:
+        self.pool.scan()
+        table: dict[str, PooledVault] = {}
+        for vault in self.pool.vaults():
+            for digest in _digests(vault.settings.state):
+                if digest in table and table[digest] is not vault:
+                    log.warning("a token of two vaults counts for none of them")
+                    table.pop(digest)
+                else:
+                    table[digest] = vault
+        return table
+
+
+def _digests(state: Path) -> list[str]:
+    """Return the digests of the tokens of a vault; unreadable files give none."""
+    found: list[str] = []
+    with suppress(EngramError):
+        found += IssuedTokens(state).digests()
+    for name in TOKENS.values():
+        with suppress(EngramError):
+            if (state / name).exists():
+                raw = disk.read(state / name).strip()
+                found.append(hashlib.sha256(raw).hexdigest())
+    return found
+
+
+async def _nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    """Answer nothing: nobody's token gets here."""
