@@ -610,7 +610,8 @@ class RecallResult:
     """A recall answer: the hits, the text for a model, and what was left out and why.
 
     `filtered` counts units by reason; `complete` is False until start-up has finished
-    (row X18). `steps` has the milliseconds of each step.
+    (row X18). `steps` has the milliseconds of each step; `time` says in words by which
+    event the question names its time.
     """
 
     query: str
@@ -621,3 +622,4 @@ class RecallResult:
     note: str = ""
     complete: bool = True
     steps: Mapping[str, float] = field(default_factory=dict)
+    time: str = ""

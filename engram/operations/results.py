@@ -111,6 +111,7 @@ class Recalled:
     complete: bool = True
     now: datetime | None = None
     milliseconds: dict[str, float] = field(default_factory=dict)
+    time: str = ""
 
     def __str__(self) -> str:
         return self.text

@@ -291,6 +291,8 @@ def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, 
         "text": answer.text,
         "tokens": answer.tokens,
     }
+    if explain and answer.time:
+        whole["time"] = answer.time
     if explain:
         whole["milliseconds"] = {
             step: round(spent, 2) for step, spent in answer.steps.items()

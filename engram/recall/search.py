@@ -33,6 +33,7 @@ from engram.core.records import (
 from engram.index.states import StateSearch
 from engram.recall import formatting
 from engram.recall.candidates import RankedCandidates, find_candidates
+from engram.recall.event_time import with_event_time
 from engram.recall.limits import (
     with_caps,
     with_external_limits,
@@ -96,6 +97,9 @@ def recall(
         request.query, request.now.astimezone(settings.zone), sources.names.one
     )
     question = _with_relatives(question, sources, request.now)
+    question, time_told = with_event_time(
+        index, request, search_filter(request), question, settings.zone
+    )
     embed_once = (
         cache(lambda text: embed(text, sources.seconds_left())) if embed else None
     )
@@ -140,6 +144,7 @@ def recall(
         note="; ".join(filter(None, [why, candidates.unused_reason, limit.note()])),
         complete=complete,
         steps=limit.steps,
+        time=time_told,
     )
 
 

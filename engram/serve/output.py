@@ -155,6 +155,8 @@ def _recalled(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
         yield ""
         yield f"{result.get('tokens', 0)} tokens in {len(hits)} hits"
         yield f"filtered: {_filtered(result) or 'nothing'}"
+        if time := result.get("time"):
+            yield f"time: {time}"
         steps = result.get("milliseconds", {})
         spent = ", ".join(f"{step} {value:.1f}" for step, value in steps.items())
         yield f"milliseconds: {spent}; together {sum(steps.values()):.1f}"
