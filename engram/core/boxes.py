@@ -17,6 +17,7 @@ from engram.core.categories import CATEGORIES
 from engram.core.language.keep_requests import REMEMBER_TAG
 from engram.core.records import Box, Trace
 from engram.core.text import normalise, ulid
+from engram.core.todos import SETTLED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -38,7 +39,7 @@ def topics(
     unrelated statements of the category `fact` have no subject in common; nor is the tag of memories that the user asked to keep.
     `people`, the owner and the speakers, are not topics either: they occur everywhere.
     """
-    excluded = {*map(normalise, people), *CATEGORIES, REMEMBER_TAG}
+    excluded = {*map(normalise, people), *CATEGORIES, REMEMBER_TAG, *SETTLED}
     names = [
         normalise(name) for memory in memories for name in (*memory.about, *memory.tags)
     ]

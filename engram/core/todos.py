@@ -50,6 +50,9 @@ KEPT, CANCELLED = "kept", "cancelled"
 TIME_OVER = "its time is over"
 """Why a promise whose end has passed is given up."""
 
+LONG_OVER = "its day was long over when it was read"
+"""Why a promise of an old conversation is given up."""
+
 PROMISE_MARKERS = tuple(
     f'"{word}"'
     for word in (*(row.name for row in CATEGORIES.values() if row.promise), *LOOPS)
@@ -86,7 +89,7 @@ _FRICTION = re.compile(
     r"(?:probleme|schwierigkeiten|ärger) mit\b|\bj'ai du mal à|\bme cuesta\b|\btengo problemas con\b"
     r"|\bfaccio fatica a\b",
 )
-_OPEN_LOOPS, _SETTLED = frozenset({THREAD, FRICTION}), frozenset({FULFILLED, EXPIRED})
+_OPEN_LOOPS, SETTLED = frozenset({THREAD, FRICTION}), frozenset({FULFILLED, EXPIRED})
 _KEY_TERMS = 6
 _PREFIX = 4
 _LONGEST = 400
@@ -95,12 +98,12 @@ _LONGEST = 400
 def is_open(fact: Fact) -> bool:
     """Return whether a fact is an open promise, thread or friction."""
     counts = category_of(fact.category).promise or not _OPEN_LOOPS.isdisjoint(fact.tags)
-    return counts and fact.status == "active" and _SETTLED.isdisjoint(fact.tags)
+    return counts and fact.status == "active" and SETTLED.isdisjoint(fact.tags)
 
 
 def is_settled(fact: Fact) -> bool:
     """Return whether a promise or loop is marked as settled."""
-    return not _SETTLED.isdisjoint(fact.tags)
+    return not SETTLED.isdisjoint(fact.tags)
 
 
 def ran_out(fact: Fact) -> bool:
@@ -111,7 +114,7 @@ def ran_out(fact: Fact) -> bool:
         category_of(fact.category).promise
         and fact.status == "active"
         and EXPIRED in fact.tags
-        and fact.end_reason == TIME_OVER
+        and fact.end_reason in {TIME_OVER, LONG_OVER}
     )
 
 
@@ -128,13 +131,13 @@ def outcome(words: str, why: str) -> tuple[str, str]:
 
 def settled_keys(fact: Fact, tag: str, done: str, why: str) -> dict[str, object]:
     """Return the keys of the note of a promise that was settled at `done`."""
-    tags = [one for one in fact.tags if one not in _SETTLED]
+    tags = [one for one in fact.tags if one not in SETTLED]
     return {"tags": [*tags, tag], "done": done, "end_reason": why}
 
 
 def reopened_keys(fact: Fact) -> dict[str, object]:
     """Return the keys of the note of a promise that is open again."""
-    tags = [one for one in fact.tags if one not in _SETTLED]
+    tags = [one for one in fact.tags if one not in SETTLED]
     return {"tags": tags or None, "done": None, "end_reason": None}
 
 
@@ -158,6 +161,21 @@ def is_past(fact: Fact, now: datetime, days: float) -> bool:
     """
     due = due_at(fact)
     return due is not None and now - due > timedelta(days=days)
+
+
+def lapsed(fact: Fact, now: datetime, days: float) -> Fact:
+    """Return a promise given up if it was read long after its day (`E16`).
+
+    So the duties of an old conversation that is imported are not to be done today. Long
+    is more than `days` days, both after its day and after it was said.
+    """
+    was_said_long_ago = fact.created and now - fact.created > timedelta(days=days)
+    if not (category_of(fact.category).promise and was_said_long_ago):
+        return fact
+    if not is_past(fact, now, days):
+        return fact
+    tags = (*fact.tags, EXPIRED)
+    return replace(fact, tags=tags, done=due_at(fact), end_reason=LONG_OVER)
 
 
 def is_past_plan(fact: Fact, now: datetime, zone: tzinfo) -> bool:

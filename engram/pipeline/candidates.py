@@ -25,6 +25,7 @@ from engram.core.language.permanent_attributes import permanent_attribute
 from engram.core.lifecycle import protection
 from engram.core.personas import fact_persona
 from engram.core.records import HIGH, Fact
+from engram.core.todos import lapsed
 from engram.pipeline.forgetting import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def candidate_fact(
     extractor: str,
     about: Iterable[str],
     policy: Policy,
+    now: datetime,
 ) -> Fact:
     """Return the record of a new fact (rows A12, B19, C4, C6, C10, C17, D6, X14).
 
@@ -112,6 +114,7 @@ def candidate_fact(
         persona=fact_persona(category, said),
         sensitivity="normal" if said.sensitive_to is None else HIGH,
     )
+    fact = lapsed(fact, now, policy.todos.past_days)
     # A guessed lifetime never ends a protected fact.
     if protection(fact):
         return fact

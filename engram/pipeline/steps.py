@@ -86,7 +86,7 @@ class CandidateSteps:
         made of extractor, turn and ordinal, so that the next attempt finds its note.
         """
         attributed = trust.turn_as_evidence(filed.turn, candidate.quote)
-        fact = self._fact(extraction, candidate, filed, attributed, ordinal)
+        fact = self._fact(extraction, candidate, filed, attributed, ordinal, plan.now)
         opinion = extraction.opinions.get(fact.text)
         statement = Statement(
             filed.turn, candidate.quote, attributed, opinion, candidate.links, corrects
@@ -182,6 +182,7 @@ class CandidateSteps:
         filed: FiledTurn,
         attributed: Turn,
         ordinal: int,
+        now: datetime,
     ) -> Fact:
         """Return a candidate as a fact: kind, confidence tier, end and subject.
 
@@ -197,6 +198,7 @@ class CandidateSteps:
             extraction.extractor,
             self.entity_writer.link_names(about),
             self.note_writer.settings.policy,
+            now,
         )
 
     def _enter(

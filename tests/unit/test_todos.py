@@ -469,3 +469,28 @@ def test_a_promise_in_a_note_that_the_user_wrote_is_settled_only_by_a_tick(memor
     (case,) = memory.call("review", {})["cases"]
     memory.call("decide", {"id": case["id"], "decision": "settle"})
     assert set(promises_of(memory).values()) == {"fulfilled"}
+
+
+# row: E16
+def test_a_duty_of_an_old_conversation_is_not_open_when_it_is_read(memory, clock):
+    """Who imports the chats of two years has nothing to do for last year's duties."""
+    said = [
+        {
+            "id": f"o{number}",
+            "session": "old",
+            "text": text,
+            "occurred_at": "2025-03-02T19:00:00+01:00",
+        }
+        for number, text in enumerate(
+            (
+                "I need to renew my gym membership tomorrow.",
+                "I have to call the notary some day.",
+            )
+        )
+    ]
+    memory.call("observe", {"turns": said}, standing="import")
+    memory.call("flush", {})
+    listed = memory.call("todos", {"stage": "open"})["todos"]
+    assert [one["text"] for one in listed if "gym" in one["text"]] == []
+    (lapsed,) = memory.call("todos", {"stage": "expired"})["todos"]
+    assert "gym" in lapsed["text"]
