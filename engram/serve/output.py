@@ -61,7 +61,12 @@ def shown(
         lines = getattr(details, BRIEF[name])(result)
     else:
         lines = RENDERERS.get(name, _tree)(result)
-    return "\n".join(lines).translate(_CONTROL_CHARACTERS)
+    text = "\n".join(lines).translate(_CONTROL_CHARACTERS)
+    if "/" not in text:
+        return text
+    from engram.serve import spans
+
+    return spans.in_words(text)
 
 
 def display(name: str, result: Mapping[str, Any], **form: bool) -> None:

@@ -52,6 +52,13 @@ if TYPE_CHECKING:
 
 PROBED = "state/probed.json"
 ACTIONS = "state/memory-actions.jsonl"
+ABSORBED = {
+    "cluster": "becomes one memory with others that are alike",
+    "fold": "becomes one memory with others about the same subject",
+    "principles": "gives way to a principle that rests on it",
+    "integrate": "becomes a part of what is known for good",
+}
+"""Why a memory is put away for a new one, in words, by pass."""
 _HEAD = "# Compression guidelines\n\nGenerated: "
 
 
@@ -338,10 +345,13 @@ def _conclude(
     ends = [
         archive_move(
             one.fact,
-            f"absorbed: {by}",
+            ABSORBED[by],
             now,
             view.zone,
-            {"superseded_by": [*one.fact.superseded_by, fact.id]},
+            {
+                "superseded_by": [*one.fact.superseded_by, fact.id],
+                "end_reason": f"absorbed: {by}",
+            },
         )
         for one in gone
     ]

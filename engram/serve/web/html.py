@@ -10,6 +10,8 @@ from __future__ import annotations
 import html
 from typing import Any
 
+from engram.serve import spans
+
 SHOWN = 4000
 """The most characters of one stored text on a page."""
 
@@ -77,4 +79,5 @@ def shortened(value: object, most: int = SHOWN) -> str:
 
 def said(value: object, *, name: str = "p", most: int = SHOWN, **more: Any) -> Html:
     """Return a text of the vault in an element with a writing direction of its own."""
-    return tag(name, shortened(value, most), dir="auto", **more)
+    words = spans.in_words(shortened(value, most))
+    return tag(name, words, dir="auto", **more)
