@@ -108,6 +108,12 @@ def _share_enough(mine: Collection[str], theirs: Collection[str]) -> bool:
     ) or shared >= _PART_OF_BOTH * len({*mine} | {*theirs})
 
 
+def turn_digest(turn: Turn) -> str:
+    """Return a hash of a turn as a client sends it: session, id and words."""
+    raw = "\n".join((turn.session, turn.id, turn.text))
+    return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def text_digest(text: str) -> str:
     """Return a hash of the very words of a turn."""
     raw = text.encode("utf-8", "surrogatepass")

@@ -488,7 +488,9 @@ class Catalog:
     def replaced_words(self, key: str) -> list[str]:
         """Return the words of a turn that a user changed, until that is recorded."""
         rows = self.database.query(
-            "SELECT before FROM user_change WHERE key = ? AND kind = 'turn'", (key,)
+            "SELECT before FROM user_change "
+            "WHERE key = ? AND kind = 'turn' AND after <> ''",
+            (key,),
         )
         return [cast("FiledTurn", unpack("turn", row)).turn.text for (row,) in rows]
 

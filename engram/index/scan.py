@@ -248,10 +248,10 @@ class Scanner:
 
     def _user_changes(
         self,
-    ) -> tuple[list[EditedFact], list[Fact], list[FiledTurn], int]:
+    ) -> tuple[list[EditedFact], list[Fact], list[FiledTurn], list[FiledTurn], int]:
         """Return what the user changed, and the number of the last row.
 
-        The facts edited and deleted, and the turns edited as they were before. A deleted fact that is in the catalogue again was restored.
+        The facts edited and deleted, and the turns, as they were before. A deleted fact that is in the catalogue again was restored.
         """
         rows = self.database.query(
             "SELECT seq, key, kind, before, after, "
@@ -261,9 +261,14 @@ class Scanner:
         edited: list[EditedFact] = []
         deleted: dict[str, Fact] = {}
         turns: list[FiledTurn] = []
+        removed: dict[tuple[str, str], FiledTurn] = {}
         for _, key, kind, before, after, restored in rows:
             if kind == "turn":
-                turns.append(cast("FiledTurn", unpack("turn", before)))
+                turn = cast("FiledTurn", unpack("turn", before))
+                if after:
+                    turns.append(turn)
+                elif not self.catalog.turn(turn.turn.session, turn.turn.id):
+                    removed[turn.turn.session, turn.turn.id] = turn
                 continue
             fact = cast("Fact", unpack("fact", before))
             if after:
@@ -271,7 +276,8 @@ class Scanner:
             elif not restored:
                 deleted[key] = fact
         last = rows[-1][0] if rows else 0
-        return edited, list(deleted.values()), turns, last
+        gone = list(removed.values())
+        return edited, list(deleted.values()), turns, gone, last
 
     def _follow_git(self, seen: Walk, lost: list[str], diff: DiffBuilder) -> list[str]:
         """Take in what git wrote and removed; return the other files of `lost`.

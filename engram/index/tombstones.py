@@ -17,7 +17,8 @@ class Tombstones:
 
     `keys` are content hashes of statements and keys of turns; `forgotten` hides the
     sentences that say what was forgotten; `withdrawn` are the keys of turns that were
-    edited or deleted in the chat. `restored` says when a person last brought a memory
+    edited or deleted in the chat; `deleted` are the keys of turns that a person removed from
+    a session file, by `turn_versions.turn_digest`. `restored` says when a person last brought a memory
     back, by its id. Only the writer's thread adds and reloads.
     """
 
@@ -37,6 +38,9 @@ class Tombstones:
         rows = self._vault.tombstone_rows()
         self.forgotten = TombstoneSet(read_tombstones(rows))
         self.restored = read_restored(rows)
+        self.deleted = {
+            str(row["sent"]): str(row.get("was")) for row in rows if row.get("sent")
+        }
         self.withdrawn = self.keys & {
             str(row["turn"])
             for row in rows

@@ -91,8 +91,8 @@ class Diff:
 
     `edited` and `deleted` are the user changes that are not acknowledged yet, without
     the writes of engram and of git; so are `edited_turns`, turns as they were before a
-    user changed their words in a session file. `last_change` is the number of the last
-    one.
+    user changed their words in a session file, and `deleted_turns`. `last_change` is the
+    number of the last one.
     `checked_out` is true where git changed files. The files of `pending` need another
     scan after `settle_most_seconds`. `frozen` is true where so many files are missing
     that none counts as deleted.
@@ -105,6 +105,7 @@ class Diff:
     edited: tuple[EditedFact, ...] = ()
     deleted: tuple[Fact, ...] = ()
     edited_turns: tuple[FiledTurn, ...] = ()
+    deleted_turns: tuple[FiledTurn, ...] = ()
     last_change: int = 0
     conflicts: tuple[Conflict, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -141,6 +142,7 @@ class DiffBuilder:
         edited: Sequence[EditedFact],
         deleted: Sequence[Fact],
         edited_turns: Sequence[FiledTurn],
+        deleted_turns: Sequence[FiledTurn],
         last_change: int,
     ) -> Diff:
         """Return the finished value, with the user changes that the catalogue holds."""
@@ -152,6 +154,7 @@ class DiffBuilder:
             edited=tuple(edited),
             deleted=tuple(deleted),
             edited_turns=tuple(edited_turns),
+            deleted_turns=tuple(deleted_turns),
             last_change=last_change,
             conflicts=tuple(self.conflicts),
             problems=tuple(self.problems),
@@ -277,7 +280,7 @@ def drop(db: sqlite3.Connection, path: str, diff: DiffBuilder) -> None:
     if any(_release(db, claim, diff) for (claim,) in claims):
         return
     for key, kind, record in units:
-        if kind == "fact" and diff.by_user:
+        if kind in {"fact", "turn"} and diff.by_user:
             _write_user_change(db, key, kind, record, "")
 
 
@@ -475,7 +478,10 @@ def _replace_units(
         if stored.get(key) != (entry.path, record)
     ]
 
-    _remove_units(db, [key for key in before if key not in records])
+    gone = [key for key in before if key not in records]
+    if diff.by_user:
+        _record_removed_turns(db, {key: before[key] for key in gone})
+    _remove_units(db, gone)
     _write_units(db, [(entry.path, units[key], records[key]) for key in changed], facts)
     if new := [(key,) for key in changed if key not in before]:
         db.executemany("DELETE FROM removed WHERE key = ?", new)
@@ -485,6 +491,14 @@ def _replace_units(
         for key in changed:
             if _is_edited_turn(before.get(key), units[key]):
                 _write_user_change(db, key, "turn", before[key][2], records[key])
+
+
+def _record_removed_turns(
+    db: sqlite3.Connection, units: Mapping[str, tuple[str, str, str]]
+) -> None:
+    for key, (kind, _, record) in units.items():
+        if kind == "turn":
+            _write_user_change(db, key, kind, record, "")
 
 
 def _facts_of(units: Mapping[str, tuple[str, str, str]]) -> dict[str, Fact]:

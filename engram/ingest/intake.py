@@ -31,6 +31,7 @@ from engram.core.turn_versions import (
     is_version_of,
     replaces,
     text_digest,
+    turn_digest,
     version_id,
 )
 from engram.errors import (
@@ -572,6 +573,8 @@ class Intake:
                     commits.append(pending[1])
                 if known := self._known(turn.session, turn.id):
                     key = known.key
+                elif gone := self.index.tombstones.deleted.get(turn_digest(turn)):
+                    key = gone
                 else:
                     new[name] = turn
             keys.append(key)

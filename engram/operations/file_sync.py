@@ -170,6 +170,8 @@ class FileSync:
                 for turn in diff.edited_turns
             ]
         )
+        if diff.deleted_turns:
+            self.forgetting.record_deleted_turns(diff.deleted_turns, now)
         if diff.deleted:
             self.forgetting.record_deletions(diff.deleted, now)
         self.index.scanner.acknowledge(diff)

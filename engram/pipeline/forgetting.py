@@ -20,6 +20,7 @@ from engram.core.language.sentences import sentences
 from engram.core.records import Edit, Fact, FiledTurn
 from engram.core.sessions import STATE_FILE, cut_summaries
 from engram.core.text import content_hash
+from engram.core.turn_versions import turn_digest
 from engram.errors import EngramError
 from engram.index import hiding
 from engram.index.filters import SearchFilter
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 FORGOTTEN = "the user had it forgotten"
 DELETED = "a person deleted the note"
+REMOVED = "a person removed the turn"
 DROPPED = "dropped in review"
 ANEW = "the user said it again"
 USER_DECIDED = "you said so"
@@ -168,6 +170,25 @@ class Forgetting:
             if "drop" not in logged:
                 rows.append(action_row(now, "drop", fact.id, DROPPED) | {"by": "user"})
         self.note_writer.log_actions(rows)
+
+    def record_deleted_turns(self, turns: Iterable[FiledTurn], now: datetime) -> None:
+        """Record that a user removed turns from session files (`X9`).
+
+        A client that sends them again does not bring them back. The rows hold hashes
+        and no words.
+        """
+        at = now.isoformat(timespec="seconds")
+        self.index.tombstones.add(
+            [
+                {
+                    "at": at,
+                    "sent": turn_digest(turn.turn),
+                    "was": turn.key,
+                    "reason": REMOVED,
+                }
+                for turn in turns
+            ]
+        )
 
     def _dropped(self) -> set[str]:
         """Return the ids of memories that were dropped in review and not restored."""

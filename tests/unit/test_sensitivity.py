@@ -185,7 +185,7 @@ def test_no_model_is_given_it(observed, running, clock):
 # row: B17
 def test_the_turn_behind_it_is_no_context_and_in_no_summary(observed, running, clock):
     memory = observed
-    say(memory, SECRET.replace("The user takes", "I take"))
+    say(memory, "Lithium, since the bipolar disorder came back last spring.")
     (turn,) = memory.call("recall", {"query": WORDS})["hits"]
     keys = ("sensitivity: high", f'source: "[[{turn["id"]}]]"')
     written(memory, "secret", SECRET, *keys)

@@ -293,6 +293,61 @@ def test_an_edit_of_a_message_that_a_person_changed_in_the_file_keeps_both(
     assert "4711 hearts" not in str(found(memory, "code of the shed 4711 hearts"))
 
 
+# row: X9
+@pytest.mark.parametrize("what", ["block", "file"])
+def test_a_turn_that_a_person_removed_from_the_file_is_not_sent_back(memory, what):
+    said = turn("m1", "The gate code is green."), turn("m2", "I live in Rome.")
+    observe(memory, *said)
+    (path,) = memory.settings.vault.glob("sessions/*/*.md")
+    text = path.read_text()
+    if what == "file":
+        path.unlink()
+    else:
+        start, end = text.index("> [!user]"), text.index("^t1") + len("^t1\n\n")
+        path.write_text(text[:start] + text[end:])
+    memory.files.rescan_settled(None)
+    gone = ["The gate code is green."]
+    for _ in range(2):
+        assert observe(memory, *said)["duplicates"] == 2
+        assert found(memory, "gate code", kinds=["turn"]) != gone
+        memory.call("reindex", {})
+    # other words are another turn, and the block may be put back
+    assert observe(memory, turn("m1", "The gate is red."))["stored"] == 1
+    assert "The gate is red." in found(memory, "gate", kinds=["turn"])
+
+
+def test_a_session_file_that_a_person_renamed_keeps_its_turns(memory):
+    observe(memory, turn("m1", "The gate code is green."))
+    (path,) = memory.settings.vault.glob("sessions/*/*.md")
+    path.rename(path.with_name("about-the-gate.md"))
+    memory.files.rescan_settled(None)
+    assert observe(memory, turn("m1", "The gate code is green."))["duplicates"] == 1
+    assert not memory.index.tombstones.deleted
+    assert found(memory, "gate code", kinds=["turn"])
+
+
+def test_what_two_deleted_messages_said_goes_with_the_second(memory, clock):
+    for name in ("m1", "m2"):
+        observe(memory, turn(name, "I am allergic to peanuts."))
+        clock.advance(hours=1)
+    gone = [
+        memory.call("withdraw", {"id": name, "session": "s"})["memories"]
+        for name in ("m1", "m2")
+    ]
+    assert [len(memories) for memories in gone] == [0, 1]
+    assert not active(memory)
+
+
+def test_what_a_deleted_message_had_settled_is_open_again(memory, clock):
+    observe(memory, turn("m1", "I'll call the bank on Monday."))
+    clock.advance(hours=1)
+    observe(memory, turn("m2", "I called the bank."))
+    assert not memory.call("todos", {})["todos"]
+    memory.call("withdraw", {"id": "m2", "session": "s"})
+    (promise,) = memory.call("todos", {})["todos"]
+    assert "bank" in promise["text"]
+
+
 @pytest.mark.parametrize("place", range(1, 5))
 def test_what_a_failure_cut_short_is_withdrawn_later(memory, clock, monkeypatch, place):
     """The disk fails at each step in turn."""
