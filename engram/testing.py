@@ -272,6 +272,9 @@ class _Runner:
         """Make vectors once no batch waits."""
         self._embedding_due = True
 
+    def read(self, name: str, job: Job) -> None:
+        """Leave the job out: nobody waits for an answer in a simulation."""
+
     # -- the clock and the jobs of the simulation --------------------------------------
 
     def next_timer(self) -> datetime:

@@ -65,6 +65,9 @@ class Runner(Protocol):
         Several requests before the call begins lead to one call.
         """
 
+    def read(self, name: str, job: Job) -> None:
+        """Have a job that changes nothing called aside, if there is time for it."""
+
 
 def attempt(name: str, job: Job, health: Health, *, log_content: bool = False) -> None:
     """Run a job that no request waits for.
@@ -230,6 +233,18 @@ class Background:
         self._warming = False
         self._rescan_later(unsettled)
         self.check_batches()
+        self.runner.read("first context", self.first_context)
+
+    def first_context(self) -> None:
+        """Make a context that nobody asked for, so that the first user need not wait.
+
+        It compiles the patterns of the language of the last turn and fills the caches.
+        """
+        catalog = self.memory.index.catalog
+        files = catalog.latest_sessions(None, 1)
+        last = catalog.last_user_turn(files[0].path) if files else None
+        query = last.turn.text if last else ""
+        self.memory.call("context", {"query": query, "record": False})
 
     def files_changed(self, paths: set[Path] | None) -> None:
         """Have the writer scan these paths, or the whole vault for None.

@@ -236,6 +236,10 @@ class DaemonThreads:
         """Wake the thread that makes vectors."""
         self._embedding_due.set()
 
+    def read(self, name: str, job: Job) -> None:
+        """Call the job in a thread of its own; an error of it disturbs nobody."""
+        in_new_thread(name, job)
+
     # -- threads -----------------------------------------------------------------------
 
     @staticmethod
