@@ -167,8 +167,7 @@ class Scored(NamedTuple):
     similarity: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VectorMatch:
+class VectorMatch(NamedTuple):
     """How similar a unit is to the question by its vectors; None without a vector.
 
     `similarity` is that of its own text, on the nominal scale; `score` also counts the
