@@ -41,13 +41,14 @@ from engram.operations.file_sync import FileSync
 from engram.operations.health import HealthOperations
 from engram.operations.listing import MemoryList
 from engram.operations.memories import MemoryOperations
+from engram.operations.operation import READER
 from engram.operations.overview import Overview
 from engram.operations.purge import PurgeOperations
 from engram.operations.questions import Questions
 from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
 from engram.operations.statements import StatementOperations
-from engram.operations.table import READER, checked, handlers, named
+from engram.operations.table import checked, handlers, named
 from engram.operations.turns import TurnOperations
 from engram.operations.views import Views
 from engram.pipeline.commits import CommitLog
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
-    from engram.operations.table import Operation
+    from engram.operations.operation import Operation
     from engram.pipeline.executor import Executor
 
 log = logging.getLogger("engram.memory")

@@ -21,7 +21,7 @@ from engram.errors import (
     LockedError,
     NotFoundError,
 )
-from engram.operations.table import BY_NAME, OPERATIONS, Operation, Param
+from engram.operations.table import BY_NAME, OPERATIONS
 from engram.serve import connection, socket_client, token_commands  # noqa: F401
 from engram.serve.command_group import CliContext, Command, CommandGroup, common, tree
 from engram.serve.output import BRIEF, INTERRUPTED, fault_shown, put, surprise
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from engram.config import Key, Settings
+    from engram.operations.operation import Operation, Param
     from engram.serve import completion
 
 UNHEALTHY = 1
