@@ -110,7 +110,7 @@ def _share_enough(mine: Collection[str], theirs: Collection[str]) -> bool:
 
 def turn_digest(turn: Turn) -> str:
     """Return a hash of a turn as a client sends it: session, id and words."""
-    raw = "\n".join((turn.session, turn.id, turn.text))
+    raw = f"{turn.session}\n{turn.id}\n{turn.text}"
     return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()
 
 
