@@ -100,7 +100,7 @@ class ImportedMemory:
     """A statement that another program remembered; `id` is the same on every import.
 
     `about` names whom or what it is about; () means the user. `path` and `line` are its
-    place in the export.
+    place in the export. `until` is since when it is over, None while it holds.
     """
 
     id: str
@@ -111,6 +111,7 @@ class ImportedMemory:
     category: str = ""
     path: str = ""
     line: int | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,6 +228,8 @@ def _remember(memory: ImportedMemory, sender: TurnSender) -> str:
         "occurred_at": memory.when.isoformat() if memory.when else None,
         "about": list(memory.about) or None,
         "tags": list(memory.tags) or None,
+        "category": memory.category or None,
+        "expires": memory.until.isoformat() if memory.until else None,
         **sender.run,
     }
     try:

@@ -259,3 +259,91 @@ def test_an_import_that_was_cut_short_goes_on(memory, imported, monkeypatch):
     result = imported("mem0.json", {"results": MEM0["results"][:1]})
     assert result["memories"] == {"created": 1}
     assert len(memory.call("list", {})["memories"]) == 1
+
+
+# -- folders ---------------------------------------------------------------------------
+
+FACT = """---
+id: {id}
+category: {category}
+created: 2026-01-0{day}T09:00:00.000Z
+updated: 2026-01-0{day}T09:00:00.000Z
+source: extraction
+confidence: 0.85
+confidenceTier: implied
+tags: ["travel"]
+{more}---
+
+{text}
+"""
+"""As in https://github.com/joshuaswarren/remnic, docs/architecture."""
+
+
+@pytest.fixture
+def remnic(tmp_path):
+    """A folder of remnic with facts that hold, are over, and wait."""
+    root = tmp_path / "memory"
+    ended = "status: superseded\nsupersededBy: fact-2\nsupersededAt: 2026-01-02T09:00:00.000Z\n"
+    rows = [
+        ("facts/2026-01-01/fact-1.md", "fact-1", "Jane lives in Oslo.", ended),
+        ("facts/2026-01-02/fact-2.md", "fact-2", "Jane lives in Bergen.", ""),
+        ("corrections/fact-3.md", "fact-3", "Jane is a pilot, not a nurse.", ""),
+        (
+            "facts/2026-01-02/fact-4.md",
+            "fact-4",
+            "Jane snores.",
+            "status: pending_review\n",
+        ),
+    ]
+    for day, (name, known, text, more) in enumerate(rows, 1):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        keys = f"entityRef: person-jane\n{more}"
+        category = "correction" if "corrections" in name else "fact"
+        path.write_text(
+            FACT.format(id=known, category=category, day=day, text=text, more=keys)
+        )
+    entity = root / "entities/person-jane.md"
+    entity.parent.mkdir()
+    entity.write_text("# Jane Doe\n\ntype: person\n\n## Facts\n\n- Lives in Bergen.\n")
+    (root / "profile.md").write_text("# Profile\n\n- Flies.\n")
+    return root
+
+
+def test_a_folder_of_remnic_keeps_ids_dates_subjects_and_what_is_over(remnic, memory):
+    found = list(read_export(remnic, UTC))
+    kept = {one.id: one for one in found if isinstance(one, ImportedMemory)}
+    assert set(kept) == {"remnic fact-1", "remnic fact-2", "remnic fact-3"}
+    assert kept["remnic fact-2"].about == ("Jane Doe",)
+    assert kept["remnic fact-2"].tags == ("travel",)
+    assert kept["remnic fact-1"].until.day == 2
+    (refused,) = [one for one in found if isinstance(one, Problem)]
+    assert "review" in refused.message
+    assert refused.path.endswith("fact-4.md")
+
+    result = feed(read_export(remnic, UTC), memory.call)
+    assert result["memories"] == {"created": 3}
+    hits = memory.call("recall", {"query": "Where does Jane live?"})["hits"]
+    facts = [hit["text"] for hit in hits if hit["kind"] == "fact"]
+    assert "Jane lives in Bergen." in facts
+    assert "Jane lives in Oslo." not in facts
+    rows = {row["text"]: row for row in memory.call("list", {})["memories"]}
+    assert rows["Jane lives in Bergen."]["created"].startswith("2026-01-02")
+    assert rows["Jane lives in Bergen."]["about"] == ["Jane Doe"]
+    assert feed(read_export(remnic, UTC), memory.call)["memories"] == {"known": 3}
+
+
+def test_daily_notes_of_obsidian_are_turns_on_their_days(tmp_path):
+    root = tmp_path / "Notes"
+    (root / "Daily").mkdir(parents=True)
+    (root / "Daily/2026-03-02.md").write_text(
+        "---\ntags: [daily]\n---\nTea with [[Anna Keller|Anna]]. %%private%%\n\n"
+        "- [ ] Call [[Ben]] ^x1\n\n![[photo.png]]\n"
+    )
+    (root / "Recipe.md").write_text("Flour and water.\n")
+    turns = list(read_export(root, UTC, "obsidian"))
+    assert [turn.text for turn in turns] == ["Tea with Anna.", "- Call Ben"]
+    assert {turn.occurred_at.date().isoformat() for turn in turns} == {"2026-03-02"}
+    (root / "Daily/2026-03-02.md").unlink()
+    (problem,) = read_export(root, UTC, "obsidian")
+    assert problem.code == "no-daily-notes"

@@ -28,6 +28,8 @@ from engram.ingest.importers import (
     markdown,
     mcp_memory,
     mem0,
+    obsidian,
+    remnic,
     table,
     text_list,
     values,
@@ -65,6 +67,8 @@ IMPORTERS = (
     Importer("letta", letta.read, letta.MARKS[0]),
     Importer("mcp-memory", mcp_memory.read),
     Importer("basic-memory", basic_memory.read),
+    Importer("remnic", remnic.read),
+    Importer("obsidian", obsidian.read),
     Importer("csv", table.read),
     Importer("text-list", text_list.read),
 )
@@ -133,6 +137,8 @@ def _detected_folder(path: Path) -> Reader:
         )
     if (path / claude_memories.NAME).exists():
         return claude_memories.read
+    if remnic.is_folder(path):
+        return remnic.read
     if note := next(markdown.notes(path), None):
         with note.open(encoding="utf-8-sig", errors="replace") as file:
             is_known = basic_memory.is_note(file.read())
