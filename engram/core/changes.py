@@ -117,7 +117,12 @@ def _grows_too_fast(
 
 
 def _is_unclear(change: _Change, others: Sequence[_Change]) -> bool:
-    """Whether words without a value ("I quit") may end any of several values."""
+    """Whether words without a value ("I quit") may end any of several values.
+
+    "Training moved to Friday" may mean that of either child.
+    """
+    if change.new.attribute == "schedule":
+        return len({one.old.subject for one in others}) > 1
     if change.new.value or change.new.attribute not in SEVERAL:
         return False
     values = {

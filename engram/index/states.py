@@ -12,7 +12,7 @@ from engram.core.language import languages
 from engram.core.language.state_cues import cues
 from engram.core.language.state_subjects import USER
 from engram.core.language.states import states
-from engram.core.language.words import words
+from engram.core.language.words import content, words
 from engram.core.ranking import Question
 from engram.core.records import Fact
 from engram.core.text import normalise
@@ -103,5 +103,6 @@ def _question(state: State, own: frozenset[str]) -> Question:
         listed = [*state.subject, *state.value, *cues(state.attribute)]
     if state.subject[0] == USER:
         listed += sorted(_USER_NOUNS | own)
-    found = [word for phrase in listed for word in words(phrase)]
+    said = [word for phrase in listed for word in words(phrase)]
+    found = [*said, *content(said, "en")]
     return Question(text=" ".join(listed), words=tuple(dict.fromkeys(found)))

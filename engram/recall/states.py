@@ -16,10 +16,11 @@ from engram.core.language.state_changes import (
     ENDED_BY_DEATH,
     SINGLE,
     has_begun,
+    is_same_event,
     replacement,
     state_time,
 )
-from engram.core.language.state_subjects import USER, names_same
+from engram.core.language.state_subjects import USER, bare, names_same
 from engram.core.language.states import asked, person_named, states
 from engram.core.ranking import RankedSlot
 from engram.core.records import Fact, FiledTurn
@@ -132,10 +133,12 @@ class StateQuery:
         rows = [*first, *(RankedSlot(key, 0.0, {}) for key in added)]
         if wanted:
             rows = [self._weighed(row, stated, wanted, past) for row in rows]
-            rows = _newest_first(rows, stated, wanted, past)
         listed = {row.key for row in rows}
         rest = [slot for slot in slots[len(first) :] if slot.key not in listed]
-        return Arrangement([*_above_past(rows, past), *rest], added, past)
+        rows = _above_past(rows, past)
+        if wanted:
+            rows = _newest_first(rows, stated, wanted, past)
+        return Arrangement([*rows, *rest], added, past)
 
     def past(self, units: Mapping[str, Unit]) -> dict[str, PastState]:
         """Return those of the units whose state a later statement replaces, by key."""
@@ -188,7 +191,7 @@ class StateQuery:
     ) -> dict[str, Unit]:
         """The units that end an answer in words of another attribute: "Rex died"."""
         answers = [one.state for one in stated if _is_asked(one.state, wanted)]
-        named = [replace(one, attribute="alive") for one in answers if one.value]
+        named = [replace(one, attribute="") for one in answers if one.value]
         if wanted.attribute not in ENDED_BY_DEATH or not named:
             return {}
         found = self._recallable(self.search.units(named, self.where, _ANSWERS))
@@ -240,7 +243,7 @@ class StateQuery:
         """
         past: dict[str, PastState] = {}
         for old in stated:
-            if wanted and old.state.attribute != wanted.attribute:
+            if wanted and not _is_of_kind(old.state, wanted):
                 continue
             if not wanted and not _is_alone(old, stated):
                 continue
@@ -303,7 +306,7 @@ class StateQuery:
         same = [
             one.state
             for one in stated
-            if one.key == slot.key and one.state.attribute == wanted.attribute
+            if one.key == slot.key and _is_of_kind(one.state, wanted)
         ]
         if any(_is_asked(one, wanted) for one in same):
             share = 1.0 if (slot.key in past) is wanted.over else 0.5
@@ -337,9 +340,21 @@ def _is_ours(unit: Unit) -> bool:
 
 def _is_asked(state: State, wanted: State) -> bool:
     """Whether a state is the one that a question asks for."""
-    if state.attribute != wanted.attribute:
+    if not _is_of_kind(state, wanted):
         return False
+    if state.attribute == "schedule":
+        asked_for = bare(wanted.subject)
+        return is_same_event(state.subject, asked_for) or is_same_event(
+            asked_for, state.subject
+        )
     return names_same(state.subject, wanted.subject)
+
+
+def _is_of_kind(state: State, wanted: State) -> bool:
+    """Whether a state has the attribute that is asked for, or tells when it is."""
+    if state.attribute == "schedule" and wanted.attribute == "date":
+        return True
+    return state.attribute == wanted.attribute
 
 
 def _is_alone(old: _StatedState, stated: Iterable[_StatedState]) -> bool:
@@ -348,32 +363,30 @@ def _is_alone(old: _StatedState, stated: Iterable[_StatedState]) -> bool:
 
 
 def _newest_first(
-    slots: Iterable[RankedSlot],
-    stated: Sequence[_StatedState],
+    slots: list[RankedSlot],
+    stated: Iterable[_StatedState],
     wanted: State,
     past: Collection[str],
 ) -> list[RankedSlot]:
-    """The slots, of those that answer alike the one that was told last above the rest.
+    """The slots, of those that answer the one that was told last above the others.
 
     Only for an attribute with one value at a time, and a question for what holds.
     """
-    rows = list(slots)
     if wanted.over or wanted.attribute.partition(" ")[0] not in SINGLE:
-        return rows
+        return slots
     told_at = {
         one.key: one.at
         for one in stated
         if one.key not in past and _is_asked(one.state, wanted)
     }
-    answers = [slot for slot in rows if slot.key in told_at]
-    if not answers:
-        return rows
-    last = max(answers, key=lambda slot: told_at[slot.key])
-    best = max(slot.score for slot in answers)
-    if last.score >= best:
-        return rows
-    newest = _with_part(last, "answers", best - last.score + _STEP)
-    return [newest if slot is last else slot for slot in rows]
+    answers = [slot for slot in slots if slot.key in told_at]
+    last = max(answers, key=lambda slot: told_at[slot.key], default=None)
+    best = max((slot.score for slot in answers if slot is not last), default=0.0)
+    if last is None or last.score > best:
+        return slots
+    first = _with_part(last, "answers", best - last.score + _STEP)
+    others = (slot for slot in slots if slot is not last)
+    return sorted([first, *others], key=lambda slot: (-slot.score, slot.key))
 
 
 def _with_part(slot: RankedSlot, name: str, value: float) -> RankedSlot:

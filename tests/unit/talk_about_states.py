@@ -9,6 +9,9 @@ from __future__ import annotations
 
 KNOWN = {
     "en": """
+Pottery class is on Tuesdays.
+The user plays bowls at the club on Wednesday mornings.
+Harry has footy training on Tuesdays and Thursdays.
 The user is on citalopram, 20 mg.
 The user has a rabbit called Biscuit.
 The user drives an old Ford Fiesta.
@@ -148,6 +151,21 @@ Estoy casada con Paco.
 
 TALK = {
     "en": """
+I moved the pottery to the shelf.
+The pottery is on the table on Thursdays.
+Pottery class is also on Thursdays.
+Bowls is on the telly now.
+Footy was on Saturday.
+The pottery sale moved to Thursdays.
+My neighbour's pottery class moved to Thursdays.
+Is pottery on Thursdays now?
+I wish pottery moved to Thursdays.
+If bowls moved to Fridays I could come.
+They may move pottery to Thursdays.
+I moved the footy boots to the garage.
+Swimming moved to Fridays.
+Fridays are for footy with the lads.
+Every Thursday I think about pottery.
 I'm off work today.
 I'm off citalopram jokes for a while.
 Off to bed.
@@ -980,6 +998,12 @@ Ahora trabajo en Madrid.
 CHANGES = [
     tuple(line.split(" | "))
     for line in """
+Pottery moved to Thursdays. | The user goes to a pottery class on Tuesdays.
+Bowls has moved to Friday afternoons. | The user plays bowls at the club on Wednesday mornings.
+Footy's been moved to Mondays and Wednesdays. | Harry has footy training Tuesdays and Thursdays.
+lab got switched to Wednesdays | organic chem lab is on Mondays at 2
+My class is on Thursdays now. | The user's class is on Tuesdays.
+We moved choir to Fridays. | The user goes to choir on Mondays.
 I've sold the Fiesta, I just cycle now. | The user drives an old Ford Fiesta.
 Sold the Fiesta last week. | The user drives an old Ford Fiesta.
 Sold the Fiesta, got a Mazda. | The user drives an old Ford Fiesta.

@@ -10,7 +10,8 @@ import pytest
 from engram.core.changes import ended_facts
 from engram.core.language.state_changes import state_time
 from engram.core.language.state_subjects import USER
-from engram.core.language.states import in_context, states, told
+from engram.core.language.state_telling import told
+from engram.core.language.states import in_context, states
 from engram.core.records import Fact
 from tests.unit.talk_about_states import CHANGES, KNOWN, TALK
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from engram.core.language.state_changes import has_begun, replacement, state_time
-from engram.core.language.states import State, asked, states, told
+from engram.core.language.state_telling import told
+from engram.core.language.states import State, asked, states
 
 
 def _line(state: State) -> str:

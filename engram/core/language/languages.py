@@ -49,7 +49,7 @@ _SECTIONS: Mapping[str, str] = {
         first_person possessive user own no_subject no_subject_signs no_value no_value_signs
         not_places not_place_signs not_employers not_names naming articles indefinite
         after_value capitalises_nouns workplaces meat meatless cues plans ends changes
-        shared shared_only holds holds_only questions past_questions elided told
+        shared shared_only holds holds_only questions past_questions elided recurring moved doing told
         told_subject told_possessive
     """,
     "states.groups": "*",

@@ -27,6 +27,10 @@ _INLINE = re.compile(
 )
 
 
+_EMOTICON = re.compile(r"(?<!\S)[:;=]['-]?[()DPp/|3](?!\S)")
+""":) ends no sentence like a colon."""
+
+
 def plain(text: str) -> str:
     """Return `text` of the same length with code, lists, links and quotations masked.
 
@@ -36,6 +40,7 @@ def plain(text: str) -> str:
     text = text.replace("’", "'")
     for pattern in (_INLINE, _LINES):
         text = pattern.sub(_blank, text)
+    text = _EMOTICON.sub(lambda found: " " * len(found.group()), text)
     if len(_SCRIPT.findall(text)) > 1:
         text = _SCRIPT.sub(_blank, text)
     own, place = [], 0

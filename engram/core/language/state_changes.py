@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SINGLE = frozenset(
     """
     address age car date diet dose email employer favourite figure home job name
-    nickname partner phone return role study thing weight
+    nickname partner phone return role schedule study thing weight
     """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
 """Attributes with one value at a time, as far as words of change tell."""
@@ -146,9 +146,17 @@ def _spoken(state: State) -> str:
 
 def _same_subject(one: State, other: State) -> bool:
     """Whether two subjects are one; of a figure, whosever it is."""
+    if one.attribute == "schedule":
+        return is_same_event(one.subject, other.subject)
     if one.attribute.partition(" ")[0] in {"figure", "date"}:
         return bare(one.subject) == bare(other.subject)
     return names_same(one.subject, other.subject)
+
+
+def is_same_event(one: Iterable[str], other: Iterable[str]) -> bool:
+    """Whether words name an event that others name in more detail: pottery class."""
+    short, long = _roots(one), _roots(other)
+    return bool(short) and short <= long
 
 
 def _ended_by_death(new: State, old: State) -> str:

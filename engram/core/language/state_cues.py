@@ -88,7 +88,7 @@ def _cue_heads() -> Mapping[str, Sequence[_Cue]]:
             continue
         for name, listed in cues_of(section).items():
             telling = [row for row in rows()[code] if name in row.attributes]
-            needs_digit = all(row.needs_digit for row in telling)
+            needs_digit = bool(telling) and all(row.needs_digit for row in telling)
             for phrase in listed:
                 word = _WORD.findall(phrase)[0]
                 longer = phrase if phrase != word else ""

@@ -148,6 +148,10 @@ class StateReading:
         words = f"{before} {DATE_MARK} {after}".strip()
         return replace(halves[0], words=words)
 
+    def normal(self, clause: str) -> str:
+        """The clause in its normal form, with its fillers."""
+        return self._normal(normalise(clause))
+
     def is_limited(self, value: str, clause: ReadClause) -> bool:
         """Whether more than the value is said: "coffee at night", "no meat today"."""
         if clause.is_addition or clause.is_regular:

@@ -2,7 +2,7 @@
 
 `states` reads the states out of a text in the first or the third person by the table
 in section `[states]` of the language files, `asked` the one that a question asks for;
-`told` turns a clause into the third person. A statement that the table does not know
+the ways to tell them are in `state_telling`. A statement that the table does not know
 gives no state, so a word alone never ends anything.
 """
 
@@ -21,6 +21,7 @@ from engram.core.language.dates import (
     spans,
     written_dates_blanked,
 )
+from engram.core.language.schedules import schedule_of
 from engram.core.language.sentences import (
     clauses,
     is_doubtful,
@@ -29,7 +30,7 @@ from engram.core.language.sentences import (
     sentences,
 )
 from engram.core.language.state_cues import attributes_named
-from engram.core.language.state_subjects import USER, bare, of_owner
+from engram.core.language.state_subjects import USER, of_owner
 from engram.core.language.state_table import (
     DATE_MARK,
     KEY,
@@ -38,10 +39,9 @@ from engram.core.language.state_table import (
     StateRow,
     questions,
     rows,
-    third_person,
 )
 from engram.core.language.state_words import ReadClause, reading_of
-from engram.core.language.words import fold, stop_words_by_language
+from engram.core.language.words import stop_words_by_language
 from engram.core.language.words import words as words_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _SUBJECTS = ("s", "s2", "s3", "s4", "p")
 _SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 """Dates are only cut out of a clause, so any day serves to read them."""
 
-_UNDATED = frozenset({"age", "date", "figure", "phone", "return", "weight"})
+_UNDATED = frozenset({"age", "date", "figure", "phone", "return", "schedule", "weight"})
 """Attributes with numbers, or dates, as their values: these do not date a change."""
 
 
@@ -243,6 +243,7 @@ def _in_language(
         return found
     for part in reading.parts(clause):
         read = reading.words(part)
+        found += _scheduled(reading.normal(part), code, read)
         if not read.words:
             continue
         given = _planned(part, code, named, elided)
@@ -253,6 +254,23 @@ def _in_language(
         elif reading.unspaced:
             elided = reading.topic(read.words)
     return found
+
+
+def _scheduled(words: str, code: str, read: ReadClause) -> list[State]:
+    """The state of what takes place each week, if a part of a clause tells one."""
+    found = schedule_of(words, code)
+    if found is None:
+        return []
+    return [
+        State(
+            code,
+            found.subject,
+            "schedule",
+            found.days,
+            change=found.change,
+            addition=read.is_addition or not found.change,
+        )
+    ]
 
 
 def _of_first_row(
@@ -436,66 +454,3 @@ def _asked(question: str) -> State | None:
                     attribute = _attribute(row.attribute, parts)
                     return State(code, subject, attribute, (), over=row.is_past)
     return None
-
-
-# -- the third person ------------------------------------------------------------------
-
-
-def told(clause: str, state: State, subject: str, possessive: str) -> str:
-    """A clause that tells a state, in the third person, or ''.
-
-    `subject` and `possessive` are those of the speaker: "our dog died" becomes "the
-    user's dog died". '' where it still has a word of the first person.
-    """
-    text = _with_holes(clause, state)
-    own = state.subject[0] == USER
-    if own and state.language in _OWN_THIRD_PERSON and not _names_speaker(text):
-        return ""  # a verb may be in the first person without a pronoun
-    if not text.startswith("{s}") and subject in _NEUTRAL_SUBJECTS:
-        subject = subject[:1].lower() + subject[1:]
-    text = text.replace("{s}", subject).replace("{p}", possessive)
-    reading = reading_of(state.language)
-    if reading.speaks_of_self(text):
-        return ""
-
-    section = languages.section(KEY)[state.language]
-    before = [section.get(key, "") for key in ("told_subject", "told_possessive")]
-    if not own:
-        before = [""]
-    elif reading.names_user(text):
-        before = ["", *before]
-    whole = (f"{words}{text}" for words in before)
-    return next((one for one in whole if _tells(one, state)), "")
-
-
-def _with_holes(clause: str, state: State) -> str:
-    """A clause with `{s}` and `{p}` in the place of the speaker and what is theirs."""
-    text = clause
-    if state.language in _OWN_THIRD_PERSON:
-        text = reading_of(state.language).without_lead(text)
-        first = fold(text.split(maxsplit=1)[0])
-        if not first.startswith((*state.value, *state.subject)):
-            text = text[:1].lower() + text[1:]
-    for pattern, replaced in third_person(state.language):
-        text = pattern.sub(replaced, text)
-    return text
-
-
-def _tells(text: str, state: State) -> bool:
-    """Whether a text tells the state, too."""
-    return any(_is_same(one, state) for one in states(text))
-
-
-def _names_speaker(text: str) -> bool:
-    return "{s}" in text or "{p}" in text
-
-
-_OWN_THIRD_PERSON = frozenset(languages.texts("extraction", "by_states"))
-"""The languages in which the third person names the speaker in each statement."""
-_NEUTRAL_SUBJECTS = frozenset(languages.texts("extraction", "subject").values())
-"""What a speaker without a name is called."""
-
-
-def _is_same(one: State, other: State) -> bool:
-    same = bare(one.subject) == bare(other.subject)
-    return same and (one.attribute, one.over) == (other.attribute, other.over)

@@ -45,8 +45,9 @@ from engram.core.language.sentences import (
     third_person,
 )
 from engram.core.language.state_subjects import USER
+from engram.core.language.state_telling import told
 from engram.core.language.state_words import reading_of
-from engram.core.language.states import in_context, states, told, with_subject
+from engram.core.language.states import in_context, states, with_subject
 from engram.core.language.wishes import wish_statement
 from engram.core.language.words import stop_words_by_language
 from engram.core.language.words import words as words_of
