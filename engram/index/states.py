@@ -6,6 +6,7 @@ words or vectors does not bring them together (A7).
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from engram.index.database import Unit
     from engram.index.search import Index
 
+_POOL = 4
+"""Hits that are read for each unit: many of them only stand beside one."""
 _USER_NOUNS = languages.all_words("similarity", "user_nouns")
 """The nouns by which the offline extractor calls the user."""
 
@@ -89,8 +92,9 @@ class StateSearch:
         asked = (_question(state, own) for state in states)
         questions = {question.text: question for question in asked}
         for question in questions.values():
-            hits = self.index.lexical.search(question, where, number).hits
-            found |= self.index.units([hit.key for hit in hits])
+            hits = self.index.lexical.search(question, where, _POOL * number).hits
+            keys = (hit.key for hit in hits if hit.parts.get("text"))
+            found |= self.index.units(list(islice(keys, number)))
         return found
 
 

@@ -926,8 +926,10 @@ def _is_told(state: State) -> bool:
     name = state.attribute.split()[0]
     if state.subject[0] != USER or name in _OF_THE_DAY:
         return False
+    if state.language in _TOLD_BY_STATES:
+        return True
     listed = _ATTRIBUTES_TOLD.get(state.language, "").split()
-    return state.language in _TOLD_BY_STATES or name in listed
+    return bool(state.value) and name in listed
 
 
 def _of_state(
