@@ -55,7 +55,7 @@ class SemanticIndex:
             policy.lexical, back=policy.vectors.back, forward=policy.vectors.forward
         )
         self._model = model.name
-        self._ranks_only = model.in_process
+        self.ranks_only = model.in_process  # a table of word vectors
         self._calibration = settings.state / CALIBRATION
         self._calibration_data = self._load_calibration()
         self._tried = 0  # facts at the last attempt to calibrate
@@ -331,7 +331,7 @@ class SemanticIndex:
 
         Not those of word vectors: "I like tea" and "I hate tea" are near to each other.
         """
-        return self.scale.calibrated and not self._ranks_only
+        return self.scale.calibrated and not self.ranks_only
 
     def is_calibration_due(self, lexical: Bm25Index) -> bool:
         """Whether there are facts enough, twice as many as at the last attempt."""

@@ -122,6 +122,8 @@ class HealthOperations:
     def _scale(self) -> str:
         """Return in words whether the similarities of the embedding model are known."""
         semantic = self.index.semantic
+        if semantic and semantic.ranks_only:
+            return "it is a table of word vectors, which rank and decide nothing"
         if semantic is None or not semantic.scale.calibrated:
             return (
                 "its similarities only rank until there are pairs enough to calibrate"
