@@ -56,6 +56,10 @@ Malik is a pastry chef at a hotel in Mitte.
 The user has an appointment at the dentist on 14 January.
 """.strip().splitlines(),
     "de": """
+Die Person fährt einen VW Passat.
+Die Person nimmt Ramipril.
+Uwe arbeitet bei Siemens.
+Dienstags gehe ich kegeln.
 Die Person wohnt in München.
 Die Person arbeitet bei Bosch.
 Die Person arbeitet als Krankenschwester.
@@ -82,6 +86,11 @@ Die Person ist 34 Jahre alt.
 Die Wohnung der Person ist 60 Quadratmeter.
 """.strip().splitlines(),
     "fr": """
+La personne roule en Clio.
+La personne prend de la cortisone.
+Gaël travaille chez Orange.
+Le jeudi je fais de l'escalade.
+La copine de la personne s'appelle Inès.
 La personne habite à Nantes.
 La personne travaille chez Airbus.
 La personne travaille comme infirmière.
@@ -101,6 +110,13 @@ La mère de la personne habite à Brest.
 La personne a 34 ans.
 """.strip().splitlines(),
     "es": """
+La persona conduce un Seat Ibiza.
+La persona toma omeprazol.
+El hermano de la persona, Raúl, trabaja en Correos.
+Raúl es cartero.
+El novio de la persona se llama Pablo.
+Los jueves juego al pádel.
+La madre de la persona vive en Teruel.
 La persona vive en Valencia.
 La persona trabaja en Seat.
 La persona trabaja como enfermera.
@@ -120,6 +136,9 @@ La madre de la persona vive en Lugo.
 Estoy casada con Paco.
 """.strip().splitlines(),
     "zh": """
+用户开一辆比亚迪。
+每周六打羽毛球。
+用户每天吃一片降压药。
 用户住在上海。
 用户在腾讯工作。
 用户的职业是护士。
@@ -136,6 +155,9 @@ Estoy casada con Paco.
 妈妈住在北京。
 """.strip().splitlines(),
     "ja": """
+毎週水曜日にヨガに通っています。
+ユーザーの車はプリウスです。
+ユーザーは花粉症の薬を飲んでいます。
 ユーザーは大阪に住んでいます。
 ユーザーはトヨタで働いています。
 ユーザーの職業は看護師です。
@@ -146,6 +168,26 @@ Estoy casada con Paco.
 ユーザーはコーヒーが好きです。
 ユーザーの電話番号は090-1234です。
 私は35歳です。
+""".strip().splitlines(),
+    "it": """
+La persona guida una Panda.
+La persona prende la cortisone.
+Davide fa il cuoco.
+Il mercoledì faccio pilates.
+""".strip().splitlines(),
+    "pt": """
+A pessoa tem um Peugeot.
+Às terças jogo futsal.
+A mulher da pessoa se chama Teresa.
+""".strip().splitlines(),
+    "nl": """
+Op maandag ga ik hardlopen.
+Bas is loodgieter.
+De vriend van de gebruiker heet Joris.
+""".strip().splitlines(),
+    "ru": """
+По вторникам хожу в бассейн.
+Саша работает учителем.
 """.strip().splitlines(),
 }
 
@@ -595,6 +637,22 @@ I started as a joke.
 I started as the goalkeeper.
 """.strip().splitlines(),
     "de": """
+Nächsten Dienstag fällt Kegeln aus.
+Kegeln ist ein schöner Sport.
+Donnerstags gehe ich auch kegeln.
+Der Bus ist Schrott.
+Mein Passat ist verkratzt.
+Der Nachbar fährt jetzt einen Skoda.
+Ich würde gern einen Skoda fahren.
+Der Arzt hat mir Ibuprofen verschrieben.
+Ich nehme das Ramipril immer morgens.
+Der Arzt hat Waldi untersucht.
+Uwe hat mit dem Rauchen aufgehört.
+Uwe ist nicht mehr der Jüngste.
+Ich habe jetzt bei Kapitel drei angefangen.
+Mit dem Regen ist Schluss.
+Die Wohnung unter uns ist verkauft.
+Anna ist bei uns ausgezogen.
 Ab Montag ist meine Chefin in Rom.
 Ab morgen arbeite ich von zu Hause.
 Wir ziehen am Samstag nach Hause.
@@ -710,6 +768,21 @@ Ich bin in Rente meiner Mutter eingesprungen.
 Ich fahre jetzt nach Hause.
 """.strip().splitlines(),
     "fr": """
+Jeudi prochain il n'y a pas escalade.
+Le dimanche je fais aussi de l'escalade.
+L'escalade est passée à la télé.
+J'ai revendu mes skis.
+Mon voisin a revendu sa Clio.
+J'ai pensé à revendre la Clio.
+J'en ai fini avec le ménage.
+Je suis passé chez Orange récupérer la box.
+Je suis passée chez ma sœur.
+Je sors avec des amis ce soir.
+Je vois quelqu'un pour mon dos.
+Gaël a quitté la table.
+Gaël a arrêté la voiture devant la maison.
+Maman est morte de rire.
+Je me suis installé dans le canapé.
 Je commence le yoga lundi.
 À partir de lundi mon patron est à Rome.
 J'ai rejoint Anna au café.
@@ -797,6 +870,33 @@ J'ai 5 minutes de retard.
 Je travaille maintenant à Lyon.
 """.strip().splitlines(),
     "es": """
+Este miércoles no juego al pádel.
+El pádel es un deporte muy bonito.
+El jueves que viene el pádel es a las ocho.
+También juego al pádel los sábados.
+He vendido la bici.
+Mi vecino ha vendido su Ibiza.
+Quiero vender el Ibiza.
+Casi vendo el Ibiza.
+Mi madre ha vendido un Ibiza y me ha comprado una moto.
+Lo he dejado todo hecho.
+Lo hemos dejado para mañana.
+Me lo he dejado en casa de Pablo.
+Raúl ha dejado a su novia.
+Raúl ha dejado las llaves en Correos.
+Raúl se ha ido de vacaciones.
+Raúl se ha ido de cena con los de Correos.
+El médico me ha quitado un lunar.
+El médico me ha quitado los puntos.
+He dejado de tomar el sol.
+He dejado el omeprazol en la mesilla.
+Se me ha muerto el móvil.
+Se ha muerto el actor de la serie.
+Mi madre se muere de risa.
+Estoy con un chico del trabajo haciendo un informe.
+El yoga ha pasado de moda.
+Vengo de Jerez a vivir la feria.
+Me he instalado el WhatsApp en la tableta.
 Empiezo en casa el lunes.
 Desde el lunes mi jefe es insoportable.
 Me uní a Anna en el café.
@@ -882,6 +982,13 @@ Soy padre ahora.
 Ahora trabajo en Madrid.
 """.strip().splitlines(),
     "zh": """
+这周六不打羽毛球。
+周日也打羽毛球。
+羽毛球拍卖了。
+朋友的比亚迪卖了。
+我想把比亚迪卖了。
+手机停了。
+会议改到周日了。
 我2010年搬到北京。
 我十年前搬到上海。
 我小时候搬到广州。
@@ -942,6 +1049,14 @@ Ahora trabajo en Madrid.
 我现在在上海工作。
 """.strip().splitlines(),
     "ja": """
+今週の水曜日はヨガを休みます。
+木曜日にもヨガに通っています。
+自転車を売って、靴を買いました。
+友達がプリウスを売りました。
+プリウスを売りたいです。
+頭痛の薬はもう飲んでいません。
+会議は木曜日に変わりました。
+弟が東京に行きました。
 2010年に東京に引っ越しました。
 十年前に大阪に引っ越しました。
 子供の頃、京都に引っ越しました。
@@ -993,11 +1108,70 @@ Ahora trabajo en Madrid.
 犬が死にそうでした。
 今は大阪で働いています。
 """.strip().splitlines(),
+    "it": """
+Mercoledì prossimo niente pilates.
+Il venerdì faccio anche pilates.
+Pilates è faticoso.
+Ho venduto la bici.
+Vorrei vendere la Panda.
+Ho smesso di prendere il sole.
+Il medico mi ha tolto i punti.
+Davide si è licenziato dalla chat.
+Io e Luca ci siamo visti.
+""".strip().splitlines(),
+    "pt": """
+Terça que vem não há futsal.
+Às sextas também jogo futsal.
+Vendi a bicicleta.
+Queria vender o Peugeot.
+Deixei de tomar café à noite.
+Terminei com a leitura.
+A Teresa separou-se do grupo no museu.
+""".strip().splitlines(),
+    "nl": """
+Volgende maandag ga ik niet hardlopen.
+Op zaterdag ga ik ook hardlopen.
+Het is uit met de pret.
+De film is uit.
+Bas is gestopt met roken.
+Bas is gestopt bij het stoplicht.
+""".strip().splitlines(),
+    "ru": """
+В следующий вторник бассейн закрыт.
+По субботам я тоже хожу в бассейн.
+Саша ушёл гулять.
+Саша ушёл в отпуск.
+Бассейн теперь открыт до девяти.
+""".strip().splitlines(),
 }
 
 CHANGES = [
     tuple(line.split(" | "))
     for line in """
+El yoga ha pasado a los martes. | Los lunes voy a yoga.
+He vendido el Ibiza y me he comprado una moto. | La persona conduce un Seat Ibiza.
+El médico me ha quitado el omeprazol. | La persona toma omeprazol.
+Raúl ha dejado Correos, ahora es taxista. | Raúl es cartero.
+Al final lo he dejado con Pablo. | El novio de la persona se llama Pablo.
+Me vengo a vivir a Jerez con Marcos. | La persona vive en Sevilla.
+Mi madre ha fallecido el domingo. | La madre de la persona vive en Teruel.
+Kegeln ist jetzt immer donnerstags. | Dienstags gehe ich kegeln.
+Der Passat ist Schrott, wir fahren jetzt einen Skoda. | Die Person fährt einen VW Passat.
+J'ai revendu la Clio, je fais tout à vélo. | La personne roule en Clio.
+J'en ai fini avec la cortisone. | La personne prend de la cortisone.
+Je me suis installé à Rennes. | La personne habite à Nantes.
+Pilates adesso è il venerdì. | Il mercoledì faccio pilates.
+Davide si è licenziato, ora fa il tassista. | Davide fa il cuoco.
+O futsal agora é às quintas. | Às terças jogo futsal.
+Mudámo-nos para Gaia. | A pessoa mora no Porto.
+Het is uit met Joris. | De vriend van de gebruiker heet Joris.
+Hardlopen doe ik nu op woensdag. | Op maandag ga ik hardlopen.
+Бассейн теперь по четвергам. | По вторникам хожу в бассейн.
+Саша уволился, теперь он таксист. | Саша работает учителем.
+羽毛球改到周日了。 | 每周六打羽毛球。
+比亚迪卖了，换了辆特斯拉。 | 用户开一辆比亚迪。
+ヨガは木曜日に変わりました。 | 毎週水曜日にヨガに通っています。
+プリウスを売って、自転車にしました。 | ユーザーの車はプリウスです。
 Pottery moved to Thursdays. | The user goes to a pottery class on Tuesdays.
 Bowls has moved to Friday afternoons. | The user plays bowls at the club on Wednesday mornings.
 Footy's been moved to Mondays and Wednesdays. | Harry has footy training Tuesdays and Thursdays.
