@@ -347,6 +347,8 @@ class Intake:
         self._pending: dict[str, dict[str, tuple[FiledTurn, Future[None]]]] = {}
         # the number of pending turns of each session file
         self._pending_counts: Counter[str] = Counter()
+        # the number of pending versions of edited turns of each session
+        self._pending_versions: Counter[str] = Counter()
         # session files by conversation; the last used are last
         self._places: dict[tuple[str, str | None], list[_Place]] = {}
 
@@ -431,6 +433,8 @@ class Intake:
         where it may be neither. What a person changed in the session file is repeated
         by its old words, too.
         """
+        if known.turn.text == turn.text and not self._is_over(known):
+            return turn
         told = self._told(turn, known)
         if told:
             over = self._is_over(told[-1])
@@ -471,6 +475,8 @@ class Intake:
         if told.key in self.index.tombstones.withdrawn:
             return True
         session, first = told.turn.session, base_id(told.turn.id)
+        if not self._pending_versions[session]:
+            return False
         pending = list(self._pending.get(session, {}))
         place = pending.index(told.turn.id) + 1 if told.turn.id in pending else 0
         later = [name for name in pending[place:] if name.startswith(f"{first} edit-")]
@@ -606,6 +612,8 @@ class Intake:
         pending = self._pending.setdefault(filed.turn.session, {})
         pending[filed.turn.id] = (filed, commit)
         self._pending_counts[filed.note] += 1
+        if base_id(filed.turn.id) != filed.turn.id:
+            self._pending_versions[filed.turn.session] += 1
         return filed
 
     def _remove_pending(self, turns: Iterable[FiledTurn]) -> None:
@@ -614,6 +622,8 @@ class Intake:
             pending = self._pending.get(filed.turn.session, {})
             if filed.turn.id in pending:
                 stem = pending.pop(filed.turn.id)[0].note
+                if base_id(filed.turn.id) != filed.turn.id:
+                    self._pending_versions[filed.turn.session] -= 1
                 self._pending_counts[stem] -= 1
                 if not self._pending_counts[stem]:
                     del self._pending_counts[stem]
