@@ -358,7 +358,8 @@ def _runs(result: Mapping[str, Any]) -> Iterator[str]:
     for run in result["runs"]:
         counts = run.get("counts", {})
         done = ", ".join(_count(name, number) for name, number in counts.items())
-        kept = "" if run["can_be_undone"] else " · no longer kept"
+        gone = "taken back" if run["cadence"] == "import" else "no longer kept"
+        kept = "" if run["can_be_undone"] else f" · {gone}"
         cadence = run["cadence"] or "cut short"
         cadence += f" of {run['file']}" if run.get("file") else ""
         yield f"{run['id']} · {str(run['at'])[:16]} · {cadence} · {done or 'nothing'}{kept}"
