@@ -34,7 +34,7 @@ VAULT_ROWS: tuple[Operation, ...] = (
         "maintenance.runs",
         "GET",
         "/v1/runs",
-        "List the latest runs: maintenance, and statements that ended known facts as they were filed. Shows the id, the time and the changes of each, and whether it can still be undone.",
+        "List the latest runs: maintenance, imports, and statements that ended known facts as they were filed. Shows the id, the time and the changes of each, and whether it can still be undone.",
         (Param("last", "int", "most runs to list", default=20, least=1, most=1000),),
     ),
     Operation(
@@ -42,7 +42,7 @@ VAULT_ROWS: tuple[Operation, ...] = (
         "maintenance.undo",
         "POST",
         "/v1/runs/{id}/undo",
-        "Undo a run. Restores its files byte for byte, except those edited since, and shows each change.",
+        "Undo a run. Restores its files byte for byte, except those edited since; of an import, hides what it stored. Shows each change.",
         (
             Param(
                 "id",
