@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from engram.core.ranking import Question
     from engram.index.columns import Bools, Floats, Ints, Places
 
-VERSION = "10"
+VERSION = "11"
 """Version of the snapshot and of the analysis in it: raise it when either changes."""
 
 _FILE = "lexical.bin"

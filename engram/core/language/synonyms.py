@@ -90,8 +90,8 @@ def _unspaced() -> tuple[tuple[str, tuple[str, ...]], ...]:
             others = {pair for one in (*broader, *narrower) for pair in _pairs(one)}
             for head in broader:
                 found.setdefault(head.replace("_", " "), set()).update(others)
-    groups = _sorted(found)
-    return tuple(sorted(groups.items(), key=lambda row: (-len(row[0]), row[0])))
+    groups = ((head, tuple(sorted(others))) for head, others in found.items())
+    return tuple(sorted(groups, key=lambda row: (-len(row[0]), row[0])))
 
 
 def _pairs(word: str) -> Collection[str]:
