@@ -40,6 +40,15 @@ _LEAST = 12
 """Candidates that are looked at, at least."""
 _ANSWERS = 12
 """Units that are searched for by the state that the question asks for."""
+_NEAR = {
+    "job": "employer",
+    "employer": "job",
+    "address": "home",
+    "dose": "medication",
+    "illness": "medication",
+    "eats": "diet",
+}
+"""The attribute that answers where none of the one that is asked for is known."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _RELATED = 2
 """Words of a subject like `my sister`."""
@@ -113,7 +122,7 @@ class StateQuery:
         wanted = self._with_name(asked(self.query, self.names))
         first = slots[: max(number, _LEAST)]
         shown = self._read(first, units)
-        added = self._answers(wanted, shown) if wanted else {}
+        wanted, added = self._wanted(wanted, shown)
         stated = self._stated({**shown, **added})
         if wanted:
             later = self._replacing(wanted, stated, {**shown, **added})
@@ -146,6 +155,23 @@ class StateQuery:
         found = self._recallable(self.search.units(told, self.where, _ANSWERS))
         past = self._replaced(self._stated({**found, **units}), None)
         return {key: one for key, one in past.items() if key in units}
+
+    def _wanted(
+        self, wanted: State | None, shown: Mapping[str, Unit]
+    ) -> tuple[State | None, dict[str, Unit]]:
+        """The state asked for, or a near one where no memory tells it; and answers.
+
+        Who asks for their job is told where they work, if that is all that is known.
+        """
+        if wanted is None:
+            return None, {}
+        near = _NEAR.get(wanted.attribute.partition(" ")[0])
+        asked_for = [wanted, *([replace(wanted, attribute=near)] if near else ())]
+        for one in asked_for:
+            added = self._answers(one, shown)
+            if added or any(self._tells(unit, one) for unit in shown.values()):
+                return one, added
+        return wanted, {}
 
     # -- reading -----------------------------------------------------------------------
 

@@ -193,6 +193,16 @@ De vriend van de gebruiker heet Joris.
 
 TALK = {
     "en": """
+My vet put my dog on citalopram.
+Dr. Patel's citalopram lecture moved to 4 pm.
+The nurse brought my citalopram at 40 minutes past nine.
+The doctor took me off the list.
+I'm all settled in my seat in the cinema.
+I've got a room of my own in the hostel.
+I got made captain of the pub team.
+I take the bus on Sundays.
+I get the tram now.
+Gone fishing with a veggie burger.
 I moved the pottery to the shelf.
 The pottery is on the table on Thursdays.
 Pottery class is also on Thursdays.
@@ -1172,6 +1182,11 @@ Hardlopen doe ik nu op woensdag. | Op maandag ga ik hardlopen.
 比亚迪卖了，换了辆特斯拉。 | 用户开一辆比亚迪。
 ヨガは木曜日に変わりました。 | 毎週水曜日にヨガに通っています。
 プリウスを売って、自転車にしました。 | ユーザーの車はプリウスです。
+Dr. Patel bumped my citalopram up to 40 mg. | The user is on citalopram, 20 mg.
+The doctor took me off citalopram, I'm on losartan now. | The user is on citalopram, 20 mg.
+Got a flat of my own in Swinton, moved in last weekend. | The user lives in Salford.
+I'm all settled in my new condo in Kettering. | The user lives in Dayton.
+Sold the Fiesta, my eyes aren't good enough. | The user drives an old Ford Fiesta.
 Pottery moved to Thursdays. | The user goes to a pottery class on Tuesdays.
 Bowls has moved to Friday afternoons. | The user plays bowls at the club on Wednesday mornings.
 Footy's been moved to Mondays and Wednesdays. | Harry has footy training Tuesdays and Thursdays.
