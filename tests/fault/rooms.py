@@ -228,13 +228,16 @@ def ties_agree_with_notes(root: Path, kept: Kept, *, removes: bool) -> None:
         assert not row.get("owed"), f"a note still wants a line: {row}"
         if row["type"] == "relation" and row["from"] in refs:
             source, target = refs[row["from"]], refs[row["to"]]
-            there = (row["label"], target.name) in source.relations
+            listed = {(line.type, line.name) for line in source.relations}
+            there = (row["label"], target.name) in listed
             assert there is ("valid_until" not in row), (
                 f"the note of {source.name} disagrees with {row}"
             )
             lines.add((source.name, row["label"], target.name))
     shown = {
-        (entity.name, *line) for entity in kept.entities for line in entity.relations
+        (entity.name, line.type, line.name)
+        for entity in kept.entities
+        for line in entity.relations
     }
     assert shown <= lines, f"a note shows what no edge tells: {shown - lines}"
 
