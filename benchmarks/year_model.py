@@ -287,6 +287,11 @@ def _told(shown: Mapping[str, Any], most: int) -> list[str]:
 
 def _session(shown: Mapping[str, Any]) -> Body:
     told = _told(shown, 4) or ["A short talk."]
+    parts: dict[int, list[Any]] = {}
+    for turn in shown["turns"]:
+        if "part" in turn:
+            parts.setdefault(turn["part"], []).append(turn)
+    episodes = [" ".join(_told({"turns": some}, 2)) for some in parts.values()]
     mattered, open_loops = (
         told[1:],
         [one for one in told if "gonna" in one or "will" in one],
@@ -301,6 +306,7 @@ def _session(shown: Mapping[str, Any]) -> Body:
             - {"user"}
         ),
         "tone": "friendly",
+        "episodes": [text or "NONE" for text in episodes],
     }
 
 

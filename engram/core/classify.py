@@ -248,8 +248,11 @@ def is_trivial(text: str, policy: ImportancePolicy) -> bool:
     `我对花生过敏` (I am allergic to peanuts) is not.
     """
     width = len(text.strip()) + len(_SIGN.findall(text)) * (policy.sign_width - 1)
-    if width <= policy.trivial_chars:
-        return True
+    return width <= policy.trivial_chars or is_social(text)
+
+
+def is_social(text: str) -> bool:
+    """Return whether `text` is nothing but greeting, thanks, assent or laughter."""
     found = _WORD.findall(text.casefold().replace("’", "'"))
     return all(word in _SOCIAL or _LAUGHTER.fullmatch(word) for word in found)
 

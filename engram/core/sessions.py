@@ -106,7 +106,7 @@ def rolling_mark(turns: int, policy: SessionPolicy, *, model: bool) -> int:
     """Return up to which turn the rolling summary reaches (`E9`).
 
     Sentences of the conversation reach up to a multiple of 4 turns, a model's summary
-    to a multiple of 12: it is shown 12 turns, so it reads each once.
+    to a multiple of 24: it is shown 24 turns, so it reads each once.
     """
     step = policy.rolling_turns
     if model and turns >= policy.rolling_model_turns:
@@ -124,8 +124,9 @@ def due(
 ) -> tuple[str, ...]:
     """Return the summaries that are due now (rows E9, A27, E11).
 
-    `rolling` is due every 4 turns, or every 12 with a model from 12 turns on; `episode`
-    after every 5 turns of the user, only with a `model`; `session` at the end.
+    `rolling` is due every 4 turns, or every 24 with a model from 24 turns on; `episode`
+    when 4 episodes of 5 turns of the user wait, or at the end with `session`, only with
+    a `model`.
     """
     kinds = []
     closed = is_closed(progress, now, minutes)
@@ -137,12 +138,18 @@ def due(
     if (
         model
         and progress.turns >= policy.episode_least
-        and progress.users // policy.episode_users > progress.episodes
+        and episodes_waiting(progress, policy)
+        >= (1 if closed else policy.episodes_each)
     ):
         kinds.append("episode")
     if closed and progress.turns > progress.summarised:
         kinds.append("session")
     return tuple(kinds)
+
+
+def episodes_waiting(progress: SessionProgress, policy: SessionPolicy) -> int:
+    """Return how many episodes of 5 turns of the user have no note yet (`A27`)."""
+    return progress.users // policy.episode_users - progress.episodes
 
 
 def read_state(raw: bytes, part: str = "talks") -> dict[str, dict[str, Any]]:
@@ -277,14 +284,24 @@ def latest_of_both_sides(turns: Sequence[FiledTurn], each: int) -> list[FiledTur
     return sorted(kept, key=lambda filed: place[filed.key])
 
 
-def model_input(turns: Iterable[FiledTurn], policy: SessionPolicy, **more: Any) -> str:
-    """Return the turns as JSON for a model; the same words give the same JSON."""
+def model_input(
+    turns: Iterable[FiledTurn],
+    policy: SessionPolicy,
+    parts: Mapping[str, int] | None = None,
+    **more: Any,
+) -> str:
+    """Return the turns as JSON for a model; the same words give the same JSON.
+
+    `parts` are the numbers of the parts to which some turns belong, by their keys.
+    """
+    part_of = parts or {}
     said = [
         {
             "who": speaker_name(filed.turn),
             "role": filed.turn.role,
             "said": one_line(filed.turn, policy),
         }
+        | ({"part": part_of[filed.key]} if filed.key in part_of else {})
         for filed in turns
     ]
     return json.dumps({"turns": said, **more}, ensure_ascii=False, sort_keys=True)

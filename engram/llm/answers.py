@@ -35,7 +35,9 @@ class Task:
     returns the answer, with `dropped` if a part of the reply was, and raises ModelError
     for a reply that cannot be used. `lacks` says what an answer still lacks, or ''.
     `small` says when a small model may answer (`B14`): `few` for few statements.
-    `together` questions of the task may be asked in one call.
+    `together` questions of the task may be asked in one call. `urgent` ones do not
+    wait for others; `listed` is the list in the material whose items are questions of
+    their own, `enough` how many do not wait, if not as many as for most tasks.
     """
 
     form: type[ReplyModel]
@@ -43,6 +45,13 @@ class Task:
     small: Literal["always", "few", "never"] = "always"
     lacks: Callable[[Answer, Any], str] | None = None
     together: bool = False
+    urgent: bool = False
+    listed: str = ""
+    enough: int | None = None
+
+    def items(self, material: str) -> int:
+        """Return how many things a question asks about."""
+        return len(json.loads(material)[self.listed]) if self.listed else 1
 
 
 TASKS: dict[str, Task] = {}

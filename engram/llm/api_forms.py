@@ -186,15 +186,20 @@ def refuses_temperature(status: int, message: str) -> bool:
     return status in {400, 422} and "temperature" in message.casefold()
 
 
-def read(form: ApiForm, raw: bytes) -> ModelResponse:
-    """Return the parts of a reply. Raises ModelError if it is no reply of this form."""
+def json_body(raw: bytes) -> Any:
+    """Return the JSON of a reply. Raises ModelError."""
     try:
-        body = json.loads(raw)
+        return json.loads(raw)
     except (ValueError, RecursionError):
         raise ModelError(
             "The endpoint's answer is not JSON",
             fix="Is the base URL that of a model server?",
         ) from None
+
+
+def read(form: ApiForm, raw: bytes) -> ModelResponse:
+    """Return the parts of a reply. Raises ModelError if it is no reply of this form."""
+    body = json_body(raw)
     answer = _response(body) if form.route == "responses" else _completion(body)
     if answer is None:
         raise ModelError(

@@ -22,7 +22,8 @@ from engram.llm.api_forms import (
     refuses_temperature,
     request,
 )
-from engram.llm.endpoint import Endpoint, Limits, encodable
+from engram.llm.connection import Limits
+from engram.llm.endpoint import Endpoint, encodable
 from engram.llm.recording import Recording, ReplayedModel
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from engram.config import ModelSettings
     from engram.core.policy import ModelPolicy
     from engram.llm.budget import Budget, DailySpend
-    from engram.llm.endpoint import Reply
+    from engram.llm.connection import Reply
 
 
 AnyModel: TypeAlias = "Model | ReplayedModel"

@@ -7,14 +7,15 @@ one dimension, with finite numbers. Otherwise a ModelError is raised.
 
 from __future__ import annotations
 
-import json
 import math
 from array import array
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engram.errors import ModelError
-from engram.llm.endpoint import Endpoint, Limits, encodable
+from engram.llm.api_forms import json_body
+from engram.llm.connection import Limits
+from engram.llm.endpoint import Endpoint, encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,13 +98,7 @@ def read(raw: bytes, count: int, most: int) -> tuple[list[bytes], int | None]:
     Raises ModelError for another number of vectors, for vectors of different lengths
     or longer than `most`, for values that are not numbers, and for zero vectors.
     """
-    try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise ModelError(
-            "The endpoint's answer is not JSON",
-            fix="Is the base URL that of a model server?",
-        ) from None
+    body = json_body(raw)
     items = _in_order(body.get("data") if isinstance(body, dict) else None, count)
     vectors = [_unit(item.get("embedding"), most) for item in items]
     if len(set(map(len, vectors))) > 1:

@@ -1,18 +1,15 @@
-"""Requests to a model's server, through the `openai` package; the only module that sends.
+"""Requests to a model's server, with the budget of the day; `connection` sends them.
 
-The server is not trusted. It gets the API key, the request and a fixed set of headers.
-Redirects are not followed, and time and size of a reply are limited. Every error is a
-`ModelError`; `retryable` is False only if the batch itself is the cause.
+The server is not trusted. Every error is a `ModelError`; `retryable` is False only if
+the batch itself is the cause.
 """
 
 from __future__ import annotations
 
-import importlib
 import ipaddress
 import re
 import socket
 from contextlib import contextmanager
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
@@ -20,28 +17,23 @@ from urllib.parse import SplitResult, urlsplit
 from engram.errors import ConfigError, ModelError
 from engram.llm.api_forms import error_message, status_fault
 from engram.llm.budget import TaskSpend
+from engram.llm.connection import DEFAULT_URL, Connection, NoReplyError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator
     from datetime import datetime
 
     from engram.config import EmbeddingSettings, ModelSettings
     from engram.core.policy import ModelPolicy
     from engram.llm.budget import Budget, DailySpend
+    from engram.llm.connection import Limits, Reply
 
-DEFAULT_URL = "https://api.openai.com/v1"
 _METADATA = {
     "metadata",
     "metadata.google.internal",
     "metadata.goog",
     "100.100.100.200",
     "fd00:ec2::254",
-}
-_HEADERS = {"host", "connection", "content-type", "content-length"}
-_OURS = {
-    "Accept": "application/json",
-    "Accept-Encoding": "identity",
-    "User-Agent": "engram",
 }
 
 
@@ -55,27 +47,6 @@ class RateLimitedError(ModelError):
     ) -> None:
         super().__init__(what, where=where, fix=fix)
         self.retry_after = retry_after
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A reply, read up to the limit."""
-
-    status: int
-    headers: Mapping[str, str]
-    raw: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of a call: seconds from name lookup to last byte, and bytes of the reply.
-
-    `key` is the name of the setting with the seconds, if there is one.
-    """
-
-    seconds: float
-    most_bytes: int
-    key: str = ""
 
 
 class Endpoint:
@@ -93,7 +64,7 @@ class Endpoint:
         clock: Callable[[], datetime],
     ) -> None:
         self.host = checked_host(settings)
-        importlib.import_module("openai")  # slow, so before the first timeout runs
+        self._connection = Connection(settings)
         self._settings = settings
         self._policy = policy
         self._spend = spend
@@ -148,25 +119,11 @@ class Endpoint:
 
         `create` sends it with a client that returns raw responses. Raises ModelError.
         """
-        import openai
-
         try:
-            reply = _run(lambda: _post(self._settings, create, limits))
-        except (TimeoutError, openai.APITimeoutError):
-            raise ModelError(
-                f"The model gave no complete answer within {limits.seconds:g} seconds",
-                fix="Is the server busy?"
-                + (f" The limit is {limits.key}." if limits.key else ""),
-            ) from None
-        except openai.OpenAIError as error:
+            reply = self._connection.send(create, limits)
+        except NoReplyError:
             self.used(reserved)
-            if type(error.__cause__).__name__ == "ConnectError":
-                raise ModelError(
-                    "Cannot connect to the model", fix="Is the server running?"
-                ) from None
-            raise ModelError(
-                "The connection to the model broke off", fix="It is tried again later."
-            ) from None
+            raise
         if reply.status // 100 != 2:
             self.used(reserved)
         elif len(reply.raw) > limits.most_bytes:
@@ -296,95 +253,6 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         except OSError:
             return None
     return getattr(address, "ipv4_mapped", None) or address
-
-
-async def _post(
-    settings: ModelSettings | EmbeddingSettings,
-    create: Callable[[Any], Awaitable[Any]],
-    limits: Limits,
-) -> Reply:
-    """Send one request; return its reply, read up to the limit.
-
-    The timeout includes the name lookup. The transport sends a fixed set of headers,
-    whatever the environment would add.
-    """
-    import asyncio
-    import ssl
-
-    import openai
-
-    base_url = settings.base_url or DEFAULT_URL
-    # Plain http needs no certificates, and loading them is slow.
-    verify = (
-        True
-        if base_url.lower().startswith("https:")
-        else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    )
-
-    class Transport(openai.DefaultAsyncHttpxClient):
-        async def send(self, request: Any, **options: Any) -> Any:
-            headers = {
-                name: request.headers[name]
-                for name in _HEADERS
-                if name in request.headers
-            } | _OURS
-            if settings.api_key:
-                headers["Authorization"] = f"Bearer {settings.api_key}"
-            bare_request = type(request)(
-                request.method,
-                request.url,
-                headers=headers,
-                content=request.content,
-                extensions=request.extensions,
-            )
-            response = await super().send(bare_request, **options | {"stream": True})
-            raw = bytearray()
-            async for part in response.aiter_raw():
-                raw += part
-                if len(raw) > limits.most_bytes:
-                    break
-            await response.aclose()
-            kept = {
-                name: response.headers[name]
-                for name in ("content-type", "retry-after")
-                if name in response.headers
-            }
-            return type(response)(
-                response.status_code, headers=kept, content=bytes(raw), request=request
-            )
-
-    async with (
-        asyncio.timeout(limits.seconds),
-        openai.AsyncOpenAI(
-            api_key=settings.api_key or "none",
-            base_url=base_url,
-            max_retries=0,
-            timeout=limits.seconds,
-            http_client=Transport(
-                trust_env=False, follow_redirects=False, verify=verify
-            ),
-        ) as client,
-    ):
-        try:
-            response = (await create(client.with_raw_response)).http_response
-        except openai.APIStatusError as error:
-            response = error.response
-        return Reply(response.status_code, response.headers, response.content)
-
-
-def _run(start: Callable[[], Coroutine[Any, Any, Reply]]) -> Reply:
-    """Run a coroutine to its end, even if the thread has a running event loop."""
-    import asyncio
-    from concurrent.futures import ThreadPoolExecutor
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        pass
-    else:
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(lambda: asyncio.run(start())).result()
-    return asyncio.run(start())
 
 
 def _retry_after(value: str, now: datetime) -> float | None:

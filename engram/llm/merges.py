@@ -157,9 +157,11 @@ def _outdated(
 
 
 TASKS |= {
-    "compare": Task(VerdictsReply, _verdicts, small="never", lacks=_unjudged),
+    "compare": Task(
+        VerdictsReply, _verdicts, small="never", lacks=_unjudged, listed="pairs"
+    ),
     "fold": Task(ConclusionReply, _concluded, small="never"),
     "principle": Task(ConclusionReply, _concluded, small="never"),
     "insights": Task(InsightsReply, _insights, small="never"),
-    "probe": Task(ProbeReply, _outdated, small="never"),
+    "probe": Task(ProbeReply, _outdated, small="never", listed="memories", enough=5),
 }

@@ -61,7 +61,7 @@ def read_dates(item: FactReply, shown: str, turn: Turn, category: str) -> FactDa
         )
         return FactDates(item.text, doubt=f"two dates for “{said}”: {readings}")
 
-    when = by_words or by_model
+    when = by_words or (by_model and _with_role(by_model, said, turn))
     until = _until(item, said, turn, by_words)
     if when is None:
         return FactDates(item.text, until=until)
@@ -74,6 +74,19 @@ def date_of_relation(iso: str, turn: Turn) -> Interval | None:
     found = _interval(iso, "", turn)
     far = found and abs(found.start.year - turn.occurred_at.year) > _MOST_YEARS
     return None if far else found
+
+
+def _with_role(when: Interval, said: str, turn: Turn) -> Interval:
+    """Return a time that only the model reads with its role: "from January" begins."""
+    leads = said.split(maxsplit=1)[0], said.rsplit(maxsplit=1)[0]
+    days = f"{when.start:%Y-%m-%d}", f"{when.start:%d %B %Y}"
+    is_start = any(
+        found.role == "since"
+        for lead in leads
+        for day in days
+        for found in resolve(f"{lead} {day}", turn.occurred_at)
+    )
+    return replace(when, role="since") if is_start else when
 
 
 def _by_words(said: str, shown: str, turn: Turn, *, is_plan: bool) -> Interval | None:

@@ -7,6 +7,7 @@ and so is a person whom the conversation does not name.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from engram.llm.answers import TASKS, Task
 from engram.llm.replies.maintenance import SessionReply, SpineReply, SummaryReply
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Mapping
 
     from engram.llm.replies.base import ReplyModel
@@ -123,9 +123,32 @@ SPINE = ReplyShape(
     SpineReply, {}, dict.fromkeys(SECTIONS, _LIMITS.spine_chars), _LIMITS.spine_items
 )
 
+
+def _session(reply: Any, material: Any, dropped: Counter[str]) -> Any:
+    """Return the parts of a session summary, with one episode for each part shown."""
+    found = SESSION.read(reply, material, Counter())
+    kept: Counter[str] = Counter(found.pop("dropped", {}))
+    others, chars = _others_words(material), _LIMITS.episode_chars
+    told = [_line(text, chars, others, kept) for text in reply.episodes]
+    dropped += kept
+    found["episodes"] = told[: _parts(material)]
+    return {**found, "dropped": dict(dropped)} if dropped else found
+
+
+def _lacks_episodes(answer: Any, material: Any) -> str:
+    missing = _parts(material) - len(answer["episodes"])
+    return f"`episodes` lacks {missing} of its texts" if missing else ""
+
+
+def _parts(material: Any) -> int:
+    return len({turn["part"] for turn in material["turns"] if "part" in turn})
+
+
 TASKS |= {
-    "rolling": Task(ROLLING.form, ROLLING.read),
-    "session": Task(SESSION.form, SESSION.read),
-    "episode": Task(EPISODE.form, EPISODE.read),
-    "spine": Task(SPINE.form, SPINE.read, "never"),
+    "rolling": Task(ROLLING.form, ROLLING.read, together=True, urgent=True),
+    "session": Task(
+        SESSION.form, _session, lacks=_lacks_episodes, together=True, urgent=True
+    ),
+    "episode": Task(EPISODE.form, EPISODE.read, together=True, urgent=True),
+    "spine": Task(SPINE.form, SPINE.read, "never", urgent=True),
 }

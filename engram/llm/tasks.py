@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
-from engram.core.categories import PLAIN, category_named
+from engram.core.categories import PLAIN, category_named, category_of
+from engram.core.classify import is_social
 from engram.core.entities import OWNER, is_owner, name_key, relation_label
 from engram.core.policy import ImportancePolicy
 from engram.core.records import ENTITY_TYPES, Candidate, Extraction, Relation
@@ -40,6 +42,8 @@ EXTRACTOR = "model/1"
 SCHEMA = schema(ExtractionReply)
 
 _IMPORTANCE = ImportancePolicy()
+_QUESTION = re.compile(r"[?？]\s*$")
+_WORD = re.compile(r"\w")
 
 
 def extract(
@@ -54,7 +58,8 @@ def extract(
 
     The model is shown what is `known`, to say which of it is over (`A9`).
     The model is not asked if the user turns have fewer than `policy.min_chars`
-    characters; a CJK character counts as `importance.sign_width` (`X13`). After an
+    characters, unless one answers a question ("On the 17th"), or may report on a known
+    promise ("Done"); a CJK character counts as `importance.sign_width` (`X13`). After an
     unreadable answer the model is asked again, `model_policy.re_asks` times, with the
     reason. Raises ModelError; an empty Extraction means that there is nothing to keep.
     """
@@ -62,7 +67,7 @@ def extract(
     width = sum(
         _width(turn.text.strip(), importance) for turn in shown if turn.role == "user"
     )
-    if width < max(policy.min_chars, 1):
+    if width < max(policy.min_chars, 1) and not _says_much(shown, known):
         return Extraction((), EXTRACTOR, {"too short": len(turns)})
     system, user, again = extraction_prompt(shown, policy, model_policy, known)
     question, re_asks = user, model_policy.re_asks
@@ -85,6 +90,25 @@ def extract(
                 return found
         re_asks -= 1
         question = f"{user}\n\n{again.replace('{{error}}', why)}"
+
+
+def _says_much(shown: Sequence[Turn], known: KnownContext) -> bool:
+    """Return whether a short turn of the user may say something by what precedes it."""
+    promised = any(category_of(fact.category).promise for fact in known.facts)
+    heard = [turn for turn in (*known.before, *shown) if turn.role != "system"]
+    for before, turn in pairwise([None, *heard]):
+        if turn is None or turn.role != "user" or turn not in shown:
+            continue
+        asked = before is not None and _asks(before)
+        told = promised and not is_social(turn.text)
+        says = _WORD.search(turn.text) and not _QUESTION.search(turn.text)
+        if (asked or told) and says:
+            return True
+    return False
+
+
+def _asks(turn: Turn) -> bool:
+    return turn.role == "assistant" and _QUESTION.search(turn.text) is not None
 
 
 def _unusable(found: Extraction) -> str:

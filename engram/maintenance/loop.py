@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,7 @@ class MaintenanceLoop:
         for cadence, _why in self.as_writer(self._due):
             if busy and cadence == "light":
                 continue
-            report = self._run(cadence)
+            report = self._run(cadence, is_due=True)
             reports.append(report)
             self._record_run(cadence, report)
         return reports
@@ -133,11 +134,21 @@ class MaintenanceLoop:
             self.as_writer(partial(self.schedule.record_run, cadence, self.clock()))
 
     def _run(
-        self, cadence: Cadence, *, dry_run: bool = False, only: str | None = None
+        self,
+        cadence: Cadence,
+        *,
+        dry_run: bool = False,
+        only: str | None = None,
+        is_due: bool = False,
     ) -> Report:
-        """Make one run at a time, after a model answered its questions."""
+        """Make one run at a time, after a model answered its questions.
+
+        In a run that `is_due` by itself questions wait for others of their task.
+        """
         with self._one_run:
-            fault = self._ask_model(cadence, only) if self.settings.model else ""
+            fault = ""
+            if self.settings.model:
+                fault = self._ask_model(cadence, only, may_wait=is_due)
             report: Report = self.as_writer(
                 lambda: self.maintenance.run(cadence, dry_run=dry_run, only=only)
             )
@@ -169,7 +180,7 @@ class MaintenanceLoop:
 
     # -- questions ---------------------------------------------------------------------
 
-    def _ask_model(self, cadence: Cadence, only: str | None) -> str:
+    def _ask_model(self, cadence: Cadence, only: str | None, *, may_wait: bool) -> str:
         """Have the questions of a run answered, as far as model and budget allow.
 
         Answers lead to further questions, so it asks in rounds; each question is asked
@@ -183,12 +194,29 @@ class MaintenanceLoop:
                 lambda: self.maintenance.questions(cadence, only)
             )
             fresh = [one for one in questions if one.key not in asked]
+            if may_wait:
+                fresh = self._ripe(fresh)
             fresh = fresh[: policy.questions]
             if not fresh or fault not in {"", UNREADABLE}:
                 break
             asked |= {one.key for one in fresh}
             fault = self._budget_refusal() or self._answer(fresh) or fault
         return fault
+
+    def _ripe(self, questions: Sequence[ModelQuestion]) -> list[ModelQuestion]:
+        """Return the questions that are urgent, or wait no longer (`X24`)."""
+        from engram.llm import merges, portraits, summaries  # noqa: F401
+        from engram.llm.answers import TASKS
+
+        counts: Counter[str] = Counter()
+        for one in questions:
+            if not TASKS[one.task].urgent:
+                counts[one.task] += TASKS[one.task].items(one.material)
+        enough = {task: least for task in counts if (least := TASKS[task].enough)}
+        ready = self.as_writer(
+            lambda: self.schedule.ready(counts, self.clock(), enough)
+        )
+        return [one for one in questions if one.task in ready or TASKS[one.task].urgent]
 
     def _budget_refusal(self) -> str:
         """Return why no model may be asked now, or '' (rows C22, X24)."""

@@ -14,6 +14,7 @@ from engram.errors import NotFoundError
 from engram.vault import disk
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import tzinfo
     from pathlib import Path
 
@@ -114,6 +115,7 @@ class Schedule:
         self.policy = policy
         self.last: dict[Cadence, datetime] = {}
         self.events: dict[Cadence, int] = dict.fromkeys(CADENCES, 0)
+        self.waiting: dict[str, datetime] = {}
         self._load()
 
     def filed(self, memories: int) -> None:
@@ -134,6 +136,29 @@ class Schedule:
             if why:
                 found.append((cadence, why))
         return found
+
+    def ready(
+        self, questions: Mapping[str, int], now: datetime, enough: Mapping[str, int]
+    ) -> set[str]:
+        """Return the tasks whose questions are to be asked now, of those given.
+
+        Ten questions of a task are, or `enough`; fewer wait for more, two weeks at
+        most. So many small calls become few (`X24`). Raises StorageError.
+        """
+        policy, wait = self.policy, dict(self.waiting)
+        patience = timedelta(days=policy.patience_days)
+        ready: set[str] = set()
+        for task, number in questions.items():
+            since = wait.setdefault(task, now)
+            # a time to come is of a wrong clock
+            is_enough = number >= enough.get(task, policy.patience)
+            if is_enough or not timedelta() <= now - since < patience:
+                ready.add(task)
+                del wait[task]
+        if wait != self.waiting:
+            self.waiting = wait
+            self.save()
+        return ready
 
     def next(self, now: datetime) -> datetime:
         """Return when the clock makes the next run due."""
@@ -162,7 +187,8 @@ class Schedule:
         last = {
             name: when.astimezone(UTC).isoformat() for name, when in self.last.items()
         }
-        state = {"last": last, "events": self.events}
+        waiting = {task: when.isoformat() for task, when in self.waiting.items()}
+        state = {"last": last, "events": self.events, "waiting": waiting}
         disk.make_folders(self.path.parent)
         disk.write_derived(self.path, json.dumps(state).encode())
 
@@ -175,7 +201,11 @@ class Schedule:
                 if name in known["last"]
             }
             events = {name: int(known["events"].get(name, 0)) for name in CADENCES}
+            waiting = {
+                task: datetime.fromisoformat(when)
+                for task, when in known.get("waiting", {}).items()
+            }
         except (NotFoundError, ValueError, TypeError, KeyError, AttributeError):
             return
-        if all(when.tzinfo for when in last.values()):
-            self.last, self.events = last, events
+        if all(when.tzinfo for when in (*last.values(), *waiting.values())):
+            self.last, self.events, self.waiting = last, events, waiting

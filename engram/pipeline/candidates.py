@@ -124,8 +124,13 @@ def candidate_fact(
 def _kind(candidate: Candidate, category: str) -> str:
     """Return the kind by the words; what a model calls an event is an episode (`C6`).
 
-    A lasting attribute stays a note, even if a model calls it an event.
+    A lasting attribute stays a note, even if a model calls it an event. A state that a
+    model calls one does too, though the words name the day of its beginning: "gave up
+    coffee on Sunday".
     """
+    is_state = candidate.sort in {"lasting", "state"}
+    if is_state and not category_of(category).momentary:
+        return "note"
     kind, _ = kind_of(candidate.text, category, candidate.tags, candidate.when)
     if candidate.sort == "event" and not permanent_attribute(candidate.text):
         return "episode"
@@ -181,10 +186,14 @@ def _expires(
 ) -> datetime | None:
     """Return when the fact expires, None for never; a speculation always does (`C17`).
 
-    It does not expire before the day that it is about.
+    It does not expire before the day that it is about. What lasts never expires by a
+    guess, nor does a state that a model expects to matter for a year: a trade, a habit.
     """
     extraction = policy.extraction
     end = lifetime_end(candidate.lifetime, turn.occurred_at, extraction)
+    is_year = candidate.lifetime == "year"
+    if candidate.sort == "lasting" or (candidate.sort == "state" and is_year):
+        end = None
     if tier_of(confidence, extraction) == "speculative":
         deadline = turn.occurred_at + timedelta(days=extraction.speculative_days)
         end = min(end or deadline, deadline)

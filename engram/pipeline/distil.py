@@ -142,10 +142,13 @@ class Distiller:
 
         answered = {fact.id for fact in shown}
         for candidate in extraction.candidates:
+            links = candidate.links
+            if links and (links.replaces or links.ends or links.same):
+                continue  # the model said already what it changes
             near = [
                 fact
                 for fact in self._doubtful(candidate, turns[candidate.turn_id])
-                if candidate.links is None or fact.id not in answered
+                if links is None or fact.id not in answered
             ]
             texts = [fact.text for fact in near]
             try:

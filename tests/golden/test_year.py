@@ -66,7 +66,7 @@ def test_four_months_of_miras_year_leave_this_tree(room, request):
         "2026-05",
         "2026-06",
     ]
-    assert all(month.calls.total() > 5 for month in done.months)
+    assert all(month.calls.total() > 0 for month in done.months)
     found = tree(done.vault)
     if request.config.getoption("--update-golden"):
         shutil.rmtree(GOLDEN, ignore_errors=True)

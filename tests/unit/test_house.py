@@ -15,7 +15,7 @@ TREES = {
 }
 
 HOMES = {
-    "openai": {"engram/llm/endpoint.py"},
+    "openai": {"engram/llm/connection.py"},
     "pydantic": {"engram/llm/replies/"},
     "watchdog": {"engram/vault/inotify.py", "engram/vault/watcher.py"},
     "apscheduler": {"engram/daemon/"},

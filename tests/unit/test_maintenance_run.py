@@ -778,3 +778,23 @@ def test_what_is_due_is_known_after_a_restart(tmp_path):
             "nightly",
             "weekly",
         ]
+
+
+# row: X24
+def test_questions_wait_for_others_of_their_task_two_weeks_at_most(tmp_path):
+    """Also over a restart; with a clock that was wrong they wait for nothing."""
+    path, now = tmp_path / "state" / "consolidation.json", at("2026-11-20T12:00")
+    schedule = Schedule(path, BERLIN, POLICY)
+    enough = {"probe": 5}
+
+    def ready(schedule, days=0, **questions):
+        return schedule.ready(questions, now + timedelta(days=days), enough)
+
+    assert ready(schedule, describe=9, compare=10, probe=5) == {"compare", "probe"}
+    assert ready(schedule, describe=10, probe=4) == {"describe"}
+    assert ready(schedule, describe=1) == set()
+    again = Schedule(path, BERLIN, POLICY)
+    assert ready(again, 13, describe=2) == ready(again, 13) == set()
+    assert ready(again, 14, describe=2) == {"describe"}
+    assert ready(again, 15, describe=2) == set()
+    assert ready(again, -1, describe=2) == {"describe"}

@@ -300,6 +300,36 @@ def test_a_note_somebody_is_at_is_united_in_a_later_run(opened, settings, clock)
 
 
 # row: B11
+# row: X24
+def test_a_description_waits_for_others_unless_a_person_asks(told, fake, clock):
+    """A run by the clock asks when two weeks have passed, or ten are there."""
+    entity(told, "Anna")
+    plant(told, *ANNA[:3])
+
+    def described():
+        told.memory.maintenance_loop.tend(busy=False)
+        return [task_of(body) for body in fake.asked].count("describe")
+
+    assert described() == 0
+    clock.advance(days=5)
+    assert described() == 0
+    plant(told, "Anna has a cat.")
+    clock.advance(days=5)
+    assert described() == 0
+    clock.advance(days=4)
+    assert described() == 1
+    plant(told, "Anna has a green hat.")
+    clock.advance(days=1)
+    assert described() == 1
+    consolidate(told)
+    assert described() == 2
+    for name in ("Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hal", "Ida", "Jo", "Kim"):
+        plant(told, f"{name} is a baker.", f"{name} has a boat.", about=(name,))
+    clock.advance(days=1)
+    assert described() == 3
+
+
+# row: B11
 # row: C14
 # row: X22
 def test_an_entity_is_described_from_its_memories_with_their_sources(told, fake):

@@ -49,6 +49,7 @@ SESSION = {
         "Muse, the assistant",
     ],
     "tone": "cheerful",
+    "episodes": ["The user told of a move to Porto with Vera."],
 }
 
 
@@ -146,8 +147,8 @@ def everything(memory):
 # row: E10
 # row: E11
 def test_what_is_due_follows_from_counts_and_silence():
-    """Every 4 turns, every 5 turns of the user, more than half an hour of silence: at
-    30 minutes it goes on.
+    """Every 4 turns, 20 turns of the user, more than half an hour of silence: at 30
+    minutes it goes on.
     """
     policy = SessionPolicy()
 
@@ -164,8 +165,12 @@ def test_what_is_due_follows_from_counts_and_silence():
     assert asked(4, 2, 0) == ("rolling",)
     assert asked(7, 3, 0, 4) == ()
     assert asked(8, 4, 0, 4) == ("rolling",)
-    assert asked(10, 5, 0, 8) == ("episode",)
-    assert asked(10, 5, 0, 8, model=False) == asked(10, 5, 0, 8, 1) == ()
+    assert asked(10, 5, 0, 8) == asked(38, 19, 0, 36) == ()
+    assert asked(40, 20, 0, 40) == ("episode",)
+    assert asked(40, 20, 0, 40, model=False) == asked(40, 20, 0, 40, 1) == ()
+    assert asked(10, 5, 31, 8) == ("episode", "session")
+    assert asked(10, 5, 31, 8, 0, 10) == ("episode",)
+    assert asked(10, 5, 31, 8, 1, 10) == ()
     assert asked(3, 2, 30) == ()
     assert asked(3, 2, 30.1) == asked(3, 2, 31) == ("session",)
     assert asked(3, 2, 31, 0, 0, 3) == ()
@@ -302,7 +307,7 @@ def test_without_a_model_a_summary_is_made_of_what_was_said(memory, clock):
 )
 def test_a_reply_without_the_form_leaves_a_stub_that_says_so(told, fake, clock, reply):
     """In the talk's own words, and it is not asked again."""
-    say(told, *STORY[:3])
+    say(told, *STORY[:4])
     fake.script(reply)
     clock.advance(minutes=31)
     tend(told)
@@ -322,7 +327,7 @@ def test_a_reply_without_the_form_leaves_a_stub_that_says_so(told, fake, clock, 
 def test_while_the_model_is_away_nothing_is_written_and_it_is_asked_later(
     told, fake, clock, fault
 ):
-    say(told, *STORY[:3])
+    say(told, *STORY[:4])
     fake.script(fault)
     clock.advance(minutes=31)
     tend(told)
@@ -344,7 +349,7 @@ def test_what_a_model_says_is_cut_and_runs_nowhere(told, fake, clock):
         "one_liner": "word " * 100,
         "what_mattered": ["<script>x</script> ![[secret]]", 5, "y" * 300] * 9,
     }
-    say(told, *STORY[:3])
+    say(told, *STORY[:4])
     fake.script(
         long
         | {
@@ -427,9 +432,10 @@ def test_what_is_told_of_a_talk_is_no_evidence_and_not_found(told, clock):
 
 
 # row: A29
-def test_an_episode_enters_an_answer_only_where_it_is_near(told):
+def test_an_episode_enters_an_answer_only_where_it_is_near(told, clock):
     """By words: more than three in ten of the question's."""
     say(told, *STORY)
+    clock.advance(minutes=31)
     tend(told)
 
     def found(query):
@@ -449,8 +455,9 @@ def test_an_episode_enters_an_answer_only_where_it_is_near(told):
 
 # row: A29
 # row: E14
-def test_an_episode_is_for_the_persona_whose_talk_it_was(told):
+def test_an_episode_is_for_the_persona_whose_talk_it_was(told, clock):
     say(told, *STORY, persona="Muse")
+    clock.advance(minutes=31)
     tend(told)
     query = {"query": "the move to Porto with Vera", "kinds": ["note"]}
     assert told.call("recall", query)["hits"] == []
@@ -460,10 +467,11 @@ def test_an_episode_is_for_the_persona_whose_talk_it_was(told):
 # row: A27
 def test_every_fifth_turn_of_the_user_makes_an_episode(told, clock):
     """One to three sentences as a note of their own, once, with the turns they come
-    from; no belief.
+    from; no belief. They come with the summary of the conversation.
     """
     facts = {path.name for path in (told.settings.vault / "facts").rglob("*.md")}
     say(told, *STORY)
+    clock.advance(minutes=31)
     made = {path.name for path in (told.settings.vault / "facts").rglob("*.md")} - facts
     tend(told)
     (path,) = (told.settings.vault / "episodes").rglob("*.md")
@@ -485,12 +493,63 @@ def test_every_fifth_turn_of_the_user_makes_an_episode(told, clock):
 
 
 # row: A27
+# row: X24
+def test_a_long_conversation_tells_four_episodes_in_one_call_before_it_ends(
+    told, fake, clock
+):
+    """The rest comes with its summary; no turn is told twice."""
+    parts = [{"number": n, "summary": f"Part {n} of the story."} for n in range(1, 5)]
+
+    def reply(body):
+        is_diary = "as one would in a diary" in prompt_text(body)
+        return {"answers": parts} if is_diary else answers(body)
+
+    fake.script(reply)
+    for number in range(22):
+        say(told, ("user", f"The tram in Porto was number {number}."), start=number)
+        tend(told)
+    told_so_far = sorted((told.settings.vault / "episodes").rglob("*.md"))
+    assert [path.stem[-1] for path in told_so_far] == ["1", "2", "3", "4"]
+    bodies = [frontmatter.read(path.read_bytes()).body.strip() for path in told_so_far]
+    assert bodies == [part["summary"] for part in parts]
+    calls = [
+        r for r in fake.requests if "as one would in a diary" in prompt_text(r.body)
+    ]
+    assert len(calls) == 1
+    for number in range(22, 27):
+        say(told, ("user", f"The boat in Porto was number {number}."), start=number)
+    clock.advance(minutes=31)
+    tend(told)
+    (fifth,) = set((told.settings.vault / "episodes").rglob("*.md")) - set(told_so_far)
+    assert frontmatter.read(fifth.read_bytes()).keys["source"] == [
+        "[[2026-11-20-porto#^t21]]",
+        "[[2026-11-20-porto#^t25]]",
+    ]
+    assert keys(talk(told))["episodes"] == 5
+
+
+# row: E11
+# row: X24
+def test_three_turns_sum_up_themselves(told, fake, clock):
+    say(told, *STORY[:3])
+    tend(told)
+    asked = len(fake.requests)
+    clock.advance(minutes=31)
+    tend(told)
+    assert len(fake.requests) == asked
+    assert keys(talk(told))["one_liner"].startswith("user: ")
+
+
+# row: A27
 @pytest.mark.parametrize(
-    "reply", [{"summary": "NONE"}, {"summary": "none."}, {"summary": ""}]
+    "reply", [["NONE"], ["none."], [""], [], "NONE", ["none", "What never was."]]
 )
-def test_nothing_worth_it_makes_no_episode_and_is_not_asked_again(told, fake, reply):
+def test_nothing_worth_it_makes_no_episode_and_is_not_asked_again(
+    told, fake, clock, reply
+):
     say(told, *STORY)
-    fake.script(lambda body: reply if "diary" in prompt_text(body) else answers(body))
+    clock.advance(minutes=31)
+    fake.script(SESSION | {"episodes": reply})
     tend(told)
     assert keys(talk(told))["episodes"] == 1
     assert not (told.settings.vault / "episodes").exists()

@@ -285,13 +285,13 @@ def test_a_persona_belongs_to_the_whole_conversation():
     [
         (3, True, 0),
         (4, True, 4),
-        (11, True, 8),
-        (12, True, 12),
-        (23, True, 12),
+        (23, True, 20),
         (24, True, 24),
-        (23, False, 20),
+        (47, True, 24),
+        (48, True, 48),
+        (47, False, 44),
     ],
 )
-def test_a_model_sums_up_a_running_conversation_every_twelve_turns(turns, model, mark):
+def test_a_model_sums_up_a_running_conversation_every_24_turns(turns, model, mark):
     """It reads each turn once; sentences are chosen every four."""
     assert rolling_mark(turns, SessionPolicy(), model=model) == mark

@@ -129,7 +129,7 @@ def test_the_timeline_of_the_seed(told, clock):
     clock.advance(minutes=16)
     work(told)
     assert "So far 4 turns." in file(told, first)
-    assert "So far 6 turns." in file(told, second)
+    assert "So far 12 turns." in file(told, second)
     # Past twenty messages there is a spine, past forty its second version.
     spine = told.settings.vault / "spine.md"
     assert frontmatter.read(spine.read_bytes()).keys["version"] == 1
@@ -183,7 +183,7 @@ def test_two_sessions_side_by_side_do_not_overwrite_each_other(told):
         "- [engram (summary), this conversation so far] So far 4 turns."
     ]
     assert context(told, session="cake")["parts"]["rolling"] == [
-        "- [engram (summary), this conversation so far] So far 6 turns."
+        "- [engram (summary), this conversation so far] So far 8 turns."
     ]
 
 

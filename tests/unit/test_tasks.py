@@ -16,12 +16,13 @@ from engram.config import ModelSettings
 from engram.core.categories import CATEGORIES
 from engram.core.entities import LIFETIMES, OWNER, relation_label
 from engram.core.policy import ExtractionPolicy, ModelPolicy
-from engram.core.records import ENTITY_TYPES, Extraction, Relation, Turn
+from engram.core.records import ENTITY_TYPES, Extraction, Fact, Relation, Turn
 from engram.errors import ModelError
 from engram.llm import tasks
 from engram.llm.budget import Budget
 from engram.llm.client import Model
 from engram.llm.extraction_prompt import extraction_prompt
+from engram.llm.links import KnownContext
 from engram.llm.prompt_files import sections
 from engram.llm.tasks import EXTRACTOR, SCHEMA, extract, read_facts, span
 from tests.fakes.openai_server import fact, facts_from
@@ -178,6 +179,37 @@ def test_a_batch_with_too_little_of_the_user_is_not_asked(fake, turns):
     """Forty characters of the user's own, or no call."""
     assert asking(fake, turns) == Extraction((), EXTRACTOR, {"too short": len(turns)})
     assert fake.asked == []
+
+
+# row: C3
+# row: E16
+@pytest.mark.parametrize(
+    ("before", "said", "known", "asked"),
+    [
+        ("When is her vaccination due?", "On the 17th.", (), True),
+        ("Did you call the bank?", "done", (), True),
+        ("So rye is allowed again？ ", "Yes.", (), True),
+        ("Noted.", "On the 17th.", (), False),
+        ("Shall I wait?", "…", (), False),
+        ("Remember to call the bank.", "done", ("commitment",), True),
+        ("Remember to call the bank.", "thanks!", ("commitment",), False),
+        ("Remember to call the bank.", "done", ("fact",), False),
+    ],
+)
+def test_a_short_answer_is_read_with_what_it_answers(fake, before, said, known, asked):
+    """As few as its words are; a report on a known promise too."""
+    fake.script({"facts": []})
+    facts = tuple(Fact("01A", "Ana will call the bank.", kind) for kind in known)
+    turns = [
+        Turn("0", "s", "assistant", before, NOW),
+        Turn("1", "s", "user", said, NOW),
+    ]
+    for split in (0, 1):
+        fake.requests.clear()
+        context = KnownContext(facts=facts, before=turns[:split])
+        model = Model(ModelSettings("m", fake.url), MODEL, Budget(), lambda: NOW)
+        extract(turns[split:], model, POLICY, MODEL, known=context)
+        assert bool(fake.asked) == asked
 
 
 # row: X13
@@ -432,6 +464,36 @@ def test_a_relation_that_is_refused_is_counted_by_reason():
         "relation: malformed": 3,
         "malformed": 1,
     }
+
+
+# row: X14
+@pytest.mark.parametrize(
+    ("words", "role"),
+    [
+        ("from January", "since"),
+        ("ab Januar", "since"),
+        ("à partir de janvier", "since"),
+        ("in January", ""),
+        ("im Januar", ""),
+    ],
+)
+def test_what_begins_on_a_day_that_only_the_model_reads_does_not_end_with_it(
+    words, role
+):
+    said = f"I will run my own workshop {words}, two days a week."
+    turn = Turn("1", "s", "user", said, datetime(2026, 10, 4, 16, tzinfo=UTC))
+    fact = MOVED | {
+        "turn": "t1",
+        "quote": said[:26],
+        "text": f"Ana will run her own workshop {words}.",
+        "when_words": words,
+        "when": "2027-01",
+        "category": "fact",
+        "sort": "plan",
+    }
+    (found,) = reading(fact, turns=[turn]).candidates
+    assert found.when.start.date() == date(2027, 1, 1)
+    assert found.when.role == role
 
 
 # row: B1

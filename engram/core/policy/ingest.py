@@ -331,7 +331,7 @@ class ModelPolicy:
         "model.tokens_per_day",
     )
     together: int = number(
-        5, "questions", 1, 50, "B14", "questions of one task asked in one call"
+        10, "questions", 1, 50, "B14", "questions of one task asked in one call"
     )
     chars_per_token: float = number(
         4.0,

@@ -442,6 +442,22 @@ class ConsolidationPolicy:
     questions: int = number(
         40, "questions", 0, 10000, "X24", "most that a model is asked in each of them"
     )
+    patience_days: float = number(
+        14.0,
+        "days",
+        0,
+        365,
+        "X24",
+        "longest wait of a question that a run by the clock asks with others",
+    )
+    patience: int = number(
+        10,
+        "questions",
+        1,
+        1000,
+        "X24",
+        "questions of a task that do not wait for more",
+    )
     answers: int = number(
         5000,
         "answers",
@@ -505,10 +521,10 @@ class ProfilePolicy:
     """
 
     entities: int = number(
-        5, "entities", 0, 1000, "C14", "descriptions that are made in one run"
+        10, "entities", 0, 1000, "C14", "descriptions that are made in one run"
     )
     recent_days: float = number(
-        7.0,
+        21.0,
         "days",
         0,
         3650,

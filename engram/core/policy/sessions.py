@@ -17,7 +17,7 @@ class SessionPolicy:
         4, "turns", 1, 1000, "E9", "turns after which the rolling summary is made anew"
     )
     rolling_model_turns: int = number(
-        12,
+        24,
         "turns",
         1,
         1000,
@@ -25,7 +25,7 @@ class SessionPolicy:
         "turns after which a model makes it anew; each turn is read once",
     )
     rolling_each: int = number(
-        6, "turns", 1, 100, "E9", "latest turns of either side that it rests on"
+        12, "turns", 1, 100, "E9", "latest turns of either side that it rests on"
     )
     rolling_chars: int = number(
         600, "characters", 50, 5000, "E9", "longest rolling summary"
@@ -53,6 +53,22 @@ class SessionPolicy:
     )
     episode_users: int = number(
         5, "turns", 1, 1000, "A27", "turns of the user that make an episode"
+    )
+    episodes_each: int = number(
+        4,
+        "episodes",
+        1,
+        100,
+        "A27",
+        "episodes of a running conversation that wait for one call",
+    )
+    session_model_turns: int = number(
+        4,
+        "turns",
+        1,
+        1000,
+        "E11",
+        "turns below which its own sentences sum up a conversation",
     )
     episode_least: int = number(
         4, "turns", 1, 1000, "A27", "turns below which there is none"

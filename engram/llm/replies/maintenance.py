@@ -136,6 +136,7 @@ class SessionReply(ReplyModel):
     open_loops: TextList = ()
     commitments: TextList = ()
     people: TextList = ()
+    episodes: TextList = ()
 
 
 class SpineReply(ReplyModel):

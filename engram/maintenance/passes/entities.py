@@ -255,8 +255,8 @@ def _resolves_to(name: str, entity: Entity) -> bool:
 def describe(view: PassView, now: datetime) -> list[Step]:
     """Describe entities in one to four sentences of a model (rows B11, B12, C14).
 
-    The model is shown the description so far, and the memories by date. At most 5 a
-    run, of those mentioned or recalled in the last 7 days (`B14`), and only where their
+    The model is shown the description so far, and the memories by date. At most 10 a
+    run, of those mentioned or recalled in the last 21 days (`B14`), and only where their
     memories changed. One memory alone says it better itself.
     """
     policy, texts = view.policy.portraits, GeneratedText(view, now)
@@ -342,7 +342,9 @@ def _relations_in(
 def _recent(
     view: PassView, known: Mapping[str, Sequence[MemoryState]], now: datetime
 ) -> list[str]:
-    """Return the entities mentioned or recalled in the last 7 days, latest first (`B14`).
+    """Return the entities mentioned or recalled in the last 21 days, latest first.
+
+    A question about them may wait for two of the three weeks (rows B14, X24).
 
     With `lazy` only those that were recalled since the last mention.
     """

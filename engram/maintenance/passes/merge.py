@@ -364,8 +364,19 @@ def _act_on_verdicts(
 def _ask_verdicts(
     view: PassView, alike: Sequence[Pair], known: dict[str, tuple[str, str, float]]
 ) -> list[Step]:
-    """Ask about the pairs without a verdict; add the answer to `known`."""
-    new = [pair for pair in alike if _verdict(known, pair) is None]
+    """Ask about the pairs without a verdict; add the answer to `known`.
+
+    A model that read two statements in one turn told them apart already.
+    """
+    new = [
+        (newer, older)
+        for newer, older in alike
+        if _verdict(known, (newer, older)) is None
+        and not (
+            newer.fact.source == older.fact.source
+            and newer.fact.origin == older.fact.origin == "model"
+        )
+    ]
     if not new:
         return []
     pairs_shown = [_shown(view, number, pair) for number, pair in enumerate(new, 1)]

@@ -106,7 +106,7 @@ def summarise(view: PassView, schema: str, material: str, why: str) -> ModelRepl
 def rolling(view: PassView, now: datetime) -> list[Step]:
     """Summarise open conversations every 4 turns, in the file and the state (`E9`).
 
-    A model is asked every 12 turns, the number that a question shows; before there are
+    A model is asked every 24 turns, the number that a question shows; before there are
     as many, sentences of the conversation stand there.
     Only turns up to the last multiple of 4 are used, so that the summary is the same
     whenever it is made.
@@ -141,11 +141,43 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
     return steps + state.writes()
 
 
+def episodes(view: PassView, now: datetime) -> list[Step]:
+    """Write a note of what happened for every 5 turns of the user (`A27`).
+
+    It is made by a model from the latest 10 turns, and from at least 4. It is no
+    memory, and the answer `NONE` makes no note. Of a conversation that is over
+    `summary` asks for its episodes in one call; of a long one that goes on, four are
+    asked for together.
+    """
+    steps: list[Step] = []
+    over = {talk.path for talk in _due_sessions(view, now, "session")}
+    for talk in _due_sessions(view, now, "episode"):
+        if not talk.sha or talk.path in over:
+            continue
+        waiting = _episode_turns(view, talk)
+        replies = [
+            summarise(view, "episode", model_input(turns, view.policy.talks), why)
+            for number, turns in waiting.items()
+            for why in [f"episode {number} of {talk.stem}"]
+        ]
+        if questions := [reply.ask for reply in replies if reply.ask]:
+            steps += questions
+            continue
+        answers = [reply.answer or {} for reply in replies]
+        for answer in answers:
+            steps += dropped("episode", answer)
+        texts = [answer.get("summary", "") for answer in answers]
+        steps += _new_episodes(view, talk, texts)
+        done = {"episodes": talk.progress.episodes + len(waiting)}
+        steps.append(Edit(talk.path, talk.sha, done, f"{len(waiting)} episodes"))
+    return steps
+
+
 def summary(view: PassView, now: datetime) -> list[Step]:
-    """Summarise each conversation that is over (`E11`).
+    """Summarise each conversation that is over, with its episodes (rows A27, E11).
 
     Where the reply of the model could not be read, the key `parse_error` says so and
-    sentences of the conversation are used.
+    sentences of the conversation are used. Of fewer than 4 turns they always are.
     """
     policy, state = view.policy.talks, _SessionState(view)
     steps: list[Step] = []
@@ -153,9 +185,11 @@ def summary(view: PassView, now: datetime) -> list[Step]:
         if not talk.sha or talk.filed < len(talk.turns):
             continue  # its last turns are not in the file yet
         turns = latest_of_both_sides(talk.turns, policy.session_each)
-        day = f"{talk.started.astimezone(view.zone):%Y-%m-%d}"
-        material = model_input(turns, policy, day=day)
-        reply = summarise(view, "session", material, f"{talk.stem} is over")
+        waiting = _episode_turns(view, talk)
+        reply = ModelReply()
+        if len(talk.turns) >= policy.session_model_turns:
+            material = _session_material(view, talk, turns, waiting)
+            reply = summarise(view, "session", material, f"{talk.stem} is over")
         if reply.ask and view.model:
             steps.append(reply.ask)
             continue
@@ -170,51 +204,65 @@ def summary(view: PassView, now: datetime) -> list[Step]:
         keys["parse_error"] = reply.fault or None
         changed, body = _block_edit(state, talk, "summary", _prose(answer), keys)
         changed = {**changed, "summarised": talk.filed}
+        if view.model and waiting:
+            steps += _new_episodes(view, talk, answer.get("episodes", ()))
+            changed["episodes"] = talk.progress.episodes + len(waiting)
         steps.append(Edit(talk.path, talk.sha, changed, "it fell silent", body))
     return steps + state.writes()
 
 
-def episodes(view: PassView, _now: datetime) -> list[Step]:
-    """Write a note of what happened for every 5 turns of the user (`A27`).
+def _session_material(
+    view: PassView,
+    talk: SessionView,
+    turns: Sequence[FiledTurn],
+    waiting: Mapping[int, Sequence[FiledTurn]],
+) -> str:
+    """Return the material of a session summary; a part of it is an episode."""
+    parts = {
+        filed.key: number
+        for number, some in enumerate(waiting.values(), 1)
+        for filed in some
+    }
+    keys = {filed.key for filed in turns} | parts.keys()
+    shown = [filed for filed in talk.turns if filed.key in keys]
+    day = f"{talk.started.astimezone(view.zone):%Y-%m-%d}"
+    return model_input(shown, view.policy.talks, parts, day=day)
 
-    It is made by a model from the latest 10 turns, and from at least 4. It is no
-    memory, and the answer `NONE` makes no note.
+
+def _episode_turns(view: PassView, talk: SessionView) -> dict[int, Sequence[FiledTurn]]:
+    """Return the turns of each episode without a note, by its number.
+
+    At most the latest 10 turns, and none that an earlier episode has.
     """
-    steps: list[Step] = []
-    for talk in view.talks:
-        if talk.sha:
-            steps += _episodes_of(view, talk)
-    return steps
-
-
-def _episodes_of(view: PassView, talk: SessionView) -> list[Step]:
-    """Return the new episodes of a conversation, and the edit of their number."""
     policy = view.policy.talks
-    steps: list[Step] = []
-    user_turns = [
+    if len(talk.turns[: talk.filed]) < policy.episode_least:
+        return {}
+    users = [
         index
         for index, filed in enumerate(talk.turns[: talk.filed])
         if filed.turn.role == "user"
     ]
-    before = done = talk.progress.episodes
-    for number in range(before + 1, len(user_turns) // policy.episode_users + 1):
-        end = user_turns[number * policy.episode_users - 1] + 1
-        if end >= policy.episode_least:
-            turns = talk.turns[max(0, end - policy.episode_turns) : end]
-            why = f"{end} turns of {talk.stem}"
-            reply = summarise(view, "episode", model_input(turns, policy), why)
-            if reply.ask:
-                steps.append(reply.ask)
-                break
-            steps += dropped("episode", reply.answer or {})
-            if reply.answer and reply.answer.get("summary"):
-                text = reply.answer["summary"]
-                steps.append(_episode(talk, turns, number, text, view))
-        done = number
-    if done > before:
-        why = f"{done * policy.episode_users} turns of the user"
-        steps.append(Edit(talk.path, talk.sha, {"episodes": done}, why))
-    return steps
+    ends = [
+        index + 1 for index in users[policy.episode_users - 1 :: policy.episode_users]
+    ]
+    spans = zip([0, *ends], ends, strict=False)
+    return {
+        number: talk.turns[max(start, end - policy.episode_turns) : end]
+        for number, (start, end) in enumerate(spans, 1)
+        if number > talk.progress.episodes
+    }
+
+
+def _new_episodes(
+    view: PassView, talk: SessionView, texts: Iterable[str]
+) -> list[Step]:
+    """Return the notes of new episodes; an empty text makes none."""
+    waiting = _episode_turns(view, talk).items()
+    return [
+        _episode(talk, turns, number, text, view)
+        for (number, turns), text in zip(waiting, texts, strict=False)
+        if text
+    ]
 
 
 def spine(view: PassView, now: datetime) -> list[Step]:
