@@ -90,7 +90,7 @@ def _unspaced() -> tuple[tuple[str, tuple[str, ...]], ...]:
             others = {pair for one in (*broader, *narrower) for pair in _pairs(one)}
             for head in broader:
                 found.setdefault(head.replace("_", " "), set()).update(others)
-    groups = ((head, tuple(sorted(others))) for head, others in found.items())
+    groups = _sorted(found).items()
     return tuple(sorted(groups, key=lambda row: (-len(row[0]), row[0])))
 
 
