@@ -34,6 +34,7 @@ from engram.maintenance.run import Maintenance
 from engram.maintenance.schedule import Schedule
 from engram.operations.cases import CaseReader
 from engram.operations.context import ContextBuilder
+from engram.operations.digest import Digest
 from engram.operations.editor import NoteEditor
 from engram.operations.explain import Explainer
 from engram.operations.fact_table import FactTable
@@ -45,6 +46,7 @@ from engram.operations.operation import READER
 from engram.operations.overview import Overview
 from engram.operations.purge import PurgeOperations
 from engram.operations.questions import Questions
+from engram.operations.requested import RequestedRuns
 from engram.operations.retrieval import Retriever
 from engram.operations.review import ReviewQueue
 from engram.operations.statements import StatementOperations
@@ -327,6 +329,8 @@ class Memory:
                 "views": Views(self.retriever, sessions, explainer),
                 "maintenance": self.maintenance_loop,
                 "purging": purging,
+                "requested": RequestedRuns(self.maintenance_loop, self.retriever),
+                "digest": Digest(self.retriever, self.context_builder),
                 "health": health_operations,
             }
         )

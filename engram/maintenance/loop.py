@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.extraction.extract import Extractor
     from engram.llm.answers import Answer
-    from engram.maintenance.passes import ModelQuestion
+    from engram.maintenance.passes import ModelQuestion, Pass
     from engram.maintenance.run import Maintenance
     from engram.maintenance.schedule import Cadence, Schedule
     from engram.pipeline.executor import Executor
@@ -330,6 +330,27 @@ class MaintenanceLoop:
         if threshold is None:
             threshold = self.settings.policy.lifecycle.prune_confidence
         return self.maintenance.prune(threshold, dry_run=dry_run).as_json()
+
+    def requested(
+        self, name: str, passes: Sequence[Pass], *, dry_run: bool, ask: bool = False
+    ) -> dict[str, Any]:
+        """Make a run of passes that a person asked for; with `ask` a model may be asked.
+
+        Without `ask` it belongs to the writer, else to any other thread.
+        """
+        if not ask:
+            return self.maintenance.requested(name, passes, dry_run=dry_run).as_json()
+        with self._one_run:
+            questions: Sequence[ModelQuestion] = self.as_writer(
+                lambda: self.maintenance.requested_questions(passes)
+            )
+            fault = ""
+            if questions:
+                fault = self._budget_refusal() or self._answer(questions)
+            report: Report = self.as_writer(
+                lambda: self.maintenance.requested(name, passes, dry_run=dry_run)
+            )
+        return report.as_json() | ({"model": fault} if fault else {})
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
         """Return what happens to unused memories within `days` days (`X10`).

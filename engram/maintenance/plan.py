@@ -55,14 +55,14 @@ INCOMPLETE = "a change that belongs to it has to wait"
 NEXT_NIGHTS = "it is put away in one of the next nights"
 DECLINED = "a person is asked about it, or said no"
 
-OBEDIENT = frozenset({"expire", "ticked", "unite"})
-"""Passes that follow keys which a person wrote: they alone may change a note that a
-person edited or confirmed.
+OBEDIENT = frozenset({"expire", "ticked", "unite", "join"})
+"""Passes that follow keys which a person wrote, or a command: they alone may change a
+note that a person edited or confirmed.
 """
 
-REQUESTED = frozenset({"ticked"})
-"""Passes that do what a person asked for in the note itself: they alone may change a
-note that engram did not write.
+REQUESTED = frozenset({"ticked", "join"})
+"""Passes that do what a person asked for in the note itself, or by a command that names
+it: they alone may change a note that engram did not write.
 """
 
 

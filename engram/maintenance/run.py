@@ -121,8 +121,22 @@ class Maintenance:
 
         The command is a request of the user, so nothing of it is held.
         """
-        passes = (lifecycle.pruning(threshold),)
-        return self._run("nightly", "prune", passes, dry_run=dry_run, may_hold=False)
+        return self.requested("prune", (lifecycle.pruning(threshold),), dry_run=dry_run)
+
+    def requested(
+        self, name: str, passes: Sequence[Pass], *, dry_run: bool = False
+    ) -> Report:
+        """Make a run of passes that a person asked for; nothing of it is held."""
+        return self._run("nightly", name, passes, dry_run=dry_run, may_hold=False)
+
+    @_without_cycle_collection()
+    def requested_questions(self, passes: Sequence[Pass]) -> list[ModelQuestion]:
+        """Return the questions that such a run would ask a model now."""
+        if self._not_now():
+            return []
+        plan = self._empty_plan("nightly", self.clock())
+        plan.plan(passes)
+        return list(plan.questions.values())
 
     @_without_cycle_collection()
     def questions(

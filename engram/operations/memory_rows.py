@@ -16,6 +16,10 @@ from engram.operations.operation import (
     Param,
 )
 
+DRY_RUN = Param(
+    "dry_run", "bool", "show what would be done and change nothing", default=False
+)
+
 MEMORY_ROWS: tuple[Operation, ...] = (
     Operation(
         "remember",
@@ -249,6 +253,59 @@ MEMORY_ROWS: tuple[Operation, ...] = (
         ),
         callers=ANY_CALLER,
         call_facts=("owner",),
+    ),
+    Operation(
+        "digest",
+        "digest.digest",
+        "GET",
+        "/v1/digest",
+        "Show what was learned, changed and ended in a span, and what is due. Lists at most 25 memories of each kind, those of a week if no time is named.",
+        (SINCE, PERSONA, ALL_PERSONAS),
+        callers=ANY_CALLER,
+        call_facts=("owner",),
+    ),
+    Operation(
+        "merge",
+        "requested.merge",
+        "POST",
+        "/v1/merge",
+        "Make one of two memories that say the same, or of two names of one person, place or thing. The first stays and gets the evidence or the names of the second; `engram undo` takes it back.",
+        (
+            Param(
+                "id",
+                "text",
+                "the id of a memory, or the name of a person, place or thing",
+                required=True,
+                positional=True,
+            ),
+            Param(
+                "other",
+                "text",
+                "the id or the name of the one that is the same",
+                required=True,
+                positional=True,
+            ),
+            DRY_RUN,
+        ),
+        writes=True,
+    ),
+    Operation(
+        "synthesize",
+        "requested.synthesize",
+        "POST",
+        "/v1/synthesize",
+        "Conclude one note from the memories about a person, place, thing or subject. It names its sources, which stay; with a model it is a text, else a list. `engram undo` takes it back.",
+        (
+            Param(
+                "about",
+                "text",
+                "a name, or words that say what the note is about",
+                required=True,
+                positional=True,
+            ),
+            DRY_RUN,
+        ),
+        waits=True,
     ),
     Operation(
         "update",

@@ -518,6 +518,34 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
+class DigestRow:
+    """A memory of a digest; `was` is what it replaced."""
+
+    id: str
+    text: str
+    category: str
+    when: datetime | None = None
+    was: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DigestOfSpan:
+    """What was learned, changed and ended in a span, and what is due; `text` says it.
+
+    Each list has at most 25 rows; `counts` counts all.
+    """
+
+    since: datetime
+    until: datetime
+    counts: dict[str, int]
+    learned: list[DigestRow]
+    changed: list[DigestRow]
+    ended: list[DigestRow]
+    due: list[DigestRow]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class PurgedText:
     """A memory that went or stays, by its words; of a turn what is `left`."""
 
@@ -600,6 +628,7 @@ RESULTS: dict[str, type] = {
     "context": Context,
     "correct": CorrectedMemory,
     "decide": Decided,
+    "digest": DigestOfSpan,
     "dispute": Verified,
     "sensitivity": Sensitivity,
     "entities": Entities,

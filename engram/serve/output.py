@@ -395,6 +395,12 @@ def _context(result: Mapping[str, Any]) -> Iterator[str]:
     yield str(result["text"]) or "Nothing is known yet."
 
 
+def _digest(result: Mapping[str, Any]) -> Iterator[str]:
+    """What happened in a span, as text."""
+    yield f"{result['since'][:10]} to {result['until'][:10]}"
+    yield result["text"] or "Nothing was learned, changed or ended, and nothing is due."
+
+
 def _todos(result: Mapping[str, Any]) -> Iterator[str]:
     """One line for each promise."""
     if not result["todos"]:
@@ -526,7 +532,10 @@ RENDERERS = {
     "history": _history,
     "list": _listed,
     "neighbours": _neighbours,
+    "digest": _digest,
+    "merge": _run,
     "prune": _run,
+    "synthesize": _run,
     "purge": _purged,
     "review": _review,
     "runs": _runs,

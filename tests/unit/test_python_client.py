@@ -125,6 +125,7 @@ def play(tmp_path):
         (stretch, *_) = call("sessions")["sessions"]
         call("session", id=stretch["id"])
         call("timeline")
+        call("digest")
         call("changes", since=mark)
         call("flush")
         call("review", all=True)

@@ -31,6 +31,7 @@ def test_importers_and_tools_read_and_add_and_change_nothing(caller):
         "sessions",
         "session",
         "timeline",
+        "digest",
         "stats",
         "status",
     }

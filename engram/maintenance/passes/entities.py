@@ -49,10 +49,17 @@ def unite(view: PassView, _now: datetime) -> list[Step]:
     Similar names unite nothing. A note that a person wrote in is kept; two of them are
     left to the person. Further names, relations and links move to the kept note.
     """
+    return united_steps(view, _fragments(view))
+
+
+def united_steps(view: PassView, pairs: Iterable[tuple[Entity, Entity]]) -> list[Step]:
+    """Return the steps that move names, relations and links of each second entity to
+    the first.
+    """
     steps: list[Step] = []
     entities = dict(view.entities)
     memories_by_entity = {name: one.fact.about for name, one in view.memories.items()}
-    for kept, merged in _fragments(view):
+    for kept, merged in pairs:
         winner, loser = entities[kept.path], entities[merged.path]
         united = _united(winner, loser)
         steps += _difference(winner, united, f"{loser.name} is the same")
@@ -76,10 +83,17 @@ def retire(view: PassView, now: datetime) -> list[Step]:
 
     Where words of a person link to it, it stays and names the note that replaces it.
     """
+    return retired_steps(view, _fragments(view), now)
+
+
+def retired_steps(
+    view: PassView, pairs: Iterable[tuple[Entity, Entity]], now: datetime
+) -> list[Step]:
+    """Return the steps that retire each second entity that was united with the first."""
     memories_by_entity = {name: one.fact.about for name, one in view.memories.items()}
     return [
         _retired(view, winner, loser, now)
-        for winner, loser in _fragments(view)
+        for winner, loser in pairs
         if _united(winner, loser) == winner
         and not _relinked_entities(view.entities, winner, loser)
         and not _relinked_memories(memories_by_entity, winner, loser)

@@ -67,7 +67,7 @@ def merge(view: PassView, now: datetime) -> list[Step]:
         asked = [one for one in losers if one.foreign or not _is_free(winner, one)]
         own = [one for one in losers if one not in asked][: max(0, room)]
         if own:
-            steps.append(_merged(view, winner, own, SAYS_THE_SAME))
+            steps.append(merged_memories(view, winner, own, SAYS_THE_SAME))
             room -= len(own)
         steps += [
             ChangeGroup(
@@ -215,7 +215,7 @@ def _differ_in_time(one: Fact, other: Fact) -> bool:
     )
 
 
-def _merged(
+def merged_memories(
     view: PassView, winner: MemoryState, losers: Sequence[MemoryState], why: str
 ) -> ChangeGroup:
     """Return the changes that supersede `losers` and reinforce `winner` (`A8`, `A22`).
@@ -492,7 +492,7 @@ def _same(
     why = JUDGED_THE_SAME
     if not _is_free(winner, loser):
         return [ChangeGroup((_superseded(loser, winner.fact, why),), ask=True)]
-    return [_merged(view, winner, [loser], why)]
+    return [merged_memories(view, winner, [loser], why)]
 
 
 def _contradicted(

@@ -1,0 +1,121 @@
+"""What a person asks for by a command: two memories or two entities are the same, or one
+note from several memories (rows A34, A35).
+
+Unlike the passes of a night these may change notes of a person, who named them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.core import trust
+from engram.core.dedup import SAYS_THE_SAME
+from engram.core.records import Fact
+from engram.core.text import content_hash, ulid
+from engram.maintenance.passes import Finding, NewMemory
+from engram.maintenance.passes.entities import retired_steps, united_steps
+from engram.maintenance.passes.groups import dropped, model_question, numbered
+from engram.maintenance.passes.merge import merged_memories
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engram.core.records import Entity
+    from engram.maintenance.passes import MemoryState, Pass, PassView, Step
+
+MOST_SOURCES = 40
+"""The most memories from which one note is concluded."""
+
+
+def merging(winner: str, loser: str) -> Pass:
+    """Return the pass that supersedes one memory by another, by their ids."""
+
+    def join(view: PassView, _now: datetime) -> list[Step]:
+        kept, gone = view.memories.get(winner), view.memories.get(loser)
+        if kept is None or gone is None or gone.fact.status != "active":
+            return []
+        return [merged_memories(view, kept, [gone], SAYS_THE_SAME)]
+
+    return join
+
+
+def uniting(winner: Entity, loser: Entity) -> tuple[Pass, Pass]:
+    """Return the passes that unite two entities and retire the note of the second."""
+
+    def pair(view: PassView) -> list[tuple[Entity, Entity]]:
+        kept, gone = view.entities.get(winner.path), view.entities.get(loser.path)
+        return [(kept, gone)] if kept and gone else []
+
+    def join(view: PassView, _now: datetime) -> list[Step]:
+        return united_steps(view, pair(view))
+
+    def retire(view: PassView, now: datetime) -> list[Step]:
+        return retired_steps(view, pair(view), now)
+
+    return join, retire
+
+
+def synthesizing(name: str, sources: Sequence[str], *, ask: bool) -> Pass:
+    """Return the pass that concludes one note about `name` from memories, by their ids.
+
+    With `ask` a model writes it; without an answer it is a list. Nothing is archived.
+    """
+
+    def synthesize(view: PassView, now: datetime) -> list[Step]:
+        known = [view.memories[one] for one in sources if one in view.memories]
+        some = [one for one in known if one.fact.status == "active"][:MOST_SOURCES]
+        if len(some) < 2:  # one memory says it itself
+            return []
+        text, chosen = _list(name, some), some
+        steps: list[Step] = []
+        if ask:
+            why = f"a person asked for one note about {name}"
+            material = {"memories": numbered(view, some)}
+            question, answer = model_question(view, "fold", material, why)
+            if answer is None:
+                steps.append(question)
+            else:
+                steps += dropped("fold", answer)
+                named = [some[number - 1] for number in answer.get("from", ())]
+                if answer.get("text") and len(named) > 1:
+                    text, chosen = str(answer["text"]), named
+        digest = content_hash(text)
+        if any(content_hash(one.fact.text) == digest for one in view.active()):
+            return [*steps, Finding(some[0].fact.id, some[0].fact.path, KNOWN)]
+        fact = _concluded(now, text, [one.fact for one in chosen])
+        why = f"concluded from {len(chosen)} memories about {name}"
+        return [*steps, NewMemory(fact, why, "synthesize")]
+
+    return synthesize
+
+
+KNOWN = "the note that would be written is known already"
+
+
+def _list(name: str, memories: Sequence[MemoryState]) -> str:
+    texts = (one.fact.text.strip() for one in memories)
+    said = " ".join(text if text[-1:] in ".!?" else f"{text}." for text in texts)
+    return f"{name}: {said}"
+
+
+def _concluded(now: datetime, text: str, facts: Sequence[Fact]) -> Fact:
+    """Return the new memory, with the turns, entities and ids of its sources."""
+    turns = dict.fromkeys(
+        key for fact in facts for key in (fact.source, *fact.also) if key
+    )
+    source, *also = [*turns] or [""]
+    fact = Fact(
+        ulid(now, "\n".join(("synthesize", content_hash(text)))),
+        text,
+        created=now,
+        about=tuple(dict.fromkeys(name for fact in facts for name in fact.about)),
+        source=source,
+        also=tuple(also),
+        origin=trust.SYNTHESIZED,
+        confidence=min(fact.confidence for fact in facts),
+        persona=facts[0].persona,
+        derived_from=tuple(fact.id for fact in facts),
+    )
+    return replace(fact, importance=max(one.importance for one in facts))
