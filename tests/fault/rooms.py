@@ -215,8 +215,8 @@ def each_memory_has_its_box(root: Path, kept: Kept) -> None:
 
 
 def ties_agree_with_notes(root: Path, kept: Kept, *, removes: bool) -> None:
-    """The ends of each edge are there, and a relation stands in its note as long as it
-    holds.
+    """The ends of each edge are there, and a relation stands in its note, with its end
+    once it is over.
     """
     edges = {row["id"]: row for row in _rows(root, EDGES)}
     ends = {fact.id for fact in kept.facts} | {entity_ref("person", OWNER)}
@@ -228,9 +228,12 @@ def ties_agree_with_notes(root: Path, kept: Kept, *, removes: bool) -> None:
         assert not row.get("owed"), f"a note still wants a line: {row}"
         if row["type"] == "relation" and row["from"] in refs:
             source, target = refs[row["from"]], refs[row["to"]]
-            listed = {(line.type, line.name) for line in source.relations}
-            there = (row["label"], target.name) in listed
-            assert there is ("valid_until" not in row), (
+            ends = {
+                bool(line.until)
+                for line in source.relations
+                if (line.type, line.name) == (row["label"], target.name)
+            }
+            assert ends == {"valid_until" in row}, (
                 f"the note of {source.name} disagrees with {row}"
             )
             lines.add((source.name, row["label"], target.name))

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.languages import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +62,29 @@ def words_to_keep(text: str) -> list[tuple[int, int]]:
             found.append((listed[number + 1][0], listed[-1][1]))
             break
     return list(dict.fromkeys(found))
+
+
+def language_of_request(text: str) -> str:
+    """The language of the first request in a text, '' where none is known."""
+    for code, patterns in _of_languages():
+        if any(pattern.compiled.search(text) for pattern in patterns):
+            return code
+    return ""
+
+
+@cache
+def _of_languages() -> tuple[tuple[str, tuple[LazyPattern, ...]], ...]:
+    return tuple(
+        (
+            code,
+            tuple(
+                LazyPattern(rf"(?i)(?<!\w)(?:{languages.pattern(values[key])})")
+                for key in ("before", "after", "anywhere")
+                if key in values
+            ),
+        )
+        for code, values in languages.section(_KEY).items()
+    )
 
 
 def after_request(text: str, start: int, end: int) -> int | None:

@@ -26,7 +26,11 @@ from engram.core.language import languages
 from engram.core.language.date_display import in_figures
 from engram.core.language.dates import day_in_words, spans
 from engram.core.language.entity_names import animals
-from engram.core.language.keep_requests import after_request, words_to_keep
+from engram.core.language.keep_requests import (
+    after_request,
+    language_of_request,
+    words_to_keep,
+)
 from engram.core.language.promises import as_ahead
 from engram.core.language.retraction import withdrawals
 from engram.core.language.role_play import played
@@ -821,9 +825,9 @@ def _as_said(clause: Clause, policy: ExtractionPolicy) -> Iterator[_Statement]:
     raw = bare(clause.text, clause.start, clause.end)
     if not raw or len(raw) > policy.rules_sentence:
         return
-    counts = stop_words_by_language(words_of(clause.words))
-    language = max(other_languages(), key=lambda one: counts[one.code])
-    if counts[language.code] <= counts["en"] and raw.isascii():
+    code = language_of_request(clause.text)
+    language = next((one for one in other_languages() if one.code == code), None)
+    if language is None:
         text = _in_english(clause, raw)
     elif language.plain_start.match(raw) and not (
         language.first_person.search(raw)
