@@ -17,7 +17,7 @@ demo-mcp: $(READY)  ## two agents with the official MCP client share a memory
 	@$(PY) examples/demo_mcp.py
 
 test: $(READY)  ## every test, the fault batteries and property tests at a small size
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 3 --dist worksteal
 
 lint: $(READY)  ## format, lint, types, storeys
 	$(BIN)/ruff format --check .
