@@ -28,7 +28,13 @@ from engram.core.turn_versions import base_id
 from engram.errors import ConflictError, NotFoundError
 from engram.index.cache import LookupCache
 from engram.index.database import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
-from engram.index.update import LAST_SEQ
+from engram.index.update import (
+    LAST_CHARACTER,
+    LAST_SEQ,
+    VERSIONS,
+    hidden_turns,
+    version_span,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +47,6 @@ _CANDIDATES = 5
 """How many facts or turns an error names whose ids begin alike."""
 _EdgeKey = tuple[str | None, int, str]
 """A persona, the number of neighbours on a strand, and the key of a fact."""
-_LAST = "\U0010ffff"
 _IN_LIST = "IN (SELECT value FROM json_each(?))"
 _PROBLEM = "SELECT code, message, path, line FROM problem"
 UNKNOWN = (
@@ -214,7 +219,7 @@ class Catalog:
         if found := self._facts("key = ? OR path = ?", name, name):
             return found[0]
         start = name.upper()
-        found = self._facts("key >= ? AND key < ?", start, start + _LAST)
+        found = self._facts("key >= ? AND key < ?", start, start + LAST_CHARACTER)
         if not found:
             near = self._near(start)
             fix = f"Did you mean {' or '.join(near)}?" if near else UNKNOWN
@@ -403,12 +408,7 @@ class Catalog:
         rows = self.database.query(
             "SELECT record FROM unit WHERE kind = 'fact' AND instr(record, '\"high\"')"
         )
-        turns: dict[str, str] = {}
-        for (record,) in rows:
-            fact = cast("Fact", unpack("fact", record))
-            if fact.sensitivity == HIGH:
-                keys = [key for key in (fact.source, *fact.also) if key]
-                turns |= dict.fromkeys(keys, fact.persona or UNKNOWN_PERSONA)
+        turns = hidden_turns(unpack("fact", record) for (record,) in rows)
         paths = self._column("SELECT path FROM session WHERE sensitive")
         return turns, frozenset(PurePosixPath(path).stem for path in paths)
 
@@ -477,13 +477,8 @@ class Catalog:
         return [cast("FiledTurn", self.with_sensitivity(one)) for one in found]
 
     def _versions(self, session: str, turn_id: str) -> list[FiledTurn]:
-        start = f"{turn_id} edit-"
-        rows = self.database.query(
-            "SELECT record FROM unit WHERE kind = 'turn' AND session = ? "
-            "AND (turn = ? OR (turn >= ? AND turn < ?))",
-            (session, turn_id, start, start + _LAST),
-        )
-        return [cast("FiledTurn", unpack("turn", record)) for (record,) in rows]
+        rows = self.database.query(VERSIONS, version_span(session, turn_id))
+        return [cast("FiledTurn", unpack("turn", record)) for _, record in rows]
 
     def replaced_words(self, key: str) -> list[str]:
         """Return the words of a turn that a user changed, until that is recorded."""
@@ -505,7 +500,7 @@ class Catalog:
         filed = self._column(
             "SELECT key FROM unit WHERE kind = 'turn' AND key >= ? AND key < ? "
             "ORDER BY key LIMIT ?",
-            (start, start + _LAST, _CANDIDATES),
+            (start, start + LAST_CHARACTER, _CANDIDATES),
         )
         found = sorted({*filed, *also})
         if len(found) > 1:

@@ -10,17 +10,19 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, cast
 
 from engram.core.graph import positions
-from engram.core.records import Fact, FiledTurn, Problem
+from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, FiledTurn, Problem
 from engram.core.text import content_hash
+from engram.core.turn_versions import base_id
 from engram.index.database import key_of, pack, unpack
 from engram.vault.paths import NO_INODE
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from engram.index.database import SessionFile, Unit
     from engram.index.parse import Entry
@@ -46,6 +48,13 @@ SELECT max(
 """
 """The greatest sequence number given so far."""
 
+VERSIONS = """
+SELECT key, record FROM unit
+WHERE kind = 'turn' AND session = ? AND (turn = ? OR (turn >= ? AND turn < ?))
+"""
+"""The versions of a turn; `version_span` returns the values."""
+
+LAST_CHARACTER = "\U0010ffff"
 _GENERATED_NAME = re.compile(r"-[0-9a-f]{8}\.md$")
 
 
@@ -191,6 +200,7 @@ def store(
         _write_file(db, kept, stat, claim, held)
         return
 
+    _renumber_facts(db, entry)
     released = claim if claim != entry.claim else ""
     rival = _rival(db, entry, known, exists)
     sources = [entry.path]
@@ -237,6 +247,7 @@ def store_new(
         (entry.path, unit, pack(unit)) for entry, _ in new for unit in entry.units or ()
     ]
     _write_units(db, units)
+    _renumber_turns(db, (), (unit for _, unit, _ in units))
     return colliding
 
 
@@ -276,6 +287,8 @@ def drop(db: sqlite3.Connection, path: str, diff: DiffBuilder) -> None:
     ).fetchall()
     _forget_file(db, path)
     _remove_units(db, [key for key, *_ in units])
+    known = {key: (kind, path, record) for key, kind, record in units}
+    _renumber_turns(db, _facts_of(known).values(), ())
     diff.removed.append(path)
     if any(_release(db, claim, diff) for (claim,) in claims):
         return
@@ -485,6 +498,7 @@ def _replace_units(
     _write_units(db, [(entry.path, units[key], records[key]) for key in changed], facts)
     if new := [(key,) for key in changed if key not in before]:
         db.executemany("DELETE FROM removed WHERE key = ?", new)
+    _renumber_turns(db, facts.values(), units.values())
     if diff.by_user:
         _record_edits(db, facts, units, moved=len(sources) > 1)
     if diff.by_user or diff.by_engram:
@@ -599,6 +613,69 @@ def _remove_units(db: sqlite3.Connection, keys: list[str]) -> None:
     db.executemany(
         "INSERT OR REPLACE INTO removed VALUES (?, ?)", list(enumerate(keys, last + 1))
     )
+
+
+def version_span(session: str, turn_id: str) -> tuple[str, str, str, str]:
+    """Return the values for `VERSIONS`; `turn_id` has no mark of a version."""
+    start = f"{turn_id} edit-"
+    return session, turn_id, start, start + LAST_CHARACTER
+
+
+def hidden_turns(units: Iterable[Unit]) -> dict[str, str]:
+    """Return the turns that are highly sensitive because memories rest on them (`B17`).
+
+    They are given by key, with the persona that alone sees them.
+    """
+    return {
+        key: fact.persona or UNKNOWN_PERSONA
+        for fact in units
+        if isinstance(fact, Fact) and fact.sensitivity == HIGH
+        for key in (fact.source, *fact.also)
+        if key
+    }
+
+
+def _renumber_turns(
+    db: sqlite3.Connection, before: Iterable[Unit], after: Iterable[Unit]
+) -> None:
+    """Give turns a new number that these memories hide now, or no longer hide (`B17`).
+
+    So a client that keeps a copy is told of them. Versions of an edited turn follow it.
+    """
+    old, new = hidden_turns(before), hidden_turns(after)
+    changed = [key for key in old | new if old.get(key) != new.get(key)]
+    if not changed:
+        return
+    found = db.execute(
+        "SELECT session, turn FROM unit "
+        "WHERE kind = 'turn' AND key IN (SELECT value FROM json_each(?))",
+        (json.dumps(changed),),
+    )
+    keys = {
+        key: None
+        for session, turn in found.fetchall()
+        for key, _ in db.execute(VERSIONS, version_span(session, base_id(turn)))
+    }
+    _renumber(db, list(keys))
+
+
+def _renumber_facts(db: sqlite3.Connection, entry: Entry) -> None:
+    """Give the facts a new number that rest on a conversation, if its level changed."""
+    known = db.execute(
+        "SELECT sensitive FROM session WHERE path = ?", (entry.path,)
+    ).fetchone()
+    if known and entry.session and bool(known[0]) != entry.session.sensitive:
+        stem = PurePosixPath(entry.path).stem
+        found = db.execute(
+            "SELECT key FROM unit WHERE kind = 'fact' AND instr(record, ?)",
+            (f"{stem}#^",),
+        )
+        _renumber(db, [key for (key,) in found.fetchall()])
+
+
+def _renumber(db: sqlite3.Connection, keys: Sequence[str]) -> None:
+    rows = list(enumerate(keys, _last_seq(db) + 1))
+    db.executemany("UPDATE unit SET seq = ? WHERE key = ?", rows)
 
 
 def _present(db: sqlite3.Connection, select: str, values: Sequence[str]) -> set[str]:

@@ -480,6 +480,69 @@ def test_a_client_follows_the_changes_from_mark_to_mark(memory):
     assert "party" in str(own)
 
 
+def written(memory, name, text, *keys):
+    """A person writes a note."""
+    path = memory.settings.vault / f"facts/2026-11-01/{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["---", *keys, "---", text, ""]), "utf-8")
+    memory.files.rescan(None)
+
+
+# row: B17
+def test_a_client_is_told_of_turns_that_become_sensitive_and_open_again(memory, clock):
+    """With the memory that rests on them, and the versions of an edited message."""
+    mark = memory.call("changes", {})["next"]
+    observe(memory, turn("m1", "I drink coffee."), turn("m2", "I love jazz."))
+    clock.advance(minutes=1)
+    observe(memory, turn("m1", "I drink tea."))
+    memory.call("flush", {})
+    rows, mark = changes(memory, mark)
+    said = [key for key, row in rows.items() if row["kind"] == "turn"]
+    (tea,) = [key for key in said if rows[key].get("text") == "I drink tea."]
+    (coffee,) = [key for key in said if rows[key]["change"] == "removed"]
+    (jazz,) = {*said} - {tea, coffee}
+
+    source = f'source: "[[{coffee}]]"'
+    written(memory, "secret", "The user is ill.", source, "sensitivity: high")
+    rows, mark = changes(memory, mark)
+    assert {rows[key]["change"] for key in (tea, coffee)} == {"removed"}
+    assert jazz not in rows
+    written(memory, "secret", "The user is quite ill.", source, "sensitivity: high")
+    rows, mark = changes(memory, mark)
+    assert tea not in rows
+
+    written(memory, "secret", "The user is ill.", source)
+    rows, mark = changes(memory, mark)
+    assert rows[tea]["text"] == "I drink tea."
+
+    written(memory, "secret", "The user is ill.", source, "sensitivity: high")
+    _, mark = changes(memory, mark)
+    (memory.settings.vault / "facts/2026-11-01/secret.md").unlink()
+    memory.files.rescan_settled(None)
+    rows, _ = changes(memory, mark)
+    assert rows[tea]["change"] == "changed"
+
+
+# row: B17
+def test_a_client_is_told_of_a_conversation_that_becomes_sensitive(memory):
+    observe(memory, turn("m1", "My sister Anna lives in Porto."))
+    memory.call("flush", {})
+    copy, mark = changes(
+        memory, memory.call("changes", {})["next"].split(":")[0] + ":0"
+    )
+    known = [key for key, row in copy.items() if row["kind"] in {"turn", "fact"}]
+    assert len(known) > 1
+    (path,) = memory.settings.vault.glob("sessions/*/*.md")
+    text = path.read_text("utf-8")
+    for level in ("high", "normal"):
+        front = f"\nsensitivity: {level}\n---\n"
+        path.write_text(text.replace("\n---\n", front, 1), "utf-8")
+        memory.files.rescan(None)
+        rows, mark = changes(memory, mark)
+        change = "removed" if level == "high" else "changed"
+        assert {rows[key]["change"] for key in known} == {change}
+
+
 def test_a_mark_of_another_index_asks_for_a_new_copy(memory):
     mark = memory.call("changes", {})["next"]
     for unknown in ("x:1", "7", f"{mark}9999", ""):
