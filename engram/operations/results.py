@@ -12,6 +12,18 @@ from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from engram.operations.vault_results import (
+    BegunImport,
+    ComingChanges,
+    Diagnosis,
+    LoggedRuns,
+    Reindexed,
+    RunReport,
+    Surroundings,
+    VaultCounts,
+    VaultStatus,
+)
+
 T = TypeVar("T")
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
@@ -623,35 +635,48 @@ class Changes:
 
 
 RESULTS: dict[str, type] = {
+    "begin_import": BegunImport,
     "changes": Changes,
     "confirm": Verified,
+    "consolidate": RunReport,
     "context": Context,
     "correct": CorrectedMemory,
     "decide": Decided,
     "digest": DigestOfSpan,
     "dispute": Verified,
-    "sensitivity": Sensitivity,
+    "doctor": Diagnosis,
     "entities": Entities,
     "flush": Flushed,
+    "forecast": ComingChanges,
     "forget": Forgotten,
     "history": History,
     "list": MemoryPage,
+    "merge": RunReport,
+    "neighbours": Surroundings,
     "observe": Observed,
+    "prune": RunReport,
     "purge": Purged,
     "recall": Recalled,
+    "reindex": Reindexed,
     "remember": Remembered,
     "review": Review,
+    "runs": LoggedRuns,
+    "sensitivity": Sensitivity,
     "session": SessionTurns,
     "sessions": Sessions,
     "settle": Settled,
     "show": Shown,
+    "stats": VaultCounts,
+    "status": VaultStatus,
+    "synthesize": RunReport,
     "timeline": Timeline,
     "todos": Todos,
+    "undo": RunReport,
     "update": Updated,
     "why": Explained,
     "withdraw": WithdrawnTurns,
 }
-"""The type of the result of each operation that has one."""
+"""The type of the result of each operation."""
 
 
 # -- JSON and types --------------------------------------------------------------------

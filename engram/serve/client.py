@@ -13,6 +13,7 @@ from engram.operations.results import (
     Context,
     CorrectedMemory,
     Decided,
+    DigestOfSpan,
     Entities,
     Explained,
     Flushed,
@@ -23,6 +24,7 @@ from engram.operations.results import (
     Recalled,
     Remembered,
     Review,
+    RunReport,
     Sensitivity,
     Sessions,
     Shown,
@@ -321,6 +323,16 @@ class Memory:
         """
         return typed(Changes, self.call("changes", since=since, limit=limit))
 
+    def digest(
+        self, since: datetime | str | None = None, *, persona: str | None = None
+    ) -> DigestOfSpan:
+        """Return what was learned, changed and ended since, and what is due.
+
+        >>> memory.digest().counts["changed"]
+        0
+        """
+        return typed(DigestOfSpan, self.call("digest", since=since, persona=persona))
+
     # -- one memory --------------------------------------------------------------------
 
     def remember(
@@ -420,6 +432,39 @@ class Memory:
         ['superseded', 'active']
         """
         return typed(History, self.call("history", id=id))
+
+    # -- runs --------------------------------------------------------------------------
+
+    def merge(self, id: str, other: str, *, dry_run: bool = False) -> RunReport:  # noqa: A002
+        """Make one of two memories, or of two names of an entity; the first stays.
+
+        >>> tea = memory.remember("Zoe drinks green tea.").id
+        >>> made = memory.merge(tea, memory.remember("Green tea is what Zoe drinks.").id)
+        >>> made.counts
+        {'join': 2}
+        """
+        answer = self.call("merge", id=id, other=other, dry_run=dry_run)
+        return typed(RunReport, answer)
+
+    def synthesize(self, about: str, *, dry_run: bool = False) -> RunReport:
+        """Conclude one note from the memories about an entity or a subject.
+
+        >>> made = memory.remember("Anna plays the cello.", about=["Anna"])
+        >>> memory.synthesize("Anna", dry_run=True).dry_run
+        True
+        """
+        answer = self.call("synthesize", about=about, dry_run=dry_run)
+        return typed(RunReport, answer)
+
+    def undo(self, id: str, *, dry_run: bool = False) -> RunReport:  # noqa: A002
+        """Take back a run, such as that of `merge`, byte for byte.
+
+        >>> oak = memory.remember("The oak table is in the hall.").id
+        >>> made = memory.merge(oak, memory.remember("In the hall is an oak table.").id)
+        >>> memory.undo(made.run).failures
+        {}
+        """
+        return typed(RunReport, self.call("undo", id=id, dry_run=dry_run))
 
     # -- the review queue --------------------------------------------------------------
 

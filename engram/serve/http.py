@@ -358,9 +358,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         "responses": {
             str(operation.status): _answered(
                 "the result",
-                schema(RESULTS[operation.name])
-                if operation.name in RESULTS
-                else {"type": "object"},
+                schema(RESULTS[operation.name]),
             ),
             "default": {
                 "description": "an error: what happened, where, and what to do",

@@ -82,6 +82,24 @@ def test_the_package_is_typed_and_no_method_returns_a_dict():
             assert node.name == "call" or "dict" not in returned
 
 
+def play_runs(call):
+    call("neighbours", id="Anna")
+    other = call("remember", text="The dog Rex sleeps in the shed.")["id"]
+    made = call("remember", text="In the shed sleeps the dog Rex.")["id"]
+    run = call("merge", id=made, other=other)["run"]
+    call("undo", id=run, dry_run=True)
+    call("remember", text="Anna plays the cello.", about=["Anna"])
+    call("synthesize", about="Anna")
+    call("consolidate", cadence="light")
+    call("prune", dry_run=True)
+    call("forecast", days=900, curve=True)
+    call("begin_import", file="old.jsonl", source="1234")
+    call("runs")
+    for name in ("stats", "status", "reindex", "doctor"):
+        call(name)
+    call("review", all=True)
+
+
 def play(tmp_path):
     """The results of many operations, as `(name, JSON)`."""
     settings = settings_in(tmp_path / "home", tmp_path / "vault")
@@ -128,7 +146,7 @@ def play(tmp_path):
         call("digest")
         call("changes", since=mark)
         call("flush")
-        call("review", all=True)
+        play_runs(call)
         return played
 
 
@@ -142,9 +160,15 @@ def test_the_types_say_what_the_operations_answer(tmp_path):
         jsonschema.validate(plain, {**document, **schema(kind)})
         value = typed(kind, plain)
         for key in plain:
+            if key.startswith("facts."):  # a count by status
+                continue
             assert hasattr(value, key), f"{name} answers with {key}"
         seen.add(name)
     assert seen >= set(RESULTS) - {"decide", "purge"}  # the owner's alone
+
+
+def test_each_operation_has_a_type():
+    assert RESULTS.keys() == BY_NAME.keys()
 
 
 def test_times_are_times_and_parts_are_values():
@@ -167,7 +191,6 @@ def test_the_document_describes_the_results_by_name():
     assert answered == {"$ref": "#/components/schemas/Recalled"}
     named = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
     assert named <= known.keys()
-    assert len(RESULTS) > 20
     assert known["Hit"]["properties"]["when"]["anyOf"][0]["format"] == "date-time"
 
 

@@ -1,0 +1,226 @@
+"""The results of operations on the whole vault as types: runs, checks, counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime  # noqa: TC003  # `typed` reads the annotations
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class RunAction:
+    """What a run did with a memory or a file, and why.
+
+    `name` is the pass, `memory` an id ('' for other files), `path` the file before it
+    ('' for a new one) and `to` the file after it.
+    """
+
+    name: str
+    memory: str
+    path: str
+    to: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a run did, or with `dry_run` would do, in `deeds`.
+
+    `run` is its id for `undo`, '' where it wrote nothing. `put_off`, `failures`, `held`
+    and `frozen` say why something was not done, `left` counts what belongs to a person
+    and `unasked` questions without an answer; `model` says why no model answered.
+    """
+
+    run: str
+    cadence: str
+    started: datetime
+    ended: datetime
+    deeds: list[RunAction]
+    put_off: dict[str, str] = field(default_factory=dict)
+    left: dict[str, int] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    unasked: dict[str, int] = field(default_factory=dict)
+    findings: list[RunAction] = field(default_factory=list)
+    held: dict[str, str] = field(default_factory=dict)
+    holding: list[RunAction] = field(default_factory=list)
+    frozen: str = ""
+    dry_run: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRun:
+    """A run that was made; `file` is that of an import."""
+
+    id: str
+    at: str
+    cadence: str
+    counts: dict[str, int]
+    can_be_undone: bool
+    ended: str = ""
+    file: str = ""
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRuns:
+    """The latest runs, newest first."""
+
+    runs: list[LoggedRun]
+
+
+@dataclass(frozen=True, slots=True)
+class BegunImport:
+    """The id of an import, as the argument `run` of what it stores."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComingChange:
+    """What becomes of a memory without use, when and why.
+
+    `curve` are the values of the memory until then, 0 to 1.
+    """
+
+    id: str
+    path: str
+    text: str
+    at: datetime
+    what: str
+    why: str
+    heat: float
+    feedback: float
+    curve: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ComingChanges:
+    """The changes of the next `days`, the soonest first."""
+
+    days: int
+    coming: list[ComingChange]
+
+
+@dataclass(frozen=True, slots=True)
+class NearNode:
+    """A memory or an entity, with the number of steps to it."""
+
+    id: str
+    name: str
+    kind: str
+    type: str
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearEdge:
+    """A tie of two nodes."""
+
+    source: str
+    target: str
+    type: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a memory or an entity, the `center`, is connected with."""
+
+    center: str
+    nodes: list[NearNode]
+    edges: list[NearEdge]
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """The seconds that it took, and what is in the index."""
+
+    seconds: float
+    facts: int
+    turns: int
+    notes: int
+    sessions: int
+    files: int
+    problems: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """A problem; `level` is error, warning or notice."""
+
+    level: str
+    code: str
+    what: str
+    where: str = ""
+    line: int | None = None
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The problems of a vault; notices do not make it unhealthy."""
+
+    healthy: bool
+    findings: list[Diagnosed]
+    scale: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedTurns:
+    """Turns of a file from which nothing can be extracted now."""
+
+    where: str
+    state: str
+    turns: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class VaultCounts:
+    """Memories, turns, notes and files, and the turns that wait, by their state."""
+
+    vault: str
+    facts: int
+    turns: int
+    notes: int
+    sessions: int
+    files: int
+    problems: int
+    waiting: int
+    waiting_turns: int
+    distilling_turns: int
+    parked_turns: int
+    dead_turns: int
+    blocked: list[BlockedTurns]
+
+
+@dataclass(frozen=True, slots=True)
+class VaultStatus:
+    """The state of the process that holds the vault, and what does not work."""
+
+    vault: str
+    place: str
+    pid: int
+    ready: bool
+    uptime_seconds: float
+    extractor: str
+    faults: dict[str, str]
+    model_faults: int
+    budget: dict[str, Any]
+    held: dict[str, Any]
+    next_consolidation: datetime
+    facts: int
+    turns: int
+    notes: int
+    sessions: int
+    files: int
+    problems: int
+    waiting: int
+    waiting_turns: int
+    distilling_turns: int
+    parked_turns: int
+    dead_turns: int
+    embeddings: str = ""
