@@ -24,7 +24,6 @@ from engram.operations.results import (
     Recalled,
     Remembered,
     Review,
-    RunReport,
     Sensitivity,
     Sessions,
     Shown,
@@ -33,6 +32,7 @@ from engram.operations.results import (
     WithdrawnTurns,
     typed,
 )
+from engram.operations.vault_results import RunReport
 from engram.serve.connection import ClosedVault, RemoteVault, connect
 
 TYPE_CHECKING = False  # loading typing would slow each program that imports this
