@@ -161,12 +161,15 @@ class CaseLink:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The memory of a statement, new or known; `case` is a question for the user."""
+    """The memory of a statement; `case` is a question for the user.
+
+    One that was known has no `path` and no `category` here.
+    """
 
     id: str
-    path: str
     verdict: str
     why: str
+    path: str = ""
     category: str = ""
     case: CaseLink | None = None
 

@@ -669,8 +669,9 @@ def tour() -> None:
 def connect(cli: CliContext, client: str, *, undo: bool, dry_run: bool) -> None:
     """Connect a chatbot or an agent to the vault.
 
-    CLIENT is claude-code, claude-desktop, codex, open-webui or openai-sdk. Writes into
-    the client's own configuration where that is a file, and prints what is left to do.
+    CLIENT is claude-code, claude-desktop, codex, langgraph, open-webui or openai-sdk.
+    Writes into the client's own configuration where that is a file, and prints what is
+    left to do.
     """
     from engram.serve.agents import connect as agents
 

@@ -261,6 +261,12 @@ def test_other_clients_get_lines_to_copy(home, name):
     assert "tcp_port" in words
 
 
+def test_langgraph_gets_the_lines_of_its_store(home):
+    words = home.engram("connect", "langgraph")
+    assert "EngramStore(memory" in words
+    assert "compile(store=store)" in words
+
+
 def test_an_unknown_client_is_answered_with_the_known_ones(home):
     assert "claude-code" in home.engram("connect", "emacs", code=66)
 

@@ -121,6 +121,7 @@ def play(tmp_path):
         call("recall", query="nothing of that kind", kinds=["note"])
         call("context", query="peanuts")
         made = call("remember", text="Ben drinks tea.")["id"]
+        call("remember", text="Ben drinks tea.")  # known by now
         call("list", limit=2)
         for name in ("show", "why", "history"):
             call(name, id=made)

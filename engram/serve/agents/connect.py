@@ -241,6 +241,17 @@ def _open_webui(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
     ]
 
 
+def _langgraph(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
+    return [
+        "Copy examples/langgraph_store.py beside your program; then:",
+        "from engram import Memory",
+        "from langgraph_store import EngramStore",
+        f'memory = Memory("{settings.vault}")',
+        f'store = EngramStore(memory, "{settings.state / "langgraph.db"}")',
+        "graph = builder.compile(store=store)",
+    ]
+
+
 DEFAULT_PORT = 7077
 CLIENTS: dict[str, Client] = {
     "claude-code": Client(
@@ -254,6 +265,7 @@ CLIENTS: dict[str, Client] = {
         {".config/Claude/claude_desktop_config.json": mcp_servers},
     ),
     "codex": Client("Codex", _restart, {".codex/config.toml": codex}),
+    "langgraph": Client("LangGraph", _langgraph, {}),
     "open-webui": Client("Open WebUI", _open_webui, {}),
     "openai-sdk": Client("OpenAI's SDK", _openai_sdk, {}),
 }
