@@ -96,7 +96,8 @@ class EngramStore(BaseStore):
         if isinstance(op, ListNamespacesOp):
             return _namespaces(db, op)
         if isinstance(op, PutOp):
-            return self._put(db, op)
+            self._put(db, op)
+            return None
         raise ValueError(f"there is no operation {type(op).__name__}")
 
     # -- put and delete ----------------------------------------------------------------
@@ -211,8 +212,10 @@ class EngramStore(BaseStore):
             return
         found = self.memory.recall(op.query, k=1000, budget=100000, kinds=["fact"])
         for hit in found.hits:
-            rows = db.execute("SELECT * FROM item WHERE memory = ?", (hit.id,))
-            yield from ((row, hit.score) for row in rows.fetchall())
+            rows = db.execute(
+                "SELECT * FROM item WHERE memory = ?", (hit.id,)
+            ).fetchall()
+            yield from ((row, hit.score) for row in rows)
 
 
 def _row(
