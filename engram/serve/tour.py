@@ -143,7 +143,7 @@ class _Guide:
         runs = self.memory.call("runs", {"last": 1})["runs"]
         if runs:
             self._command("undo", id=runs[0]["id"])
-        self._command("recall", query="Where do I live?", k=1, kinds=["fact"])
+        self._command("recall", query="Where do I live?", k=2, kinds=["fact"])
 
     def _about(self, word: str) -> dict[str, Any]:
         rows = self.memory.call("list", {})["memories"]

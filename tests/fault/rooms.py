@@ -228,12 +228,12 @@ def ties_agree_with_notes(root: Path, kept: Kept, *, removes: bool) -> None:
         assert not row.get("owed"), f"a note still wants a line: {row}"
         if row["type"] == "relation" and row["from"] in refs:
             source, target = refs[row["from"]], refs[row["to"]]
-            ends = {
+            are_over = {
                 bool(line.until)
                 for line in source.relations
                 if (line.type, line.name) == (row["label"], target.name)
             }
-            assert ends == {"valid_until" in row}, (
+            assert are_over == {"valid_until" in row}, (
                 f"the note of {source.name} disagrees with {row}"
             )
             lines.add((source.name, row["label"], target.name))

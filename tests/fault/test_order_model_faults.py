@@ -66,6 +66,8 @@ FORMS = {
 CASES = FAULTS | {name: (Reply(json.dumps(form)), True) for name, form in FORMS.items()}
 CADENCES = ("nightly", "weekly")
 """They hold every pass that asks."""
+RARE = {"rolling", "episode"}
+"""Asked of conversations of 24 turns and more, and where a summary gave no episodes."""
 BY_RULES = {"rolling", "episode", "session", "spine"}
 """What is told without a model where its answer cannot be read."""
 
@@ -297,9 +299,9 @@ def test_no_fault_of_a_model_loses_anything_and_the_next_run_makes_it_good(
     ]
     unasked = {task for report in reports for task in report["unasked"]}
     if name in FAULTS:
-        assert asked.keys() == TASKS.keys()
+        assert asked.keys() == TASKS.keys() - RARE
         # which reads a list of anything as nobody named
-        assert unasked >= TASKS.keys() - BY_RULES - {"subjects"}
+        assert unasked >= TASKS.keys() - RARE - BY_RULES - {"subjects"}
         assert re.match(
             "some (questions were not answered|answers could not be read)",
             faults["consolidation"],
@@ -326,4 +328,4 @@ def test_the_vault_of_this_matrix_has_a_question_of_every_kind(world, covered):
         server.script(*[Reply("{}")] * 500)
         put_in_order(world, server)
         asked = set(map(task_of, server.asked))
-    assert asked == TASKS.keys()
+    assert asked == TASKS.keys() - RARE

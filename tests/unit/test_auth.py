@@ -50,7 +50,11 @@ def asked(port, operation, token):
             if param.required
         }
         body = json.dumps(
-            {name: value for name, value in given.items() if name != "id"}
+            {
+                name: value
+                for name, value in given.items()
+                if f"{{{name}}}" not in operation.path
+            }
         ).encode()
         head += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     return ask(port, "\n".join(head), body)

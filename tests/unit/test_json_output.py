@@ -24,7 +24,9 @@ ARGUMENTS = {
     "import": ["turns.jsonl"],
     "init": ["other"],
     "neighbours": ["Anna"],
+    "merge": [ID, "PROMISE", "--dry-run"],
     "purge": ["--trash", "--dry-run"],
+    "synthesize": ["Anna", "--dry-run"],
     "recall": ["peanuts", "--explain"],
     "remember": ["Ben drinks tea."],
     "reprocess": ["again"],
@@ -73,6 +75,7 @@ def vault(tmp_path_factory):
     lines = [
         {"id": "m1", "text": "My sister Anna is allergic to peanuts."},
         {"id": "m2", "text": "I promise to call Anna on Friday."},
+        {"id": "m3", "text": "Anna lives in Porto and works as a nurse."},
     ]
     (place / "turns.jsonl").write_text("\n".join(map(json.dumps, lines)))
     asked = {"question": "What is Anna allergic to?", "evidence": ["m1"]}

@@ -808,6 +808,8 @@ def test_every_operation_of_the_table_can_be_called(memory, name):
         "decision": "keep",
         "file": "x",
         "source": "x",
+        "other": "01BBBBBBBBBBBBBBBBBBBBBBBB",
+        "about": "x",
     }
     params = {
         param.name: given[param.name]
