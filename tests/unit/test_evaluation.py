@@ -266,6 +266,7 @@ def test_a_limit_takes_the_same_questions_again_and_a_seed_others(evaluated, pla
 
 
 def test_a_run_goes_on_after_ctrl_c_and_asks_nothing_twice(evaluated, place, tmp_path):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background
     asked = []
 
     def model(body):
