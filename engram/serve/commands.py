@@ -38,8 +38,6 @@ UNHEALTHY = 1
 """The exit code of `doctor` with a problem, and of `purge` where words are left."""
 LONG = ("consolidate", "doctor", "flush", "prune", "reindex")
 """Operations that may take minutes."""
-PATIENCE = 10_000
-"""Milliseconds that a person at a terminal waits for a whole answer (`X24`)."""
 TYPES: dict[str, Any] = {"int": int, "float": float}
 
 
@@ -119,8 +117,6 @@ def _operation(operation: Operation) -> Command:
             value = params[param.name]
             if value is not None and value != () and value is not param.default:
                 sent[param.name] = list(value) if isinstance(value, tuple) else value
-        if any(param.name == "milliseconds" for param in operation.params):
-            sent.setdefault("milliseconds", PATIENCE)
         verbose = bool(sent.pop("verbose", False))
         with cli.connect() as vault, _long_work(operation.name):
             result = vault.call(operation.name, sent)
