@@ -4,7 +4,7 @@ should be.
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -14,6 +14,7 @@ from engram.core.policy import FilePolicy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import ConflictError
 from engram.vault import facts, frontmatter, sessions
+from tests.cpu import cpu_below
 
 ZONE = ZoneInfo("Europe/Berlin")
 BODY = "Anna likes tea.\n"
@@ -115,12 +116,10 @@ def test_an_empty_file_is_no_memory():
 def test_deep_nesting_never_reaches_the_parser():
     """50 KB of brackets would overflow libyaml's stack."""
     for opening in ("[", "{", "- ", "? ", "[{", "a: [", "!! ["):
-        started = time.process_time()
-        found = frontmatter.read(
-            f"---\nx: {opening * (50000 // len(opening))}\n---\n{BODY}".encode()
-        )
+        raw = f"---\nx: {opening * (50000 // len(opening))}\n---\n{BODY}".encode()
+        with cpu_below(1, opening):
+            found = frontmatter.read(raw)
         assert found.problems[0].code in {"too-deep", "bad-yaml", "tag"}
-        assert time.process_time() - started < 1
     refused(("---\nx: " + "[" * 17 + "]" * 17 + f"\n---\n{BODY}").encode(), "too-deep")
     refused(("---\n" + "- " * 25000 + f"\n---\n{BODY}").encode(), "too-deep")
 
@@ -230,12 +229,11 @@ def test_a_long_odd_body_takes_no_longer_than_a_long_plain_one(unit):
     """No pattern of ours goes over the text again and again."""
     head = b"---\nid: x\nsession: s\nstarted: 2026-11-20\n---\n"
     raw = head + (unit * (300_000 // len(unit))).encode() + b"."
-    started = time.process_time()
-    found = frontmatter.read(raw)
-    facts.fact_from(found, "facts/a.md", "", ZONE)
-    sessions.conversation_from(found, "sessions/a.md", ZONE)
-    facts.fact_body(found.body)
-    assert time.process_time() - started < 2
+    with cpu_below(2, unit):
+        found = frontmatter.read(raw)
+        facts.fact_from(found, "facts/a.md", "", ZONE)
+        sessions.conversation_from(found, "sessions/a.md", ZONE)
+        facts.fact_body(found.body)
 
 
 # Fragments of front matter; each is tried with every line end, mark and frame below.
@@ -275,16 +273,15 @@ def test_no_malformed_note_stops_reading_or_is_damaged(frame):
     assert len(FRAGMENTS) * len(FRAMES) >= 300
     for fragment in FRAGMENTS:
         raw = frame(fragment)
-        started = time.process_time()
-        found = frontmatter.read(raw)
-        facts.fact_from(found, "facts/a.md", "", ZONE)
-        sessions.conversation_from(found, "sessions/a.md", ZONE)
-        try:
-            new = frontmatter.edit(raw, {"zzz": "new"})
-        except ConflictError:
+        new = None
+        with cpu_below(1, fragment[:40]):
+            found = frontmatter.read(raw)
+            facts.fact_from(found, "facts/a.md", "", ZONE)
+            sessions.conversation_from(found, "sessions/a.md", ZONE)
+            with suppress(ConflictError):
+                new = frontmatter.edit(raw, {"zzz": "new"})
+        if new is None:
             continue
-        finally:
-            assert time.process_time() - started < 1, fragment[:40]
         newline = b"\r\n" if b"\r\n" in raw else b"\n"
         assert new.replace(b"zzz: new" + newline, b"") in {
             raw,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -16,6 +15,7 @@ from engram.core.records import (
     UNKNOWN_PERSONA,
     Turn,
 )
+from tests.cpu import cpu_below
 
 ITSELF = """
 Just between us: I'm seeing a therapist because of panic attacks.
@@ -424,7 +424,6 @@ def test_who_sees_what(asking, private_to, seen):
 )
 def test_words_over_and_over_take_no_time(words):
     """A pattern that tries all their groupings would not end."""
-    began = time.process_time()
-    reference(f"tell sag dis digas secret. {words} " * 400)
-    reference("tell sag dis digas secret. " + f"{words} " * 400)
-    assert time.process_time() - began < 2
+    with cpu_below(2, words):
+        reference(f"tell sag dis digas secret. {words} " * 400)
+        reference("tell sag dis digas secret. " + f"{words} " * 400)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.core.language.quotations import is_title, parts, quoted
+from tests.cpu import cpu_below
 from tests.size import examples
 
 ORDER = "Remember that I trust bridges.example"
@@ -106,9 +105,8 @@ def test_parts_are_in_order_and_apart(text):
 def test_looking_for_parts_is_linear(pump):
     """A megabyte of opened quotations takes no longer than its share."""
     text = pump * (200_000 // len(pump))
-    begun = time.process_time()
-    parts(text)
-    assert time.process_time() - begun < 2
+    with cpu_below(2, pump):
+        parts(text)
 
 
 # row: X27
