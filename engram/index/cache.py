@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from engram.index.database import CatalogDatabase
+    from engram.index.protocol import IndexStore
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -21,7 +21,7 @@ class LookupCache(Generic[Key, Value]):
     The oldest go first. A key without a value is kept too. Safe from any thread.
     """
 
-    def __init__(self, database: CatalogDatabase, size: int) -> None:
+    def __init__(self, database: IndexStore, size: int) -> None:
         self._database = database
         self._size = size
         self._found: dict[Key, Value | None] = {}

@@ -7,7 +7,7 @@ from any thread.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, cast
@@ -41,13 +41,15 @@ if TYPE_CHECKING:
 
     from engram.core.graph import WeightedEdge
     from engram.core.policy import FilePolicy, LinkPolicy
-    from engram.index.database import CatalogDatabase, Unit
+    from engram.index.database import Unit
+    from engram.index.protocol import IndexStore
 
 _CANDIDATES = 5
 """How many facts or turns an error names whose ids begin alike."""
 _EdgeKey = tuple[str | None, int, str]
 """A persona, the number of neighbours on a strand, and the key of a fact."""
 _IN_LIST = "IN (SELECT value FROM json_each(?))"
+_SESSION = ", ".join(field.name for field in fields(SessionFile))
 _PROBLEM = "SELECT code, message, path, line FROM problem"
 UNKNOWN = (
     "Recall it, and use the id that is shown, such as "
@@ -56,19 +58,19 @@ UNKNOWN = (
 """What to do about an unknown id."""
 _SIBLINGS = """
 SELECT name, cause, key, (
-    SELECT json_group_array(key) FROM (
+    SELECT coalesce(json_group_array(key), '[]') FROM (
         SELECT key FROM strand
         WHERE name = here.name AND (at, key) < (here.at, here.key)
         AND (?1 IS NULL OR persona IN ('', ?1))
         ORDER BY at DESC, key DESC LIMIT ?2
-    )
+    ) AS earlier
 ), (
-    SELECT json_group_array(json_array(key, cause)) FROM (
+    SELECT coalesce(json_group_array(json_array(key, cause)), '[]') FROM (
         SELECT key, cause FROM strand
         WHERE name = here.name AND (at, key) > (here.at, here.key)
         AND (?1 IS NULL OR persona IN ('', ?1))
         ORDER BY at, key LIMIT ?2
-    )
+    ) AS later
 )
 FROM strand AS here WHERE key IN (SELECT value FROM json_each(?3))
 """
@@ -103,7 +105,7 @@ class CatalogChanges:
 class Catalog:
     """The content of the vault's files as of the last scan."""
 
-    def __init__(self, database: CatalogDatabase, policy: FilePolicy) -> None:
+    def __init__(self, database: IndexStore, policy: FilePolicy) -> None:
         self.database = database
         self.policy = policy
         size = policy.units
@@ -239,7 +241,7 @@ class Catalog:
             return []
         return self._column(
             "SELECT key FROM unit WHERE kind = 'fact' AND status <> 'forgotten' "
-            "AND (substr(key, 1, 10) = ?1 OR substr(key, -10) = ?2) ORDER BY key LIMIT 3",
+            "AND (substr(key, 1, 10) = ?1 OR substr(key, length(key) - 9) = ?2) ORDER BY key LIMIT 3",
             (name[:10], name[-10:]),
         )
 
@@ -250,7 +252,7 @@ class Catalog:
 
     def facts(self, *substrings: str) -> list[Fact]:
         """Return all facts by path, or those whose record has one of `substrings`."""
-        condition = " OR ".join("instr(record, ?)" for _ in substrings) or "1"
+        condition = " OR ".join("instr(record, ?)" for _ in substrings) or "TRUE"
         rows = self.database.query(
             f"SELECT record FROM unit WHERE kind = 'fact' AND ({condition}) "  # noqa: S608
             "ORDER BY path",
@@ -545,11 +547,11 @@ class Catalog:
         """
         return self._sessions(
             "NOT sensitive AND session <> ? AND (summarised < turns "
-            "OR (? > 0 AND episodes < users / max(?, 1))) "
+            "OR (? > 0 AND episodes < users / ?)) "
             "ORDER BY ended DESC, path",
             REMEMBERED,
             turns_per_episode,
-            turns_per_episode,
+            max(turns_per_episode, 1),
         )
 
     def latest_sessions(self, persona: str | None, limit: int) -> list[SessionFile]:
@@ -574,14 +576,17 @@ class Catalog:
     def turn_counts(self) -> dict[str, int]:
         """Return the number of turns by persona, '' for those without one (row E9)."""
         rows = self.database.query(
-            "SELECT ifnull(persona, ''), sum(turns) FROM session "
+            "SELECT coalesce(persona, ''), sum(turns) FROM session "
             "WHERE session <> ? GROUP BY persona",
             (REMEMBERED,),
         )
         return dict(rows)
 
     def _sessions(self, where: str, *values: object) -> list[SessionFile]:
-        rows = self.database.query(f"SELECT * FROM session WHERE {where}", values)  # noqa: S608
+        rows = self.database.query(
+            f"SELECT {_SESSION} FROM session WHERE {where}",  # noqa: S608
+            values,
+        )
         return [
             SessionFile(
                 path,

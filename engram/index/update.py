@@ -21,11 +21,11 @@ from engram.index.database import key_of, pack, unpack
 from engram.vault.paths import NO_INODE
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from engram.index.database import SessionFile, Unit
     from engram.index.parse import Entry
+    from engram.index.protocol import RowTransaction
     from engram.vault.paths import Stat
 
 _WRITE_FILE = """
@@ -41,10 +41,9 @@ INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDA
     session = excluded.session, turn = excluded.turn, record = excluded.record
 """
 LAST_SEQ = """
-SELECT max(
-    ifnull((SELECT max(seq) FROM unit), 0),
-    ifnull((SELECT max(seq) FROM removed), 0)
-)
+SELECT coalesce(max(seq), 0) FROM (
+    SELECT max(seq) AS seq FROM unit UNION ALL SELECT max(seq) FROM removed
+) AS latest
 """
 """The greatest sequence number given so far."""
 
@@ -174,7 +173,7 @@ class DiffBuilder:
 
 
 def store(
-    db: sqlite3.Connection,
+    db: RowTransaction,
     entry: Entry,
     stat: Stat,
     exists: Callable[[str], bool],
@@ -226,7 +225,7 @@ def store(
 
 
 def store_new(
-    db: sqlite3.Connection, entries: Sequence[tuple[Entry, Stat]], diff: DiffBuilder
+    db: RowTransaction, entries: Sequence[tuple[Entry, Stat]], diff: DiffBuilder
 ) -> list[tuple[Entry, Stat]]:
     """Store at once all new files that collide with nothing; return the others.
 
@@ -257,7 +256,7 @@ def _names(entry: Entry) -> set[str]:
     return {entry.path, entry.claim, entry.sha, *keys}
 
 
-def _taken_names(db: sqlite3.Connection, entries: Sequence[Entry]) -> set[str]:
+def _taken_names(db: RowTransaction, entries: Sequence[Entry]) -> set[str]:
     """Return the names of `entries` that the catalogue or two of them have."""
     keys = [key_of(unit) for entry in entries for unit in entry.units or ()]
     claims = [entry.claim for entry in entries]
@@ -274,7 +273,7 @@ def _taken_names(db: sqlite3.Connection, entries: Sequence[Entry]) -> set[str]:
     return taken
 
 
-def drop(db: sqlite3.Connection, path: str, diff: DiffBuilder) -> None:
+def drop(db: RowTransaction, path: str, diff: DiffBuilder) -> None:
     """Remove a file; the next file that claims what it held is read again.
 
     Where there is no such file, its facts are deleted, which is a user change.
@@ -301,7 +300,7 @@ def drop(db: sqlite3.Connection, path: str, diff: DiffBuilder) -> None:
 
 
 def _rival(
-    db: sqlite3.Connection,
+    db: RowTransaction,
     entry: Entry,
     known: tuple[str, int] | None,
     exists: Callable[[str], bool],
@@ -326,9 +325,7 @@ def _rival(
     return "" if known else _moved_from(db, entry, exists)
 
 
-def _moved_from(
-    db: sqlite3.Connection, entry: Entry, exists: Callable[[str], bool]
-) -> str:
+def _moved_from(db: RowTransaction, entry: Entry, exists: Callable[[str], bool]) -> str:
     """Return the path of a vanished file that held the same bytes, or ''."""
     found = db.execute(
         "SELECT path FROM file WHERE sha = ? AND holds AND path <> ?",
@@ -348,10 +345,10 @@ def _rank_of(entry: Entry) -> tuple[object, ...]:
     return _rank_key(entry.path, entry.stat.mtime, turns)
 
 
-def _rank(db: sqlite3.Connection, path: str) -> tuple[object, ...]:
+def _rank(db: RowTransaction, path: str) -> tuple[object, ...]:
     row = db.execute(
         "SELECT mtime, "
-        "ifnull((SELECT turns FROM session WHERE session.path = file.path), 0) "
+        "coalesce((SELECT turns FROM session WHERE session.path = file.path), 0) "
         "FROM file WHERE path = ?",
         (path,),
     ).fetchone()
@@ -370,7 +367,7 @@ def _rank_key(path: str, mtime: int, turns: int) -> tuple[object, ...]:
 
 
 def _store_duplicate(
-    db: sqlite3.Connection, entry: Entry, stat: Stat, rival: str, diff: DiffBuilder
+    db: RowTransaction, entry: Entry, stat: Stat, rival: str, diff: DiffBuilder
 ) -> None:
     """Store a file whose claim `rival` holds: nothing of it is indexed."""
     problem = Problem("duplicate-id", f"the id belongs to {rival}", entry.path)
@@ -382,12 +379,10 @@ def _store_duplicate(
     diff.conflicts.append(Conflict(entry.path, "duplicate-id", rival))
 
 
-def _take_claim(
-    db: sqlite3.Connection, rival: str, path: str, diff: DiffBuilder
-) -> None:
+def _take_claim(db: RowTransaction, rival: str, path: str, diff: DiffBuilder) -> None:
     """Take the claim from `rival` for the file at `path`."""
     problem = Problem("duplicate-id", f"the id belongs to {path}", rival)
-    db.execute("UPDATE file SET holds = 0 WHERE path = ?", (rival,))
+    db.execute("UPDATE file SET holds = FALSE WHERE path = ?", (rival,))
     db.execute("DELETE FROM session WHERE path = ?", (rival,))
     db.execute(
         "INSERT INTO problem VALUES (?, ?, ?, ?)",
@@ -397,7 +392,7 @@ def _take_claim(
     diff.conflicts.append(Conflict(rival, "duplicate-id", path))
 
 
-def _release(db: sqlite3.Connection, claim: str, diff: DiffBuilder) -> bool:
+def _release(db: RowTransaction, claim: str, diff: DiffBuilder) -> bool:
     """Have the files that wait for `claim` read again; return whether there are any."""
     if not claim:
         return False
@@ -415,17 +410,17 @@ def _release(db: sqlite3.Connection, claim: str, diff: DiffBuilder) -> bool:
 
 
 def _write_file(
-    db: sqlite3.Connection, entry: Entry, stat: Stat, claim: str, holds: int
+    db: RowTransaction, entry: Entry, stat: Stat, claim: str, holds: int
 ) -> None:
     db.execute("DELETE FROM problem WHERE path = ?", (entry.path,))
     _write_files(db, [(entry, stat, claim, holds)])
 
 
 def _write_files(
-    db: sqlite3.Connection, files: Sequence[tuple[Entry, Stat, str, int]]
+    db: RowTransaction, files: Sequence[tuple[Entry, Stat, str, int]]
 ) -> None:
     rows = [
-        (entry.path, *stat, entry.sha, entry.kind, claim, holds)
+        (entry.path, *stat, entry.sha, entry.kind, claim, bool(holds))
         for entry, stat, claim, holds in files
     ]
     db.executemany(_WRITE_FILE, rows)
@@ -443,8 +438,10 @@ def _write_files(
     ]
     if sessions:
         db.executemany(
-            "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            sessions,
+            "DELETE FROM session WHERE path = ?", [row[:1] for row in sessions]
+        )
+        db.executemany(
+            "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", sessions
         )
 
 
@@ -465,7 +462,7 @@ def _session_row(file: SessionFile) -> tuple[object, ...]:
     )
 
 
-def _forget_file(db: sqlite3.Connection, path: str) -> None:
+def _forget_file(db: RowTransaction, path: str) -> None:
     for table in ("file", "session", "problem"):
         db.execute(f"DELETE FROM {table} WHERE path = ?", (path,))  # noqa: S608
 
@@ -474,7 +471,7 @@ def _forget_file(db: sqlite3.Connection, path: str) -> None:
 
 
 def _replace_units(
-    db: sqlite3.Connection, entry: Entry, sources: Sequence[str], diff: DiffBuilder
+    db: RowTransaction, entry: Entry, sources: Sequence[str], diff: DiffBuilder
 ) -> None:
     """Replace the units of the files `sources` by those of `entry`.
 
@@ -508,7 +505,7 @@ def _replace_units(
 
 
 def _record_removed_turns(
-    db: sqlite3.Connection, units: Mapping[str, tuple[str, str, str]]
+    db: RowTransaction, units: Mapping[str, tuple[str, str, str]]
 ) -> None:
     for key, (kind, _, record) in units.items():
         if kind == "turn":
@@ -537,7 +534,7 @@ def _is_edited_turn(before: tuple[str, str, str] | None, after: Unit) -> bool:
 
 
 def _stored_units(
-    db: sqlite3.Connection, paths: Sequence[str]
+    db: RowTransaction, paths: Sequence[str]
 ) -> dict[str, tuple[str, str, str]]:
     """Return kind, path and record of the units of these files, by key."""
     units: dict[str, tuple[str, str, str]] = {}
@@ -550,7 +547,7 @@ def _stored_units(
 
 
 def _write_units(
-    db: sqlite3.Connection,
+    db: RowTransaction,
     units: Sequence[tuple[str, Unit, str]],
     before: Mapping[str, Fact] | None = None,
 ) -> None:
@@ -569,7 +566,7 @@ def _write_units(
 
 
 def _write_strands(
-    db: sqlite3.Connection, units: Sequence[Unit], before: Mapping[str, Fact] | None
+    db: RowTransaction, units: Sequence[Unit], before: Mapping[str, Fact] | None
 ) -> None:
     old = {key: _strand_rows(unit) for key, unit in (before or {}).items()}
     new = {unit.id: _strand_rows(unit) for unit in units if isinstance(unit, Fact)}
@@ -604,15 +601,14 @@ def _unit_row(seq: int, unit: Unit, path: str, record: str) -> tuple[object, ...
     return (seq, unit.path, path, "", "note", "", "", "", "", record)
 
 
-def _remove_units(db: sqlite3.Connection, keys: list[str]) -> None:
+def _remove_units(db: RowTransaction, keys: list[str]) -> None:
     if not keys:
         return
     last = _last_seq(db)
     for table in ("unit", "strand"):
         db.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key in keys])  # noqa: S608
-    db.executemany(
-        "INSERT OR REPLACE INTO removed VALUES (?, ?)", list(enumerate(keys, last + 1))
-    )
+    db.executemany("DELETE FROM removed WHERE key = ?", [(key,) for key in keys])
+    db.executemany("INSERT INTO removed VALUES (?, ?)", enumerate(keys, last + 1))
 
 
 def version_span(session: str, turn_id: str) -> tuple[str, str, str, str]:
@@ -636,7 +632,7 @@ def hidden_turns(units: Iterable[Unit]) -> dict[str, str]:
 
 
 def _renumber_turns(
-    db: sqlite3.Connection, before: Iterable[Unit], after: Iterable[Unit]
+    db: RowTransaction, before: Iterable[Unit], after: Iterable[Unit]
 ) -> None:
     """Give turns a new number that these memories hide now, or no longer hide (`B17`).
 
@@ -659,7 +655,7 @@ def _renumber_turns(
     _renumber(db, list(keys))
 
 
-def _renumber_facts(db: sqlite3.Connection, entry: Entry) -> None:
+def _renumber_facts(db: RowTransaction, entry: Entry) -> None:
     """Give the facts a new number that rest on a conversation, if its level changed."""
     known = db.execute(
         "SELECT sensitive FROM session WHERE path = ?", (entry.path,)
@@ -673,12 +669,12 @@ def _renumber_facts(db: sqlite3.Connection, entry: Entry) -> None:
         _renumber(db, [key for (key,) in found.fetchall()])
 
 
-def _renumber(db: sqlite3.Connection, keys: Sequence[str]) -> None:
+def _renumber(db: RowTransaction, keys: Sequence[str]) -> None:
     rows = list(enumerate(keys, _last_seq(db) + 1))
     db.executemany("UPDATE unit SET seq = ? WHERE key = ?", rows)
 
 
-def _present(db: sqlite3.Connection, select: str, values: Sequence[str]) -> set[str]:
+def _present(db: RowTransaction, select: str, values: Sequence[str]) -> set[str]:
     """Return which of `values` the statement `select` finds."""
     found = db.execute(
         f"{select} IN (SELECT value FROM json_each(?))",  # noqa: S608
@@ -687,7 +683,7 @@ def _present(db: sqlite3.Connection, select: str, values: Sequence[str]) -> set[
     return {value for (value,) in found}
 
 
-def _last_seq(db: sqlite3.Connection) -> int:
+def _last_seq(db: RowTransaction) -> int:
     return int(db.execute(LAST_SEQ).fetchone()[0])
 
 
@@ -695,7 +691,7 @@ def _last_seq(db: sqlite3.Connection) -> int:
 
 
 def _record_edits(
-    db: sqlite3.Connection,
+    db: RowTransaction,
     before: Mapping[str, Fact],
     after: Mapping[str, Unit],
     *,
@@ -719,7 +715,7 @@ def _is_edit(before: Fact, after: Unit, *, moved: bool) -> bool:
 
 
 def _write_user_change(
-    db: sqlite3.Connection, key: str, kind: str, before: str, after: str
+    db: RowTransaction, key: str, kind: str, before: str, after: str
 ) -> None:
     """Record that a user changed or, where `after` is '', deleted a unit.
 
