@@ -188,16 +188,21 @@ class VaultPool:
         self._make_room()
         try:
             self._start(vault)
-        except Exception as fault:  # other vaults go on
-            known = isinstance(fault, EngramError)
-            error = fault if known else unexpected("open", fault)
-            assert isinstance(error, EngramError)
-            if vault.fault is None:
-                log.warning("vault %s cannot be opened: %s", vault.folder.name, error)
-            vault.fault = error
-            vault.retry_at = time.monotonic() + self.policy.broken_seconds
-            raise error from fault
+        except EngramError as fault:
+            self._cannot_open(vault, fault)
+            raise
+        except Exception as surprise:  # raised again, in the words of an answer
+            fault = unexpected("open", surprise)
+            self._cannot_open(vault, fault)
+            raise fault from surprise
         vault.fault = None
+
+    def _cannot_open(self, vault: PooledVault, fault: EngramError) -> None:
+        """Keep the fault for the requests of the next seconds; log it once."""
+        if vault.fault is None:
+            log.warning("vault %s cannot be opened: %s", vault.folder.name, fault)
+        vault.fault = fault
+        vault.retry_at = time.monotonic() + self.policy.broken_seconds
 
     def _start(self, vault: PooledVault) -> None:
         settings = replace(self._load(vault.folder), tcp_port=None)

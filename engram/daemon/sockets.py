@@ -37,6 +37,10 @@ class Listeners:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the sockets that this process opened, so that no caller waits in one."""
         for place in list(self._own):
             self._close(place)
 

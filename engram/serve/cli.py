@@ -97,6 +97,10 @@ def _run(argv: Sequence[str]) -> int:
             path, socket_client.folder_of(command.vault, os.environ), command
         )
     except EngramError as fault:
+        if isinstance(fault, socket_client.AbsentError) and command.name != "observe":
+            from engram.serve.commands import run
+
+            return run(argv)  # it stopped meanwhile
         sys.stderr.write(fault_shown(fault, as_json=command.as_json) + "\n")
         return fault.exit_code
 

@@ -862,8 +862,8 @@ def daemon(
 ) -> None:
     """Start the daemon of the vault, or of every vault in a folder.
 
-    Goes to the background, but with --vaults. Prints its socket, and how a chatbot
-    calls it.
+    Goes to the background, but with --vaults. Prints its socket or address, and how a
+    chatbot calls it.
     """
     from engram.config import RECORD, REPLAY
     from engram.serve import setup
@@ -872,7 +872,7 @@ def daemon(
         if folder:
             os.environ[name] = str(folder.absolute())
     if vaults:
-        setup.serve_vaults(vaults.resolve(), tcp)
+        setup.serve_vaults(vaults.resolve(), tcp, cli.show)
     elif foreground:
         setup.serve(cli.settings, tcp)
     else:

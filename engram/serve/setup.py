@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.core.text import ulid
+from engram.daemon.sockets import LOOPBACK
 from engram.errors import ConflictError, EngramError, UnavailableError
 from engram.pipeline.commits import WAITING
 from engram.serve import socket_client
@@ -87,17 +89,49 @@ def serve(load: Callable[[], Settings], port: int | None) -> None:
     daemon.run(with_port, HttpServer)
 
 
-def serve_vaults(root: Path, port: int | None) -> None:
-    """Serve every vault below `root` in this process until SIGTERM or SIGINT."""
+def serve_vaults(
+    root: Path, port: int | None, show: Callable[[str, dict[str, Any]], None]
+) -> None:
+    """Serve every vault below `root` in this process until SIGTERM or SIGINT.
+
+    Shows the address and how to make a token. Raises LockedError where another process
+    serves this folder.
+    """
     from engram import config
     from engram.core.policy import ServePolicy
     from engram.daemon import pool
     from engram.serve.pool_server import PoolServer
+    from engram.vault import locks
 
-    vaults = pool.VaultPool(
-        root, lambda folder: config.load(folder, os.environ), ServePolicy()
-    )
-    pool.run(vaults, PoolServer(vaults, port or 0))
+    lock = locks.lock_vaults(root)
+    try:
+        vaults = pool.VaultPool(
+            root, lambda folder: config.load(folder, os.environ), ServePolicy()
+        )
+        server = PoolServer(vaults, port or 0)
+        show("daemon", _pool_shown(root, [one.folder for one in vaults.vaults()], port))
+        pool.run(vaults, server)
+    finally:
+        lock.release()
+
+
+def _pool_shown(
+    root: Path, folders: Sequence[Path], port: int | None
+) -> dict[str, Any]:
+    """Return what the daemon of many vaults tells when it starts."""
+    example = shlex.quote(str(folders[0] if folders else root / "NAME"))
+    hints = [f"engram token create NAME --vault {example}"]
+    if not folders:
+        hints.insert(0, f"engram init {example}")
+    url = f"http://{LOOPBACK}:{port}"
+    if port:
+        hints.append(f"curl {url}/v1/stats -H 'Authorization: Bearer <token>'")
+    return {
+        "running": "until Ctrl-C or SIGTERM",
+        "vaults": [one.name for one in folders],
+        "address": url if port else "none; `--tcp PORT` opens one for all vaults",
+        "for_chatbots": hints,
+    }
 
 
 def command(settings: Settings, *more: str) -> list[str]:
@@ -177,6 +211,7 @@ def open_page(
     finally:
         if pid:
             os.kill(pid, signal.SIGTERM)
+            os.waitpid(pid, 0)  # then the next command has the vault to itself
 
 
 def _has_screen() -> bool:

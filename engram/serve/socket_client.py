@@ -237,6 +237,11 @@ def send(
         try:
             _send(line, head + body)
             status, headers, reply = _answer(line)
+        except ConnectionResetError as fault:
+            # the request was not read to its end: the daemon stopped before
+            raise AbsentError(
+                "the daemon stopped; nothing was done", where=target, fix="Try again."
+            ) from fault
         except OSError as fault:
             raise UnavailableError(
                 "the daemon did not answer",
@@ -317,7 +322,7 @@ def _answer(line: socket.socket) -> tuple[int, dict[str, str], bytes]:
     first, *rest = head.decode("latin-1").split("\r\n")
     parts = first.split(" ", 2)
     if len(parts) < 2 or not parts[1].isdigit():
-        raise ConnectionResetError
+        raise ConnectionAbortedError  # it may have been carried out
     headers = {
         key.lower(): value.strip()
         for key, _, value in (item.partition(":") for item in rest)

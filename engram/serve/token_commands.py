@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engram.serve.command_group import CliContext, CommandGroup, common, tree
+from engram.serve.output import put
 
 if TYPE_CHECKING:
     from engram.serve.tokens import IssuedToken, IssuedTokens
@@ -49,7 +50,11 @@ def create(cli: CliContext, name: str, role: str) -> None:
 @click.pass_obj
 def list_(cli: CliContext) -> None:
     """List the tokens of the vault, without their secrets."""
-    cli.show("token", {"tokens": [_shown(row) for row in _tokens(cli).rows()]})
+    rows = [_shown(row) for row in _tokens(cli).rows()]
+    if not rows and not cli.as_json:
+        put("There are no tokens. `engram token create NAME` makes one.")
+        return
+    cli.show("token", {"tokens": rows})
 
 
 @token.command("rotate")

@@ -59,7 +59,16 @@ def lock(path: Path, folder: Path | None = None) -> Lock:
     return Lock(path, *descriptors, unlocked=unlocked)
 
 
-def _locked_folder(folder: Path) -> tuple[int, str]:
+def lock_vaults(folder: Path) -> Lock:
+    """Lock a folder of many vaults, without waiting.
+
+    Raises LockedError with the process id of the holder, or StorageError.
+    """
+    descriptor, unlocked = _locked_folder(folder, "serves the vaults of this folder")
+    return Lock(folder, descriptor, unlocked=unlocked)
+
+
+def _locked_folder(folder: Path, does: str = "owns this vault") -> tuple[int, str]:
     """A descriptor of `folder`, and why it could not be locked or ''."""
     with os_errors(folder):
         descriptor = syscalls.SYS.open(str(folder), os.O_RDONLY | os.O_DIRECTORY)
@@ -70,7 +79,7 @@ def _locked_folder(folder: Path) -> tuple[int, str]:
         _close(descriptor)
         stop = f"Stop it (`kill {holder}`)" if holder.isdigit() else "Stop it"
         raise LockedError(
-            f"process {holder} owns this vault",
+            f"process {holder} {does}",
             where=str(folder),
             fix=f"{stop}, or talk to it instead.",
         ) from error

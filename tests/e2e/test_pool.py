@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
+import subprocess
 import threading
 import time
 import urllib.error
@@ -19,6 +21,7 @@ from engram.serve.pool_server import PoolServer
 from engram.serve.tokens import IssuedTokens
 from examples.echo_server import EchoServer
 from tests.fakes.answers import free_port
+from tests.fakes.world import World
 
 QUICK = replace(
     ServePolicy(),
@@ -274,3 +277,35 @@ def test_turns_that_wait_survive_the_closing_of_their_vault(place):
         time.sleep(0.02)
     place.ask("anna", "/v1/flush", {})
     assert "Zwolle" in place.ask("anna", "/v1/memories")[1]
+
+
+def test_the_command_tells_its_address_and_a_second_one_is_refused(tmp_path):
+    """It says how a token is made; `token list` says so too where there is none."""
+    world = World(tmp_path)
+    assert "engram token create NAME" in world.engram("token", "list")
+    port = free_port()
+    root = tmp_path / "many vaults"
+    root.mkdir()
+    command = world.command("daemon", "--vaults", str(root), "--tcp", str(port))
+    with subprocess.Popen(
+        command,
+        env=world.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        try:
+            said = ""
+            while "curl" not in said:
+                line = process.stdout.readline()
+                assert line, said
+                said += line
+            assert f"address: http://127.0.0.1:{port}" in said
+            folder = shlex.quote(f"{root}/NAME")
+            assert f"engram init {folder}" in said
+            assert f"engram token create NAME --vault {folder}" in said
+            words = world.engram("daemon", "--vaults", str(root), code=75)
+            assert f"process {process.pid} serves the vaults of this folder" in words
+        finally:
+            process.terminate()
+            assert process.wait(60) == 0

@@ -86,6 +86,24 @@ def test_units_verify_without_a_word(tmp_path, kind, manager):
 
 
 @needs_systemd
+@pytest.mark.parametrize("manager", ["--user", "--system"])
+def test_the_unit_of_many_vaults_verifies_as_it_is_printed(tmp_path, manager):
+    """The page on many users holds it whole."""
+    page = (ROOT / "docs" / "users.md").read_text()
+    (text,) = re.findall(r"```ini\n(.*?)```", page, re.DOTALL)
+    assert text.startswith("# ~/.config/systemd/user/engram-vaults.service\n")
+    script = tmp_path / "engram"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    assert "\nExecStart=%h/.local/bin/engram " in text
+    unit = tmp_path / "engram-vaults.service"
+    # `pip install --user` puts the command where the unit says
+    unit.write_text(text.replace("%h/.local/bin/engram", str(script)))
+    done = analyze(manager, "verify", "--man=no", unit, tmp_path=tmp_path)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+
+
+@needs_systemd
 def test_verify_would_say_a_word(tmp_path):
     """The test above can fail: a misspelt directive is named."""
     path = installed(tmp_path, instance=False)[0]

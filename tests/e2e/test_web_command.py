@@ -7,7 +7,7 @@ import subprocess
 import urllib.request
 
 from engram.serve import socket_client
-from tests.fakes.world import World, until
+from tests.fakes.world import World
 
 
 def opened(url):
@@ -47,8 +47,21 @@ def test_without_a_daemon_one_runs_until_the_command_is_ended(tmp_path):
         assert "Ctrl-C" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
+        # the next command has the vault to itself
+        assert not socket_client.answers(world.socket)
+        assert "created" in world.engram("remember", "Carla has a parrot.")
     finally:
         process.terminate()
         process.stdout.close()
         process.wait(30)
-    until(lambda: not socket_client.answers(world.socket))
+
+
+def test_a_command_beside_a_daemon_that_stops_is_carried_out(tmp_path):
+    """Whether it ends in order or is killed."""
+    world = World(tmp_path)
+    for number, end in enumerate((signal.SIGTERM, signal.SIGKILL)):
+        world.start()
+        world.process.send_signal(end)
+        assert "created" in world.engram("remember", f"I have parrot {number}.")
+        assert f"parrot {number}" in world.engram("recall", f"parrot {number}")
+        world.process.wait(30)

@@ -4,11 +4,13 @@ other end had.
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
 from engram import config
+from engram.daemon import sockets
 from engram.errors import (
     BadRequestError,
     BusyError,
@@ -207,3 +209,27 @@ def test_nobody_listening_is_told_apart_from_a_daemon_that_is_not_ready(tmp_path
     assert not isinstance(caught.value, socket_client.AbsentError)
     with pytest.raises(socket_client.AbsentError):
         socket_client.call(str(settings.socket), "stats", {})
+
+
+# row: X18
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_request_that_was_never_read_is_told_from_one_that_may_be_done(
+    tmp_path, is_read
+):
+    """The first can be tried again; of the second nothing is known."""
+    with sockets.listen_unix(tmp_path / "run" / "engram.sock") as listener:
+        path = str(tmp_path / "run" / "engram.sock")
+
+        def end():
+            line, _ = listener.accept()
+            if is_read:
+                line.recv(65536)
+            line.close()
+
+        ended = threading.Thread(target=end)
+        ended.start()
+        kind = UnavailableError if is_read else socket_client.AbsentError
+        with pytest.raises(UnavailableError) as caught:
+            socket_client.call(path, "stats", {}, timeout=10)
+        ended.join()
+    assert type(caught.value) is kind
