@@ -27,7 +27,7 @@ from zoneinfo import ZoneInfo
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.bench_write import _replier, _settings, rows_of
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from tests.fakes.openai_server import FakeServer, prompt_text
 from tests.fakes.scribe import material_of, scribe, task_of
 
@@ -84,7 +84,7 @@ def played(turns: list[dict[str, Any]], ledger: Ledger) -> None:
     with FakeServer() as fake, tempfile.TemporaryDirectory() as folder:
         fake.script(ledger.answering())
         now = [_moment(turns[0])]
-        memory = Memory(
+        memory = VaultMemory(
             _settings(Path(folder), fake.url),
             clock=lambda: now[0],
             steady=partial(_seconds, now),
@@ -117,7 +117,7 @@ def _moment(turn: dict[str, Any]) -> datetime:
     return datetime.fromisoformat(turn["occurred_at"]).replace(tzinfo=ZONE)
 
 
-def _work(memory: Memory) -> None:
+def _work(memory: VaultMemory) -> None:
     memory.between_operations()
     for batch in memory.pipeline.due(memory.clock()):
         memory.pipeline.file(batch, memory.pipeline.distil(batch))

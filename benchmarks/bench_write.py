@@ -36,7 +36,7 @@ from engram import config
 from engram.core import todos
 from engram.core.records import FiledTurn
 from engram.core.text import content_hash
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.vault import facts, frontmatter
 from tests.fakes.openai_server import Body, FakeServer, prompt_text
 
@@ -98,7 +98,7 @@ def played(folder: Path, model: str | None = None) -> Played:
     server.
     """
     clock = _Clock()
-    memory = Memory(_settings(folder, model), clock=clock, steady=clock.steady)
+    memory = VaultMemory(_settings(folder, model), clock=clock, steady=clock.steady)
     memory.start()
     memory.catch_up()
     memory.executor.attended = True
@@ -163,7 +163,7 @@ def _settings(folder: Path, model: str | None) -> config.Settings:
 
 
 def _said(
-    turn: Mapping[str, Any], memory: Memory, recalled: dict[str, dict[str, Any]]
+    turn: Mapping[str, Any], memory: VaultMemory, recalled: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     """The turn as a chatbot hands it in; where the text asks for it, with what a
     session recalled once.
@@ -189,12 +189,12 @@ def _said(
     return raw
 
 
-def _distil(memory: Memory) -> None:
+def _distil(memory: VaultMemory) -> None:
     for batch in memory.pipeline.due(memory.clock()):
         memory.pipeline.file(batch, memory.pipeline.distil(batch))
 
 
-def _filed(memory: Memory, unit_of: Mapping[str, str]) -> Iterator[Filed]:
+def _filed(memory: VaultMemory, unit_of: Mapping[str, str]) -> Iterator[Filed]:
     """Every fact in the vault that an extractor made, whatever its status, read from
     its file.
     """

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import material
 
 from engram.core.language.words import content, words
-from engram.memory import Memory
+from engram.memory import VaultMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,9 @@ def rows(notes: int = NOTES) -> Iterator[tuple[str, float, float]]:
         table = sqlite3.connect(":memory:")
         table.execute("CREATE VIRTUAL TABLE t USING fts5(text, tokenize='porter')")
         table.executemany("INSERT INTO t (text) VALUES (?)", [(t,) for t in texts])
-        memory = Memory(material.settings(Path(folder, "vault"), Path(folder, "home")))
+        memory = VaultMemory(
+            material.settings(Path(folder, "vault"), Path(folder, "home"))
+        )
         memory.start()
         memory.catch_up()
         for kind, asked in questions(texts).items():
@@ -88,7 +90,7 @@ def questions(texts: list[str]) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def recalled(memory: Memory, query: str) -> list[str]:
+def recalled(memory: VaultMemory, query: str) -> list[str]:
     hits = memory.call("recall", {"query": query, "k": FIRST})["hits"]
     return [hit["text"] for hit in hits]
 

@@ -40,7 +40,7 @@ from engram.index.database import open_database
 from engram.index.filters import SearchFilter
 from engram.index.scan import Scanner
 from engram.index.search import Index, _indexed_text
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.serve import socket_client
 from engram.vault import facts, frontmatter
 from engram.vault.store import Vault
@@ -190,7 +190,7 @@ def searching(settings: Settings, notes: int, size: str) -> Iterator[Row]:
     """A lexical query against FTS5's OR query over the same texts; then a whole recall."""
     writer = material.Writer(3)
     questions = [writer.question() for _ in range(QUERIES)]
-    memory = Memory(settings)
+    memory = VaultMemory(settings)
     cold = seconds_of(memory.start)
     first = seconds_of(lambda: memory.call("recall", {"query": questions[0]}))
     yield Row(
@@ -347,11 +347,11 @@ def serving(settings: Settings, home: Path, notes: int, size: str) -> Iterator[R
 
 
 @contextmanager
-def in_process(settings: Settings) -> Iterator[Memory]:
+def in_process(settings: Settings) -> Iterator[VaultMemory]:
     """The memory of the vault in this process; it may stand beside a daemon that has
     another home.
     """
-    memory = Memory(settings)
+    memory = VaultMemory(settings)
     memory.start()
     memory.catch_up()
     try:

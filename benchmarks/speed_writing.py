@@ -19,7 +19,7 @@ from figures import Row, milliseconds, quantile, ratio, seconds_of
 from engram.core.language.secrets import redact
 from engram.core.language.signals import scan, table
 from engram.core.policy import Policy
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.serve import observe
 from engram.vault import syscalls
 
@@ -53,10 +53,10 @@ def rows(folder: Path) -> Iterator[Row]:
 
 
 @contextmanager
-def begun(root: Path) -> Iterator[Memory]:
+def begun(root: Path) -> Iterator[VaultMemory]:
     """A memory of an empty vault."""
     material.vault(root / "vault", 0)
-    memory = Memory(material.settings(root / "vault", root / "home"))
+    memory = VaultMemory(material.settings(root / "vault", root / "home"))
     memory.start()
     memory.catch_up()
     try:
@@ -83,7 +83,7 @@ def said(turns: Sequence[Turn]) -> list[dict[str, str]]:
 # Acknowledging.
 
 
-def observing(memory: Memory, folder: Path) -> Iterator[Row]:
+def observing(memory: VaultMemory, folder: Path) -> Iterator[Row]:
     """From the call to the answer, as in the daemon, where batches are distilled by
     others.
     """
@@ -165,7 +165,7 @@ def calls_through(seam: syscalls.Syscalls) -> Iterator[None]:
         syscalls.SYS = before
 
 
-def crowd(memory: Memory, turns: Sequence[dict[str, str]]) -> float:
+def crowd(memory: VaultMemory, turns: Sequence[dict[str, str]]) -> float:
     """Seconds until every client, each waiting for its answer before it goes on, has
     said its turns.
     """
@@ -188,7 +188,7 @@ def crowd(memory: Memory, turns: Sequence[dict[str, str]]) -> float:
 # Filing.
 
 
-def note_writer(memory: Memory, folder: Path, where: str = "") -> Iterator[Row]:
+def note_writer(memory: VaultMemory, folder: Path, where: str = "") -> Iterator[Row]:
     """A batch from the buffer to the vault: session file, offline extraction, all
     rungs, facts, log, journal.
 
@@ -293,7 +293,7 @@ def scanning() -> Iterator[Row]:
 
 
 def importing(
-    memory: Memory, folder: Path, count: int, where: str = ""
+    memory: VaultMemory, folder: Path, count: int, where: str = ""
 ) -> Iterator[Row]:
     """Turns of conversations of a hundred, by the rules; against the bare writes of the
     same bytes.

@@ -1,4 +1,4 @@
-"""Memory: one vault in one process. It opens, wires and closes; the parts do the rest.
+"""VaultMemory: one vault in one process. It opens, wires and closes; the parts do the rest.
 
 Operations that read, and `observe`, may be called from any thread. Everything that
 writes notes belongs to one thread at a time: the writer of a daemon, or the caller where
@@ -101,7 +101,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Memory:
+class VaultMemory:
     """One vault with its journal and index. `start` before use, `close` after.
 
     `executor` does the work between calls. `clock` is the wall clock, `steady` (seconds)

@@ -64,7 +64,7 @@ class Simulation:
     ) -> None:
         from engram import config
         from engram.daemon.background import Background
-        from engram.memory import Memory
+        from engram.memory import VaultMemory
 
         settings = config.load(
             Path(vault),
@@ -75,7 +75,7 @@ class Simulation:
             settings.policy, serve=replace(settings.policy.serve, flush_seconds=0.0)
         )
         self._runner = _Runner(_instant(at), log_content=settings.log_content)
-        self._memory = Memory(
+        self._memory = VaultMemory(
             replace(settings, policy=policy),
             clock=lambda: self.now,
             steady=self._seconds,

@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 
 from engram import config
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from tests.size import FULL, PART
 
 # The same commit gives the same result each time; new examples are tried at full size.
@@ -96,12 +96,14 @@ def opened(settings, clock):
     """A function that starts a memory on the vault, as after a restart; the last one is
     closed at the end.
     """
-    running: list[Memory] = []
+    running: list[VaultMemory] = []
 
-    def start(**changes) -> Memory:
+    def start(**changes) -> VaultMemory:
         while running:
             running.pop().close()
-        memory = Memory(replace(settings, **changes), clock=clock, steady=clock.steady)
+        memory = VaultMemory(
+            replace(settings, **changes), clock=clock, steady=clock.steady
+        )
         memory.start()
         memory.catch_up()
         running.append(memory)

@@ -560,7 +560,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A recalled unit with its evidence and the parts of its score (row X4).
 
     The parts sum to `score`. `about` are the names of the entities of a fact;
@@ -616,7 +616,7 @@ class RecallResult:
     """
 
     query: str
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     text: str
     tokens: int
     filtered: Mapping[str, int] = field(default_factory=dict)

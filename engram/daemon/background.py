@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.core.records import Extraction
     from engram.errors import Health
     from engram.ingest.queue import Batch
-    from engram.memory import Memory
+    from engram.memory import VaultMemory
 
     Job = Callable[[], Any]
 
@@ -92,7 +92,7 @@ class Background:
     worker, `maintain` from any thread but the writer.
     """
 
-    def __init__(self, memory: Memory, runner: Runner, health: Health) -> None:
+    def __init__(self, memory: VaultMemory, runner: Runner, health: Health) -> None:
         self.memory = memory
         self.runner = runner
         self.health = health

@@ -27,7 +27,7 @@ from engram.errors import (
     ConfigError,
     LockedError,
 )
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.operations.table import named
 from engram.vault.watcher import Watcher
 
@@ -75,7 +75,7 @@ class Daemon:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: VaultMemory,
         threads: DaemonThreads,
         serve: Serve,
         listeners: Sequence[socket.socket],
@@ -290,7 +290,7 @@ def _opened(
     listeners: sockets.Listeners,
     signals: SignalWatcher,
     load: Callable[[], Settings],
-) -> tuple[Memory, DaemonThreads]:
+) -> tuple[VaultMemory, DaemonThreads]:
     """Return the started memory and its threads.
 
     Waits while a command has the vault open. Raises LockedError at once where another
@@ -300,7 +300,7 @@ def _opened(
     last = time.monotonic() + policy.lock_seconds
     while True:
         threads = DaemonThreads(settings)
-        memory = Memory(settings, executor=threads)
+        memory = VaultMemory(settings, executor=threads)
         try:
             memory.start()
         except LockedError:

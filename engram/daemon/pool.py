@@ -21,7 +21,7 @@ from engram.daemon import sockets
 from engram.daemon.daemon import Daemon, SignalWatcher, log_handler
 from engram.daemon.threads import DaemonThreads
 from engram.errors import BusyError, EngramError, NotFoundError, unexpected
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.vault.template import SETTINGS
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class VaultPool:
     def _start(self, vault: PooledVault) -> None:
         settings = replace(self._load(vault.folder), tcp_port=None)
         threads = DaemonThreads(settings)
-        memory = Memory(settings, executor=threads)
+        memory = VaultMemory(settings, executor=threads)
         memory.start()
         try:
             assert self.serve is not None

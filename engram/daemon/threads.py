@@ -1,6 +1,6 @@
 """The threads and timers of a daemon.
 
-`DaemonThreads` is the executor of a `Memory` and the runner of its `Background`. One
+`DaemonThreads` is the executor of a `VaultMemory` and the runner of its `Background`. One
 thread writes; worker threads ask the models.
 """
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from engram.core.policy.sessions import TodoPolicy
-    from engram.core.records import Hit
+    from engram.core.records import SearchHit
     from engram.index.conversations import SessionReader
     from engram.operations.questions import Questions
     from engram.operations.retrieval import Retriever
@@ -439,7 +439,9 @@ def _next(
     return [*dated, *undated][:most]
 
 
-def _not_in(parts: Mapping[str, Sequence[str]], hits: Iterable[Hit]) -> list[Hit]:
+def _not_in(
+    parts: Mapping[str, Sequence[str]], hits: Iterable[SearchHit]
+) -> list[SearchHit]:
     """Return the hits that no part has."""
     listed = {
         one.partition("] ")[2] or one.removeprefix("- ")

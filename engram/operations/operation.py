@@ -60,7 +60,7 @@ class Param:
 class Operation:
     """One public verb.
 
-    `handler` is `part.method`: a method of one of the parts that `Memory` builds. It
+    `handler` is `part.method`: a method of one of the parts that `VaultMemory` builds. It
     takes the arguments of `params` by name, and what `call_facts` lists: `standing` (the
     kind of token: chat, import or tool), `owner` (whether the owner's command line
     calls), `ready` (whether the index covers the whole vault).

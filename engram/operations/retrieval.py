@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.language.echo import HandedOut
-    from engram.core.records import Hit, RecallResult
+    from engram.core.records import RecallResult, SearchHit
     from engram.index.conversations import SessionReader
     from engram.index.search import Index
     from engram.pipeline.embed import EmbeddingWorker
@@ -163,7 +163,7 @@ class Retriever:
         row: dict[str, Any],
         request: RecallRequest,
         sources: RecallSources,
-        hits: Sequence[Hit],
+        hits: Sequence[SearchHit],
         *,
         owner: bool,
     ) -> None:

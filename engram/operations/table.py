@@ -1,6 +1,6 @@
 """The table of operations: one row for each public verb of a vault.
 
-A row holds the arguments, the handler, the HTTP form and the rules of a verb. `Memory`,
+A row holds the arguments, the handler, the HTTP form and the rules of a verb. `VaultMemory`,
 the HTTP routes, the command line and the daemon read it; nothing else lists operations.
 The module imports little, because the command line reads it before anything else.
 """

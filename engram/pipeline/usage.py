@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from engram.core.policy import Policy
-    from engram.core.records import Hit, Usage
+    from engram.core.records import SearchHit, Usage
     from engram.index.search import Index
     from engram.vault.usage import UsageLog
 
@@ -78,7 +78,7 @@ class UsageTracker:
         return self.usage_log.usage_of(memory)
 
     def record_recall(
-        self, hits: Sequence[Hit], now: datetime, session: str = ""
+        self, hits: Sequence[SearchHit], now: datetime, session: str = ""
     ) -> None:
         """Record that the facts among `hits` were returned (`A19`, `B2`, law 4).
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.entities import EntityNames
-    from engram.core.records import Entity, Hit
+    from engram.core.records import Entity, SearchHit
     from engram.core.trust import Provenance
     from engram.index.database import Unit
     from engram.index.search import Index
@@ -125,7 +125,7 @@ class CurrentFacts:
         return cards
 
     def cards_of_hits(
-        self, hits: Sequence[Hit], facts: Iterable[Fact]
+        self, hits: Sequence[SearchHit], facts: Iterable[Fact]
     ) -> dict[str, frozenset[str]]:
         """Return a line on each entity that the hits are about, best first (`E8`).
 
@@ -165,7 +165,7 @@ class CurrentFacts:
             and not user_facts.is_doubted(fact)
         )
 
-    def _entities_of(self, hits: Sequence[Hit]) -> list[Entity]:
+    def _entities_of(self, hits: Sequence[SearchHit]) -> list[Entity]:
         """Return the entities that hits are about, without the owner, best first."""
         entities: dict[str, Entity] = {}
         for name in (name for hit in hits for name in hit.about):

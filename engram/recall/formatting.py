@@ -12,7 +12,7 @@ from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.language.words import content, words
 from engram.core.personas import shown_name
 from engram.core.planted import shown_words
-from engram.core.records import HIGH, Fact, FiledTurn, Hit
+from engram.core.records import HIGH, Fact, FiledTurn, SearchHit
 from engram.core.sessions import EPISODES
 from engram.vault import facts
 
@@ -35,7 +35,7 @@ def as_hit(
     provenance: trust.Provenance,
     zone: tzinfo,
     **more: Any,
-) -> Hit:
+) -> SearchHit:
     """Return the hit of a slot; `turns` holds the turns that facts came from, by key.
 
     `zone` is the local time zone. `more` are fields of the hit that do not follow from
@@ -46,7 +46,7 @@ def as_hit(
         source = turns.get(unit.source)
         turn = source.turn if isinstance(source, FiledTurn) else None
         said = shown_words(turn) if turn else ""
-        return Hit(
+        return SearchHit(
             key=slot.key,
             kind="fact",
             text=unit.text,
@@ -71,7 +71,7 @@ def as_hit(
     if isinstance(unit, FiledTurn):
         turn = unit.turn
         said_at, text = turn.occurred_at.astimezone(zone), shown_words(turn)
-        return Hit(
+        return SearchHit(
             slot.key,
             "turn",
             text,
@@ -86,7 +86,7 @@ def as_hit(
             **source_fields,
             **more,
         )
-    return Hit(
+    return SearchHit(
         slot.key,
         "note",
         unit.text,
@@ -156,7 +156,7 @@ def provenance(
     return sources
 
 
-def fenced(hits: Sequence[Hit], mark: str) -> str:
+def fenced(hits: Sequence[SearchHit], mark: str) -> str:
     """Return the hits as text for a model, fenced by `mark` and marked as notes."""
     return fence("\n".join(reading_lines(hits)), mark) if hits else ""
 
@@ -171,7 +171,7 @@ def fence(text: str, mark: str) -> str:
     )
 
 
-def reading_lines(hits: Iterable[Hit]) -> list[str]:
+def reading_lines(hits: Iterable[SearchHit]) -> list[str]:
     """Return the lines of the hits in the order of time, each day with a head.
 
     Turns of one session are together in their order, so that an answer follows its
@@ -187,7 +187,7 @@ def reading_lines(hits: Iterable[Hit]) -> list[str]:
     return lines
 
 
-def _reading_order(hit: Hit) -> tuple[object, ...]:
+def _reading_order(hit: SearchHit) -> tuple[object, ...]:
     day = hit.when.date().isoformat() if hit.when else "~"
     block = _BLOCK.search(hit.source)
     place = int(block.group(1)) if block else 0
@@ -208,7 +208,7 @@ def day_line(when: datetime | None) -> str:
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
-def line(hit: Hit) -> str:
+def line(hit: SearchHit) -> str:
     """Return a hit with its source in front, and what its turn said beyond it."""
     return line_without_said(hit) + said_words(hit.said)
 
@@ -218,7 +218,7 @@ def said_words(said: str) -> str:
     return f" (said: “{' '.join(said.split())}”)" if said else ""
 
 
-def line_without_said(hit: Hit) -> str:
+def line_without_said(hit: SearchHit) -> str:
     """Return a hit with its source in front.
 
     A line inside a text that looks like the head of a hit or of a day is quoted, so
@@ -232,7 +232,7 @@ def line_without_said(hit: Hit) -> str:
     return "\n".join(lines)
 
 
-def with_dates(hit: Hit) -> Hit:
+def with_dates(hit: SearchHit) -> SearchHit:
     """Return a turn with the dates of the words for a time in its text (`X14`)."""
     if hit.kind != "turn" or hit.when is None:
         return hit
@@ -250,7 +250,7 @@ def past_words(ended: str, *, certain: bool = True) -> str:
     return f"was, until {ended}: " if certain else f"probably over since {ended}: "
 
 
-def _head(hit: Hit) -> str:
+def _head(hit: SearchHit) -> str:
     """Return the label in brackets before the text of a hit."""
     head = [hit.provenance]
     if hit.kind == "fact":
@@ -267,7 +267,7 @@ _HEAD = re.compile(
 )
 """How the head of a hit or of a day begins."""
 
-_SHOWN = tuple(field.name for field in fields(Hit) if field.name != "parts")
+_SHOWN = tuple(field.name for field in fields(SearchHit) if field.name != "parts")
 
 
 def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, Any]:

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.graph import WeightedEdge
-    from engram.core.records import Hit
+    from engram.core.records import SearchHit
     from engram.index.database import Unit
     from engram.index.search import Index
 
@@ -291,7 +291,10 @@ _AGENDA_STEP = 0.001
 
 
 def edges_of(
-    index: Index, request: RecallRequest, sources: RecallSources, hits: Sequence[Hit]
+    index: Index,
+    request: RecallRequest,
+    sources: RecallSources,
+    hits: Sequence[SearchHit],
 ) -> dict[str, list[WeightedEdge]]:
     """Return the edges that lead to each hit, the surest first (rows C34, X4).
 

@@ -19,19 +19,23 @@ if TYPE_CHECKING:
 
     from engram.core.policy import RecallPolicy
     from engram.core.ranking import Question
-    from engram.core.records import Hit
+    from engram.core.records import SearchHit
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The hits of an answer; `repeated` counts turns left out as facts quote them."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     repeated: int
 
 
 def select(
-    hits: Iterable[Hit], question: Question, policy: RecallPolicy, k: int, budget: int
+    hits: Iterable[SearchHit],
+    question: Question,
+    policy: RecallPolicy,
+    k: int,
+    budget: int,
 ) -> Selection:
     """Return the best of `hits` whose text costs at most `budget` tokens, at most `k`.
 
@@ -67,8 +71,8 @@ def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
 class _Chosen:
     """A hit as it is shown, the whole hit, its cost, and the heading of its day."""
 
-    hit: Hit
-    whole: Hit
+    hit: SearchHit
+    whole: SearchHit
     cost: int
     day: str
 
@@ -89,7 +93,7 @@ class _Page:
         self._days: Counter[str] = Counter()
         self._turns: Counter[str] = Counter()
 
-    def add(self, hit: Hit) -> bool:
+    def add(self, hit: SearchHit) -> bool:
         """Take a hit, cut to what is left; return False where there is no room."""
         whole = hit
         if hit.said and self._turns[hit.source]:
@@ -113,7 +117,7 @@ class _Page:
         facts = sum(place.hit.kind == "fact" for place in self.places)
         return facts < math.ceil(len(self.places) * self.policy.facts_share)
 
-    def add_instead(self, fact: Hit) -> None:
+    def add_instead(self, fact: SearchHit) -> None:
         """Take a fact in the place of the last hits that are not facts."""
         while not self.add(fact):
             others = [place for place in self.places if place.hit.kind != "fact"]
@@ -141,7 +145,7 @@ class _Page:
                 self.left = limit - cost
                 place.hit, place.cost = longer, cost
 
-    def _most(self, hit: Hit) -> int:
+    def _most(self, hit: SearchHit) -> int:
         """Return the tokens that a hit may cost while other hits are still to come."""
         asked = self.question.about_role == "assistant"
         if hit.kind == "turn" and hit.said_by == "assistant" and not asked:
@@ -153,7 +157,7 @@ class _Page:
             return min(self.policy.hit_tokens, without + self.policy.assistant_tokens)
         return self.policy.hit_tokens
 
-    def _cut(self, hit: Hit, limit: int) -> tuple[Hit, int]:
+    def _cut(self, hit: SearchHit, limit: int) -> tuple[SearchHit, int]:
         """Return a hit cut to `limit` tokens, if possible, and the cost of its line."""
         cost = self._line_cost(hit)
         if cost <= limit:
@@ -169,7 +173,7 @@ class _Page:
             hit = replace(hit, text=self._excerpt(hit.text, limit - around))
         return hit, self._line_cost(hit)
 
-    def _dated(self, hit: Hit, cost: int, limit: int) -> tuple[Hit, int]:
+    def _dated(self, hit: SearchHit, cost: int, limit: int) -> tuple[SearchHit, int]:
         """Return a hit with its dates, where there is room for them, and its cost."""
         dated = formatting.with_dates(hit)
         if dated is hit:
@@ -180,7 +184,7 @@ class _Page:
     def _excerpt(self, text: str, limit: int) -> str:
         return excerpt(text, self.question.words, limit, self.policy)
 
-    def _line_cost(self, hit: Hit) -> int:
+    def _line_cost(self, hit: SearchHit) -> int:
         return self._cost(formatting.line(hit))
 
     def _cost(self, text: str) -> int:

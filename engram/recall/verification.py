@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from engram.core.policy import RecallPolicy
-    from engram.core.records import Hit
+    from engram.core.records import SearchHit
     from engram.index.database import Unit
     from engram.index.search import CurrentFile, Index
     from engram.recall.candidates import RankedCandidates
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def verified_hits(
     search: RecallSearch, candidates: RankedCandidates, past: Mapping[str, PastState]
-) -> Iterator[Hit]:
+) -> Iterator[SearchHit]:
     """Yield the slots as hits that agree with their files now, best first (`X19`).
 
     Yields at least one if there is one, and stops once time is up.

@@ -58,7 +58,7 @@ class RemoteVault:
 class LocalVault:
     """A memory in this process, which answers other processes too."""
 
-    def __init__(self, opened: memory.Memory, *, owner: bool) -> None:
+    def __init__(self, opened: memory.VaultMemory, *, owner: bool) -> None:
         from engram.serve.holder import SharedMemory
 
         self._shared = SharedMemory(opened)
@@ -167,11 +167,11 @@ def _opened(vault: Path | None, *, owner: bool) -> VaultConnection:
     return LocalVault(embedded(settings), owner=owner)
 
 
-def embedded(settings: Settings) -> memory.Memory:
+def embedded(settings: Settings) -> memory.VaultMemory:
     """Return a memory in this process, ready for use; the caller closes it."""
-    from engram.memory import Memory as Embedded
+    from engram.memory import VaultMemory
 
-    opened = Embedded(settings)
+    opened = VaultMemory(settings)
     opened.start()
     try:
         opened.catch_up()

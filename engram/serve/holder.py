@@ -18,7 +18,7 @@ from engram.vault import disk
 
 if TYPE_CHECKING:
     from engram.config import Settings
-    from engram.memory import Memory
+    from engram.memory import VaultMemory
     from engram.serve.server import HttpServer
 
 SHARE_SECONDS = 0.3
@@ -28,7 +28,7 @@ SHARE_SECONDS = 0.3
 class SharedMemory:
     """A memory of this process that answers others on a socket until `close`."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: VaultMemory) -> None:
         self.memory = memory
         self._path = socket_path(memory.settings)
         self._busy = threading.RLock()
@@ -94,7 +94,7 @@ class VaultCopy:
         from tempfile import TemporaryDirectory
 
         from engram.index.database import copy_database
-        from engram.memory import Memory
+        from engram.memory import VaultMemory
 
         self._folder = TemporaryDirectory(prefix="engram-")
         own = Path(self._folder.name)
@@ -104,7 +104,9 @@ class VaultCopy:
             disk.make_folders(state / "journal")
             with suppress(EngramError):  # removed meanwhile: its turns are filed
                 disk.write_derived(state / "journal" / source.name, disk.read(source))
-        self._memory = Memory(replace(settings, cache=cache, state=state, git=False))
+        self._memory = VaultMemory(
+            replace(settings, cache=cache, state=state, git=False)
+        )
         try:
             self._memory.open_copy()
         except BaseException:

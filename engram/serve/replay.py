@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core.records import REMEMBERED
 from engram.core.text import content_hash, ulid
 from engram.errors import ConflictError
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.serve.temporary import SetClock, create_like, settings_for
 from engram.vault import facts, frontmatter, sessions, template
 from engram.vault.store import Vault
@@ -77,7 +77,7 @@ def _replayed(
 ) -> dict[str, Any]:
     """Observe every turn at its time; return the counts of turns not extracted yet."""
     clock = SetClock(history[0].occurred_at if history else datetime.now(UTC))
-    memory, done = Memory(fresh, clock=clock), 0
+    memory, done = VaultMemory(fresh, clock=clock), 0
     memory.start()
     try:
         memory.catch_up()
@@ -108,7 +108,7 @@ def _requests(history: Sequence[Turn], most: int) -> Iterator[list[Turn]]:
         yield from (turns[start : start + most] for start in range(0, len(turns), most))
 
 
-def _observe(memory: Memory, turns: Iterable[Turn]) -> None:
+def _observe(memory: VaultMemory, turns: Iterable[Turn]) -> None:
     """Observe turns; those of the session `remembered` are remembered again."""
     plain = []
     for turn in turns:

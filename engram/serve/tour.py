@@ -22,7 +22,7 @@ from engram.vault import disk, template
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.memory import Memory
+    from engram.memory import VaultMemory
 
     Call = Callable[..., dict[str, Any]]
 
@@ -64,7 +64,7 @@ def tour() -> None:
 class _Guide:
     """Shows one step after another; each returns when the reader goes on."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: VaultMemory) -> None:
         self.memory = memory
         self.vault = memory.settings.vault
 

@@ -5,7 +5,7 @@ id is named by the id, that of each copy `<id>.<hash of its path>`. `place.json`
 state folder records its vault: the path, and an identity of the folder that survives a
 rename and a reboot but not a copy.
 
-`choose` only reads. `Memory.start` writes the record once it holds the locks. The
+`choose` only reads. `VaultMemory.start` writes the record once it holds the locks. The
 command line calls `choose` before each command, so this module imports only light parts
 of the standard library.
 """

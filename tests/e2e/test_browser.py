@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engram import config
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.serve import socket_client
 from tests.fakes import browser
 from tests.fakes.browser import Browser
@@ -34,7 +34,7 @@ PAGES = (
 def world(tmp_path_factory):
     """A daemon on a vault with memories, a conversation and four cases to review."""
     made = World(tmp_path_factory.mktemp("world"))
-    memory = Memory(config.load(made.vault, made.env))
+    memory = VaultMemory(config.load(made.vault, made.env))
     memory.start()
     memory.catch_up()
     for text in ("Anna drinks oat milk", "Anna lives in Porto", *HOSTILE):

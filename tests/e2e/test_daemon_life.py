@@ -19,7 +19,7 @@ from engram.daemon import sockets
 from engram.daemon.daemon import Daemon
 from engram.daemon.threads import DaemonThreads, WriterThread
 from engram.errors import ModelError, StorageError, UnavailableError
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.serve import socket_client
 from engram.serve.server import HttpServer
 from tests.fakes.answers import ask, settings_in
@@ -53,7 +53,7 @@ def begin(tmp_path):
             )
             settings = replace(settings, policy=policy)
             threads = DaemonThreads(settings)
-            memory = Memory(settings, executor=threads)
+            memory = VaultMemory(settings, executor=threads)
             memory.start()
             prepare(memory)
             daemon = Daemon(

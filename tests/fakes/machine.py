@@ -6,7 +6,7 @@ import shutil
 from dataclasses import replace
 
 from engram import config
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.serve import socket_client
 from engram.vault.journal import Journal
 
@@ -38,7 +38,7 @@ class Machine:
         )
 
     def open(self, vault=None):
-        memory = Memory(self.settings(vault))
+        memory = VaultMemory(self.settings(vault))
         memory.start()
         memory.catch_up()
         return memory

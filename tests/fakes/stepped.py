@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engram.daemon import sockets
 from engram.daemon.daemon import Daemon
 from engram.daemon.threads import DaemonThreads
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.serve import socket_client
 from engram.serve.server import HttpServer
 
@@ -75,7 +75,7 @@ class SteppedDaemon:
         self._listeners.__enter__()
         self._bell = Bell()
         threads = SteppedThreads(self.settings, self._bell)
-        self.memory = Memory(
+        self.memory = VaultMemory(
             self.settings,
             executor=threads,
             clock=lambda: self.now,

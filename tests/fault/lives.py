@@ -27,7 +27,7 @@ from engram.core.records import FiledTurn, Turn
 from engram.core.text import content_hash
 from engram.errors import EngramError, ModelError
 from engram.extraction.rules import engine
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.vault import reviews, syscalls
 from engram.vault.journal import Journal
 from engram.vault.store import HASHES, Vault
@@ -181,7 +181,7 @@ class Life:
 
     def __init__(self, root: Path, script: Sequence[ModelError] = ()) -> None:
         self.now = LATE
-        self.memory = Memory(
+        self.memory = VaultMemory(
             settings_at(root), clock=lambda: self.now, steady=self.steady
         )
         self.memory.executor.attended = True

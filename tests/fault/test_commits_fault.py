@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.vault.git import DUE
 from engram.vault.usage import USAGE
 from tests.fakes.repository import Repository
@@ -34,7 +34,7 @@ def begun(tmp_path, settings, clock):
         if not here.vault.exists():
             shutil.copytree(settings.vault, here.vault)
             Repository(here.vault)
-        memory = Memory(here, clock=clock, steady=clock.steady)
+        memory = VaultMemory(here, clock=clock, steady=clock.steady)
         memory.start()
         memory.catch_up()
         return memory

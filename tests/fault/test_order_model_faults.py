@@ -25,7 +25,7 @@ from engram.core.sessions import SUMMARY_LISTS
 from engram.llm import merges, portraits  # noqa: F401
 from engram.llm.answers import TASKS
 from engram.llm.summaries import SECTIONS
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from tests.fakes import judging
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer, Reply
@@ -120,7 +120,7 @@ def lived(tmp_path_factory):
     (root / "vault/engram.toml").write_text(
         'id = "01KBH2Q0M6T4W2Y0B7C5D9E1FX"\nzone = "Europe/Berlin"\n'
     )
-    memory = Memory(settings_at(root), clock=lambda: NOW)
+    memory = VaultMemory(settings_at(root), clock=lambda: NOW)
     memory.start()
     memory.catch_up()
     keeping = Keeping(memory)
@@ -261,7 +261,7 @@ def put_in_order(root, server):
     settings = replace(
         settings_at(root), model=ModelSettings("m", server.url, api="chat", api_key="k")
     )
-    memory = Memory(settings, clock=lambda: NOW)
+    memory = VaultMemory(settings, clock=lambda: NOW)
     memory.start()
     memory.catch_up()
     try:

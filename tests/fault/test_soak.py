@@ -16,7 +16,7 @@ from harness import FULL
 from ledger import turns_filed
 
 from engram import config
-from engram.memory import Memory
+from engram.memory import VaultMemory
 
 DAYS, TURNS = (30, 20_000) if FULL else (3, 600)
 TALK = 20
@@ -90,7 +90,9 @@ class Month:
         return self.now.timestamp()
 
     def open(self):
-        self.memory = Memory(self.settings, clock=lambda: self.now, steady=self.steady)
+        self.memory = VaultMemory(
+            self.settings, clock=lambda: self.now, steady=self.steady
+        )
         self.memory.executor.attended = True
         self.memory.start()
         self.memory.catch_up()

@@ -34,7 +34,7 @@ from engram.core.text import content_hash
 from engram.core.turn_versions import version_id
 from engram.errors import ConflictError, EngramError, NotFoundError
 from engram.index.search import Index
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.recall import search
 from engram.recall.request import request_for
 
@@ -122,7 +122,7 @@ class Machine(RuleBasedStateMachine):
         self.commits: list[tuple[str, Account]] = []
         self.branch = 0
         self.marks = itertools.count()
-        self.memory: Memory | None = None
+        self.memory: VaultMemory | None = None
 
     @initialize()
     def begin(self) -> None:
@@ -154,7 +154,9 @@ class Machine(RuleBasedStateMachine):
 
     def open(self) -> None:
         """A new process on the vault."""
-        self.memory = Memory(self.settings, clock=lambda: self.now, steady=self.steady)
+        self.memory = VaultMemory(
+            self.settings, clock=lambda: self.now, steady=self.steady
+        )
         self.memory.executor.attended = True
         with self.extraction():
             self.memory.start()

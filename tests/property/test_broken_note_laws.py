@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engram import config
 from engram.core import trust
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.vault import frontmatter
 from tests.size import examples
 
@@ -92,7 +92,7 @@ def memory(tmp_path_factory):
     vault.mkdir(mode=0o700)
     (vault / "engram.toml").write_text(f'id = "{ID}"\nzone = "UTC"\n')
     clock = lambda: datetime(2026, 11, 20, 20, tzinfo=UTC)  # noqa: E731
-    made = Memory(
+    made = VaultMemory(
         config.load(vault, {"ENGRAM_HOME": str(folder / "home"), "HOME": str(folder)}),
         clock=clock,
     )

@@ -18,7 +18,7 @@ from engram.config import ModelSettings
 from engram.core.categories import CATEGORIES
 from engram.core.dedup import JUDGEMENTS_FILE
 from engram.maintenance.passes import entities
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.vault import frontmatter
 from tests.conftest import Clock
 from tests.fakes.judging import all_of, judging
@@ -66,7 +66,7 @@ def kept(lives):
             loaded.policy, files=replace(loaded.policy.files, quiet_seconds=0)
         )
         clock = Clock(datetime(2026, 11, 20, 20, 0, tzinfo=UTC))
-        memory = Memory(
+        memory = VaultMemory(
             replace(loaded, policy=policy), clock=clock, steady=clock.steady
         )
         memory.start()

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.serve.http import openapi
 from tests.fakes.answers import ask, serving, settings_in
 from tests.size import examples
@@ -83,7 +83,7 @@ def fitting(schema):
 def socket(tmp_path_factory):
     home = tmp_path_factory.mktemp("openapi")
     settings = settings_in(home / "home", home / "vault")
-    memory = Memory(settings)
+    memory = VaultMemory(settings)
     memory.start()
     memory.catch_up()
     memory.call("remember", {"text": "Carla is allergic to peanuts."})

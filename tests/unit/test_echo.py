@@ -10,7 +10,7 @@ import pytest
 
 from engram.core.language.echo import HandedOut, masked, own_words, shingles, unfenced
 from engram.core.policy import EchoPolicy, ExtractionPolicy
-from engram.core.records import Hit, Turn
+from engram.core.records import SearchHit, Turn
 from engram.extraction.rules import engine
 from engram.recall.formatting import fenced
 
@@ -23,7 +23,9 @@ STATEMENTS = (
     "米拉住在里斯本的一座老房子里，每天早上喝绿茶",
 )
 HITS = [
-    Hit(f"k{n}", "fact", text, "f.md", 1.0, when=WHEN, speaker="Mira", category="fact")
+    SearchHit(
+        f"k{n}", "fact", text, "f.md", 1.0, when=WHEN, speaker="Mira", category="fact"
+    )
     for n, text in enumerate(STATEMENTS)
 ]
 BLOCK = fenced(HITS, "0a1b2c3d")
@@ -198,7 +200,7 @@ def test_fifty_sessions_of_injected_memory_teach_nothing():
         "I work as a marine biologist in Porto.",
     ]
     hits = [
-        Hit(f"k{n}", "turn", text, "s.md", 1.0, when=WHEN, speaker="Mira")
+        SearchHit(f"k{n}", "turn", text, "s.md", 1.0, when=WHEN, speaker="Mira")
         for n, text in enumerate(told)
     ]
     assert extracted(told) >= 3

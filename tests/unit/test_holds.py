@@ -16,7 +16,7 @@ import pytest
 from engram.core import holds
 from engram.core.policy import ConsolidationPolicy, UsagePolicy
 from engram.maintenance.holds import STATE, path_of
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.vault import frontmatter
 from engram.vault.usage import ALL, USAGE, UsageLog
 from tests.fakes.foreign import foreign
@@ -208,7 +208,7 @@ def test_since_when_an_import_fades_survives_a_crash_before_usage_is_written(
     """The files are as a power cut leaves them just after the import was filed."""
 
     def started():
-        memory = Memory(settings, clock=clock, steady=clock.steady)
+        memory = VaultMemory(settings, clock=clock, steady=clock.steady)
         memory.start()
         memory.catch_up()
         return memory

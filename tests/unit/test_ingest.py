@@ -202,14 +202,14 @@ def test_an_id_that_only_the_vault_knows_is_waited_for(memory, opened, settings,
     """Before a new catalogue has read the vault, nobody can tell a new turn from a
     known one.
     """
-    from engram.memory import Memory
+    from engram.memory import VaultMemory
 
     observe(memory, turn(1))
     memory.close()
     memory.close = lambda: None
     for path in settings.cache.rglob("*"):
         path.unlink()
-    later = Memory(settings, clock=clock, steady=clock.steady)
+    later = VaultMemory(settings, clock=clock, steady=clock.steady)
     later.start()
     try:
         with ThreadPoolExecutor(1) as pool:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from engram.errors import LockedError, NotFoundError
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.serve import socket_client
 from engram.vault import location, locks, syscalls
 from tests.fakes.machine import ID, TOLD, Machine
@@ -288,7 +288,10 @@ def test_two_copies_that_take_a_free_state_at_once_do_not_share_it(machine):
     machine.tell()
     one, other = machine.copy("one"), machine.copy("other")
     shutil.rmtree(machine.vault)
-    first, second = Memory(machine.settings(one)), Memory(machine.settings(other))
+    first, second = (
+        VaultMemory(machine.settings(one)),
+        VaultMemory(machine.settings(other)),
+    )
     first.start()
     with pytest.raises(LockedError):
         second.start()

@@ -22,7 +22,7 @@ from engram.errors import (
     StorageError,
     UnavailableError,
 )
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.operations.table import OPERATIONS
 from engram.serve import output
 from engram.vault import syscalls
@@ -616,13 +616,13 @@ def test_a_bad_turn_is_refused_in_words(memory, bad):
 def test_a_second_process_is_refused_by_name(memory, settings):
     """The lock names who holds the vault."""
     with pytest.raises(LockedError, match=str(os.getpid())):
-        Memory(settings).start()
+        VaultMemory(settings).start()
 
 
 def test_a_missing_vault_is_said_to_be_missing(settings):
     """With the command that makes one."""
     with pytest.raises(NotFoundError, match="engram init"):
-        Memory(replace(settings, vault=settings.vault / "nowhere")).start()
+        VaultMemory(replace(settings, vault=settings.vault / "nowhere")).start()
 
 
 def test_a_person_who_edits_the_session_file_is_not_interrupted(

@@ -6,7 +6,7 @@ import pytest
 
 from engram.errors import BadRequestError
 from engram.ingest.messages import as_turns
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from tests.fakes.answers import settings_in
 
 
@@ -73,7 +73,7 @@ def test_what_a_message_says_itself_goes_before_what_is_common():
 
 @pytest.fixture
 def memory(tmp_path):
-    opened = Memory(settings_in(tmp_path / "home", tmp_path / "vault"))
+    opened = VaultMemory(settings_in(tmp_path / "home", tmp_path / "vault"))
     opened.start()
     opened.catch_up()
     yield opened

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from engram.core.policy import UsagePolicy
-from engram.core.records import Hit, Usage
+from engram.core.records import SearchHit, Usage
 from engram.errors import EngramError
 from engram.pipeline.usage import UsageTracker, not_counted_reason
 from engram.vault.usage import USAGE, UsageLog, device_of
@@ -49,7 +49,7 @@ def coffee(memory):
 
 
 def hit(key, score=1.0, kind="fact"):
-    return Hit(key, kind, "words", "path", score)
+    return SearchHit(key, kind, "words", "path", score)
 
 
 # row: A19

@@ -14,7 +14,7 @@ from engram import config
 from engram.core.records import Edit
 from engram.core.text import content_hash
 from engram.errors import ConflictError, EngramError
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.vault import facts, syscalls
 from tests.fakes.batches import (
     batch_of,
@@ -136,7 +136,7 @@ def whole(tmp_path_factory):
         root, {"ENGRAM_HOME": str(root / ".home"), "HOME": str(root)}
     )
     memory = held_back(
-        Memory(settings, clock=lambda: datetime(2026, 11, 20, 20, 0, tzinfo=UTC))
+        VaultMemory(settings, clock=lambda: datetime(2026, 11, 20, 20, 0, tzinfo=UTC))
     )
     memory.start()
     memory.catch_up()

@@ -22,7 +22,7 @@ from engram.core.language.permanent_attributes import (
 from engram.core.policy import Policy
 from engram.core.records import Fact, Usage
 from engram.errors import BadRequestError, NotFoundError
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.serve import output
 from engram.vault.undo import PURGED
 from tests.conftest import Clock
@@ -54,7 +54,7 @@ def life(tmp_path):
     loaded = config.load(
         vault, {"ENGRAM_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     )
-    memory = Memory(loaded, clock=clock, steady=clock.steady)
+    memory = VaultMemory(loaded, clock=clock, steady=clock.steady)
     memory.start()
     memory.catch_up()
     yield memory, clock

@@ -10,7 +10,7 @@ import pytest
 from engram.core.excerpts import count_tokens
 from engram.core.policy import RecallPolicy
 from engram.core.ranking import parse_question
-from engram.core.records import Hit
+from engram.core.records import SearchHit
 from engram.recall.formatting import fenced
 from engram.recall.selection import select
 
@@ -19,7 +19,7 @@ POLICY = RecallPolicy()
 
 
 def hit(key, text, kind="turn", **more):
-    return Hit(key, kind, text, "", 1.0, provenance="user", source=key, **more)
+    return SearchHit(key, kind, text, "", 1.0, provenance="user", source=key, **more)
 
 
 def selected(hits, budget, k=50, question="words?"):
@@ -93,7 +93,8 @@ def test_a_fact_comes_with_what_its_turn_says_beyond_it():
     turn = hit("t", "My Dell laptop is slow.", when=NOW)
     both = fenced(
         selected(
-            [turn, Hit("f", "fact", "A Dell.", "", 1.0, source="t", said="x")], 500
+            [turn, SearchHit("f", "fact", "A Dell.", "", 1.0, source="t", said="x")],
+            500,
         ),
         "0" * 8,
     )

@@ -13,7 +13,7 @@ from engram.errors import (
     NotFoundError,
     StorageError,
 )
-from engram.memory import Memory
+from engram.memory import VaultMemory
 
 
 def observe(memory, *turns, **more):
@@ -379,7 +379,7 @@ def test_an_edit_is_carried_out_after_a_crash(memory, settings, clock, monkeypat
     monkeypatch.undo()
     memory.close()
     memory.close = lambda: None
-    again = Memory(settings, clock=clock, steady=clock.steady)
+    again = VaultMemory(settings, clock=clock, steady=clock.steady)
     again.start()
     try:
         again.catch_up()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core.language.echo import HandedOut
 from engram.errors import UnavailableError
 from engram.extraction.extract import Extractor
-from engram.memory import Memory
+from engram.memory import VaultMemory
 from engram.pipeline.executor import Inline
 from engram.serve.evaluation import metrics
 from engram.serve.evaluation.baselines import BASELINES, filled
@@ -53,7 +53,9 @@ def without_models(settings: Settings) -> Settings:
 class EvaluationVault:
     """A temporary vault that holds one conversation."""
 
-    def __init__(self, memory: Memory, clock: SetClock, case: EvaluationCase) -> None:
+    def __init__(
+        self, memory: VaultMemory, clock: SetClock, case: EvaluationCase
+    ) -> None:
         self.memory = memory
         self.clock = clock
         self.case = case
@@ -148,7 +150,7 @@ def opened(settings: Settings, case: EvaluationCase) -> Iterator[EvaluationVault
         own = settings_for(settings, vault, NAME, Path(folder, "home"))
         clock = SetClock(case.end)
         own = replace(own, owner=(), policy=_without_limits(own.policy))
-        memory = Memory(own, executor=Inline(attended=True), clock=clock)
+        memory = VaultMemory(own, executor=Inline(attended=True), clock=clock)
         memory.start()
         try:
             memory.catch_up()
