@@ -192,9 +192,9 @@ class VaultPool:
             self._cannot_open(vault, fault)
             raise
         except Exception as surprise:  # raised again, in the words of an answer
-            fault = unexpected("open", surprise)
-            self._cannot_open(vault, fault)
-            raise fault from surprise
+            error = unexpected("open", surprise)
+            self._cannot_open(vault, error)
+            raise error from surprise
         vault.fault = None
 
     def _cannot_open(self, vault: PooledVault, fault: EngramError) -> None:
