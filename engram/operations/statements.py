@@ -32,7 +32,7 @@ from engram.pipeline.write import KNOWN, action_row, reversed_row
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.core.records import Candidate, FiledTurn, Turn
+    from engram.core.records import FiledTurn, Turn
     from engram.operations.editor import NoteEditor
     from engram.operations.memories import MemoryOperations
     from engram.pipeline.reconcile import Reconciler
@@ -126,7 +126,8 @@ class StatementOperations:
             self.note_writer.write(changes, [row])
             return self._confirmed(equal.id, KNOWN, turn, pinned=pinned)
 
-        guess = self._guess(turn)
+        found = engine.extract([turn], self.settings.policy.extraction)
+        guess = next(iter(found.candidates), None)
         if run:
             self.reconciler.imports.note(run, [(turn.session, turn.id)])
         evidence = self._file(turn)
@@ -143,7 +144,7 @@ class StatementOperations:
         )
         self.reconciler.forgetting.lift_restated([evidence], now, asked=True)
         row = action_row(now, "store", fact.id, "asked to remember")
-        verdict, cases = self.reconciler.remember(fact, turn, row)
+        verdict, cases = self.reconciler.remember(fact, turn, row, found)
         if verdict.match:
             return self._confirmed(verdict.match, verdict.why, turn, pinned=pinned)
 
@@ -256,11 +257,6 @@ class StatementOperations:
         if pinned:
             self.memories.update(name, pinned=True)
         return {"id": name, "verdict": "confirmed", "why": why}
-
-    def _guess(self, turn: Turn) -> Candidate | None:
-        """The first fact that the offline rules extract from the statement, if any."""
-        found = engine.extract([turn], self.settings.policy.extraction).candidates
-        return found[0] if found else None
 
     # -- correct -----------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engram.core.records import Extraction
+from engram.core.trust import source_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -123,11 +124,17 @@ class PlanWriter:
             {turn.speaker for turn in turns},
         )
 
-    def write_entities(self, plan: WritePlan, fact_id: str, turn: Turn) -> None:
-        """Write entity notes and edges of a single statement; `turn` is its source."""
+    def write_entities(
+        self, plan: WritePlan, fact_id: str, turn: Turn, found: Extraction
+    ) -> None:
+        """Write entity notes and edges of a single statement; `turn` is its source.
+
+        What the rules `found` in the user's own words gives relations and types.
+        """
         facts = self.note_writer.facts([fact_id])
         edges = self._edges(facts, plan)
-        extraction = Extraction((), "user")
+        relations = found.relations if source_class(turn) == "user" else ()
+        extraction = Extraction((), "user", relations=relations, types=found.types)
         self.entity_writer.write(facts, extraction, [turn], plan.now, edges)
 
     def _edges(self, facts: Sequence[Fact], plan: WritePlan) -> Iterator[Edge]:

@@ -203,13 +203,14 @@ class Reconciler:
     # -- single statements -------------------------------------------------------------
 
     def remember(
-        self, fact: Fact, turn: Turn, row: Mapping[str, object]
+        self, fact: Fact, turn: Turn, row: Mapping[str, object], found: Extraction
     ) -> tuple[Verdict, list[Case]]:
         """File a statement that a caller asks to keep; `turn` is its source (A1, A7).
 
         Returns the verdict, and the notes in review that it led to (`X9`). `fact` keeps
         its importance. A statement that does not come from the user is contained as in
-        a batch (`X27`). `row` is the row of the action log.
+        a batch (`X27`). `row` is the row of the action log. `found` is what the rules
+        read in the statement: its relations and types are those of the names.
         """
         now = datetime.fromisoformat(str(row["at"]))
         plan = WritePlan(self.settings, now, self.note_writer)
@@ -222,7 +223,7 @@ class Reconciler:
         plan.rows.append({**row, **changed})
 
         self.plan_writer.write_unrepeatable(plan)
-        self.plan_writer.write_entities(plan, fact.id, turn)
+        self.plan_writer.write_entities(plan, fact.id, turn, found)
         return verdict, plan.cases
 
 

@@ -942,3 +942,37 @@ def test_what_was_asked_for_and_forgotten_can_be_asked_for_in_the_same_instant(m
     again = memory.call("remember", {"text": "Anna switched to oat milk"})
     assert again["verdict"] == "created"
     assert again["id"] != first["id"]
+
+
+# row: B1
+@pytest.mark.parametrize(
+    ("text", "name", "bond"),
+    [
+        ("My son Max turns 3 next week", "Max", "son"),
+        ("My sister Clara is a nurse", "Clara", "sister"),
+    ],
+)
+def test_relatives_in_what_is_to_be_remembered_are_people(memory, text, name, bond):
+    """With their relation to the user, as where a conversation mentions them."""
+    memory.call("remember", {"text": text})
+    note = memory.settings.vault / "entities" / "people" / f"{name}.md"
+    assert "type: person" in note.read_text()
+    edges = (memory.settings.vault / "state" / "edges.jsonl").read_text()
+    rows = [json.loads(line) for line in edges.splitlines()]
+    relations = [row for row in rows if row["type"] == "relation"]
+    assert [(row["to"], row["label"]) for row in relations] == [
+        (f"person:{name.lower()}", bond)
+    ]
+    assert "since" not in relations[0]
+
+
+# row: X27
+def test_what_a_tool_remembers_relates_nobody(memory):
+    """Only the user's own words say who is a relative."""
+    memory.call(
+        "remember",
+        {"text": "My son Max is three", "category": "fact"},
+        standing="tool",
+    )
+    edges = memory.settings.vault / "state" / "edges.jsonl"
+    assert not edges.exists() or "relation" not in edges.read_text()

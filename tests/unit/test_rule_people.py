@@ -266,6 +266,31 @@ def test_a_relation_has_the_quote_and_the_doubt_of_its_statement():
 
 
 # row: B1
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My daughter Lena turns 7 on 3 May.",
+        "My son Max turns 3 next week.",
+        "My sister Clara has lived in Ghent since 2019.",
+        "My colleague Ben leaves the company in June.",
+    ],
+)
+def test_a_day_in_the_life_of_a_relative_is_no_beginning_of_the_kinship(text):
+    """A birthday least of all."""
+    kinship = read(text).relations[0]
+    assert kinship.subject == OWNER
+    assert kinship.type in {"daughter", "son", "sister", "colleague"}
+    assert (kinship.begins, kinship.ends) == (None, None)
+
+
+# row: B1
+def test_a_job_that_is_ahead_begins_then():
+    """The time of the relation itself stays."""
+    found = read("I work at Bosch from 1 June.")
+    assert [one.begins is not None for one in found.relations] == [True]
+
+
+# row: B1
 def test_at_most_five_relations_are_taken():
     """As many as a model may give."""
     found = read(

@@ -37,7 +37,7 @@ _COMMON = (
     ("date_of_named_year", rf"{_BEFORE}g?c?g?{_DAY_AND_MONTH},?g{{0,2}}(?:[mjz]u|um)"),
     # since Friday, 20 November 2026; on November 20, 2026
     ("date", rf"{_BEFORE}g?{_WEEKDAY_BEFORE}c?g?(?:ng{{0,2}}b,?g?y|bg?n,?y)"),
-    ("month_of_year", rf"{_BEFORE}g?b,?g?yu?"),  # in May 2024
+    ("month_of_year", rf"(?:h|{_BEFORE}g?)b,?g?yu?"),  # in May 2024
     ("season_of_year", r"[iqLS]?g?sg?y"),  # the summer of 2021
     # the 20th of November; Friday, November 20
     ("yearless", rf"{_BEFORE}g?{_WEEKDAY_BEFORE}c?g?{_DAY_AND_MONTH}(?!u)"),
@@ -52,7 +52,7 @@ _COMMON = (
     ("unit", r"W"),  # неделю назад
     ("part", r"P"),  # tonight
     ("numeric", r"[crLSqx]?D"),  # on 2026-11-20
-    ("year", r"[iqrLS]g?yu?|cg?yu"),  # since 2019, в 2019 году
+    ("year", r"[iqrLSh]g?yu?|cg?yu"),  # since 2019, в 2019 году
 )
 _PREFIX = (
     ("skip", r"gmu"),  # the last week
@@ -71,7 +71,7 @@ _EITHER = (
     ("weekend", r"c?g?(?:[jm]e|em)"),  # ce week-end, le week-end prochain
 )
 _OPEN = (
-    ("month_by_lean", r"[iqrLSFc]g?b"),  # in May
+    ("month_by_lean", r"[iqrLSFch]g?b"),  # in May, vor Mai
     ("weekday_by_lean", r"[crqLRSEx]{0,2}g?k"),  # on Friday
 )
 _SIGNS = (

@@ -49,7 +49,7 @@ _CLASSES = {
     "starting": "S",  # ab
     "until": "L",  # bis: lasts so long
     "until_after": "M",  # まで
-    "by": "r",  # spätestens: is due
+    "by": "r",  # spätestens: is due; before = -1: the day before
     "by_after": "N",  # までに
     "until_the_end_of": "E",  # bis ende
     "by_the_end_of": "R",  # vor ende

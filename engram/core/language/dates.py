@@ -16,6 +16,7 @@ weekday, a month or a date without a year needs a sentence that looks back or ah
 a date without a year is left open where the other side of today is less than six weeks
 away; `03/04/2026` needs a zone that decides. `by the end of` a month or a year is its
 last day; the end of a week, Friday for some and Sunday for others, is left open.
+`before July`, said ahead of it, is the last day before; `by July` is that month.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from engram.core.language.date_values import (
     DateMatch,
     DateRange,
     Token,
+    day_range,
     within,
 )
 from engram.core.language.date_words import (
@@ -332,6 +334,8 @@ def _scan(
             if rule in _SWALLOWED:
                 yield row[first].start, row[last - 1].end, None
             continue
+        if _is_before(context, interval, when):
+            interval = day_range((interval.start - DAY).date(), when)
         role = _role(context, lexicon)
         first, last, interval = _narrowed(row, letters, first, last, interval)
         while row[first].letter in _NOT_OF_THE_TIME:
@@ -376,13 +380,27 @@ def _role(context: DateContext, lexicon: Lexicon) -> Literal["", "since", "until
     return "until" if is_end and not has_duty(context, lexicon) else ""
 
 
+def _is_before(context: DateContext, interval: DateRange, when: datetime) -> bool:
+    """Whether a longer time is named as what lies behind a day: `before July`."""
+    if interval.start <= when or interval.end - interval.start <= _LONGEST_DAY:
+        return False
+    row = context.row[max(0, context.first - 1) : context.last]
+    return any(
+        token.letter == "h" or (token.letter == "r" and token.value == -1)
+        for token in row
+    )
+
+
+_LONGEST_DAY = timedelta(hours=25)
+
+
 def _match(context: DateContext, when: datetime, lexicon: Lexicon) -> DateMatch:
     """The tokens of a time with the direction of the sentence around them."""
     row, first, last = context.row, context.first, context.last
     letters = {token.letter for token in row[first:last]}
     lean = -1 if "q" in letters else direction(context, lexicon)
     # `I sent it by March` may be of either year
-    if letters & {"r", "L"} and not letters & {"F"}:
+    if letters & {"r", "L", "h"} and not letters & {"F"}:
         lean = int(lean >= 0)
     sentence = context.sentence()
     annual = not ANNUAL.isdisjoint(context.words(*sentence))

@@ -757,7 +757,8 @@ def _built(
     if hint is None:
         return _Statement(one, types=of_animals)
     ends = (hint.subject or OWNER, relation_label(hint.type), hint.object)
-    when = clause.when()
+    # `My sister Anna has lived here since 2019`: a time of the life, not of the kinship
+    when = clause.when() if rule is not _KINSHIP else None
     is_start = when and not hint.ended and when.start > clause.turn.occurred_at
     relation = Relation(
         *ends,
