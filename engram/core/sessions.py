@@ -40,8 +40,12 @@ SUMMARY_LISTS = ("what_mattered", "open_loops", "commitments", "people")
 SUMMARY_KEYS = ("one_liner", *SUMMARY_LISTS, "tone", "parse_error")
 """The keys of a session summary in the front matter of its file (row E11)."""
 
+STALE = "stale"
+"""The mark of a session file whose summary could not be removed."""
 _DENSE = 4
 _TICK = re.compile(r"^- \[[ xX]\] ", re.MULTILINE)
+_CONVERSATION = re.compile(r"^## Conversation[ \t]*$", re.MULTILINE)
+_ROLLING = re.compile(r"^## Rolling[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +181,50 @@ def block_digest(text: str, keys: object) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
+def summary_text(keys: Mapping[str, object]) -> str:
+    """Return a session summary as Markdown for people to read, from its keys."""
+    marks = (
+        ("", "what_mattered"),
+        ("Open: ", "open_loops"),
+        ("Promised: ", "commitments"),
+    )
+    lines = [f"- {mark}{item}" for mark, name in marks for item in _items(keys, name)]
+    return "\n".join([str(keys["one_liner"]), *(["", *lines] if lines else [])])
+
+
+def _items(keys: Mapping[str, object], name: str) -> Sequence[object]:
+    value = keys.get(name)
+    return value if isinstance(value, list | tuple) else ()
+
+
+def with_section(body: str, block: str, text: str) -> str:
+    """Return the body of a session file with a generated section before the turns.
+
+    The order is summary, rolling summary, conversation.
+    """
+    if read_block(body, block) is not None:
+        return replace_block(body, block, text)
+    next_part = _ROLLING.search(body) if block == "summary" else None
+    next_part = next_part or _CONVERSATION.search(body)
+    at = next_part.start() if next_part else 0
+    return f"{body[:at]}{_section(block, text)}{body[at:]}"
+
+
+def _section(block: str, text: str) -> str:
+    return replace_block(f"## {block.title()}\n\n", block, text) + "\n"
+
+
+def _without_section(body: str, block: str, text: str) -> str:
+    """Return the body without a generated section; a heading with more text stays."""
+    section = _section(block, text)
+    if section in body:
+        return body.replace(section, "", 1)
+    return replace_block(body, block, "")
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryCut:
-    """A session file and `state/sessions.json` after forgotten text was removed.
+    """A session file and `state/sessions.json` without the summaries of the session.
 
     `keys` holds the front matter keys that change.
     """
@@ -189,54 +234,66 @@ class SummaryCut:
     state: bytes
 
 
-def cut_summaries(
-    stem: str,
-    keys: Mapping[str, object],
-    body: str,
-    state: bytes,
-    allowed: Callable[[str], str],
+def drop_summaries(
+    stem: str, keys: Mapping[str, object], body: str, state: bytes
 ) -> SummaryCut:
-    """Remove forgotten text from the generated summaries of a session (`X8`).
+    """Remove the generated summaries of a session, which a run then makes anew (`X8`).
 
-    `allowed` returns a text without its forgotten sentences. A block that a person
-    changed is theirs and stays.
+    What they rest on is hidden, or shown again. A block that a person changed is theirs
+    and stays.
     """
     personas, files = read_state(state, "personas"), read_state(state)
     row, changed = files.get(stem, {}), dict[str, object]()
-    for block, names in (("summary", SUMMARY_KEYS), ("rolling", ())):
+    row.pop("rolled", None)
+    row.pop(STALE, None)
+    for block, names, count in (
+        ("summary", SUMMARY_KEYS, "summarised"),
+        ("rolling", (), "rolled"),
+    ):
         text = read_block(body, block)
         known = {name: keys[name] for name in names if keys.get(name)}
-        if text is None or row.get(block) != block_digest(text, known):
+        if not _is_generated(row.get(block), block, text, known):
             continue
-
-        left = {name: allowed_value(value, allowed) for name, value in known.items()}
-        changed |= {name: value for name, value in left.items() if value != known[name]}
-        new = _allowed_lines(text, allowed)
-        if new != text:
-            body = replace_block(body, block, new)
-        row[block] = block_digest(
-            new, {name: value for name, value in left.items() if value}
-        )
+        counted = {count} & keys.keys()
+        changed |= dict.fromkeys([*known, *counted])
+        if text is not None:
+            body = _without_section(body, block, text)
+        row.pop(block, None)
 
     for persona in personas.values():
-        for name in ("rollingSummary", "lastUserMessage"):
-            if persona.get(name):
-                persona[name] = allowed(str(persona[name]))
+        persona.pop("lastUserMessage", None)
+        if persona.get("rollingFile") == stem:
+            persona.pop("rollingSummary", None)
 
     return SummaryCut(changed, body, state_bytes(personas, files))
 
 
-def _allowed_lines(text: str, allowed: Callable[[str], str]) -> str:
-    """Return the lines without forgotten sentences.
+def with_stale(state: bytes, stem: str) -> bytes:
+    """Return `state/sessions.json` with a mark on a session whose summary is stale."""
+    personas, files = read_state(state, "personas"), read_state(state)
+    files[stem] = files.get(stem, {}) | {STALE: True}
+    return state_bytes(personas, files)
 
-    A line that becomes empty is dropped.
+
+def stale_stems(state: bytes) -> set[str]:
+    """Return the sessions whose summaries are stale: not shown, and to be made anew."""
+    return {stem for stem, row in read_state(state).items() if row.get(STALE)}
+
+
+def _is_generated(
+    digest: object, block: str, text: str | None, keys: Mapping[str, object]
+) -> bool:
+    """Return whether a block and its keys are as a run wrote them, or were never there.
+
+    `digest` is the recorded one; without it a summary that says what its keys say is
+    generated.
     """
-    lines = []
-    for line in text.split("\n"):
-        left = allowed(line) if line.strip() else line
-        if left or not line:
-            lines.append(left)
-    return "\n".join(lines)
+    if text is None:
+        return digest is None and not keys
+    if digest is None:
+        made = block == "summary" and "one_liner" in keys
+        return made and text.strip() == summary_text(keys).strip()
+    return digest == block_digest(text, keys)
 
 
 def allowed_value(value: object, allowed: Callable[[str], str]) -> object:

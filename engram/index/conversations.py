@@ -16,6 +16,7 @@ from engram.core.sessions import (
     SessionView,
     due,
     read_state,
+    stale_stems,
 )
 from engram.errors import EngramError
 from engram.index import hiding
@@ -25,6 +26,7 @@ from engram.vault.disk import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from collections.abc import Set as AbstractSet
     from datetime import datetime
     from typing import Any
 
@@ -123,7 +125,7 @@ class SessionReader:
         The latest comes first.
         """
         files = self.index.catalog.latest_sessions(persona, self.policy.spine_talks)
-        found = [frontmatter.read(self.read(file.path)).keys for file in files]
+        found = [self._summary_keys(file.path) for file in files]
         return [keys for keys in found if keys.get("one_liner")]
 
     def stretches(self) -> list[SessionFile]:
@@ -155,7 +157,17 @@ class SessionReader:
 
     def one_liner(self, path: str) -> str:
         """Return the summary of a session file in one line, '' where it has none."""
-        return str(frontmatter.read(self.read(path)).keys.get("one_liner") or "")
+        return str(self._summary_keys(path).get("one_liner") or "")
+
+    def _summary_keys(self, path: str) -> Mapping[str, object]:
+        """Return the front matter of a session file, without a stale summary."""
+        keys = frontmatter.read(self.read(path)).keys
+        if keys.get("one_liner") and stem_of(path) in self._stale():
+            return {}
+        return keys
+
+    def _stale(self) -> set[str]:
+        return stale_stems(self.read(STATE_FILE))
 
     def last_over(
         self, persona: str | None, without: Collection[str]
@@ -167,7 +179,7 @@ class SessionReader:
         for file in self.index.catalog.latest_sessions(
             persona, self.policy.spine_talks
         ):
-            keys = frontmatter.read(self.read(file.path)).keys
+            keys = self._summary_keys(file.path)
             if stem_of(file.path) not in without and keys.get("one_liner"):
                 return keys, file.progress.ended
         return None
@@ -193,7 +205,7 @@ class SessionReader:
         gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
         return {stem for stem, last in ended.items() if now - last <= gap}
 
-    def rolling(self, persona: str | None, running: Collection[str]) -> str:
+    def rolling(self, persona: str | None, running: AbstractSet[str]) -> str:
         """Return the rolling text of the session whose stems are `running`, or ''.
 
         Before the session has a file, the text comes from the state (rows E9, E14). The
@@ -202,7 +214,7 @@ class SessionReader:
         for file in self.index.catalog.latest_sessions(
             persona, self.policy.spine_talks
         ):
-            if stem_of(file.path) in running:
+            if stem_of(file.path) in running - self._stale():
                 body = frontmatter.read(self.read(file.path)).body
                 if text := read_block(body, "rolling"):
                     return text
@@ -232,6 +244,9 @@ class SessionReader:
             )
         known = frontmatter.read(raw, self.settings.policy.files)
         conversation, _ = sessions.conversation_from(known, path, self.settings.zone)
+        covered = {"rolled", "episodes", "summarised"}
+        if stem_of(path) in self._stale():
+            covered = {"episodes"}
         plain = known.body.replace("\n", known.newline).encode()
         if conversation is None or not raw.endswith(plain):
             return None
@@ -251,7 +266,7 @@ class SessionReader:
             {
                 key: value
                 for key, value in known.keys.items()
-                if key in {*SUMMARY_KEYS, "rolled", "episodes", "summarised"}
+                if key in covered.union(SUMMARY_KEYS)
             },
             known.body,
         )
@@ -277,6 +292,10 @@ class SessionReader:
             )
         }
         progress = {}
+        stale = {sessions.path(stem) for stem in self._stale()} - files.keys()
+        for path in stale:
+            if file := self.index.catalog.session_at(path):
+                files[path] = replace(file, summarised=0, rolled=0)
         for path in [*(path for path in waiting if path not in files), *files]:
             some = waiting.get(path, [])
             if path in files:

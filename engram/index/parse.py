@@ -304,6 +304,8 @@ def _parse_own_note(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -
         return Entry(path, "note", stat, sha, problems=problems)
     persona = None
     if path.startswith(EPISODES):
+        if note.keys.get("status") == "forgotten":
+            return Entry(path, "note", stat, sha, problems=problems)
         persona = str(note.keys.get("persona") or "") or None
     if str(note.keys.get("sensitivity") or "").strip().casefold() == HIGH:
         persona = persona or UNKNOWN_PERSONA

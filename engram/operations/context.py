@@ -40,7 +40,8 @@ from engram.recall.context_lines import (
 from engram.recall.current import CurrentFacts, may_show
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from datetime import datetime, tzinfo
 
     from engram.core.policy.sessions import TodoPolicy
@@ -204,7 +205,7 @@ class ContextBuilder:
         return sum(costs.values())
 
     def _state(
-        self, persona: str | None, facts: Sequence[Fact], running: Collection[str]
+        self, persona: str | None, facts: Sequence[Fact], running: AbstractSet[str]
     ) -> dict[str, Any]:
         """Return the stored state of the persona with what each turn changes (`E9`).
 
@@ -228,7 +229,7 @@ class ContextBuilder:
         return state | self._curator(persona, facts)
 
     def _parts(
-        self, current: CurrentFacts, facts: Sequence[Fact], running: Collection[str]
+        self, current: CurrentFacts, facts: Sequence[Fact], running: AbstractSet[str]
     ) -> dict[str, list[str]]:
         """Return the lines of each part, uncut, without what the question asks for.
 

@@ -280,7 +280,7 @@ class MemoryOperations:
 
         hides = {"memories": sorted(along), "turns": list(hidden.turns)}
         self.note_writer.log_actions([action_row(now, "hide", name, why) | hides])
-        self.forgetting.cut_summaries([name, *sources, *hidden.turns])
+        self.forgetting.drop_summaries([name, *sources, *hidden.turns])
         result: dict[str, Any] = {
             "id": name,
             "path": unit.path if isinstance(unit, Fact) else self._turn_path(name),

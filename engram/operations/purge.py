@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from engram.core import purge
-from engram.core.sessions import STATE_FILE, cut_summaries
+from engram.core.sessions import STATE_FILE, drop_summaries
 from engram.errors import BadRequestError, EngramError, ForbiddenError
 from engram.operations.purge_plan import PurgePlan, PurgePlanner
 from engram.operations.purge_search import search_history, search_stores
@@ -271,9 +271,7 @@ class PurgeOperations:
         if not found.in_bytes(raw) and not found.in_bytes(state):
             return raw, state
         note = frontmatter.read(raw, self.settings.policy.files)
-        cut = cut_summaries(
-            stem, note.keys, note.body, state, lambda text: _without(text, found)
-        )
+        cut = drop_summaries(stem, note.keys, note.body, state)
         return frontmatter.edit(raw, cut.keys, cut.body), cut.state
 
     def _remove(self, path: str) -> bytes:
@@ -303,10 +301,6 @@ def _cut(path: str, raw: bytes, found: Traces) -> bytes:
         return purge.cut_document(raw, found)
     text = raw.decode("utf-8", "surrogateescape")
     return purge.cut_lines(text, found).encode("utf-8", "surrogateescape")
-
-
-def _without(text: str, found: Traces) -> str:
-    return "" if found.in_text(text) else text
 
 
 def _rewrite_outside(path: Path, found: Traces) -> None:

@@ -7,9 +7,11 @@ dropped in review is only kept from being filed again (`Forgetting.bury`).
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from glob import escape
 from typing import TYPE_CHECKING
 
 from engram.core import dedup, ranking, trust
@@ -18,7 +20,7 @@ from engram.core.language.echo import own_words
 from engram.core.language.paraphrase import fingerprints, restates
 from engram.core.language.sentences import sentences
 from engram.core.records import Edit, Fact, FiledTurn
-from engram.core.sessions import STATE_FILE, cut_summaries
+from engram.core.sessions import EPISODES, STATE_FILE, drop_summaries, with_stale
 from engram.core.text import content_hash
 from engram.core.turn_versions import turn_digest
 from engram.errors import EngramError
@@ -45,6 +47,7 @@ POOL = 100
 STATUSES = ("active", "archived", "superseded", "invalidated")
 
 
+_TURN = re.compile(r"#\^t(\d+)")
 _HEARD = frozenset({"confirm", "reinforce", "rewrite"})
 """Actions of the log whose turn said what a memory says."""
 
@@ -225,6 +228,9 @@ class Forgetting:
         self.index.tombstones.add(
             [{"at": at, **row, "reason": why, "restored": True} for row in lifted]
         )
+        self.drop_summaries(
+            str(row.get(name) or "") for row in lifted for name in ("turn", "in")
+        )
         return list(dict.fromkeys(str(row["memory"]) for row in lifted))
 
     def _active_rows(self, memories: frozenset[str]) -> list[Mapping[str, object]]:
@@ -350,29 +356,63 @@ class Forgetting:
         )
         return Hidden(facts, tuple(turns))
 
-    def cut_summaries(self, turns: Iterable[str]) -> None:
-        """Remove forgotten text from the summaries of the sessions of these turns.
+    def drop_summaries(self, turns: Iterable[str]) -> None:
+        """Remove the summaries of the sessions of these turns; a run makes them anew.
 
-        `turns` are keys of turns. A file that cannot be written is left as it is, since
-        recall removes forgotten text from every summary that it returns.
+        `turns` are keys of turns that are hidden, or shown again. A file that cannot be
+        written now keeps its summary, which then is marked as stale in the state and
+        shown no more.
         """
-        for name in sorted({key.partition("#")[0] for key in turns}):
+        blocks: defaultdict[str, set[int]] = defaultdict(set)
+        for name, _, block in (key.partition("#^t") for key in turns):
+            if block.isdecimal():
+                blocks[name].add(int(block))
+        for name in sorted(blocks):
             with suppress(EngramError):
-                self._cut_summary(name)
+                self._drop_summaries(name)
+            with suppress(EngramError):
+                self._mark_episodes(name, blocks[name])
 
-    def _cut_summary(self, name: str) -> None:
+    def _drop_summaries(self, name: str) -> None:
         """Rewrite one session file and `state/sessions.json` where that changes them."""
-        path = sessions.path(name)
-        raw, state = self.vault.read(path), self.vault.read(STATE_FILE)
+        path, state = sessions.path(name), b""
+        if self.vault.exists(STATE_FILE):
+            state = self.vault.read(STATE_FILE)
+        raw = self.vault.read(path)
         note = frontmatter.read(raw, self.note_writer.settings.policy.files)
-        allowed = partial(self.index.tombstones.forgotten.shown, said=Utterance())
-        cut = cut_summaries(name, note.keys, note.body, state, allowed)
+        cut = drop_summaries(name, note.keys, note.body, state)
 
+        new = cut.state
         if cut.keys or cut.body != note.body:
             edit = Edit(path, sha256(raw), cut.keys, FORGOTTEN, cut.body)
-            self.note_writer.write([edit], [])
-        if cut.state != state:
-            self.vault.rewrite(STATE_FILE, lambda _: cut.state)
+            try:
+                self.note_writer.write([edit], [])
+            except EngramError:
+                new = with_stale(state, name)
+        if new != state:
+            self.vault.rewrite(STATE_FILE, lambda _: new)
+
+    def _mark_episodes(self, name: str, turns: Collection[int]) -> None:
+        """Hide the episodes of a session that tell of hidden turns, or show them again.
+
+        `turns` are the numbers of the turns that were hidden or shown.
+        """
+        folder = self.vault.root / EPISODES
+        edits = []
+        for file in sorted(folder.glob(f"*/{escape(name)}-episode-*.md")):
+            path = file.relative_to(self.vault.root).as_posix()
+            raw = self.vault.read(path)
+            note = frontmatter.read(raw, self.note_writer.settings.policy.files)
+            ends = [int(one) for one in _TURN.findall(str(note.keys.get("source")))]
+            span = range(min(ends), max(ends) + 1) if ends else range(0)
+            if not any(number in span for number in turns):
+                continue
+            units = self.index.units([f"{name}#^t{number}" for number in span])
+            hidden = any(self.index.visible(one) != one for one in units.values())
+            status = "forgotten" if hidden else None
+            if note.keys.get("status") != status:
+                edits.append(Edit(path, sha256(raw), {"status": status}, FORGOTTEN))
+        self.note_writer.write(edits, [])
 
     def _is_hidden(self, turn: FiledTurn) -> bool:
         return self.index.tombstones.forgotten.hides(

@@ -155,7 +155,8 @@ class TurnEdits:
         rows.append(action_row(now, "withdraw", keys[0], why) | hides)
         self.note_writer.log_actions(rows)
         self.index.tombstones.add([{**row, "turn": key, "memory": key} for key in keys])
-        self.forgetting.cut_summaries(keys)
+        told = {fact.source for fact in facts.values()}
+        self.forgetting.drop_summaries([*keys, *told])
         return sorted(facts)
 
     def resting_on(

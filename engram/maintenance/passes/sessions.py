@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.categories import category_of
 from engram.core.entities import name_key
-from engram.core.forgetting import Utterance
+from engram.core.forgetting import OMISSION, Utterance
 from engram.core.importance import after_mentions
 from engram.core.language.words import words
 from engram.core.markdown import escape, read_block, replace_block, unescape
@@ -24,6 +24,7 @@ from engram.core.records import Create, Edit
 from engram.core.sessions import (
     EPISODES,
     SPINE_FILE,
+    STALE,
     STATE_FILE,
     SUMMARY_KEYS,
     SUMMARY_LISTS,
@@ -40,6 +41,8 @@ from engram.core.sessions import (
     shorten,
     speaker_name,
     state_bytes,
+    summary_text,
+    with_section,
 )
 from engram.core.text import ulid
 from engram.core.todos import is_open, is_past, is_past_plan
@@ -70,8 +73,6 @@ SECTIONS = {
 }
 """The parts of the spine and their headings (row E12)."""
 
-_CONVERSATION = re.compile(r"^## Conversation[ \t]*$", re.MULTILINE)
-_ROLLING = re.compile(r"^## Rolling[ \t]*$", re.MULTILINE)
 _COMPARED = 4
 
 
@@ -184,10 +185,15 @@ def summary(view: PassView, now: datetime) -> list[Step]:
     for talk in _due_sessions(view, now, "session"):
         if not talk.sha or talk.filed < len(talk.turns):
             continue  # its last turns are not in the file yet
-        turns = latest_of_both_sides(talk.turns, policy.session_each)
+        said = [filed for filed in talk.turns if filed.turn.text != OMISSION]
+        if not said:
+            done = {"summarised": talk.filed}
+            steps.append(Edit(talk.path, talk.sha, done, "all of it is hidden"))
+            continue
+        turns = latest_of_both_sides(said, policy.session_each)
         waiting = _episode_turns(view, talk)
         reply = ModelReply()
-        if len(talk.turns) >= policy.session_model_turns:
+        if len(said) >= policy.session_model_turns:
             material = _session_material(view, talk, turns, waiting)
             reply = summarise(view, "session", material, f"{talk.stem} is over")
         if reply.ask and view.model:
@@ -202,7 +208,7 @@ def summary(view: PassView, now: datetime) -> list[Step]:
         ]
         keys = {name: answer.get(name) or None for name in SUMMARY_KEYS}
         keys["parse_error"] = reply.fault or None
-        changed, body = _block_edit(state, talk, "summary", _prose(answer), keys)
+        changed, body = _block_edit(state, talk, "summary", summary_text(answer), keys)
         changed = {**changed, "summarised": talk.filed}
         if view.model and waiting:
             steps += _new_episodes(view, talk, answer.get("episodes", ()))
@@ -393,6 +399,7 @@ class _SessionState:
     def record(self, stem: str, block: str, text: str, more: object = "") -> None:
         """Record the text that engram writes into a block."""
         row = self.files.pop(stem, {})
+        row.pop(STALE, None)
         self.files[stem] = row | {block: block_digest(text, more)}
 
     def writes(self) -> list[Step]:
@@ -421,21 +428,7 @@ def _block_edit(
         return {}, None
     filled = {name: value for name, value in keys.items() if value}
     state.record(talk.stem, block, text, filled)
-    return keys, _with_block(talk.body, block, text)
-
-
-def _with_block(body: str, block: str, text: str) -> str:
-    """Return `body` with the text in a block, which is added if it is missing.
-
-    The order is summary, rolling summary, conversation.
-    """
-    if read_block(body, block) is not None:
-        return replace_block(body, block, text)
-    next_part = _ROLLING.search(body) if block == "summary" else None
-    next_part = next_part or _CONVERSATION.search(body)
-    at = next_part.start() if next_part else 0
-    section = replace_block(f"## {block.title()}\n\n", block, text)
-    return f"{body[:at]}{section}\n{body[at:]}"
+    return keys, with_section(talk.body, block, text)
 
 
 # -- texts -----------------------------------------------------------------------------
@@ -507,17 +500,6 @@ def _linked(view: PassView, line: str) -> str:
     name, comma, rest = line.partition(",")
     entity = entity_names(view).one(unescape(name).strip())
     return f"[[{entity.name}]]{comma}{rest}" if entity else line
-
-
-def _prose(answer: Mapping[str, Any]) -> str:
-    """Return a session summary as Markdown for people to read."""
-    marks = (
-        ("", "what_mattered"),
-        ("Open: ", "open_loops"),
-        ("Promised: ", "commitments"),
-    )
-    lines = [f"- {mark}{item}" for mark, name in marks for item in answer[name]]
-    return "\n".join([answer["one_liner"], *(["", *lines] if lines else [])])
 
 
 def _episode(

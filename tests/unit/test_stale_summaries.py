@@ -1,0 +1,207 @@
+"""What is taken back leaves no trace in what was derived from it (rows X2, X6, X8)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from engram.config import ModelSettings
+from engram.core.sessions import STATE_FILE
+from engram.errors import ConflictError
+from engram.vault import frontmatter
+from tests.fakes.openai_server import FakeServer, facts_from, prompt_text
+
+TENT = "I bought a tent for Norway."
+SECRET = "My neighbour Zelda is a locksmith."
+LATER = "I play the cello on Mondays."
+
+
+def observe(memory, *texts, session="camp", **more):
+    for number, text in enumerate(texts):
+        turn = {"id": f"{session}{number}", "session": session, "text": text} | more
+        memory.call("observe", {"turns": [turn]})
+
+
+def sum_up(memory, clock):
+    clock.advance(hours=3)
+    for cadence in ("talk", "light", "nightly"):
+        memory.call("consolidate", {"cadence": cadence})
+
+
+def surfaces(memory, word):
+    """Where a person or a chatbot meets a word, but for the conversation itself."""
+    found = {
+        name: json.dumps(memory.call(name, params))
+        for name, params in (
+            ("context", {}),
+            ("sessions", {}),
+            ("digest", {}),
+            ("list", {}),
+        )
+    }
+    found["recall"] = json.dumps(memory.call("recall", {"query": word})["hits"])
+    for path in memory.settings.vault.rglob("*.md"):
+        # a forgotten note stays on disk and is shown nowhere
+        if path.parts[-3] not in {"facts", "entities", "boxes"}:
+            found[path.name] = path.read_text().partition("## Conversation")[0]
+    found |= {path.name: path.read_text() for path in _states(memory)}
+    return sorted(name for name, text in found.items() if word in text)
+
+
+def _states(memory):
+    path = memory.settings.vault / STATE_FILE
+    return [path] if path.exists() else []
+
+
+def note_of(memory, name="camp"):
+    (path,) = memory.settings.vault.glob(f"sessions/*/*{name}*.md")
+    return path
+
+
+def keys_of(memory, name="camp"):
+    return frontmatter.read(note_of(memory, name).read_bytes()).keys
+
+
+def delete(memory, name):
+    memory.call("withdraw", {"session": "camp", "id": name})
+
+
+def edit(memory, name):
+    turn = {"id": name, "session": "camp", "text": "My neighbour is nice."}
+    memory.call("observe", {"turns": [turn]})
+
+
+def forget(memory, name):
+    (hit, *_) = memory.call("recall", {"query": SECRET, "kinds": ["fact"]})["hits"]
+    memory.call("forget", {"id": hit["id"]})
+
+
+# row: X2
+# row: E11
+@pytest.mark.parametrize("take_back", [delete, edit, forget])
+def test_a_summary_is_made_anew_from_what_remains(memory, clock, take_back):
+    observe(memory, TENT, SECRET, LATER)
+    sum_up(memory, clock)
+    assert "Zelda" in memory.call("context", {})["text"]
+    take_back(memory, "camp1")
+    assert not surfaces(memory, "Zelda")
+    sum_up(memory, clock)
+    assert "cello" in memory.call("context", {})["text"]
+    assert not surfaces(memory, "Zelda")
+
+
+# row: X2
+def test_of_a_conversation_without_a_word_left_no_summary_remains(memory, clock):
+    observe(memory, SECRET)
+    sum_up(memory, clock)
+    delete(memory, "camp0")
+    before = note_of(memory).read_bytes()
+    sum_up(memory, clock)
+    assert "one_liner" not in keys_of(memory)
+    assert "## Summary" not in note_of(memory).read_text()
+    assert not surfaces(memory, "Zelda")
+    assert b"Zelda" in before  # the words of the conversation stay in its file
+
+
+# row: X8
+def test_what_is_shown_again_is_in_the_summary_again(memory, clock):
+    observe(memory, TENT, SECRET)
+    sum_up(memory, clock)
+    delete(memory, "camp1")
+    sum_up(memory, clock)
+    key = f"{note_of(memory).stem}#^t2"
+    memory.call("update", {"id": key, "status": "active"})
+    sum_up(memory, clock)
+    assert "Zelda" in memory.call("context", {})["text"]
+
+
+# row: X23
+@pytest.mark.parametrize("where", ["key", "block"])
+def test_the_words_of_a_person_in_a_summary_stay(memory, clock, where):
+    observe(memory, TENT, SECRET)
+    sum_up(memory, clock)
+    path = note_of(memory)
+    line = "%%\nuser: My neighbour" if where == "block" else "user: My neighbour"
+    old = line if line in path.read_text() else "I bought a tent for Norway."
+    path.write_text(path.read_text().replace(old, f"{old} (my own words)", 1))
+    memory.files.rescan(None)
+    before = path.read_bytes()
+    delete(memory, "camp1")
+    sum_up(memory, clock)
+    assert path.read_bytes() == before
+
+
+# row: X6
+def test_an_old_summary_goes_though_its_record_is_gone(memory, clock):
+    """The state keeps the records of the latest conversations only."""
+    observe(memory, TENT, SECRET)
+    sum_up(memory, clock)
+    (memory.settings.vault / STATE_FILE).unlink()
+    delete(memory, "camp1")
+    assert not surfaces(memory, "Zelda")
+
+
+# row: X2
+def test_a_summary_that_cannot_be_removed_is_shown_no_more(memory, clock, monkeypatch):
+    observe(memory, TENT, SECRET)
+    sum_up(memory, clock)
+    write = memory.note_writer.write
+
+    def refuse(changes, *more):
+        if any(one.path.startswith("sessions/") for one in changes):
+            raise ConflictError("a person edits it")
+        return write(changes, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory.note_writer, "write", refuse)
+        delete(memory, "camp1")
+    assert "Zelda" in note_of(memory).read_text().partition("## Conv")[0]
+    assert "Zelda" not in memory.call("context", {})["text"]
+    assert "Zelda" not in json.dumps(memory.call("sessions", {}))
+    sum_up(memory, clock)
+    assert "tent" in memory.call("context", {})["text"]
+    assert not surfaces(memory, "Zelda")
+
+
+def answers(body):
+    asked = prompt_text(body)
+    if "running summary" in asked:
+        return {"summary": "They speak."}
+    if "sum up a conversation" in asked:
+        told = "A locksmith lives next door." if "Zelda" in asked else "A tent."
+        return {
+            "one_liner": told,
+            "what_mattered": [],
+            "open_loops": [],
+            "commitments": [],
+            "people": [],
+            "tone": "calm",
+            "episodes": [told],
+        }
+    return facts_from(body)
+
+
+# row: A27
+def test_what_a_model_told_of_hidden_words_goes_and_comes_back(opened, settings, clock):
+    """A paraphrase shares no word with them."""
+    with FakeServer() as fake:
+        fake.script(answers)
+        talks = replace(settings.policy.talks, rolling_model_turns=4)
+        policy = replace(settings.policy, talks=talks)
+        memory = opened(model=ModelSettings("fake", fake.url), policy=policy)
+        observe(memory, TENT, SECRET, LATER, "I had soup.", "It rained.")
+        sum_up(memory, clock)
+        assert "locksmith" in keys_of(memory)["one_liner"]
+        (episode,) = memory.settings.vault.glob("episodes/*/*.md")
+        told = "recall", {"query": "Who lives next door?"}
+        assert "locksmith lives" in json.dumps(memory.call(*told))
+        delete(memory, "camp1")
+        assert "locksmith lives" not in json.dumps(memory.call(*told))
+        assert episode.exists()
+        sum_up(memory, clock)
+        assert keys_of(memory)["one_liner"] == "A tent."
+        key = f"{note_of(memory).stem}#^t2"
+        memory.call("update", {"id": key, "status": "active"})
+        assert "locksmith lives" in json.dumps(memory.call(*told))
