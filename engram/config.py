@@ -164,6 +164,14 @@ TEXT_KEYS: tuple[Key, ...] = (
         env="ENGRAM_HOLDS",
         choices=("ask", "apply"),
     ),
+    Key(
+        "postgres",
+        "user",
+        str,
+        "",
+        "PostgreSQL database of the index, like postgresql://user@host/engram; empty: files in the cache (engram[postgres])",
+        env="ENGRAM_POSTGRES",
+    ),
     Key("log_content", "user", bool, False, "write memory text into the log"),
     Key(
         "model.name",
@@ -262,6 +270,18 @@ def keys() -> tuple[Key, ...]:
     return (*TEXT_KEYS, *numbers)
 
 
+_PASSWORD = re.compile(
+    r"(?<=://)([^/@]*?):[^/@]*@|\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|[^\s&]*)"
+)
+
+
+def without_password(dsn: str) -> str:
+    """Return the connection string of a database with *** for its password."""
+    return _PASSWORD.sub(
+        lambda found: "password=***" if found[1] is None else f"{found[1]}:***@", dsn
+    )
+
+
 STATIC_TABLE = "wordllama"
 """The embedding model whose table the extra `semantic` installs; it needs no server."""
 
@@ -316,7 +336,8 @@ class Settings:
 
     `state`, `cache` and `runtime` are the folders of this vault outside of it; `place`
     is how they were chosen, by the id of the vault. `holds` is whether large
-    maintenance runs wait for a confirmation: ask or apply.
+    maintenance runs wait for a confirmation: ask or apply. `postgres` is the connection
+    string of the database that has the index; '' for files in `cache`.
     """
 
     vault: Path
@@ -338,6 +359,7 @@ class Settings:
     git: bool = True
     log_content: bool = False
     holds: str = "ask"
+    postgres: str = field(default="", repr=False)
     owner: tuple[str, ...] = ()
 
     @property
@@ -408,6 +430,7 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
         git=values["git"] == "commit",
         log_content=values["log_content"],
         holds=values["holds"],
+        postgres=values["postgres"],
         owner=_owner_names(values),
     )
 

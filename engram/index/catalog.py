@@ -27,7 +27,7 @@ from engram.core.trust import TurnSource
 from engram.core.turn_versions import base_id
 from engram.errors import ConflictError, NotFoundError
 from engram.index.cache import LookupCache
-from engram.index.database import ORIGIN, ROLE, SPEAKER, SessionFile, unpack
+from engram.index.database import SessionFile, unpack
 from engram.index.update import (
     LAST_CHARACTER,
     LAST_SEQ,
@@ -61,14 +61,14 @@ SELECT name, cause, key, (
     SELECT coalesce(json_group_array(key), '[]') FROM (
         SELECT key FROM strand
         WHERE name = here.name AND (at, key) < (here.at, here.key)
-        AND (?1 IS NULL OR persona IN ('', ?1))
+        AND (CAST(?1 AS text) IS NULL OR persona IN ('', ?1))
         ORDER BY at DESC, key DESC LIMIT ?2
     ) AS earlier
 ), (
     SELECT coalesce(json_group_array(json_array(key, cause)), '[]') FROM (
         SELECT key, cause FROM strand
         WHERE name = here.name AND (at, key) > (here.at, here.key)
-        AND (?1 IS NULL OR persona IN ('', ?1))
+        AND (CAST(?1 AS text) IS NULL OR persona IN ('', ?1))
         ORDER BY at, key LIMIT ?2
     ) AS later
 )
@@ -444,12 +444,13 @@ class Catalog:
     def last_user_turn(self, path: str) -> FiledTurn | None:
         """Return the user's last turn in the session file at `path` (`E9`)."""
         rows = self.database.query(
-            "SELECT record FROM unit WHERE path = ? AND kind = 'turn' "  # noqa: S608
-            f"AND {ROLE} = 'user' ORDER BY seq DESC LIMIT 1",
+            "SELECT record FROM unit WHERE path = ? AND kind = 'turn' "
+            "ORDER BY seq DESC",
             (path,),
         )
-        found = [self._unit("turn", record) for (record,) in rows]
-        return next((one for one in found if isinstance(one, FiledTurn)), None)
+        turns = (cast("FiledTurn", unpack("turn", record)) for (record,) in rows)
+        last = next((one for one in turns if one.turn.role == "user"), None)
+        return cast("FiledTurn", self.with_sensitivity(last)) if last else None
 
     def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return path and SHA-256 of the files of these units, by key."""
@@ -520,13 +521,13 @@ class Catalog:
 
     def _read_voices(self, keys: Sequence[str]) -> dict[str, TurnSource]:
         rows = self.database.query(
-            f"SELECT key, {ROLE}, {ORIGIN}, {SPEAKER} FROM unit "  # noqa: S608
-            f"WHERE key {_IN_LIST} AND kind = 'turn'",
+            f"SELECT key, record FROM unit WHERE key {_IN_LIST} AND kind = 'turn'",  # noqa: S608
             (json.dumps(keys),),
         )
+        turns = {key: cast("FiledTurn", unpack("turn", row)).turn for key, row in rows}
         return {
-            key: TurnSource(role, origin, speaker)
-            for key, role, origin, speaker in rows
+            key: TurnSource(turn.role, turn.origin, turn.speaker)
+            for key, turn in turns.items()
         }
 
     def sessions(self, session: str, persona: str | None) -> list[SessionFile]:

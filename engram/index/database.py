@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
+    from engram.config import Settings
     from engram.core.policy import FilePolicy
+    from engram.index.protocol import IndexStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +140,6 @@ _FACT_TIMES = tuple(map(_FACT.index, _TIMES))
 _FACT_LISTS = tuple(map(_FACT.index, _LISTS))
 _TURN = tuple(field.name for field in fields(Turn))
 _TURN_TIME = _TURN.index("occurred_at")
-ROLE, ORIGIN, SPEAKER = (
-    f"json_extract(record, '$[{2 + _TURN.index(name)}]')"
-    for name in ("role", "origin", "speaker")
-)
-"""SQL expressions for three fields of a turn in its record."""
 _fact_values, _turn_values = attrgetter(*_FACT), attrgetter(*_TURN)
 SHAPE = ",".join(_FACT + _TURN)
 """The fields of a record, as a part of the stamp: other records are not read."""
@@ -200,9 +197,26 @@ DATABASE = "catalogue.db"
 def open_database(
     root: Path, cache: Path, zone: tzinfo, policy: FilePolicy
 ) -> CatalogDatabase:
-    """Open the database of the vault `root` in the folder `cache`.
+    """Open the database of the vault `root` in the folder `cache`."""
+    return CatalogDatabase(cache / DATABASE, stamp(root, zone, policy))
 
-    A vault that was replaced, as by a backup, gets an empty one: else files that are
+
+def open_store(settings: Settings) -> IndexStore:
+    """Open the rows of the index, in PostgreSQL or in the cache of this machine."""
+    policy = settings.policy.files
+    if not settings.postgres:
+        return open_database(settings.vault, settings.cache, settings.zone, policy)
+    from engram.index.postgres import PostgresStore
+
+    leaf = settings.place.leaf if settings.place else settings.vault_id
+    written = stamp(settings.vault, settings.zone, policy)
+    return PostgresStore(settings.postgres, leaf, written)
+
+
+def stamp(root: Path, zone: tzinfo, policy: FilePolicy) -> str:
+    """Return how the rows of the vault `root` are written, and of which folder.
+
+    A vault that was replaced, as by a backup, gets empty rows: else files that are
     missing in it would pass for deleted.
     """
     limits = (
@@ -212,8 +226,7 @@ def open_database(
         policy.note_bytes,
     )
     identity = location.identity(os.path.realpath(root))
-    stamp = f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE} {identity}"
-    return CatalogDatabase(cache / DATABASE, stamp)
+    return f"{VERSION} {HASH_VERSION} {zone} {limits} {SHAPE} {identity}"
 
 
 def copy_database(source: Path, target: Path) -> None:

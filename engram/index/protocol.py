@@ -40,8 +40,7 @@ class IndexStore(Protocol):
     """The derived rows of one vault: its files, units, strands, sessions and changes.
 
     Statements are in the SQL that SQLite and PostgreSQL share, with SQLite's marks and
-    its functions `instr`, `json_each`, `json_extract`, `json_array` and
-    `json_group_array`. One vault never sees the rows of another. All methods may be
+    its functions `instr`, `json_each`, `json_array` and `json_group_array`. One vault never sees the rows of another. All methods may be
     called from any thread, and raise StorageError.
     """
 

@@ -21,7 +21,7 @@ from engram.errors import EngramError, NotFoundError
 from engram.index import hiding
 from engram.index.bm25 import Bm25Index, IndexedText
 from engram.index.catalog import Catalog
-from engram.index.database import key_of, open_database
+from engram.index.database import key_of, open_store
 from engram.index.parse import Entry, broken
 from engram.index.scan import Scanner
 from engram.index.semantic import SemanticIndex
@@ -78,7 +78,7 @@ class Index:
         # those of `_waiting` that the lexical index does not have yet
         self._new: list[FiledTurn] = []
         self._updating = threading.Lock()
-        database = open_database(settings.vault, settings.cache, zone, policy)
+        database = open_store(settings)
         try:
             self.catalog = Catalog(database, policy)
             self.scanner = Scanner(

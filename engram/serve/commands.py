@@ -806,11 +806,14 @@ def config_explain(cli: CliContext, key: str) -> None:
 
 def _value(settings: Settings, key: Key) -> Any:
     """Return the present value of a setting."""
+    from engram.config import without_password
     from engram.core.policy import rows
 
     for row in rows(settings.policy):
         if row.key == key.name:
             return row.value
+    if key.name == "postgres":
+        return without_password(settings.postgres)
     if key.name.startswith("model."):
         return getattr(settings.model, key.name.removeprefix("model."), None)
     value = getattr(settings, {"id": "vault_id"}.get(key.name, key.name), None)

@@ -105,7 +105,7 @@ class VaultCopy:
             with suppress(EngramError):  # removed meanwhile: its turns are filed
                 disk.write_derived(state / "journal" / source.name, disk.read(source))
         self._memory = VaultMemory(
-            replace(settings, cache=cache, state=state, git=False)
+            replace(settings, cache=cache, state=state, git=False, postgres="")
         )
         try:
             self._memory.open_copy()

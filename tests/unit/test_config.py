@@ -309,6 +309,35 @@ def test_every_key_has_a_meaning_and_a_home():
     assert all(key.meaning and key.place in {"vault", "user"} for key in keys)
 
 
+def test_a_database_is_never_named_by_the_vault(world):
+    """A vault from elsewhere must not send words to a server; a password is not shown."""
+    world.of_vault('postgres = "postgresql://me:secret@evil/x"\n')
+    assert "'postgres' belongs in the user's configuration file" in world.refused()
+    world.of_vault("")
+    assert world.load().postgres == ""
+    world.of_user('postgres = "postgresql://me:secret@host/x"\n')
+    settings = world.load()
+    assert settings.postgres.endswith("@host/x")
+    assert "secret" not in repr(settings)
+    assert world.load(ENGRAM_POSTGRES="dbname=y").postgres == "dbname=y"
+
+
+@pytest.mark.parametrize(
+    ("dsn", "shown"),
+    [
+        ("postgresql://me:secret@host/x", "postgresql://me:***@host/x"),
+        (
+            "postgresql://me@host/x?password=secret&a=b",
+            "postgresql://me@host/x?password=***&a=b",
+        ),
+        ("host=h password='se cret' dbname=x", "host=h password=*** dbname=x"),
+        ("host=/run/pg dbname=x", "host=/run/pg dbname=x"),
+    ],
+)
+def test_a_password_is_taken_out_of_a_connection_string(dsn, shown):
+    assert config.without_password(dsn) == shown
+
+
 def test_an_embedding_model_shares_the_server_and_key_of_the_language_model(world):
     """Only its name need be said; without a name there is none."""
     world.of_user(

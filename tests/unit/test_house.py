@@ -22,6 +22,7 @@ HOMES = {
     "frontmatter": {"engram/vault/frontmatter.py"},
     "yaml": {"engram/vault/frontmatter.py"},
     "sqlite3": {"engram/index/"},
+    "psycopg": {"engram/index/"},
     "numpy": {"engram/index/", "engram/serve/evaluation/"},
     "rank_bm25": {"engram/index/", "engram/serve/evaluation/"},
     "re2": {"engram/core/language/"},

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -97,8 +98,13 @@ class World:
         return [hit.key for hit in self.index.lexical.search(question, where, 10).hits]
 
 
-@pytest.fixture(params=["embedded"])
+@pytest.fixture(params=["embedded", "postgres"])
 def world(request, settings):
+    if request.param == "postgres":
+        dsn = request.getfixturevalue("postgres")
+        settings = replace(
+            settings, postgres=dsn, place=None, vault_id=secrets.token_hex(8)
+        )
     world = World(settings)
     yield world
     world.index.close()

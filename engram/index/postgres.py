@@ -1,0 +1,369 @@
+"""The rows of an index in PostgreSQL, shared by the vaults of many machines (`X15`).
+
+The schema `engram` has one table for all vaults; row-level security shows each
+connection the rows of the vault in `engram.vault` alone. All of it is derived: where the
+database is lost, it is filled again from the vault.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engram.config import without_password
+from engram.errors import ConfigError, LockedError, StorageError
+
+try:
+    import psycopg
+    from psycopg import sql
+    from psycopg.types.string import TextLoader
+except ImportError as fault:  # pragma: no cover - the extra is missing
+    raise ConfigError(
+        "the index is in PostgreSQL, but its driver is not installed",
+        where="postgres",
+        fix="`pip install engram[postgres]` installs it.",
+    ) from fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from engram.index.protocol import RowTransaction
+
+SCHEMA = "engram"
+_SEARCH_PATH = f"SET search_path TO {SCHEMA}, public"
+ROLE = "engram_vault"
+"""The role of each transaction where that of the connection ignores row security."""
+
+TABLES = (
+    "meta",
+    "file",
+    "unit",
+    "strand",
+    "removed",
+    "user_change",
+    "session",
+    "problem",
+)
+"""The tables of a vault's catalogue; what is empty here is filled by a scan."""
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+FIX = "The vault is complete without it; check that the server runs, then try again."
+_MIGRATING = 0x656E6772
+"""The advisory lock of the process that changes the schema."""
+
+
+class PostgresStore:
+    """The rows of one vault, over one connection that all threads share.
+
+    `dsn` is a connection string of libpq. `vault` names the rows, `stamp` says how they
+    are written: rows under another stamp are replaced. Raises LockedError while another
+    process has the vault open.
+    """
+
+    def __init__(self, dsn: str, vault: str, stamp: str) -> None:
+        self.dsn = dsn
+        self.vault = vault
+        self.stamp = stamp
+        self.lock = threading.RLock()
+        self.generation = ""
+        self.changes = 0
+        self._open: psycopg.Cursor[Any] | None = None
+        with self._faults():
+            self._connect()
+        try:
+            with self._faults():
+                migrate(self._connection)
+                self._begin = self._begin_statement()
+            if self.setting("stamp") == stamp:
+                self.generation = self.setting("generation")
+            else:
+                self.start_over()
+        except BaseException:
+            self.close()
+            raise
+
+    def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query. Raises StorageError."""
+        with self.lock, self._faults():
+            if self._open:
+                return _run(self._open, sql, values).fetchall()
+            try:
+                return self._query(sql, values)
+            except psycopg.OperationalError:
+                if not self._connection.closed:
+                    raise
+                self._connect()  # the server was restarted
+                return self._query(sql, values)
+
+    def _query(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        with self._transaction() as cursor:
+            return _run(cursor, sql, values).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Iterator[RowTransaction]:
+        """Open a transaction, which ends with the block. Raises StorageError."""
+        with self.lock, self._faults():
+            self.changes += 1
+            try:
+                if self._connection.closed:
+                    self._connect()
+                with self._transaction() as cursor:
+                    self._open = cursor
+                    yield PostgresTransaction(cursor)
+                    self._open = None
+            finally:
+                self._open = None
+                self.changes += 1
+
+    def setting(self, name: str) -> str:
+        """Return a value of the table `meta`, or ''."""
+        found = self.query("SELECT value FROM meta WHERE name = ?", (name,))
+        return str(found[0][0]) if found else ""
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Store a value in the table `meta`."""
+        with self.transaction() as db:
+            db.execute(
+                "INSERT INTO meta VALUES (?, ?) "
+                "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                (name, value),
+            )
+
+    def start_over(self) -> None:
+        """Delete the rows of the vault, and name what follows by another generation."""
+        generation = secrets.token_hex(8)
+        with self.transaction() as db:
+            for table in TABLES:
+                db.execute(f"DELETE FROM {table}", ())  # noqa: S608
+            rows = (("stamp", self.stamp), ("generation", generation))
+            db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+        self.generation = generation
+
+    def close(self) -> None:
+        """Close the connection; the rows stay."""
+        with self.lock, suppress(psycopg.Error):
+            self._connection.close()
+
+    # -- the connection ----------------------------------------------------------------
+
+    def _connect(self) -> None:
+        """Connect, and take the vault's lock, which lasts as long as the connection."""
+        self._connection = psycopg.connect(
+            self.dsn, autocommit=True, connect_timeout=10, application_name="engram"
+        )
+        self._connection.adapters.register_loader("json", TextLoader)
+        self._connection.execute(_SEARCH_PATH)
+        taken = self._connection.execute(
+            "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))",
+            (f"{SCHEMA}:{self.vault}",),
+        ).fetchone()
+        if taken != (True,):
+            self._connection.close()
+            raise LockedError(
+                "another process has the index of this vault",
+                where=without_password(self.dsn),
+                fix="Stop the daemon that owns the vault, on whichever machine it runs.",
+            )
+
+    def _begin_statement(self) -> str:
+        """Return the statements that begin a transaction for this vault alone.
+
+        A role that ignores row security is replaced by one that does not.
+        """
+        row = self._connection.execute(
+            "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+        ).fetchone()
+        lines = [
+            sql.SQL("BEGIN"),
+            sql.SQL("SET LOCAL engram.vault = {}").format(sql.Literal(self.vault)),
+        ]
+        if row is None or row[0]:
+            lines.append(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(ROLE)))
+        return sql.SQL("; ").join(lines).as_string(self._connection)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[psycopg.Cursor[Any]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(self._begin.encode())
+            try:
+                yield cursor
+                cursor.execute("COMMIT")
+            except BaseException:
+                with suppress(psycopg.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Raise a fault of the database as StorageError, without the password."""
+        try:
+            yield
+        except psycopg.Error as fault:
+            what = str(fault).strip().partition("\n")[0]
+            raise StorageError(
+                f"the index in PostgreSQL cannot be used: {what}",
+                where=without_password(self.dsn),
+                fix=FIX,
+            ) from fault
+
+
+class PostgresTransaction:
+    """An open transaction, for statements in the SQL of `IndexStore`."""
+
+    def __init__(self, cursor: psycopg.Cursor[Any]) -> None:
+        self._cursor = cursor
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
+        """Carry out a statement with the values of its `?` marks."""
+        return _run(self._cursor, sql, values)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> None:
+        """Carry out a statement once for each row of values."""
+        self._cursor.executemany(translated(sql), [_storable(row) for row in rows])
+
+
+def _run(
+    cursor: psycopg.Cursor[Any], sql: str, values: Sequence[object]
+) -> psycopg.Cursor[Any]:
+    values = _storable(values)
+    if "?1" in sql:
+        named = {f"p{number}": value for number, value in enumerate(values, 1)}
+        return cursor.execute(translated(sql), named)
+    return cursor.execute(translated(sql), values)
+
+
+def _storable(values: Sequence[Any]) -> list[Any]:
+    """Return the values without the character 0, which no text in PostgreSQL has."""
+    return [
+        value.replace("\0", "\ufffd")
+        if isinstance(value, str) and "\0" in value
+        else value
+        for value in values
+    ]
+
+
+_DIALECT = (
+    (r"%", "%%"),
+    (
+        r"SELECT value FROM json_each\((\?\d?)\)",
+        r"SELECT value FROM json_array_elements_text(\1::json)",
+    ),
+    (r"\bjson_array\(", "json_build_array("),
+    (r"\bjson_group_array\(", "json_agg("),
+    (r" IS \?", " IS NOT DISTINCT FROM ?"),
+    (r"\bON CONFLICT \((\w+)\)", r"ON CONFLICT (vault, \1)"),
+    (r"\?(\d)", r"%(p\1)s"),
+    (r"\?", "%s"),
+)
+"""What PostgreSQL calls otherwise than SQLite, as patterns with their replacements."""
+
+
+@cache
+def translated(sql: str) -> bytes:
+    """Return a statement of the catalogue as PostgreSQL reads it."""
+    for pattern, replacement in _DIALECT:
+        sql = re.sub(pattern, replacement, sql)
+    return sql.encode()
+
+
+# -- the schema ------------------------------------------------------------------------
+
+
+def migrate(connection: psycopg.Connection[Any]) -> None:
+    """Bring the schema to the newest version, one numbered file after another.
+
+    Each is a transaction of its own, so an interrupted migration goes on where it was.
+    Raises ConfigError for a schema that a newer engram made.
+    """
+    names = sorted(path.name for path in MIGRATIONS.glob("*.sql"))
+    known = _known(connection)
+    if known == names:
+        return
+    connection.execute("SELECT pg_advisory_lock(%s)", (_MIGRATING,))
+    try:
+        connection.execute(_SEARCH_PATH)
+        for statement in _PREPARE:
+            connection.execute(statement)
+        known = _known(connection)
+        if newer := [name for name in known if name not in names]:
+            raise ConfigError(
+                f"a newer engram made this database ({newer[-1]})",
+                where="postgres",
+                fix="Install that version on this machine too.",
+            )
+        for name in names[len(known) :]:
+            with connection.transaction():
+                text = (MIGRATIONS / name).read_text("utf-8")
+                connection.execute(text.encode())
+                for statement in _PROTECT:
+                    connection.execute(statement)
+                connection.execute("INSERT INTO migration VALUES (%s)", (name,))
+    finally:
+        with suppress(psycopg.Error):
+            connection.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATING,))
+
+
+def _known(connection: psycopg.Connection[Any]) -> list[str]:
+    """Return the names of the migrations that were made, in order."""
+    with suppress(psycopg.errors.UndefinedTable):
+        rows = connection.execute("SELECT name FROM engram.migration ORDER BY name")
+        return [name for (name,) in rows]
+    return []
+
+
+_PREPARE = (
+    "CREATE SCHEMA IF NOT EXISTS engram",
+    """
+    CREATE TABLE IF NOT EXISTS engram.migration (
+        name text PRIMARY KEY, made timestamptz NOT NULL DEFAULT now()
+    )
+    """,
+    # where this role may not make another, its own rows are protected all the same
+    """
+    DO $$ BEGIN
+        CREATE ROLE engram_vault NOLOGIN NOBYPASSRLS;
+    EXCEPTION WHEN duplicate_object OR insufficient_privilege OR unique_violation THEN
+        NULL;
+    END $$
+    """,
+    """
+    DO $$ BEGIN
+        GRANT engram_vault TO CURRENT_USER;
+    EXCEPTION WHEN undefined_object OR insufficient_privilege THEN NULL;
+    END $$
+    """,
+)
+_PROTECT = (
+    """
+    DO $$ DECLARE name text; BEGIN
+        FOR name IN
+            SELECT table_name FROM information_schema.columns
+            WHERE table_schema = 'engram' AND column_name = 'vault'
+        LOOP
+            EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+            EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
+            EXECUTE format('DROP POLICY IF EXISTS own_rows ON %I', name);
+            EXECUTE format(
+                'CREATE POLICY own_rows ON %I '
+                'USING (vault = current_setting(''engram.vault'', true)) '
+                'WITH CHECK (vault = current_setting(''engram.vault'', true))', name
+            );
+        END LOOP;
+    END $$
+    """,
+    """
+    DO $$ BEGIN
+        GRANT USAGE ON SCHEMA engram TO engram_vault;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA engram
+            TO engram_vault;
+        GRANT USAGE ON ALL SEQUENCES IN SCHEMA engram TO engram_vault;
+        REVOKE INSERT, UPDATE, DELETE ON migration FROM engram_vault;
+    EXCEPTION WHEN undefined_object THEN NULL;
+    END $$
+    """,
+)

