@@ -572,3 +572,74 @@ def test_a_plan_begins_on_its_day(text, attribute, value, begins):
     assert f"{state_time(state, told_at):%Y-%m-%d}" == begins
     assert not has_begun(state, told_at, None, told_at)
     assert has_begun(state, told_at, None, state_time(state, told_at))
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "El doctor me subió la metformina a 1000 mg.",
+            "+user dose metformina: 1000 mg, +user medication: metformina",
+        ),
+        (
+            "Me bajaron la metformina a 500 mg.",
+            "+user dose metformina: 500 mg, +user medication: metformina",
+        ),
+        (
+            "Tomo metformina, 850 mg.",
+            "user dose metformina: 850 mg, user medication: metformina",
+        ),
+        (
+            "Ich nehme Metformin, 850 mg.",
+            "user dose metformin: 850 mg, user medication: metformin",
+        ),
+        (
+            "Je prends de la metformine, 850 mg.",
+            "user dose metformine: 850 mg, user medication: metformine",
+        ),
+        (
+            "Prendo la metformina, 850 mg.",
+            "user dose metformina: 850 mg, user medication: metformina",
+        ),
+        (
+            "Ik slik metformine, 850 mg.",
+            "user dose metformine: 850 mg, user medication: metformine",
+        ),
+        ("La doctora me subió el sueldo a 1000 euros.", ""),
+    ],
+)
+def test_a_dose_is_read_beside_its_medicine(text: str, expected: str) -> None:
+    """Also in the simple past of Latin America."""
+    assert ", ".join(map(_line, states(text))) == expected
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Me mudé a Santiago el fin de semana pasado.", "+user home: santiago"),
+        ("J'ai déménagé à Lyon le week-end dernier.", "+user home: lyon"),
+        ("Luna murió anoche, estoy muy triste.", "-luna alive"),
+        ("Luna est morte hier soir, je suis très triste.", "-luna alive"),
+        ("Luna ist gestern gestorben, ich bin so traurig.", "-luna alive"),
+        ("A Luna morreu ontem à noite, estou muito triste.", "-luna alive"),
+        ("Vendí el Suzuki, ahora ando en metro.", "-user car: suzuki"),
+        ("Ho venduto la Panda, adesso vado in autobus.", "-user car: panda"),
+        ("Ich habe den Golf verkauft, jetzt fahre ich Rad.", "-user car: golf"),
+        ("Vendi o Clio, agora ando de metro.", "-user car: clio"),
+        ("Ik heb de Golf verkocht, nu fiets ik.", "-user car: golf"),
+        ("Früher wohnte ich in Bonn, jetzt wohne ich in Ulm.", "+user home: ulm"),
+        ("Antes vivía en Lugo, ahora vivo en Vigo.", "+user home: vigo"),
+        ("Avant j'habitais à Lille, maintenant j'habite à Metz.", "+user home: metz"),
+        ("Vroeger woonde ik in Gent, nu woon ik in Brugge.", "+user home: brugge"),
+        ("Als Kind wohnte ich in Bonn, im Spiel wohne ich jetzt in Ulm.", ""),
+        ("A bateria morreu.", ""),
+        ("Ik heb het huis verkocht.", ""),
+    ],
+)
+def test_a_feeling_or_what_is_now_beside_a_change_hides_none(
+    text: str, expected: str
+) -> None:
+    """A comma joins them in speech."""
+    assert ", ".join(map(_line, states(text))) == expected

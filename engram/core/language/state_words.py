@@ -160,9 +160,16 @@ class StateReading:
             return True
         return not self.unspaced and not _TIMES.isdisjoint(value.split())
 
-    def is_long_ago(self, sentence: str) -> bool:
-        """Whether a sentence tells of a time that it does not date, as childhood."""
-        return _has(self._long_ago, normalise(sentence))
+    def is_long_ago(self, sentence: str, *, and_now: bool) -> bool:
+        """Whether a sentence tells of a time that it does not date, as childhood.
+
+        Of a sentence that says "now" too, a single word like "formerly" makes it none;
+        a film or a dream does.
+        """
+        if not and_now or self._long_ago is None:
+            return _has(self._long_ago, normalise(sentence))
+        found = self._long_ago.compiled.finditer(normalise(sentence))
+        return any(self.unspaced or " " in one.group().strip() for one in found)
 
     def is_undone(self, text: str) -> bool:
         """Whether a text says that what was told before it did not last."""

@@ -130,7 +130,7 @@ def _states(text: str) -> tuple[State, ...]:
                     named,
                     is_first=not start,
                 )
-                if _is_lasting(one, words[first:last], words[end:])
+                if _is_lasting(one, words[first:last], words[end:], words[start:end])
             ]
     return tuple(found)
 
@@ -171,15 +171,17 @@ def in_context(found: Sequence[State], text: str, quote: str) -> tuple[State, ..
     )
 
 
-def _is_lasting(state: State, sentence: str, after: str) -> bool:
+def _is_lasting(state: State, sentence: str, after: str, clause: str = "") -> bool:
     """Whether a change still counts: not one of childhood, nor one that was undone.
 
     `after` are the words that follow; those of the sentence and of the next one count.
+    A `clause` with "now" is of today beside a mere "formerly".
     """
     if not (state.change or state.over):
         return True
     reading = reading_of(state.language)
-    if reading.is_long_ago(sentence):
+    is_new = clause != "" and reading.words(clause).is_new
+    if reading.is_long_ago(sentence, and_now=is_new):
         return False
     spans = list(islice(sentences(after), 2))
     return not reading.is_undone(after[: spans[-1][1]] if spans else "")
