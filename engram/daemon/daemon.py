@@ -237,8 +237,7 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
     The sockets stay open in between, so that callers wait instead of being refused.
     Raises ConfigError, NotFoundError, LockedError or StorageError when it cannot start.
     """
-    logging.basicConfig(level=logging.INFO, handlers=[log_handler()])
-    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    start_log()
     signals = SignalWatcher()
     settings = load()
     with sockets.Listeners() as listeners:
@@ -258,6 +257,13 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
             daemon.stop()
             settings = fresh or settings
     log.info("stopped")
+
+
+def start_log() -> None:
+    """Log to standard error, without the lines of libraries on each job and request."""
+    logging.basicConfig(level=logging.INFO, handlers=[log_handler()])
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs whole addresses
 
 
 def log_handler() -> logging.Handler:

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.daemon import sockets
-from engram.daemon.daemon import Daemon, SignalWatcher, log_handler
+from engram.daemon.daemon import Daemon, SignalWatcher, start_log
 from engram.daemon.threads import DaemonThreads
 from engram.errors import BusyError, EngramError, NotFoundError, unexpected
 from engram.memory import VaultMemory
@@ -323,8 +323,7 @@ class VaultPool:
 
 def run(pool: VaultPool, server: PoolListener) -> None:
     """Serve the vaults of a pool until SIGTERM or SIGINT; SIGHUP loads settings anew."""
-    logging.basicConfig(level=logging.INFO, handlers=[log_handler()])
-    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    start_log()
     signals = SignalWatcher()
     server.start()
     server.follow()

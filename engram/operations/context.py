@@ -38,6 +38,7 @@ from engram.recall.context_lines import (
     short_line,
 )
 from engram.recall.current import CurrentFacts, may_show
+from engram.recall.request import question_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -136,6 +137,7 @@ class ContextBuilder:
         """
         policy = self.settings.policy
         budget = policy.recall.budget if budget is None else budget
+        query = question_of(self.settings, query) if query else None
         name = intake.name_from(persona, self.settings) if persona else None
         thread = intake.name_from(session, self.settings) if session else None
 

@@ -23,6 +23,9 @@ ANY_CALLER = frozenset(("chat", "import", "tool"))
 READER = "read"
 """A caller that may only read; its questions are not recorded."""
 
+_ADD_TURNS = frozenset(("observe", "begin_import"))
+"""Operations that write to the journal and the state, and need no writer thread."""
+
 _CALLERS = {"import": "an import", "tool": "a tool", READER: "a read-only token"}
 
 
@@ -97,7 +100,7 @@ class Operation:
     @property
     def reads(self) -> bool:
         """Whether the operation changes nothing."""
-        return not (self.writes or self.waits or self.name == "observe")
+        return not (self.writes or self.waits or self.name in _ADD_TURNS)
 
     def authorise(self, caller: str) -> None:
         """Raise ForbiddenError where `caller` may not call this operation (`X27`).

@@ -99,7 +99,19 @@ def request_for(
         )
     defaults: dict[str, Any] = {"k": policy.k, "budget": policy.budget, "kinds": KINDS}
     chosen = {name: value for name, value in limits.items() if value is not None}
-    return RecallRequest(query, now=now, **(defaults | chosen))
+    question = question_of(settings, query)
+    return RecallRequest(question, now=now, **(defaults | chosen))
+
+
+def question_of(settings: Settings, text: str) -> str:
+    """Return what is looked for: of a text too long its beginning and its end.
+
+    A question stands before a pasted text or after it.
+    """
+    most = settings.policy.recall.question_characters
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}\n{text[-most // 2 :]}"
 
 
 def time_limit(settings: Settings, milliseconds: int | None) -> float:

@@ -10,10 +10,13 @@ a token and no cookie. Refusals are JSON like every other error.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
+import logging
 import os
 import secrets
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +27,7 @@ from engram.errors import (
     EngramError,
     ForbiddenError,
     UnauthorisedError,
+    UnavailableError,
 )
 from engram.serve.output import PROBLEM_TYPE, problem
 from engram.serve.socket_client import FOLDER_HEADER, folder_mark
@@ -37,8 +41,10 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from engram.core.policy import ServePolicy
     from engram.serve.tokens import IssuedTokens
 
+log = logging.getLogger("engram.http")
 LOCAL_SITES = frozenset({b"same-origin", b"none"})
 """Values of Sec-Fetch-Site that are allowed; another port of this machine is not."""
 FOLDER = FOLDER_HEADER.lower().encode()
@@ -56,6 +62,12 @@ class TooLargeError(BadRequestError):
     """The body of the request is too large."""
 
     status = 413
+
+
+class SlowRequestError(BadRequestError):
+    """The body of the request did not arrive in time."""
+
+    status = 408
 
 
 class MediaTypeError(BadRequestError):
@@ -108,7 +120,20 @@ class SocketAccess:
         ]
         if matching:
             return matching[-1]
-        return self.issued.standing(sent) if self.issued and sent else None
+        return self._issued_standing(sent) if sent else None
+
+    def _issued_standing(self, token: bytes) -> str | None:
+        """Return the kind of caller of a token that was created by command.
+
+        Raises UnavailableError where the tokens cannot be read.
+        """
+        try:
+            return self.issued.standing(token) if self.issued else None
+        except EngramError as fault:
+            log.warning("no created token counts: %s", fault)
+            raise UnavailableError(
+                "the tokens of this vault cannot be read", fix="Its log says why."
+            ) from fault
 
     def leaves_authorization(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Whether Authorization is not the token, but meant for another server."""
@@ -192,78 +217,85 @@ class AuthMiddleware:
         self,
         app: ASGIApp,
         access: SocketAccess,
-        body_bytes: int,
+        policy: ServePolicy,
         vault: str = "",
-        proxy_bytes: int = 0,
     ) -> None:
         self.app = app
         self.access = access
-        self.body_bytes = body_bytes
+        self.policy = policy
         self.vault = vault
-        self.proxy_bytes = proxy_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         path, query = scope["path"], scope.get("query_string", b"").decode("latin-1")
-        fault = self.fault(scope["method"], headers, path, query)
-        if fault is not None:
+        state = scope.setdefault("state", {})
+        try:
+            # its origin and token are checked before its form
+            state["standing"] = self._standing(headers, path, query)
+            self._check_form(scope["method"], headers, path)
+        except EngramError as fault:
             in_browser = is_page(path) and _wants_html(headers)
             await refuse(fault, send, as_page=in_browser)
             return
-        state = scope.setdefault("state", {})
-        state["standing"] = OWNER if is_page(path) else self.access.standing(headers)
         state["own_authorization"] = self.access.leaves_authorization(headers)
-        left = most = self._most(scope["path"])
+        await self.app(scope, self._bounded(receive, self._most(path)), send)
 
-        async def capped() -> Message:
-            nonlocal left
-            message = await receive()
+    def _bounded(self, receive: Receive, most: int) -> Receive:
+        """Return `receive` for a body of at most `most` bytes that comes in time."""
+        left, is_whole = most, False
+        last = time.monotonic() + self.policy.body_seconds
+
+        async def bounded() -> Message:
+            nonlocal left, is_whole
+            if is_whole:  # what follows is the end of the connection
+                return await receive()
+            try:
+                async with asyncio.timeout(last - time.monotonic()):
+                    message = await receive()
+            except TimeoutError:
+                raise SlowRequestError(
+                    f"the body did not arrive within {self.policy.body_seconds:g} s",
+                    fix="Send it faster, or in smaller parts.",
+                ) from None
+            is_whole = not message.get("more_body", False)
             left -= len(message.get("body", b""))
             if left < 0:
                 raise _too_large(most)
             return message
 
-        await self.app(scope, capped, send)
-
-    def fault(
-        self,
-        method: str,
-        headers: list[tuple[bytes, bytes]],
-        path: str = "/v1",
-        query: str = "",
-    ) -> EngramError | None:
-        """Return why a request is refused, or None.
-
-        Its origin and token are checked before its form.
-        """
-        return self._access_error(headers, path, query) or self._form_error(
-            method, headers, path
-        )
+        return bounded
 
     def is_for_us(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Whether Host, Origin and site of a request are those of this server."""
-        return self._origin_error(headers) is None
+        try:
+            self._check_origin(headers)
+        except ForbiddenError:
+            return False
+        return True
 
     def _most(self, path: str) -> int:
         """Return the most bytes of a body; the proxy passes images on."""
-        return self.proxy_bytes if path.startswith(PROXY_PATH) else self.body_bytes
+        policy = self.policy
+        is_proxy = path.startswith(PROXY_PATH)
+        return policy.proxy_bytes if is_proxy else policy.body_bytes
 
-    def _access_error(
+    def _standing(
         self, headers: list[tuple[bytes, bytes]], path: str, query: str
-    ) -> EngramError | None:
+    ) -> str:
+        """Return the kind of caller. Raises EngramError where it may not call."""
         access = self.access
-        if error := self._origin_error(headers):
-            return error
+        self._check_origin(headers)
         if is_page(path):
             if access.lets_browser_in(headers, path, query):
-                return None
-            return UnauthorisedError(
+                return OWNER
+            raise UnauthorisedError(
                 "this page is opened by a link, which works once and for five minutes",
                 fix="Run `engram web` in a terminal; it opens a new one.",
             )
-        if access.standing(headers) is None:
-            return UnauthorisedError(
+        standing = access.standing(headers)
+        if standing is None:
+            raise UnauthorisedError(
                 "the token is missing or wrong",
                 fix="Send `Authorization: Bearer <token>`.",
             )
@@ -271,40 +303,41 @@ class AuthMiddleware:
             mark.decode("latin-1") != folder_mark(self.vault)
             for mark in _all(headers, FOLDER)
         ):
-            return ConflictError(
+            raise ConflictError(
                 "this daemon serves another folder; nothing was done",
                 where=self.vault,
                 fix=f"Stop it (`kill {os.getpid()}`) if its vault was moved, then try again.",
             )
-        return None
+        return standing
 
-    def _origin_error(self, headers: list[tuple[bytes, bytes]]) -> EngramError | None:
+    def _check_origin(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Raise ForbiddenError where a request is not meant for this server."""
         access = self.access
         if [value.lower() for value in _all(headers, b"host")] not in [
             [host] for host in access.hosts
         ]:
-            return ForbiddenError(
+            raise ForbiddenError(
                 "the Host header does not name this daemon",
                 fix="Use the exact address and port.",
             )
         if any(origin not in access.origins for origin in _all(headers, b"origin")):
-            return ForbiddenError("requests from web pages are not answered")
+            raise ForbiddenError("requests from web pages are not answered")
         if any(site not in LOCAL_SITES for site in _all(headers, b"sec-fetch-site")):
-            return ForbiddenError("requests from other sites are not answered")
-        return None
+            raise ForbiddenError("requests from other sites are not answered")
 
-    def _form_error(
+    def _check_form(
         self, method: str, headers: list[tuple[bytes, bytes]], path: str
-    ) -> EngramError | None:
+    ) -> None:
+        """Raise MediaTypeError or TooLargeError for a body that is not read."""
         with_body = method in {"POST", "PATCH", "PUT"}
         # the proxy passes uploads on too
         is_ours = not path.startswith(PROXY_PATH)
         types = _all(headers, b"content-type")
         if with_body and is_page(path):
             if _media_type(types) != FORM_TYPE:
-                return MediaTypeError("the body must be a form")
+                raise MediaTypeError("the body must be a form")
         elif with_body and is_ours and _media_type(types) != JSON_TYPE:
-            return MediaTypeError(
+            raise MediaTypeError(
                 "the body must be JSON", fix="Send `Content-Type: application/json`."
             )
         most = self._most(path)
@@ -312,8 +345,7 @@ class AuthMiddleware:
             not length.isdigit() or int(length) > most
             for length in _all(headers, b"content-length")
         ):
-            return _too_large(most)
-        return None
+            raise _too_large(most)
 
 
 def _too_large(most: int) -> TooLargeError:

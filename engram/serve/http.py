@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -176,6 +177,7 @@ def application(
         exception_handlers={
             EngramError: _on_fault,
             HTTPException: _on_http,
+            ClientDisconnect: _on_disconnect,
             Exception: _on_surprise,
         },
     )
@@ -291,6 +293,11 @@ def _on_http(request: Request, fault: Exception) -> Response:
     return _json(
         problem(words, status), status, dict(fault.headers or {}), PROBLEM_TYPE
     )
+
+
+def _on_disconnect(_request: Request, _fault: Exception) -> Response:
+    """Answer a client that broke off its request, which is no fault of the daemon."""
+    return Response(status_code=BadRequestError.status)
 
 
 def _on_surprise(request: Request, fault: Exception) -> Response:

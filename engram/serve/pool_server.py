@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import secrets
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
     from engram.config import Settings
     from engram.daemon.daemon import Daemon
@@ -118,8 +119,8 @@ class PoolServer:
             self.port = int(self._listener.getsockname()[1])
         self._nobody = AuthMiddleware(
             _nothing,
-            tcp_access(self.port, {"chat": digest_of(b"nobody")}),
-            self.policy.body_bytes,
+            tcp_access(self.port, {"chat": secrets.token_hex()}),
+            self.policy,
         )
         self._table: dict[str, PooledVault] = {}
         self._read_at = float("-inf")
@@ -279,14 +280,21 @@ class PoolServer:
             return
         queue.waiting += 1
         streams = scope["path"].startswith(PROXY_PATH)
-        try:
-            if not streams:
-                await queue.places.acquire()
+
+        async def received() -> Message:
+            """Wait for the client; others have the place meanwhile."""
+            queue.places.release()
             try:
-                await self._through(vault, through, scope, receive, send)
+                return await receive()
             finally:
-                if not streams:
-                    queue.places.release()
+                await queue.places.acquire()
+
+        try:
+            if streams:
+                await self._through(vault, through, scope, receive, send)
+            else:
+                async with queue.places:
+                    await self._through(vault, through, scope, received, send)
         finally:
             queue.waiting -= 1
 
@@ -354,4 +362,4 @@ def _digests(state: Path) -> list[str]:
 
 
 async def _nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    """Answer nothing: nobody's token gets here."""
+    """Answer nothing; no request gets here, because its token was never told."""

@@ -147,14 +147,8 @@ class VaultApp:
         return self._behind(tcp_access(port, self._tokens, web, self._issued))
 
     def _behind(self, access: SocketAccess) -> AuthMiddleware:
-        policy = self.settings.policy.serve
-        return AuthMiddleware(
-            self._app,
-            access,
-            policy.body_bytes,
-            str(self.settings.vault),
-            policy.proxy_bytes,
-        )
+        policy, vault = self.settings.policy.serve, str(self.settings.vault)
+        return AuthMiddleware(self._app, access, policy, vault)
 
     async def _link(self, request: Request) -> JSONResponse:
         """Answer with a link to the page that works once; only for the owner.

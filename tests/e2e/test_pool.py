@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import shutil
+import socket
 import subprocess
 import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -159,6 +162,7 @@ def test_a_role_bounds_what_a_token_may_do(place):
         ("/v1/turns", {"turns": [{"text": "I like jam."}]}),
         ("/v1/flush", {}),
         ("/v1/consolidate", {}),
+        ("/v1/imports", {"file": "x.json", "source": "0" * 64}),
         ("/v1/purge", {"ids": ["x"], "yes": True}),
         ("/proxy/v1/chat/completions", {"messages": []}),
     ):
@@ -185,6 +189,43 @@ def test_a_token_is_rotated_and_revoked_at_once(place):
     assert files
     assert not [one for one in files if one.stat().st_mode & 0o077]
     assert not [one for one in files if secrets[:40] in one.read_text()]
+
+
+# row: X17
+def test_no_known_text_is_a_token_of_the_door(place):
+    """What the server in front keeps for itself is told to nobody."""
+    for text in (b"nobody", b"", b"chat"):
+        digest = hashlib.sha256(text).hexdigest()
+        assert place.ask(digest, "/v1/stats")[0] == 401
+
+
+# row: X17
+def test_tokens_that_cannot_be_read_let_nobody_in_and_harm_no_other_vault(place):
+    assert place.ask("anna", "/v1/stats")[0] == 200
+    state = place.load(place.root / "anna").state
+    (state / "tokens.json").write_bytes(b"{broken")
+    status, answer = place.ask("anna", "/v1/stats")
+    assert status == 503
+    assert "tokens" in json.loads(answer)["error"]["what"]
+    assert str(state) not in answer
+    assert place.ask("bob", "/v1/stats")[0] == 200
+
+
+def test_whoever_sends_slowly_keeps_no_place(place):
+    """A reader who begins more bodies than a vault has places holds up nobody."""
+    assert place.ask("anna", "/v1/stats")[0] == 200
+    token = place.tokens["anna", "read-only"]
+    head = (
+        f"POST /v1/recall HTTP/1.1\r\nHost: 127.0.0.1:{place.server.port}\r\n"
+        f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+        'Content-Length: 50\r\n\r\n{"query'
+    )
+    with ExitStack() as slow:
+        address = ("127.0.0.1", place.server.port)
+        for _ in range(3 * QUICK.vault_places):
+            line = slow.enter_context(socket.create_connection(address))
+            line.sendall(head.encode())
+        assert place.ask("anna", "/v1/stats")[0] == 200
 
 
 def test_a_new_folder_is_taken_in_and_a_removed_one_is_gone(place):

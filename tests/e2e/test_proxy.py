@@ -151,7 +151,16 @@ def raw_request(world, path, *headers):
 
 
 @pytest.mark.parametrize(
-    "path", ["../admin", "files/../../admin", "%2e%2e/admin", "files/.%2E%2fadmin", "."]
+    "path",
+    [
+        "../admin",
+        "files/../../admin",
+        "%2e%2e/admin",
+        "files/.%2E%2fadmin",
+        ".",
+        "..;/x",
+        "..%3bx=1/y",
+    ],
 )
 def test_a_path_that_leads_out_of_the_base_url_is_refused(place, echo, path):
     assert raw_request(place, f"/proxy/v1/{path}")[0] == 400

@@ -11,6 +11,7 @@ import socket
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
@@ -23,7 +24,7 @@ from engram.errors import (
     StorageError,
 )
 from engram.operations.table import OPERATIONS
-from engram.serve import auth
+from engram.serve import auth, socket_client
 from engram.serve.http import application, metric_lines, openapi
 from engram.serve.server import peer_uid
 from tests.fakes.answers import FakeAnswers, ask, free_port, serving, settings_in
@@ -239,6 +240,31 @@ def test_a_body_that_is_too_large_is_refused_however_it_comes(tmp_path):
             )[0]
             == 413
         )
+
+
+def test_a_body_that_never_ends_is_refused_and_one_broken_off_is_no_fault(
+    tmp_path, caplog
+):
+    """A half body, half a chunk, and a chunk of a size that no machine has."""
+    settings = settings_in(tmp_path / "home", tmp_path / "v")
+    serve = replace(settings.policy.serve, body_seconds=0.2)
+    settings = replace(settings, policy=replace(settings.policy, serve=serve))
+    chunked = "Transfer-Encoding: chunked"
+    with serving(FakeAnswers(), settings) as path:
+        for line, half in (
+            ("Content-Length: 50", b'{"query'),
+            (chunked, b"10\r\n{"),
+            (chunked, b"FFFFFFFFFFFFFFFFFF\r\n{"),
+        ):
+            head = f"POST /v1/recall HTTP/1.1\nHost: engram\n{JSON}\n{line}"
+            status, _, answer = ask(path, head, half)
+            assert status == 408
+            assert "0.2 s" in answer["error"]["what"]
+        head = f"POST /v1/recall HTTP/1.1\r\nHost: engram\r\n{JSON}\r\n"
+        with socket_client.connect(path) as broken_off:
+            broken_off.sendall(f"{head}Content-Length: 50\r\n\r\n{{".encode())
+        assert post(path, "/v1/recall", {"query": "x"}, JSON)[0] == 200
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b"5", b'"x"', b"\xff", b"[" * 100_000])

@@ -915,3 +915,17 @@ def test_a_context_has_a_line_on_each_entity_of_its_hits(memory, keep):
     assert text.index("[person:john]") < text.index("nests by the mill")
     assert found["tokens"] <= memory.settings.policy.recall.budget
     assert "cards" not in memory.call("context", {"query": "tram"})["parts"]
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_a_question_beside_a_long_pasted_text_is_answered(memory, keep, where):
+    """Of the text only so much is read that no question holds up the others."""
+    keep("Carla is allergic to peanuts.", about=["Carla"])
+    pasted = "lorem ipsum dolor sit amet " * 4000
+    question = "what is Carla allergic to?"
+    parts = (question, pasted) if where == "before" else (pasted, question)
+    text = "\n".join(parts)
+    assert "peanuts" in recalled(memory, text)[0]["text"]
+    request = request_for(memory.settings, memory.clock(), text)
+    assert len(request.query) < 20_000
+    assert "peanuts" in memory.call("context", {"query": text})["text"]

@@ -224,6 +224,14 @@ class ServePolicy:
         "quality",
         "longest that the head of a request may take from its connection's begin",
     )
+    body_seconds: float = number(
+        60.0,
+        "seconds",
+        0.1,
+        3600,
+        "quality",
+        "longest that the body of a request takes",
+    )
     linger_seconds: float = number(
         0.05,
         "seconds",

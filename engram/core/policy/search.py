@@ -209,6 +209,9 @@ class RecallPolicy:
         "tokens an answer may cost, with its fence",
         "recall.budget",
     )
+    question_characters: int = number(
+        16000, "characters", 1000, 1000000, "quality", "part of a question that is read"
+    )
     few: int = number(
         10, "hits", 1, 1000, "C23", "hits below which archived memories answer too"
     )

@@ -382,7 +382,9 @@ def raw_path(request: Request) -> str:
     """
     sent: str = request.scope["raw_path"].decode("ascii", "replace")
     segments = unquote(sent).replace("\\", "/").split("/")
-    if not sent.startswith(PREFIX) or {".", ".."} & set(segments):
+    # some servers take what follows a semicolon for a parameter of the segment
+    names = {segment.partition(";")[0] for segment in segments}
+    if not sent.startswith(PREFIX) or {".", ".."} & names:
         raise BadRequestError(
             "the path leads out of the base URL", fix="Send the path of the API."
         )
