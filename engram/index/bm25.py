@@ -41,6 +41,7 @@ from engram.index.stems import (
     STEMMER_VERSION,
     STOP_WORD,
     date_word,
+    stem_of,
     stems_of,
     stop_word_terms,
     unit_stems,
@@ -502,8 +503,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             codes.update(at for at, units in self._language_counts.items() if units)
         stems: dict[str, set[int]] = {}
         for at in sorted(codes):
-            stem = stems_of([word], LANGUAGES[at])[0]
-            stems.setdefault(stem, set()).add(at)
+            stems.setdefault(stem_of(word, LANGUAGES[at]), set()).add(at)
         if code or len(stems) == 1 or len(question.words) > _FEW_WORDS:
             stems = {stem: set() for stem in stems}
         if word in question.names:
@@ -584,8 +584,15 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         average = self._padded_total / self.corpus_size
         curve = scoring.Saturation(self.k1, self.b, lengths, average)
         days = columns["day"][rows]
-        matches = [self._match(term, rows, days, near) for term in terms]
-        values = [match.weight * curve(match.full) for match in matches]
+        nowhere = scoring.Match(0, *[np.zeros(len(rows))] * 4)
+        matches = [
+            self._match(term, rows, days, near)
+            if len(term.expanded_rows) or date_word(term.word)[0]
+            else nowhere
+            for term in terms
+        ]
+        somewhere = [match for match in matches if match is not nowhere]
+        values = [match.weight * curve(match.full) for match in somewhere]
         session = policy.session * scoring.thread_evidence(
             columns["thread"][rows], values, permitted
         )
@@ -601,11 +608,11 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         best = scoring.top(score, permitted, k, lambda places: self._keys(rows[places]))
 
         def parts(place: int) -> dict[str, float]:
-            layers = scoring.layers(matches, curve, [place])
-            layers |= {"session": session[[place]], "span": span[[place]]}
+            layers = scoring.layers(somewhere, curve, place)
+            layers |= {"session": float(session[place]), "span": float(span[place])}
             for name, boost in boosts.items():
-                layers[name] = text[[place]] * boost[[place]]
-            return scoring.nonzero_parts(layers)
+                layers[name] = float(text[place] * boost[place])
+            return {name: value for name, value in layers.items() if value}
 
         content = [
             match for term, match in zip(terms, matches, strict=True) if not term.faint

@@ -11,7 +11,7 @@ import numpy as np
 from engram.index.stems import MONTH, WEEKDAY, YEAR, date_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from engram.core.policy import LexicalPolicy
     from engram.core.ranking import Question
@@ -83,11 +83,11 @@ class Saturation:
         worth: Floats = counts * self._gain / (counts + self._norm)
         return worth
 
-    def at(self, places: Sequence[int]) -> Saturation:
-        """Return the same curve for some of the rows."""
-        some = object.__new__(Saturation)
-        some._gain, some._norm = self._gain, self._norm[places]
-        return some
+    def at(self, place: int) -> Saturation:
+        """Return the same curve for one of the rows."""
+        one = object.__new__(Saturation)
+        one._gain, one._norm = self._gain, self._norm[place]
+        return one
 
 
 def expand(
@@ -267,30 +267,22 @@ def at_named_time(question: Question, columns: Columns, size: int) -> Bools:
 
 
 def layers(
-    matches: Sequence[Match], saturated: Saturation, best: Sequence[int]
-) -> dict[str, Floats]:
-    """Return the score of some rows in layers.
+    matches: Sequence[Match], saturated: Saturation, place: int
+) -> dict[str, float]:
+    """Return the score of the candidate at `place` in layers.
 
-    They are the words of a row, then synonyms, then its date, then its neighbours.
+    They are the words of its row, then synonyms, then its date, then its neighbours.
     """
-    curve = saturated.at(best)
-
-    def score(counts: Callable[[Match], Floats]) -> Floats:
-        total = np.zeros(len(best))
-        for match in matches:
-            total += match.weight * curve(counts(match)[best])
-        return total
-
-    text = score(lambda match: match.own)
-    akin = score(lambda match: match.akin)
-    date = score(lambda match: match.dated)
-    full = score(lambda match: match.full)
-    return {
-        "text": text,
-        "akin": akin - text,
-        "date": date - akin,
-        "neighbours": full - date,
-    }
+    counts = np.array(
+        [
+            (match.own[place], match.akin[place], match.dated[place], match.full[place])
+            for match in matches
+        ]
+    ).reshape(-1, 4)
+    weights = np.array([match.weight for match in matches])
+    gained = np.diff(saturated.at(place)(counts), axis=1, prepend=0)
+    names = ("text", "akin", "date", "neighbours")
+    return dict(zip(names, (weights @ gained).tolist(), strict=True))
 
 
 def top(
@@ -318,10 +310,3 @@ def matched_bits(matches: Sequence[Match], places: Places | list[int]) -> list[i
         bits |= (match.own[places] > 0).astype(np.int64) << 2 * place + 1
     found: list[int] = bits.tolist()
     return found
-
-
-def nonzero_parts(layers: Mapping[str, Floats]) -> dict[str, float]:
-    """Return the parts of a score of one row by name, without those of 0."""
-    return {
-        name: value for name, values in layers.items() if (value := float(values[0]))
-    }

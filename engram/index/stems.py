@@ -123,6 +123,12 @@ def stems_of(tokens: list[str], code: str) -> list[str]:
     ]
 
 
+@lru_cache(20_000)
+def stem_of(word: str, code: str) -> str:
+    """Return the stem of a word of a question; not thread-safe, as `stems_of`."""
+    return stems_of([word], code)[0]
+
+
 def _by_script(stem: str, word: str) -> str:
     for first, last, code in _SCRIPTS:
         if first <= word[0] <= last:
