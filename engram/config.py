@@ -27,7 +27,7 @@ from engram.errors import ConfigError
 from engram.vault import location
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import tzinfo
 
 Place = Literal["vault", "user"]
@@ -401,7 +401,8 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
     if problems:
         raise ConfigError(
             "; ".join(problems),
-            fix="Correct these and start again; `engram config explain KEY` explains a key.",
+            fix="Correct these and start again; `engram config` lists all keys, `engram"
+            " config explain KEY` explains one.",
         )
 
     vault_id = values["id"] or hashlib.sha256(os.fsencode(folder)).hexdigest()[:26]
@@ -490,6 +491,10 @@ def _id_at(folder: Path) -> str:
     return str(_read(folder / "engram.toml", "vault", []).get("id", ""))
 
 
+SIMILAR = 0.75
+"""How much of an unknown key a known one must share to be meant."""
+
+
 def _homes(env: Mapping[str, str]) -> tuple[Path, Path, Path]:
     """Return the folders of state, cache and sockets, which contain one for each vault.
 
@@ -527,9 +532,7 @@ def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
     for name, value in _flat(tree):
         key = known.get(name)
         if key is None:
-            similar = difflib.get_close_matches(name, known, 1)
-            hint = f", did you mean {similar[0]!r}?" if similar else ""
-            problems.append(f"{path}: unknown key {name!r}{hint}")
+            problems.append(f"{path}: unknown key {name!r}{_hint(name, known)}")
         elif key.place != place:
             problems.append(f"{path}: {name!r} belongs in {FILES[key.place]}, not here")
         elif misfit := _misfit(key, value):
@@ -537,6 +540,17 @@ def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
         else:
             settings[name] = key.kind(value)
     return settings
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    """Return what an unknown key may be meant for; '' where none is near enough."""
+    if inside := [one for one in known if one.startswith(f"{name}.")]:
+        return f", it is a table; did you mean {inside[0]!r}?"
+    leaf = name.rpartition(".")[2]
+    similar = [one for one in known if leaf in {one, one.rpartition(".")[2]}]
+    if len(similar) != 1:
+        similar = difflib.get_close_matches(name, known, 1, SIMILAR)
+    return f", did you mean {similar[0]!r}?" if similar else ""
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

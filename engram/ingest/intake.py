@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from engram.core import trust
 from engram.core.buffer import WaitingTurn
 from engram.core.entities import name_key
-from engram.core.language import dates
 from engram.core.language.keep_requests import asked_to_keep
+from engram.core.language.named_times import named_time
 from engram.core.language.privacy import asks_privacy, with_privacy
 from engram.core.language.secrets import DOOR_CODE, redact
 from engram.core.language.signals import scan, table
@@ -249,12 +249,14 @@ def moment(
     *,
     end: bool = False,
     now: datetime | None = None,
+    ahead: bool = False,
 ) -> datetime:
     """Return the time in `value`: ISO 8601, or seconds since the epoch.
 
     Without an offset it is local to `zone`. With `now` it may be words too, such as
-    `yesterday` or `last March`, counted from then. With `end` a date or a span of time
-    means its end. Raises BadRequestError unless the year is 1900 to 9989.
+    `yesterday`, `last March` or `3d`, counted from then, with `ahead` into the future.
+    With `end` a date or a span of time means its end. Raises BadRequestError unless the
+    year is 1900 to 9989.
     """
     found = None
     with suppress(ValueError, TypeError, OverflowError, OSError):
@@ -266,26 +268,18 @@ def moment(
             if end and len(str(value)) == len("2026-11-20"):
                 found += timedelta(days=1)
     if found is None and now is not None:
-        found = _in_words(str(value), now.astimezone(zone), end=end)
+        named = named_time(str(value), now.astimezone(zone), ahead=ahead)
+        found = named and named[1 if end else 0]
     if found is None or not FIRST <= found < LAST:
-        words = "" if now is None else ', or words such as "yesterday" or "last March"'
+        words = (
+            ""
+            if now is None
+            else ', or words such as "yesterday", "last March" or "3d"'
+        )
         what = f"{name} {value!r} is no {'time' if now else 'ISO 8601 time'} between 1900 and 9989"
         fix = f"Write 2026-11-20 or 2026-11-20T21:14:05{words}."
         raise BadRequestError(what, fix=fix)
     return found
-
-
-def _in_words(text: str, now: datetime, *, end: bool) -> datetime | None:
-    """Return the time that a text names and nothing else; None for any other text."""
-    found = dates.spans(text, now)
-    if (
-        len(found) != 1
-        or text[: found[0].start].strip()
-        or text[found[0].end :].strip()
-    ):
-        return None
-    interval = found[0].interval
-    return interval.end if end else interval.start
 
 
 def unread() -> UnavailableError:

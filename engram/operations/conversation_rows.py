@@ -222,7 +222,7 @@ CONVERSATION_ROWS: tuple[Operation, ...] = (
             Param(
                 "stage",
                 "text",
-                "fulfilled (the default), expired, or open",
+                "fulfilled or done (the default), expired or cancelled, or open",
                 positional=True,
                 default="fulfilled",
             ),

@@ -13,6 +13,7 @@ from engram.errors import ConfigError, ModelError
 from engram.pipeline.embed import calibrate as calibration
 from engram.vault import sessions
 from engram.vault.paths import printable, walk
+from engram.vault.template import FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -224,6 +225,17 @@ def findings(
                 "what": OPEN_MODE,
             }
         )
+    if closed := closed_folders(settings.vault):
+        found.append(
+            {
+                "level": "error",
+                "code": "read-only",
+                "where": str(closed[0]),
+                "what": "the folder cannot be written, so no memory is stored",
+                "fix": "Give yourself the right to write it (`chmod -R u+rwX`), or mount"
+                " it so that it can be written.",
+            }
+        )
     for row in blocked(queue):
         (code, fix), number = BATCHES[row["state"]], row["turns"]
         found.append(
@@ -236,6 +248,14 @@ def findings(
             }
         )
     return found
+
+
+def closed_folders(vault: Path) -> list[Path]:
+    """Return the folders of a vault that this process may not write."""
+    folders = [vault, *(vault / name for name in FOLDERS)]
+    return [
+        one for one in folders if one.is_dir() and not os.access(one, os.W_OK | os.X_OK)
+    ]
 
 
 def blocked(queue: TurnQueue) -> list[dict[str, Any]]:

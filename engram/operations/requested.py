@@ -46,7 +46,8 @@ class RequestedRuns:
                 fix="Correct or forget one of them instead.",
             )
         passes = (merging(first.id, second.id),)
-        return self.loop.requested("merge", passes, dry_run=dry_run)
+        result = self.loop.requested("merge", passes, dry_run=dry_run)
+        return result | {"kept": first.text, "merged": second.text}
 
     def _unite(self, kept: Entity, gone: Entity, *, dry_run: bool) -> dict[str, Any]:
         if kept.path == gone.path:
@@ -61,7 +62,8 @@ class RequestedRuns:
                 where=gone.path,
                 fix="Name it first, or move your words.",
             )
-        return self.loop.requested("merge", uniting(kept, gone), dry_run=dry_run)
+        result = self.loop.requested("merge", uniting(kept, gone), dry_run=dry_run)
+        return result | {"kept": kept.name, "merged": gone.name}
 
     def _memory(self, name: str) -> Fact:
         fact = self.index.catalog.find_fact(name)

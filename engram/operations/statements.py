@@ -117,7 +117,9 @@ class StatementOperations:
         until = None
         if expires is not None:
             zone = self.settings.zone
-            until = ingest_intake.moment(expires, zone, end=True, now=now)
+            until = ingest_intake.moment(
+                expires, zone, "expires", end=True, now=now, ahead=True
+            )
 
         if equal := self.note_writer.duplicate(turn.text, turn.private_to, now):
             keys = self.note_writer.confirmation_keys(equal)
@@ -353,6 +355,11 @@ class StatementOperations:
 
         What is said to a persona here is private to it (`E14`).
         """
+        if occurred_at is not None:
+            said = ingest_intake.moment(
+                occurred_at, self.settings.zone, "occurred_at", now=now
+            )
+            occurred_at = said.isoformat()
         own = persona in {NO_PERSONA, UNKNOWN_PERSONA}
         kept = persona is not None
         raw = {

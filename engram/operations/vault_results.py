@@ -29,6 +29,7 @@ class RunReport:
     `run` is its id for `undo`, '' where it wrote nothing. `put_off`, `failures`, `held`
     and `frozen` say why something was not done, `left` counts what belongs to a person
     and `unasked` questions without an answer; `model` says why no model answered.
+    `kept` and `merged` are the statements or names of `merge`.
     """
 
     run: str
@@ -47,6 +48,8 @@ class RunReport:
     dry_run: bool = False
     counts: dict[str, int] = field(default_factory=dict)
     model: str = ""
+    kept: str = ""
+    merged: str = ""
 
 
 @dataclass(frozen=True, slots=True)

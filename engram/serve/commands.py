@@ -480,10 +480,16 @@ def eval_(
     """Measure how well questions are answered from memory.
 
     FILES hold conversations with questions: LoCoMo, LongMemEval, REALTALK, or JSON
-    lines of your own. Each conversation is stored in a temporary vault with your
+    lines of your own, one for each turn and each question:
+
+    \b
+        {"id": "t1", "text": "Anna is allergic to peanuts."}
+        {"question": "What is Anna allergic to?", "answer": "peanuts", "evidence": ["t1"]}
+
+    Each conversation is stored in a temporary vault with your
     configuration. Prints the share of the evidence that recall finds, beside simpler
     retrievers. Ctrl-C keeps what is done; the same command goes on.
-    """
+    """  # noqa: D301
     from engram.serve.evaluation.command import evaluate
 
     def agree(words: str) -> bool:
@@ -586,8 +592,11 @@ def open_(cli: CliContext, id: str) -> None:  # noqa: A002
     """Open the note of a memory or an entity in your editor.
 
     ID is the id of a memory, an unambiguous prefix of it, its path, or the name of an
-    entity. The editor is VISUAL, EDITOR, or what the desktop opens Markdown with.
+    entity. The editor is VISUAL, EDITOR, or what the desktop opens Markdown with. Exits
+    with 66 where there is neither; the message names the file.
     """
+    from engram.serve.setup import is_graphical
+
     with cli.connect() as vault:
         found = vault.call("show", {"id": id})
     shown = next(one for one in found.values() if isinstance(one, dict))
@@ -595,9 +604,11 @@ def open_(cli: CliContext, id: str) -> None:  # noqa: A002
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if editor:
         click.edit(filename=str(path), editor=editor)
-    elif click.launch(str(path)):
+    elif not is_graphical() or click.launch(str(path)):
         raise NotFoundError(
-            "no editor is set", where=str(path), fix="Set EDITOR, or open the file."
+            "no editor is set, and there is no desktop to open the note",
+            where=str(path),
+            fix="Set EDITOR, for example `export EDITOR=nano`, or open the file.",
         )
     cli.show("open", {"path": str(path)})
 

@@ -29,6 +29,13 @@ EDGES = 3
 """The most edges of a hit that are printed, the surest first."""
 
 
+REFUSALS = 5
+"""The most refused lines that are printed."""
+
+UNDATED_ID = "00000000"
+"""The beginning of the id of a hand-written note without an id or a date."""
+
+
 _CONTROL_CHARACTERS = dict.fromkeys(
     [*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}"
 )
@@ -185,7 +192,7 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
         hit.get("category") or hit.get("kind"),
         hit.get("provenance") or hit.get("speaker"),
         str(hit.get("when") or "")[:16],
-        hit.get("key"),
+        _handle(str(hit.get("key") or ""), hit),
         f"all of it: {hit.get('path', '')}" if cut else "",
     ]
     yield "    " + _joined(marks)
@@ -194,6 +201,11 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
         yield f"    ! {fault}"
     if explain:
         yield from _score(hit)
+
+
+def _handle(name: str, row: Mapping[str, Any]) -> str:
+    """Return what a command takes to name a memory: its id, else its path."""
+    return str(row.get("path") or name) if name.startswith(UNDATED_ID) else name
 
 
 def _quote(hit: Mapping[str, Any]) -> Iterator[str]:
@@ -262,6 +274,33 @@ def _statement(
 
 def _joined(marks: Sequence[Any]) -> str:
     return " · ".join(str(mark) for mark in marks if mark)
+
+
+def _stored(result: Mapping[str, Any]) -> Iterator[str]:
+    """Counts of turns, and the first that were refused, with what to do."""
+    refused = result.get("refused", [])
+    yield from _tree({**result, "refused": refused[:REFUSALS]})
+    if len(refused) > REFUSALS:
+        yield f"  and {len(refused) - REFUSALS:,} more; --json lists all"
+    if (
+        not result.get("stored")
+        and refused
+        and all("not JSON" in one for one in refused)
+    ):
+        yield 'One JSON object a line is wanted, such as {"text": "I like tea."}.'
+        yield "`engram import FILE` reads other files, `engram remember` a statement."
+
+
+def _merged(result: Mapping[str, Any]) -> Iterator[str]:
+    """What becomes of two memories or names, and the run."""
+    if result.get("kept"):
+        yield f"  stays: {_line(result['kept'])}"
+        yield f"  goes:  {_line(result['merged'])}"
+    yield from _run(result)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:HIT_CHARACTERS]
 
 
 def _run(result: Mapping[str, Any]) -> Iterator[str]:
@@ -407,12 +446,12 @@ def _todos(result: Mapping[str, Any]) -> Iterator[str]:
         yield "There is nothing of that kind."
     for row in result["todos"]:
         due = f" · {row['when']}" if row["when"] else ""
-        yield f"{row['stage']:<9} {_short(row)}{due} · {row['id']}"
+        yield f"{row['stage']:<9} {_short(row)}{due} · {_handle(row['id'], row)}"
 
 
 def _short(row: Mapping[str, Any]) -> str:
     """The statement of a row on one line."""
-    return " ".join(row["text"].split())[:HIT_CHARACTERS]
+    return _line(row["text"])
 
 
 def _listed(result: Mapping[str, Any]) -> Iterator[str]:
@@ -421,7 +460,7 @@ def _listed(result: Mapping[str, Any]) -> Iterator[str]:
         yield "There are no such memories."
     for row in result["memories"]:
         day = f" · {row['created'][:10]}" if row["created"] else ""
-        yield f"{_short(row)}\n    {row['category']} · {row['provenance']}{day} · {row['id']}"
+        yield f"{_short(row)}\n    {row['category']} · {row['provenance']}{day} · {_handle(row['id'], row)}"
     if result["next"]:
         yield _next_page(result)
 
@@ -530,10 +569,12 @@ RENDERERS = {
     "eval": _evaluation,
     "forecast": _forecast,
     "history": _history,
+    "import": _stored,
     "list": _listed,
     "neighbours": _neighbours,
+    "observe": _stored,
     "digest": _digest,
-    "merge": _run,
+    "merge": _merged,
     "prune": _run,
     "synthesize": _run,
     "purge": _purged,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core.text import ulid
 from engram.daemon.sockets import LOOPBACK
 from engram.errors import ConflictError, EngramError, UnavailableError
+from engram.operations.health import OPEN_MODE
 from engram.pipeline.commits import WAITING
 from engram.serve import socket_client
 from engram.vault import disk, template
@@ -46,8 +47,16 @@ def init_vault(
             "vault": str(vault),
             "would_write": list(template.missing_files(vault, vault_id, source)),
         }
+    is_new = not vault.is_dir() or not any(vault.iterdir())
     written = template.create_vault(vault, vault_id, source)
     result: dict[str, Any] = {"vault": str(vault), "written": list(written)}
+    if not written:
+        result["note"] = "it was a vault already; nothing was written"
+    if vault.stat().st_mode & 0o077:
+        if is_new:
+            disk.close_to_others(vault)
+        else:
+            result["readable"] = OPEN_MODE
     if git and not (vault / ".git").exists():
         _git(vault)
         result["git"] = "a repository was made"
@@ -201,7 +210,7 @@ def open_page(
         if pid:
             result["until"] = "Ctrl-C ends the page: no daemon runs otherwise"
         show("web", result)
-        if browser and _has_screen():
+        if browser and is_graphical() and sys.stdout.isatty():
             import webbrowser
 
             webbrowser.open(result["url"])
@@ -214,10 +223,10 @@ def open_page(
             os.waitpid(pid, 0)  # then the next command has the vault to itself
 
 
-def _has_screen() -> bool:
-    """Whether a browser can show something to the user of this terminal."""
+def is_graphical() -> bool:
+    """Return whether a program can open a window."""
     is_x = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    return bool(is_x) and sys.stdout.isatty()
+    return bool(is_x)
 
 
 def _startup_error(said: bytes, log: Path) -> EngramError:

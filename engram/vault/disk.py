@@ -119,6 +119,11 @@ def read(path: Path, limit: int | None = None) -> bytes:
         return read_all(descriptor, path, limit)
 
 
+def close_to_others(folder: Path) -> None:
+    """Let only the owner of a folder read it."""
+    folder.chmod(0o700)
+
+
 def make_folders(path: Path, pending: set[Path] | None = None) -> None:
     """Create the folder `path` and its missing parents with mode 0700."""
     with os_errors(path):

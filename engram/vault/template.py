@@ -56,9 +56,19 @@ def check_vault(vault: Path) -> None:
 
 
 def check_creatable(vault: Path) -> None:
-    """Raise BadRequestError where a file is at the path of the vault or above it."""
+    """Raise BadRequestError where a file is at the path of the vault or above it, or
+    where the folder is inside of another vault.
+    """
     if file := _in_the_way(vault):
         raise BadRequestError(_A_FILE, where=str(file), fix=_NAME_ANOTHER)
+    outer = next((one for one in vault.parents if (one / SETTINGS).is_file()), None)
+    if outer and not (vault / SETTINGS).is_file():
+        raise BadRequestError(
+            f"this folder is inside of the vault {outer}",
+            where=str(vault),
+            fix=f"Use that vault (--vault {shlex.quote(str(outer))}), or name a folder"
+            " outside of it.",
+        )
 
 
 def missing_files(vault: Path, vault_id: str, template: Path) -> dict[str, bytes]:

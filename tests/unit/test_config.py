@@ -75,6 +75,23 @@ def test_an_unknown_key_comes_with_the_nearest_known_one(world):
 
 
 @pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ('model = "x"', "it is a table; did you mean 'model.name'?"),
+        ('base_urls = "x"', ""),
+        ("minutes = 3", "did you mean 'buffer.minutes'?"),
+        ('attachments = "y"', ""),
+        ('name = "y"', ""),
+    ],
+)
+def test_a_key_is_hinted_at_only_where_it_is_meant(world, line, hint):
+    world.of_user(f"{line}\n")
+    said = world.refused()
+    assert f"unknown key '{line.split()[0]}'{hint and ', '}{hint}" in said
+    assert bool(hint) == ("did you mean" in said)
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "tcp_port = 8080",

@@ -15,8 +15,8 @@ import pytest
 
 from engram.core.records import Problem
 from engram.errors import BadRequestError, ConfigError, ConflictError, NotFoundError
-from engram.serve.commands import run
-from engram.serve.evaluation import metrics
+from engram.serve.commands import eval_, run
+from engram.serve.evaluation import datasets, metrics
 from engram.serve.evaluation.baselines import BASELINES
 from engram.serve.evaluation.datasets import read_cases
 from tests.fakes.answers import settings_in
@@ -137,8 +137,18 @@ def test_lines_of_the_page_are_read_and_wrong_lines_named(tmp_path):
 def test_what_is_in_no_known_form_is_refused(tmp_path, content, words):
     path = tmp_path / "odd.json"
     path.write_bytes(content)
-    with pytest.raises(BadRequestError, match=words):
+    with pytest.raises(BadRequestError, match=words) as fault:
         read(path)
+    assert all(line in fault.value.fix for line in datasets.EXAMPLE)
+
+
+def test_the_example_of_the_message_is_read_and_the_help_shows_it(tmp_path):
+    path = tmp_path / "own.jsonl"
+    path.write_text("\n".join(datasets.EXAMPLE))
+    cases, problems = read(path)
+    assert [len(case.questions) for case in cases] == [1]
+    assert problems == []
+    assert all(line in eval_.help for line in datasets.EXAMPLE)
 
 
 def test_a_file_that_is_not_there_or_broken_is_named(tmp_path):

@@ -8,6 +8,8 @@ from datetime import timedelta
 import pytest
 
 from engram.config import EmbeddingSettings, ModelSettings
+from engram.operations import health
+from engram.operations.health import closed_folders
 from tests.fakes.openai_server import status
 
 
@@ -55,6 +57,28 @@ def test_a_batch_that_is_held_up_is_named_with_its_conversation_and_why(
     memory.call("flush", {})
     memory.queue.drop(first)
     assert memory.call("doctor", {})["healthy"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_vault_that_cannot_be_written_is_not_healthy(memory, settings, monkeypatch):
+    """The rights are those of a user who may read it and no more."""
+    assert found(memory, "read-only") == []
+    for folder in (settings.vault, *settings.vault.parents[:3]):
+        folder.chmod(0o755)
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setuid(65534)
+            os._exit(0 if closed_folders(settings.vault)[0] == settings.vault else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    monkeypatch.setattr(health, "closed_folders", lambda vault: [vault])
+    ((where, what),) = found(memory, "read-only")
+    assert where == str(settings.vault)
+    assert "cannot be written" in what
+    assert not memory.call("doctor", {})["healthy"]
 
 
 def test_what_is_passed_over_is_named(memory, settings, tmp_path):

@@ -136,14 +136,48 @@ def test_a_format_is_detected_and_read_and_its_faults_are_placed(
     ]
 
 
-def test_a_list_of_lines_is_read_where_it_is_named(tmp_path):
-    path = exported(tmp_path, "memories.txt", LIST)
-    with pytest.raises(BadRequestError, match="no export we know") as fault:
-        read_export(path, UTC)
-    assert "text-list" in fault.value.fix
-    first, second = read_export(path, UTC, "text-list")
+# row: X28
+@pytest.mark.parametrize("name", ["memories.txt", "memories", "MEMORIES.TXT"])
+def test_a_pasted_list_is_read_line_by_line(tmp_path, name):
+    first, second = read_export(exported(tmp_path, name, LIST), UTC)
     assert (first.text, first.when.date().isoformat()) == ("Likes tea.", "2026-03-02")
     assert (second.text, second.when, second.line) == ("Is allergic to nuts", None, 3)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Lives in Porto with Ines.\nIs allergic to peanuts.\nHas a dog called Bolt.\n",
+        "name: Mira\nfavourite tea: sencha\nhome: Porto\nwork: nurse\n",
+        "Likes tea",
+        "“Vegan since 2019”\n12 cats\nhas a boat\nno gluten",
+        "User's name is Sam\nUser: prefers metric units\nwears a size 43\n",
+    ],
+)
+def test_short_lines_of_every_kind_are_a_list(tmp_path, content):
+    items = list(read_export(exported(tmp_path, "pasted.txt", content), UTC))
+    assert texts(items) == content.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("User: Hi there.\nBot: Hello!\nUser: I like tea.\nBot: Noted.\n", "Bot, User"),
+        (
+            "It was a dark night on the coast, and the wind\nblew through all of the trees of the garden and\nthrough the house.",
+            "run over",
+        ),
+        ("Dear Sam, " + "this is a long letter. " * 30, "paragraphs"),
+        ("\x00\x01\x02", "no text"),
+        ('{"text": "I like', "line 1"),
+        ("\n\n", "nothing"),
+    ],
+)
+def test_a_text_that_is_no_list_is_refused_with_the_reason(tmp_path, content, words):
+    path = exported(tmp_path, "pasted.txt", content)
+    with pytest.raises(BadRequestError, match=words) as fault:
+        read_export(path, UTC)
+    assert "text-list" in fault.value.fix
 
 
 def test_the_memories_of_a_claude_export_come_with_its_conversations(tmp_path):

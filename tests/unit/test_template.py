@@ -13,10 +13,14 @@ from zoneinfo import ZoneInfo
 import pytest
 import yaml
 
+from engram import config
 from engram.config import _flat, keys
 from engram.core.records import Fact
 from engram.core.sessions import SUMMARY_KEYS
+from engram.errors import BadRequestError
+from engram.serve.setup import init_vault
 from engram.vault import facts, frontmatter
+from engram.vault.template import create_vault, template_folder
 
 TEMPLATE = Path(__file__).parents[2] / "vault_template"
 BASES = sorted(TEMPLATE.glob("views/*.base"))
@@ -84,6 +88,31 @@ def test_a_base_is_valid_and_asks_only_for_keys_there_are(base):
             assert name in known or name.startswith("file.")
     asked = re.findall(r"(?<![\w.])([a-z_]+)(?: ==|\.isEmpty)", base.read_text())
     assert set(asked) <= FACT_KEYS
+
+
+def test_no_vault_is_made_inside_of_a_vault(tmp_path):
+    outer = tmp_path / "Engram"
+    create_vault(outer, "01KBH2Q0M6T4W2Y0B7C5D9E1FX", template_folder())
+    before = sorted(outer.rglob("*"))
+    with pytest.raises(BadRequestError, match="inside of the vault") as fault:
+        create_vault(outer / "facts" / "new", "01KBH2Q0M6", template_folder())
+    assert "--vault" in fault.value.fix
+    assert sorted(outer.rglob("*")) == before
+
+
+def test_init_says_so_where_others_may_read_the_folder(tmp_path):
+    """An empty folder is closed; one that a person uses is left as it is."""
+    for name, taken, mode in (("new", False, 0o700), ("used", True, 0o755)):
+        vault = tmp_path / name
+        vault.mkdir(0o755)
+        if taken:
+            (vault / "mine.md").write_text("words")
+        settings = config.load(vault, {"ENGRAM_HOME": str(tmp_path / "home")})
+        made = init_vault(lambda settings=settings: settings, git=False, dry_run=False)
+        assert vault.stat().st_mode & 0o777 == mode
+        assert ("chmod 700" in made.get("readable", "")) is taken
+    again = init_vault(lambda: settings, git=False, dry_run=False)
+    assert "a vault already" in again["note"]
 
 
 def test_the_home_note_fits_on_three_screens_and_its_links_lead_somewhere():

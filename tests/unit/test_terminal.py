@@ -49,6 +49,38 @@ def test_a_bar_tells_the_total_and_the_time_left():
     assert terminal.duration(3700) == "1 h 1 min"
 
 
+def test_many_refused_lines_do_not_flood_the_screen():
+    refused = [f"line {number}: not JSON (Expecting value)" for number in range(40)]
+    text = shown("observe", {"stored": 0, "duplicates": 0, "refused": refused})
+    assert "line 4" in text
+    assert "line 5" not in text
+    assert "35 more" in text
+    assert '{"text": "I like tea."}' in text
+    assert "{" not in shown("import", {"stored": 3, "refused": refused[:2]})
+
+
+def test_a_hand_written_note_is_listed_by_the_path_that_commands_take(memory, settings):
+    path = settings.vault / "facts" / "own.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("I like the sea.\n")
+    memory.catch_up()
+    assert "· facts/own.md" in shown("list", memory.call("list", {}))
+    found = memory.call("recall", {"query": "sea"})
+    assert "· facts/own.md" in shown("recall", found)
+    assert memory.call("show", {"id": "facts/own.md"})["memory"]["text"]
+
+
+def test_a_merge_shows_both_statements_before_it_is_made(memory):
+    kept, gone = (
+        memory.call("remember", {"text": text})["id"]
+        for text in ("Rex sleeps in the shed.", "In the shed sleeps Rex.")
+    )
+    asked = {"id": kept, "other": gone, "dry_run": True}
+    text = shown("merge", memory.call("merge", asked))
+    assert "stays: Rex sleeps in the shed." in text
+    assert "goes:  In the shed sleeps Rex." in text
+
+
 def in_terminal(command, columns, **more):
     """Run a command in a pseudo-terminal of this width; its output."""
     leader, follower = os.openpty()

@@ -251,6 +251,12 @@ def test_promises_are_listed_and_settled_by_hand(memory):
     assert [row["id"] for row in memory.call("todos", {})["todos"]] == [name]
     assert memory.call("settle", {"id": name})["stage"] == "fulfilled"
     assert memory.call("todos", {})["todos"] == []
+    for word, stage in (
+        ("open", "open"),
+        ("Done", "fulfilled"),
+        ("cancelled", "expired"),
+    ):
+        assert memory.call("settle", {"id": name, "stage": word})["stage"] == stage
     memory.call("settle", {"id": name, "stage": "open"})
     fact = memory.index.catalog.find_fact(name)
     assert (fact.tags, fact.done, fact.end_reason) == ((), None, "")

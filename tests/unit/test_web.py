@@ -252,6 +252,16 @@ def test_every_page_is_sent_with_a_strict_policy_and_keeps_to_it(site, told, tar
     assert checked(text).tags
 
 
+def test_a_promise_is_shown_with_its_whole_due_date(site, memory):
+    turn = {"text": "I promise to call the bank by 5 December 2026."}
+    memory.call("observe", {"turns": [turn]})
+    memory.call("flush", {})
+    (row,) = memory.call("todos", {})["todos"]
+    assert "2026-12-05" in row["when"]
+    site.open()
+    assert row["when"] in site.page("/")
+
+
 def test_a_search_shows_each_signal_the_tokens_and_what_was_left_out(
     site, memory, told
 ):

@@ -85,15 +85,19 @@ def resolve(text: str, when: datetime) -> tuple[Interval, ...]:
     return tuple(span.interval for span in spans(text, when))
 
 
-def spans(text: str, when: datetime) -> tuple[Span, ...]:
-    """As `resolve`, with the place of the words; spans do not overlap (`X14`)."""
+def spans(text: str, when: datetime, *, lean: int = 0) -> tuple[Span, ...]:
+    """As `resolve`, with the place of the words; spans do not overlap (`X14`).
+
+    `lean` is -1 for a text about the past, 1 for one about the future, 0 if its own
+    words decide.
+    """
     if when.tzinfo is None:
         message = "a time of speaking needs a zone"
         raise ValueError(message)
     found = [
         span
         for lexicon in _lexicons_for(set(tokens(text)))
-        for span in _scan(text, when, lexicon)
+        for span in _scan(text, when, lexicon, lean)
     ]
     taken = bytearray(len(text))
     out = []
@@ -310,7 +314,7 @@ def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
 
 
 def _scan(
-    text: str, when: datetime, lexicon: Lexicon
+    text: str, when: datetime, lexicon: Lexicon, lean: int
 ) -> Iterator[tuple[int, int, Interval | None]]:
     """The expressions of one language as start, end and interval.
 
@@ -328,7 +332,7 @@ def _scan(
         context = DateContext(text, row, first, last)
         if is_refused(rule, context, lexicon):
             continue
-        match = _match(context, when, lexicon)
+        match = _match(context, when, lexicon, lean)
         interval = MAKERS[rule](match)
         if interval is None:
             if rule in _SWALLOWED:
@@ -394,11 +398,14 @@ def _is_before(context: DateContext, interval: DateRange, when: datetime) -> boo
 _LONGEST_DAY = timedelta(hours=25)
 
 
-def _match(context: DateContext, when: datetime, lexicon: Lexicon) -> DateMatch:
+def _match(
+    context: DateContext, when: datetime, lexicon: Lexicon, lean: int
+) -> DateMatch:
     """The tokens of a time with the direction of the sentence around them."""
     row, first, last = context.row, context.first, context.last
     letters = {token.letter for token in row[first:last]}
-    lean = -1 if "q" in letters else direction(context, lexicon)
+    if not lean:
+        lean = -1 if "q" in letters else direction(context, lexicon)
     # `I sent it by March` may be of either year
     if letters & {"r", "L", "h"} and not letters & {"F"}:
         lean = int(lean >= 0)

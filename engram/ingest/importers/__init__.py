@@ -148,6 +148,11 @@ def _detected_folder(path: Path) -> Reader:
 
 def _reader_of(path: Path, first: Any) -> Reader:
     """Return the reader of the format whose first element is `first`."""
+    is_text = path.is_file() and path.suffix.lower() in text_list.SUFFIXES
+    if is_text and not isinstance(first, dict | None):
+        if reason := text_list.why_no_list(path):
+            raise _unknown(path, reason)
+        return text_list.read
     if first is None:
         raise _unknown(path, "nothing")
     if isinstance(first, Problem):

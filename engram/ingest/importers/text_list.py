@@ -5,6 +5,8 @@ A line may begin with a bullet and with a date: `- [2026-03-02] - Likes tea.`
 
 from __future__ import annotations
 
+import re
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from engram.core.records import ImportedMemory, Problem
@@ -15,7 +17,39 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-SUFFIXES = frozenset((".txt", ".text"))
+SUFFIXES = frozenset(("", ".txt", ".text"))
+_LOOKED_AT = 200
+"""So many lines tell whether a file is a list."""
+_LONGEST_LINE = 400
+_WRAPPED, _SHARE = 40, 0.25
+_ENDS = re.compile(r"[.!?:;…。！？][\"'”’)\]]*$")
+_SPEAKER = re.compile(r"([^\W\d_][\w .'-]{0,30}):\s")
+
+
+def why_no_list(path: Path) -> str:
+    """Return in words why a file holds no list with one memory a line, or ''."""
+    raw = path.read_bytes()[: _LOOKED_AT * _LONGEST_LINE]
+    text = raw.decode("utf-8-sig", "replace")
+    if "\0" in text or text.count("\ufffd") > 1:
+        return "bytes that are no text"
+    listed = (line.rstrip() for line in text.splitlines() if line.strip())
+    lines = list(islice(listed, _LOOKED_AT))
+    if not lines:
+        return "nothing"
+    if lines[0].lstrip().startswith(("{", "[{", "[[", "<")):
+        return "JSON or markup that is broken or breaks off in line 1"
+    if max(map(len, lines)) > _LONGEST_LINE:
+        return "long paragraphs"
+    broken = sum(
+        len(one) >= _WRAPPED and not _ENDS.search(one) and other[:1].islower()
+        for one, other in pairwise(lines)
+    )
+    if not lines[0][:1].islower() and broken > _SHARE * len(lines):
+        return "sentences that run over several lines"
+    said = [found[1] for line in lines if (found := _SPEAKER.match(line))]
+    if len(said) > len(lines) / 2 and len(set(said)) <= len(said) / 2:
+        return f"a conversation of {', '.join(sorted(set(said))[:4])}"
+    return ""
 
 
 def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:

@@ -33,6 +33,11 @@ SUFFIXES = (".json", ".jsonl", ".gz")
 RESULTS = ".eval.jsonl"
 """The ending of the files that an evaluation writes."""
 FORMATS = "LoCoMo, LongMemEval, REALTALK, or JSON lines of turns and questions"
+EXAMPLE = (
+    '{"id": "t1", "text": "Anna is allergic to peanuts."}',
+    '{"question": "What is Anna allergic to?", "answer": "peanuts", "evidence": ["t1"]}',
+)
+"""A turn and a question as JSON lines."""
 _LOCOMO_KINDS = {
     1: "multi-hop",
     2: "temporal",
@@ -150,7 +155,8 @@ def _cases(path: Path, zone: tzinfo) -> Iterator[Item]:
             raise BadRequestError(
                 f"this holds no questions in a known form: {_content(first)}",
                 where=str(path),
-                fix=f"Give {FORMATS}; docs/evaluation.md shows each.",
+                fix=f"Give {FORMATS}, such as these two:\n    "
+                + "\n    ".join(EXAMPLE),
             )
         yield from _own(rows, zone, path)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from engram.serve.web.html import Html, join, said, tag
 from engram.serve.web.layout import (
     button,
-    day,
     empty,
     link,
     marks,
@@ -70,7 +69,7 @@ def _promises(visit: Visit, todos: Sequence[Mapping[str, Any]]) -> Html:
             "li",
             tag("a", said(row["text"], name="span", most=400),
                 href=memory_link(row["id"]), class_="statement"),
-            marks(day(row.get("when")) or None, row.get("stage")),
+            marks(row.get("when"), row.get("stage")),
             tag("div", button(visit, "Done", "settle", id=row["id"], stage="fulfilled"),
                 class_="actions"),
             class_="entry",
