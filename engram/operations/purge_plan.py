@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from engram.core import purge, ranking
+from engram.core.entities import entity_ref
 from engram.core.language.paraphrase import fingerprints, restates
 from engram.core.language.sentences import sentences
 from engram.core.records import Fact, FiledTurn
@@ -304,6 +305,7 @@ class PurgePlanner:
             if (one := self.entity_writer.names.one(name))
             and not self._is_named(one, kept)
         ]
+        entities += self._only_linked(entities, linked, kept)
         plan.entity_notes = {one.path for one in entities}
         names = {name for one in entities for name in (one.name, *one.aliases)}
         stems = {one.path.rpartition("/")[2].removesuffix(".md") for one in plan.facts}
@@ -314,6 +316,24 @@ class PurgePlanner:
         boxes = self._emptied_boxes(plan.traces)
         plan.boxes = set(boxes.values())
         plan.traces = replace(plan.traces, ids=frozenset({*plan.traces.ids, *boxes}))
+
+    def _only_linked(
+        self, gone: list[Entity], linked: set[str], kept: list[str]
+    ) -> list[Entity]:
+        """Return the places and things that only those who go are linked with."""
+        names = self.entity_writer.names
+        refs = {entity_ref(one.type, one.name) for one in gone}
+        edges = self.entity_writer.edges.at(refs)
+        ends = {end for edge in edges for end in (edge.source, edge.target)} - refs
+        return [
+            one
+            for one in names.all()
+            if entity_ref(one.type, one.name) in ends
+            and not one.theirs
+            and one != names.owner()
+            and one.name not in linked
+            and not self._is_named(one, kept)
+        ]
 
     def _is_named(self, entity: Entity, kept: list[str]) -> bool:
         """Whether something that stays names the entity."""

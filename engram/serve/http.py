@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from engram.operations.operation import Operation, Param
     from engram.serve.proxy.routes import Proxy
 
+    Endpoint = Callable[[Request], Awaitable[Response]]
+
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 LONGEST_NUMBER = 9
 """Characters of the longest number in a query that is read as one."""
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -48,7 +51,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "int": {"type": "integer"},
     "float": {"type": "number"},
     "bool": {"type": "boolean"},
-    "time": {"type": "string", "format": "date-time"},
+    # ISO 8601, or words such as `yesterday`
+    "time": {"type": "string"},
     "list": {"type": "array", "items": {"type": "string"}},
     "turns": {
         "type": "array",
@@ -160,15 +164,15 @@ def application(
     routes = [
         Route(path, endpoint, methods=["GET"]) for path, endpoint in plain.items()
     ]
+    endpoints: dict[str, dict[str, Endpoint]] = {}
     for operation in sorted(OPERATIONS, key=lambda one: -len(one.path)):
         path = operation.path.replace("{id}", "{id:path}")
-        routes.append(
-            Route(
-                path,
-                _endpoint(operation, answers, asyncio.Semaphore(places)),
-                methods=[operation.method],
-            )
-        )
+        endpoint = _endpoint(operation, answers, asyncio.Semaphore(places))
+        endpoints.setdefault(path, {})[operation.method] = endpoint
+    routes += [
+        Route(path, _by_method(choices), methods=METHODS)
+        for path, choices in endpoints.items()
+    ]
     routes.append(mcp_route(answers, places))
     routes += proxy.routes() if proxy else []
     routes += pages
@@ -183,10 +187,25 @@ def application(
     )
 
 
+def _by_method(choices: Mapping[str, Endpoint]) -> Endpoint:
+    """Return the function of a path, which refuses methods that the path has not.
+
+    A route of one method alone would let the others fall through to `{id:path}`.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        if method not in choices:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(choices))})
+        return await choices[method](request)
+
+    return endpoint
+
+
 def _endpoint(
     operation: Operation, answers: Routes, places: asyncio.Semaphore
-) -> Callable[[Request], Awaitable[Response]]:
-    """Return the function of a route: it parses, calls and encodes in a worker thread.
+) -> Endpoint:
+    """Return the function of an operation: it parses, calls and encodes in a worker thread.
 
     The future of a result is awaited without a thread.
     """
@@ -378,7 +397,7 @@ def _described(operation: Operation) -> dict[str, Any]:
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                param.name: {**_schema(param), "description": param.help}
+                param.name: {**_body_schema(param), "description": param.help}
                 for param in others
             },
             "required": [param.name for param in others if param.required],
@@ -403,6 +422,14 @@ def _parameter(param: Param, place: str) -> dict[str, Any]:
 def _schema(param: Param) -> dict[str, Any]:
     span = {"minimum": param.least, "maximum": param.most} if param.is_number else {}
     return {**SCHEMAS[param.kind], **span}
+
+
+def _body_schema(param: Param) -> dict[str, Any]:
+    """Return the schema of an argument in a body, where null means that it is not given."""
+    described = _schema(param)
+    if param.required:
+        return described
+    return {**described, "type": [described["type"], "null"]}
 
 
 def _answered(words: str, result: dict[str, Any]) -> dict[str, Any]:

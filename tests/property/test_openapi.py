@@ -62,6 +62,8 @@ def values(schema):
 
 def fitting(schema):
     kind = schema.get("type")
+    if isinstance(kind, list) and kind[1:] == ["null"]:
+        return st.none() | fitting({**schema, "type": kind[0]})
     if kind == "object":
         named = {key: values(one) for key, one in schema.get("properties", {}).items()}
         required = {key: named[key] for key in schema.get("required", ())}

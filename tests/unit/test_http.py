@@ -401,6 +401,26 @@ def test_what_is_not_there_is_told_in_json(fresh, method, path, status):
     assert path in answer["error"]["where"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("OPTIONS", "/v1/memories", "GET, POST"),
+        ("TRACE", "/v1/memories/01K", "DELETE, GET, PATCH"),
+        ("PATCH", "/v1/memories/01K/confirm", "POST"),
+        ("DELETE", "/v1/memories/facts/2026/a.md/why", "GET"),
+    ],
+)
+def test_a_method_that_a_path_has_not_reaches_no_operation(
+    fresh, method, path, allowed
+):
+    """Not that of a memory whose id ends like the path."""
+    answers, socket_path, *_ = fresh
+    head = f"{method} {path} HTTP/1.1\nHost: engram\n{JSON}\nContent-Length: 2"
+    status, headers, _ = ask(socket_path, head, b"{}")
+    assert (status, headers["allow"]) == (405, allowed)
+    assert answers.calls == []
+
+
 def test_ready_is_told_apart_from_alive(fresh):
     answers, path, *_ = fresh
     assert ask(path, "GET /readyz HTTP/1.1\nHost: engram")[0] == 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import jsonschema
 import pytest
@@ -12,8 +12,10 @@ import pytest
 from engram.core import purge
 from engram.core.purge import Traces
 from engram.errors import BadRequestError, ForbiddenError, NotFoundError
+from engram.llm.recording import Recording
 from engram.operations.results import RESULTS, schema, schemas
 from engram.testing import Simulation
+from tests.fakes.repository import Repository
 
 TOLD = (
     "My therapist is Dr. Quetzalbyte and I see her every Tuesday.",
@@ -167,6 +169,74 @@ def test_words_are_found_in_recorded_calls_logs_and_answers(
     assert residue(tmp_path, "Quetzalbyte") == []
     assert (settings.state / "daemon.log").read_text() == "ok\nready\n"
     assert list(answers) == ["b"]
+
+
+# row: X12
+# row: X26
+@pytest.mark.parametrize("what", ["memory", "turn", "session", "entity"])
+def test_no_store_keeps_what_is_purged_and_git_is_counted(tmp_path, what):
+    """Recorded calls, archive, trash, undo history and boxes; an export that the user
+    keeps in the vault is named.
+    """
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    repository = Repository(vault)
+    (vault / "engram.toml").write_text('id = "01TESTTESTTEST"\nzone = "UTC"\n')
+    at = datetime(2026, 11, 20, 20, tzinfo=UTC)
+    places = {"home": tmp_path / "home"}
+    told = [
+        {"text": text, "session": "kin", "id": str(number)}
+        for number, text in enumerate(
+            ["My sister is called Xanthippora.", "Xanthippora lives in Oslo."]
+        )
+    ]
+    with Simulation(vault, at=at, **places) as simulation:
+        keys = simulation.call("observe", turns=told)["keys"]
+        simulation.call("observe", turns=[{"text": "I like tea.", "session": "other"}])
+        simulation.call("flush")
+        simulation.call("context", query="What about Xanthippora?", session="other")
+        simulation.advance(at + timedelta(days=8))
+        rows = simulation.call("list", limit=100)["memories"]
+        ids = [row["id"] for row in rows if "Xanthippora" in row["text"]]
+        now = simulation.now
+    note = next(vault.glob("facts/*/*oslo*.md"))
+    archived = vault / "archive" / note.parent.name / note.name
+    archived.parent.mkdir(parents=True)
+    archived.write_text(note.read_text().replace("status: active", "status: archived"))
+    note.unlink()
+    trash = vault / ".trash" / "2026-11-21"
+    trash.mkdir(parents=True)
+    (trash / "old.md").write_text(
+        "---\ncategory: fact\n---\nXanthippora lives in Rome.\n"
+    )
+    export = vault / "export.jsonl"
+    export.write_text('{"text": "Xanthippora lives in Oslo."}\n{"text": "tea"}\n')
+    calls = tmp_path / "calls"
+    Recording(calls).write("extract", "s", str(told), '{"facts": ["Xanthippora"]}')
+    chosen = {
+        "memory": {"ids": ids},
+        "turn": {"ids": list(keys)},
+        "session": {"session": "kin"},
+        "entity": {"about": "Xanthippora"},
+    }[what]
+    env = {"ENGRAM_MODEL": "m", "ENGRAM_BASE_URL": "http://127.0.0.1:1/v1"}
+    env["ENGRAM_RECORD"] = str(calls)
+    with Simulation(vault, at=now, env=env, **places) as simulation:
+        before = residue(tmp_path, "Xanthippora")
+        for place in ("calls/", "home/state/", "home/cache/", "vault/archive/"):
+            assert any(path.startswith(place) for path in before), before
+        result = purged(simulation, **chosen)
+        simulation._memory.save()
+        assert "tea" in str(simulation.call("recall", query="What do I like?"))
+    left = residue(tmp_path, "Xanthippora")
+    # the objects of git are compressed; its log of commits is not
+    assert [one for one in left if "/.git/" not in one] == ["vault/export.jsonl"]
+    assert [one["path"] for one in result["left"]] == ["export.jsonl"]
+    assert not (vault / "entities" / "places" / "Oslo.md").exists()
+    log = repository("log", "--all", "-p", "--format=commit %H%n%B").split("commit ")
+    holding = [one for one in log if "Xanthippora" in one or "Oslo" in one]
+    assert result["history"]["commits"] == len(holding) > 0
+    assert "git-filter-repo" in result["history"]["fix"]
 
 
 # row: X26
