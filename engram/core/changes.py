@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from engram.core import todos
 from engram.core.categories import category_of
 from engram.core.dedup import Effect, is_event, session_count, weakened_confidence
+from engram.core.language.paraphrase import tells_name
 from engram.core.language.state_changes import is_fixed, replacement, state_time
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ LATER = timedelta(hours=12)
 
 SEVERAL = frozenset({"employer", "job"})
 """Attributes of which a person may have several, of which "I quit" ends one."""
+
+_NAME_WORDS = 3
+"""The most words of a name."""
+_END = " .!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +156,28 @@ def successors(
             if not later.planned
         )
     ]
+
+
+def other_name(new: str, old: str) -> bool:
+    """Whether two statements name the same being differently, at their end.
+
+    >>> other_name("The user's son is called Tim.", "The user's son is called Max.")
+    True
+    >>> other_name("The user works with Ben.", "The user works with Ada.")
+    False
+    """
+    one, other = new.rstrip(_END).split(), old.rstrip(_END).split()
+    same = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine.casefold() != theirs.casefold():
+            break
+        same += 1
+    values = one[same:], other[same:]
+    told = tells_name(" ".join(one[:same]))
+    return told and all(
+        0 < len(value) <= _NAME_WORDS and all(word[0].isupper() for word in value)
+        for value in values
+    )
 
 
 def is_ended(

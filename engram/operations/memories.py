@@ -272,8 +272,9 @@ class MemoryOperations:
         else:
             name, text, sources = unit.key, unit.turn.text, ()
 
+        before = self.index.tombstones.keys
         self.forgetting.add_tombstones([unit], now, why)
-        hidden = self.forgetting.find_hidden(text, name, now)
+        hidden = self.forgetting.find_hidden(text, name, now, before)
         if isinstance(unit, Fact):
             self._mark_forgotten(unit, keys, why, now)
 
@@ -287,7 +288,7 @@ class MemoryOperations:
 
         hides = {"memories": sorted(along), "turns": list(hidden.turns)}
         self.note_writer.log_actions([action_row(now, "hide", name, why) | hides])
-        self.forgetting.drop_summaries([name, *sources, *hidden.turns])
+        self.forgetting.summaries.drop([name, *sources, *hidden.turns])
         result: dict[str, Any] = {
             "id": name,
             "path": unit.path if isinstance(unit, Fact) else self._turn_path(name),

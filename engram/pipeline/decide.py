@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 
 from engram.core import changes, dedup, lifecycle, trust
 from engram.core.categories import category_of
+from engram.core.changes import EndedFact
 from engram.core.dedup import Decision, Evidence, Judgement, Verdict
 from engram.core.language.states import in_context
 from engram.core.lifecycle import hidden_reason
+from engram.core.records import Fact
+from engram.core.text import content_hash
 from engram.pipeline.linked import LinkDecider
 from engram.pipeline.write import action_row
 
@@ -23,16 +26,18 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
-    from engram.core.changes import EndedFact
     from engram.core.dedup import Effect, Neighbour
     from engram.core.language.states import State
-    from engram.core.records import Fact, Turn
+    from engram.core.records import Turn
     from engram.pipeline.candidates import Statement
     from engram.pipeline.compare import Comparison
     from engram.pipeline.evidence import EvidenceReader
     from engram.pipeline.plan import WritePlan
 
 _ENDS = frozenset({"invalidate", "supersede"})
+_ENDED = frozenset({"invalidated", "superseded"})
+CORRECTED = "corrected (rule)"
+SAID_AGAIN = "what it had replaced is said again (rule)"
 OTHER_PERSONAS = "others know the old one too"
 
 
@@ -193,6 +198,10 @@ class Decider:
                 return self._resolve(resolution.fact, statement, decision, neighbours)
 
         ended = changes.ended_facts(states, said_at, known)
+        near = (self.plan.latest(one.fact) for one in resolution.neighbours)
+        settled = over | {one.fact.id for one in ended}
+        rivals = {one.id: one for one in (*related, *near) if one.id not in settled}
+        ended += self._rivals(resolution.fact, rivals)
         if not ended:
             return resolution
 
@@ -200,6 +209,37 @@ class Decider:
         claim = self.evidence_for(resolution.fact, statement.attributed, olds)
         guarded = {old.id for old in olds if self.is_guarded(old, statement.turn)}
         return self._with_effects(resolution, changes.effects(ended, claim, guarded))
+
+    def _rivals(self, fact: Fact, near: Mapping[str, Fact]) -> list[EndedFact]:
+        """Return the near facts that cannot hold beside the latest words of the user.
+
+        These are facts that once replaced the very statement that is made again, and
+        one with another name that the statement corrects; of several it is unclear
+        which is meant.
+        """
+        active = [one for one in near.values() if one.status == "active"]
+        again = [
+            EndedFact(one, SAID_AGAIN) for one in active if self._replaced(one, fact)
+        ]
+        if again or not category_of(fact.category).corrects:
+            return again
+        others = [one for one in active if changes.other_name(fact.text, one.text)]
+        return [EndedFact(one, CORRECTED, len(others) > 1) for one in others]
+
+    def _replaced(self, known: Fact, fact: Fact) -> bool:
+        """Return whether a known fact replaced the statement of `fact`, at some remove."""
+        digest, seen = content_hash(fact.text), {known.id}
+        later = [known]
+        for one in later:
+            units = self.comparison.index.units(sorted({*one.supersedes} - seen))
+            seen |= units.keys()
+            for old in units.values():
+                if not isinstance(old, Fact) or dedup.is_merged(old, one):
+                    continue
+                if old.status in _ENDED and content_hash(old.text) == digest:
+                    return True
+                later.append(old)
+        return False
 
     def _with_links(
         self, resolution: Resolution, statement: Statement, states: Sequence[State]

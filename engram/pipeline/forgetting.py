@@ -7,28 +7,22 @@ dropped in review is only kept from being filed again (`Forgetting.bury`).
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from contextlib import suppress
 from dataclasses import dataclass
-from glob import escape
 from typing import TYPE_CHECKING
 
 from engram.core import dedup, ranking, trust
-from engram.core.forgetting import Utterance, tombstone_row
+from engram.core.forgetting import TombstoneSet, Utterance, tombstone_row
 from engram.core.language.echo import own_words
 from engram.core.language.paraphrase import fingerprints, restates
 from engram.core.language.sentences import sentences
-from engram.core.records import Edit, Fact, FiledTurn
-from engram.core.sessions import EPISODES, STATE_FILE, drop_summaries, with_stale
+from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash
 from engram.core.turn_versions import turn_digest
-from engram.errors import EngramError
 from engram.index import hiding
 from engram.index.filters import SearchFilter
+from engram.pipeline.summary_removal import SummaryRemoval
 from engram.pipeline.write import action_row
-from engram.vault import frontmatter, reviews, sessions
-from engram.vault.disk import sha256
+from engram.vault import reviews
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +41,6 @@ POOL = 100
 STATUSES = ("active", "archived", "superseded", "invalidated")
 
 
-_TURN = re.compile(r"#\^t(\d+)")
 _HEARD = frozenset({"confirm", "reinforce", "rewrite"})
 """Actions of the log whose turn said what a memory says."""
 
@@ -83,6 +76,7 @@ class Forgetting:
         self.note_writer = note_writer
         self.vault = note_writer.vault
         self.index = note_writer.index
+        self.summaries = SummaryRemoval(note_writer)
 
     # -- statements --------------------------------------------------------------------
 
@@ -228,7 +222,7 @@ class Forgetting:
         self.index.tombstones.add(
             [{"at": at, **row, "reason": why, "restored": True} for row in lifted]
         )
-        self.drop_summaries(
+        self.summaries.drop(
             str(row.get(name) or "") for row in lifted for name in ("turn", "in")
         )
         return list(dict.fromkeys(str(row["memory"]) for row in lifted))
@@ -328,10 +322,14 @@ class Forgetting:
             fact.text, Utterance(source.turn.occurred_at, source.key, by_user)
         )
 
-    def find_hidden(self, text: str, named: str, now: datetime) -> Hidden:
-        """Return the facts and turns besides `named` that tombstones hide now.
+    def find_hidden(
+        self, text: str, named: str, now: datetime, before: Collection[str]
+    ) -> Hidden:
+        """Return the facts and turns besides `named` that its tombstones hide.
 
-        Only those that share most words with `text` are checked.
+        Only those that share most words with `text` are checked, and turns that are
+        hidden as a whole; `before` are the keys that were hidden already. What another
+        request hides is left out.
         """
         question = ranking.parse_question(text, now)
         filters = (
@@ -343,81 +341,23 @@ class Forgetting:
             for where in filters
             for hit in self.index.lexical.search(question, where, POOL).hits
         ]
-        units = [unit for key, unit in self.index.units(keys).items() if key != named]
-        facts = tuple(
+        whole = self.index.tombstones.keys.difference(before)
+        stones = TombstoneSet(self.index.tombstones.forgotten.of(named))
+        parts = (stone.within for stone in stones.stones if stone.within)
+        keys += [*(key for key in whole if "#" in key), *parts]
+        units = self.index.units(list(dict.fromkeys(keys)))
+        hidden = [
             unit
-            for unit in units
-            if isinstance(unit, Fact) and self.index.visible(unit) != unit
-        )
-        turns = sorted(
-            unit.key
-            for unit in units
-            if isinstance(unit, FiledTurn) and self._is_hidden(unit)
-        )
+            for key, unit in units.items()
+            if key != named
+            and (
+                key in whole
+                or hiding.without_forgotten(unit, stones, self.index.voices) != unit
+            )
+        ]
+        facts = tuple(unit for unit in hidden if isinstance(unit, Fact))
+        turns = sorted(unit.key for unit in hidden if isinstance(unit, FiledTurn))
         return Hidden(facts, tuple(turns))
-
-    def drop_summaries(self, turns: Iterable[str]) -> None:
-        """Remove the summaries of the sessions of these turns; a run makes them anew.
-
-        `turns` are keys of turns that are hidden, or shown again. A file that cannot be
-        written now keeps its summary, which then is marked as stale in the state and
-        shown no more.
-        """
-        blocks: defaultdict[str, set[int]] = defaultdict(set)
-        for name, _, block in (key.partition("#^t") for key in turns):
-            if block.isdecimal():
-                blocks[name].add(int(block))
-        for name in sorted(blocks):
-            with suppress(EngramError):
-                self._drop_summaries(name)
-            with suppress(EngramError):
-                self._mark_episodes(name, blocks[name])
-
-    def _drop_summaries(self, name: str) -> None:
-        """Rewrite one session file and `state/sessions.json` where that changes them."""
-        path, state = sessions.path(name), b""
-        if self.vault.exists(STATE_FILE):
-            state = self.vault.read(STATE_FILE)
-        raw = self.vault.read(path)
-        note = frontmatter.read(raw, self.note_writer.settings.policy.files)
-        cut = drop_summaries(name, note.keys, note.body, state)
-
-        new = cut.state
-        if cut.keys or cut.body != note.body:
-            edit = Edit(path, sha256(raw), cut.keys, FORGOTTEN, cut.body)
-            try:
-                self.note_writer.write([edit], [])
-            except EngramError:
-                new = with_stale(state, name)
-        if new != state:
-            self.vault.rewrite(STATE_FILE, lambda _: new)
-
-    def _mark_episodes(self, name: str, turns: Collection[int]) -> None:
-        """Hide the episodes of a session that tell of hidden turns, or show them again.
-
-        `turns` are the numbers of the turns that were hidden or shown.
-        """
-        folder = self.vault.root / EPISODES
-        edits = []
-        for file in sorted(folder.glob(f"*/{escape(name)}-episode-*.md")):
-            path = file.relative_to(self.vault.root).as_posix()
-            raw = self.vault.read(path)
-            note = frontmatter.read(raw, self.note_writer.settings.policy.files)
-            ends = [int(one) for one in _TURN.findall(str(note.keys.get("source")))]
-            span = range(min(ends), max(ends) + 1) if ends else range(0)
-            if not any(number in span for number in turns):
-                continue
-            units = self.index.units([f"{name}#^t{number}" for number in span])
-            hidden = any(self.index.visible(one) != one for one in units.values())
-            status = "forgotten" if hidden else None
-            if note.keys.get("status") != status:
-                edits.append(Edit(path, sha256(raw), {"status": status}, FORGOTTEN))
-        self.note_writer.write(edits, [])
-
-    def _is_hidden(self, turn: FiledTurn) -> bool:
-        return self.index.tombstones.forgotten.hides(
-            turn.turn.text, hiding.spoken(turn)
-        )
 
     def _of_turn(self, turn: FiledTurn) -> Iterator[dict[str, object]]:
         text = own_words(turn.turn.text)
@@ -455,27 +395,38 @@ class Forgetting:
                 restates(one, sentence) for sentence in plain for one in statements
             )
             if not stated:
-                yield named | self._of_evidence(evidence.quotes, key, plain)
+                yield named | self._of_evidence(fact, evidence.quotes, key, plain)
 
     def _of_evidence(
-        self, quotes: Sequence[str], key: str, plain: Sequence[str]
+        self, fact: Fact, quotes: Sequence[str], key: str, plain: Sequence[str]
     ) -> dict[str, object]:
         """Return the keys of a tombstone on the turn `key` that a fact was read in.
 
-        It hides those of `plain`, the sentences of the turn, that the action log quotes,
-        or the whole turn if none or all of them are quoted.
+        It hides those of `plain`, the sentences of the turn, that the action log quotes.
+        Where none or all of them are quoted, it hides the whole turn but for sentences
+        that other memories rest on.
         """
-        read = [
-            sentence
-            for sentence in plain
-            if any(quote in sentence or sentence in quote for quote in quotes)
-        ]
+        read = [one for one in plain if _quoted(one, quotes)]
+        if not read or len(read) == len(plain):
+            read = [one for one in plain if not self._says_other(one, fact, key)]
         if not read or len(read) == len(plain):
             return {"turn": key}
 
         hashes = [content_hash(sentence) for sentence in read]
         says = [one.row() for sentence in read for one in fingerprints(sentence)]
         return {"in": key, "cut": hashes, "says": says}
+
+    def _says_other(self, sentence: str, fact: Fact, key: str) -> bool:
+        """Return whether a memory besides `fact` was read in a sentence of a turn."""
+        return any(
+            any(restates(said, sentence) for said in fingerprints(one.text))
+            or _quoted(sentence, self.evidence(one).quotes)
+            for one in self.sharing((key,), fact.id)
+        )
+
+
+def _quoted(sentence: str, quotes: Iterable[str]) -> bool:
+    return any(quote in sentence or sentence in quote for quote in quotes)
 
 
 def tombstone(

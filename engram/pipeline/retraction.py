@@ -546,7 +546,7 @@ class Retraction:
         hides = {"memories": sorted(fact.id for fact in facts), "turns": turns}
         rows.append(action_row(now, "retract", key, why, RULE) | {"turn": key} | hides)
         self.note_writer.log_actions(rows)
-        self.forgetting.drop_summaries({turn.key for turn, _ in said})
+        self.forgetting.summaries.drop({turn.key for turn, _ in said})
 
     def reopened(
         self, keys: Collection[str], now: datetime

@@ -156,7 +156,7 @@ class TurnEdits:
         self.note_writer.log_actions(rows)
         self.index.tombstones.add([{**row, "turn": key, "memory": key} for key in keys])
         told = {fact.source for fact in facts.values()}
-        self.forgetting.drop_summaries([*keys, *told])
+        self.forgetting.summaries.drop([*keys, *told])
         return sorted(facts)
 
     def resting_on(

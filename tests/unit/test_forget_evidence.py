@@ -114,3 +114,28 @@ def test_a_dry_run_tells_the_turns_and_what_else_rests_on_them(memory, said):
     assert memory.index.catalog.fact(work).status == "active"
     whole = memory.call("forget", {"id": turn, "dry_run": True})
     assert [one["id"] for one in whole["shared"]] == [work]
+
+
+# row: X8
+def test_forget_names_only_what_it_hides_itself(memory, said):
+    """A joke that was taken back before is hidden by that, not by this request."""
+    said("I am a vampire who hates movies. Just kidding!")
+    turn = said("I love horror movies.")
+    (fact,) = memory.index.catalog.facts()
+    hides = memory.call("forget", {"id": fact.id})["hides"]
+    assert hides == {"memories": [], "turns": [turn]}
+
+
+# row: X8
+def test_what_other_memories_were_read_in_stays_in_a_turn(memory, said):
+    """A turn that says the memory in other words, which nothing quotes."""
+    turn = said("The thing at the hedge again, you know. My cat is called Pixel.")
+    keeping = Keeping(memory)
+    (name,) = keeping.plant(
+        keeping.made("The garden gate squeaks.", days=3, source=turn, **OURS)
+    )
+    hides = memory.call("forget", {"id": name})["hides"]
+    assert hides["turns"] == [turn]
+    assert "hedge" not in str(recalled(memory, "hedge"))
+    (shown,) = memory.call("session", {"id": turn.partition("#")[0]})["turns"]
+    assert shown["text"] == "[…] My cat is called Pixel."

@@ -278,6 +278,11 @@ def _implied(text: str) -> list[str]:
     return [name for name, said in _IMPLIED if said.search(folded)]
 
 
+def tells_name(text: str) -> bool:
+    """Return whether a word for a name or for being called stands in a text."""
+    return any(one.token == _NAME for one in _pieces(text))
+
+
 def fingerprints(text: str) -> tuple[Fingerprint, ...]:
     """The fingerprints of the sentences of `text`, without those that have none."""
     found: list[Fingerprint] = []

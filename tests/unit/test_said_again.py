@@ -1,0 +1,96 @@
+"""A statement that was replaced and is made again: no silent rival (A7, A10)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+
+def later(sim, days=1):
+    sim.advance(sim.now + timedelta(days=days))
+
+
+def say(sim, *texts, **more):
+    """Say each text in a conversation of its own, a day apart."""
+    for number, text in enumerate(texts):
+        turn = {"id": f"{number} {text}", "session": f"day {number}", "text": text}
+        sim.call("observe", turns=[turn | more])
+        sim.call("flush")
+        later(sim)
+
+
+def active(sim):
+    return sorted(row["text"] for row in sim.call("list", status="active")["memories"])
+
+
+# row: A7
+# row: A10
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (
+            ("I work at Siemens.", "I work at Bosch now.", "I work at Siemens."),
+            "The user works at Siemens.",
+        ),
+        (
+            ("I drive a Golf.", "I drive a Tesla now.", "I drive a Golf."),
+            "The user drives a Golf.",
+        ),
+        (
+            ("I live in Rome.", "I moved to Oslo.", "I moved back to Rome."),
+            "The user moved back to Rome.",
+        ),
+        (
+            (
+                "My dog is called Rex.",
+                "Sorry, my dog is called Max.",
+                "My dog is called Rex.",
+            ),
+            "The user's dog is called Rex.",
+        ),
+        (
+            ("My son is called Max.", "Actually, my son is called Tim."),
+            "The user's son is called Tim.",
+        ),
+    ],
+)
+def test_the_latest_words_of_the_user_count(simulation, said, left):
+    say(simulation, *said)
+    assert active(simulation) == [left]
+    assert not simulation.call("review")["cases"]
+
+
+# row: A7
+def test_what_is_remembered_again_replaces_its_correction(simulation):
+    known = simulation.call("remember", text="The hint is the blue house.")
+    later(simulation)
+    simulation.call("correct", id=known["id"], text="The hint is the green house.")
+    later(simulation)
+    simulation.call("remember", text="The hint is the blue house.")
+    assert active(simulation) == ["The hint is the blue house."]
+    run = simulation.call("runs")["runs"][0]["id"]
+    simulation.call("undo", id=run)
+    assert "The hint is the green house." in active(simulation)
+
+
+# row: X27
+def test_an_import_that_repeats_the_old_state_replaces_nothing(simulation):
+    say(simulation, "I drive a Golf.", "I drive a Tesla now.")
+    old = {"origin": "import", "occurred_at": "2026-12-01T10:00:00"}
+    say(simulation, "I drive a Golf.", **old)
+    assert "The user drives a Tesla." in active(simulation)
+
+
+# row: A10
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("My friend is Ada.", "Actually, my friend is Ben."),
+        ("My dog is called Rex.", "My dog is called Max."),
+    ],
+)
+def test_another_one_replaces_nothing(simulation, said):
+    """Several friends and dogs are possible; nothing says it was wrong."""
+    say(simulation, *said)
+    assert len(active(simulation)) == len(said)
