@@ -602,6 +602,16 @@ class Catalog:
 
     # -- files -------------------------------------------------------------------------
 
+    def hashes(self) -> dict[str, str]:
+        """Return the SHA-256 of all files, by path."""
+        return dict(self.database.query("SELECT path, sha FROM file"))
+
+    def units_without_file(self) -> list[str]:
+        """Return the keys of the units whose file the catalogue does not know."""
+        return self._column(
+            "SELECT key FROM unit WHERE path NOT IN (SELECT path FROM file) ORDER BY key"
+        )
+
     def review_paths(self) -> list[str]:
         """Return the paths of the facts that wait for a review, in order."""
         return self._column(

@@ -24,7 +24,7 @@ from engram.errors import EngramError, StorageError
 from engram.vault import disk, location
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
@@ -201,16 +201,33 @@ def open_database(
     return CatalogDatabase(cache / DATABASE, stamp(root, zone, policy))
 
 
-def open_store(settings: Settings) -> IndexStore:
-    """Open the rows of the index, in PostgreSQL or in the cache of this machine."""
+def open_store(
+    settings: Settings, report: Callable[[int, int], object] | None = None
+) -> IndexStore:
+    """Open the rows of the index, in PostgreSQL or in the cache of this machine.
+
+    Rows that this machine still has are moved to PostgreSQL first; `report` is told how
+    many of how many.
+    """
     policy = settings.policy.files
     if not settings.postgres:
         return open_database(settings.vault, settings.cache, settings.zone, policy)
     from engram.index.postgres import PostgresStore
+    from engram.index.transfer import take_over
 
     leaf = settings.place.leaf if settings.place else settings.vault_id
     written = stamp(settings.vault, settings.zone, policy)
-    return PostgresStore(settings.postgres, leaf, written)
+    store = PostgresStore(settings.postgres, leaf, written)
+    try:
+        take_over(store, settings.cache, report or _unreported)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _unreported(_done: int, _total: int) -> None:
+    """Take no notice."""
 
 
 def stamp(root: Path, zone: tzinfo, policy: FilePolicy) -> str:

@@ -8,8 +8,10 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from engram.config import without_password
 from engram.core.records import Problem
 from engram.errors import ConfigError, ModelError
+from engram.index.check import differences
 from engram.pipeline.embed import calibrate as calibration
 from engram.vault import sessions
 from engram.vault.paths import printable, walk
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 NOTICE = "notice"
 """The level of a finding that needs no correction."""
+SHOWN_PATHS = 3
 OPEN_MODE = "other users of this machine may read the vault; `chmod 700` closes it"
 NOTHING_TO_DO = "Nothing needs to be done: turns, undo history and index of each folder are kept apart."
 DEFAULT_FIX = (
@@ -99,7 +102,33 @@ class HealthOperations:
         if accept_deletions:
             self.files.rescan(None, accept_deletions=True)
         problems = [*self.index.catalog.problems(), *self.entity_writer.find_problems()]
-        return findings(self.settings, problems, self.queue, self.health.problems())
+        rows = findings(self.settings, problems, self.queue, self.health.problems())
+        return [*rows, *self._database_findings()]
+
+    def _database_findings(self) -> Iterator[dict[str, Any]]:
+        """Compare the vault with the database of its index, where it has one (`X15`)."""
+        if not self.settings.postgres:
+            return
+        where = without_password(self.settings.postgres)
+        wrong = differences(self.index.catalog, self.settings.vault)
+        for words, paths in wrong.items():
+            number = f"{len(paths)} file{'s' * (len(paths) > 1)}"
+            shown = ", ".join(map(printable, paths[:SHOWN_PATHS]))
+            yield {
+                "level": "warning",
+                "code": "database",
+                "where": where,
+                "what": f"{number} {words}: {shown}",
+                "fix": "`engram reindex` reads the vault again.",
+            }
+        if not wrong:
+            files = self.index.counts()["files"]
+            yield {
+                "level": NOTICE,
+                "code": "database",
+                "where": where,
+                "what": f"The index in PostgreSQL has the vault's {files} files.",
+            }
 
     def _model_findings(self) -> Iterator[dict[str, Any]]:
         """Ask each model that is set one short question; tell whether it answers."""

@@ -139,6 +139,7 @@ VAULT_ROWS: tuple[Operation, ...] = (
         "/v1/reindex",
         "Rebuild the index from the files of the vault. Shows the seconds it took, and counts of memories, turns and files.",
         writes=True,
+        own_command=True,
     ),
     Operation(
         "doctor",

@@ -22,7 +22,12 @@ from engram.errors import (
     NotFoundError,
 )
 from engram.operations.table import BY_NAME, OPERATIONS
-from engram.serve import connection, socket_client, token_commands  # noqa: F401
+from engram.serve import (  # noqa: F401
+    connection,
+    index_commands,
+    socket_client,
+    token_commands,
+)
 from engram.serve.command_group import CliContext, Command, CommandGroup, common, tree
 from engram.serve.output import BRIEF, INTERRUPTED, fault_shown, put, surprise
 
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 
 UNHEALTHY = 1
 """The exit code of `doctor` with a problem, and of `purge` where words are left."""
-LONG = ("consolidate", "doctor", "flush", "prune", "reindex")
+LONG = ("consolidate", "doctor", "flush", "prune")
 """Operations that may take minutes."""
 TYPES: dict[str, Any] = {"int": int, "float": float}
 

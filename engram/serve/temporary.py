@@ -40,9 +40,12 @@ def create_like(settings: Settings, into: Path, name: str) -> None:
 
 
 def settings_for(settings: Settings, into: Path, name: str, home: Path) -> Settings:
-    """Return the settings for such a vault: the same, but with its own folders."""
+    """Return the settings for such a vault: the same, but with its own folders.
+
+    Its index is in files: it leaves no rows in the database of the user.
+    """
     state = home / "state"
     disk.make_folders(state)
     disk.write_new(state / DEVICE, f"{content_hash(name)[:16]}\n".encode())
-    fresh = replace(settings, vault=into, vault_id=name, tcp_port=None)
+    fresh = replace(settings, vault=into, vault_id=name, tcp_port=None, postgres="")
     return replace(fresh, state=state, cache=home / "cache", runtime=home / "run")

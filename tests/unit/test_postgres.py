@@ -5,6 +5,7 @@ What it shares with the index in files is in `test_index_contract.py`.
 
 from __future__ import annotations
 
+import json
 import secrets
 import sys
 from contextlib import closing, suppress
@@ -15,8 +16,10 @@ import pytest
 
 from engram.errors import ConfigError, LockedError, StorageError
 from engram.index import postgres as module
-from engram.index.database import open_store
+from engram.index import transfer
+from engram.index.database import DATABASE, open_store
 from engram.index.postgres import PostgresStore
+from engram.serve.commands import run
 
 TOLD = (
     "Anna owns a lighthouse in Porto.",
@@ -184,6 +187,114 @@ def test_without_the_extra_the_fault_says_what_to_install(stored, monkeypatch):
     monkeypatch.delitem(sys.modules, "engram.index.postgres")
     with pytest.raises(ConfigError, match=r"pip install engram\[postgres\]"):
         open_store(stored)
+
+
+# row: X15
+def test_doctor_compares_the_database_with_the_vault(told):
+    def found():
+        rows = told.call("doctor", {})["findings"]
+        return [
+            (row["level"], row["what"]) for row in rows if row["code"] == "database"
+        ]
+
+    [(level, what)] = found()
+    assert level == "notice"
+    assert (
+        what
+        == f"The index in PostgreSQL has the vault's {told.index.counts()['files']} files."
+    )
+    [fact, other] = told.index.catalog.facts()[:2]
+    with told.index.catalog.database.transaction() as db:
+        db.execute("UPDATE file SET sha = 'x' WHERE path = ?", (fact.path,))
+        db.execute("DELETE FROM file WHERE path = ?", (other.path,))
+    assert found() == [
+        ("warning", f"1 file not in the index: {other.path}"),
+        ("warning", f"1 file in the index as it was before: {fact.path}"),
+        ("warning", f"1 file in the index without its file: {other.id}"),
+    ]
+    told.call("reindex", {})
+    assert [level for level, _ in found()] == ["notice"]
+
+
+# -- from the files of this machine ------------------------------------------------
+
+
+# row: X15
+def test_rows_are_moved_with_the_user_changes_that_they_remember(
+    memory, opened, stored, settings
+):
+    """A note deleted while nothing runs is a deletion, also by the way of a move."""
+    kept, gone = (memory.call("remember", {"text": text}) for text in TOLD[:2])
+    before = answers(memory)[0]
+    mark = memory.index.catalog.mark
+    memory.close()
+    memory.close = lambda: None
+    (settings.vault / gone["path"]).unlink()
+    later = reopened(opened, stored)
+    assert not (settings.cache / DATABASE).exists()
+    assert later.index.catalog.mark.startswith(mark.partition(":")[0])
+    assert answers(later)[0] == before
+    assert later.index.unit(kept["id"])
+    assert later.index.unit(gone["id"]) is None
+    tombstones = (settings.vault / "state/tombstones.jsonl").read_text()
+    assert gone["id"] in tombstones
+
+
+# row: X15
+def test_a_move_that_was_cut_off_goes_on_where_it_was(told_in_files, stored):
+    """Batch by batch; what is there already is not written again."""
+    heard = []
+
+    def cut_off(done, total):
+        heard.append((done, total))
+        if done >= total // 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        open_store(stored, cut_off)
+    half = heard[-1][0]
+    heard.clear()
+    with closing(open_store(stored, lambda *both: heard.append(both))) as store:
+        assert heard[0][0] > 0
+        assert heard[-1] == (heard[-1][1],) * 2
+        assert half < heard[-1][1]
+        assert store.setting("complete") == "yes"
+        assert store.setting("copying") == ""
+        units = store.query("SELECT key, record, seq FROM unit ORDER BY seq")
+    assert units == told_in_files
+
+
+@pytest.fixture
+def told_in_files(memory, settings, monkeypatch):
+    """The units of a vault whose index is in files, and which is closed."""
+    monkeypatch.setattr(transfer, "BATCH", 3)
+    for number in range(9):
+        memory.call("remember", {"text": f"Anna saw thing number {number}."})
+    rows = memory.index.catalog.database.query(
+        "SELECT key, record, seq FROM unit ORDER BY seq"
+    )
+    memory.close()
+    memory.close = lambda: None
+    return rows
+
+
+# row: X15
+def test_reindex_to_postgres_moves_the_index_by_command(
+    memory, settings, postgres, monkeypatch, capsys
+):
+    memory.call("remember", {"text": TOLD[0]})
+    memory.close()
+    memory.close = lambda: None
+    home = settings.state.parents[1]
+    monkeypatch.setenv("ENGRAM_HOME", str(home))
+    monkeypatch.setenv("ENGRAM_VAULT", str(settings.vault))
+    monkeypatch.delenv("ENGRAM_POSTGRES", raising=False)
+    assert run(["reindex", "--to", "postgres"]) == ConfigError.exit_code
+    assert "no database is set" in capsys.readouterr().err
+    monkeypatch.setenv("ENGRAM_POSTGRES", postgres)
+    assert run(["reindex", "--to", "postgres", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["facts"] == 1
+    assert not list(home.rglob(DATABASE))
 
 
 # row: X15

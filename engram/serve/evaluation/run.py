@@ -138,18 +138,22 @@ def _observed(turn: Turn, session: str) -> dict[str, Any]:
 
 
 @contextmanager
-def opened(settings: Settings, case: EvaluationCase) -> Iterator[EvaluationVault]:
+def opened(
+    settings: Settings, case: EvaluationCase, postgres: str = ""
+) -> Iterator[EvaluationVault]:
     """Make and fill a temporary vault for a conversation; it is deleted at the end.
 
     The speakers are not the owner of the vault, so the owner's names are left out, and
-    the budget of the day does not end the evaluation, which was agreed to.
+    the budget of the day does not end the evaluation, which was agreed to. Its index is
+    in the database `postgres`, or in files.
     """
     with TemporaryDirectory(prefix="engram-eval-") as folder:
         vault = Path(folder, "vault")
         create_like(settings, vault, NAME)
         own = settings_for(settings, vault, NAME, Path(folder, "home"))
         clock = SetClock(case.end)
-        own = replace(own, owner=(), policy=_without_limits(own.policy))
+        policy = _without_limits(own.policy)
+        own = replace(own, owner=(), policy=policy, postgres=postgres, place=None)
         memory = VaultMemory(own, executor=Inline(attended=True), clock=clock)
         memory.start()
         try:

@@ -1,0 +1,37 @@
+"""Compare what an index says of the files of its vault with the files themselves."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from engram.errors import EngramError
+from engram.vault import disk
+from engram.vault.paths import walk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.index.catalog import Catalog
+
+
+def differences(catalog: Catalog, root: Path) -> dict[str, list[str]]:
+    """Read every file of the vault `root`; return the paths that do not agree.
+
+    They are given by what is wrong, in words. A file whose last good version stands for
+    it has no hash in the catalogue, and agrees; so does one that cannot be read.
+    """
+    known = catalog.hashes()
+    files = walk(str(root)).files.keys()
+    different: list[str] = []
+    for path in sorted(files & known.keys()):
+        with suppress(EngramError):
+            if known[path] and disk.sha256(disk.read(root / path)) != known[path]:
+                different.append(path)
+    found = {
+        "not in the index": sorted(files - known.keys()),
+        "only in the index": sorted(known.keys() - files),
+        "in the index as it was before": different,
+        "in the index without its file": catalog.units_without_file(),
+    }
+    return {words: paths for words, paths in found.items() if paths}
