@@ -15,7 +15,7 @@ from engram.core.language.permanent_attributes import names_pet, permanent_attri
 from engram.core.language.state_subjects import USER
 from engram.core.language.states import states
 from engram.core.language.wishes import is_standing_wish
-from engram.core.language.words import words
+from engram.core.language.words import fold, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -128,15 +128,36 @@ def candidates(
 ) -> dict[str, list[Fact]]:
     """Return the facts of each attribute, best first, at most `each`.
 
-    At most `most` facts are read, the best first.
+    At most `most` facts are read, the best first. Health and diet of people whose
+    relation to the user is known come after the user's own: who plans a dinner for the
+    family has to know them.
     """
-    best = sorted((one for one in facts if not is_doubted(one)), key=by_worth)
+    best = sorted((one for one in facts if not is_doubted(one)), key=by_worth)[:most]
     found: dict[str, list[Fact]] = {name: [] for name in SHARES}
-    for fact in best[:most]:
+    others: list[Fact] = []
+    close: set[str] = set()
+    for fact in best:
         name = attribute_of(fact, owner)
-        if name and len(found[name]) < each:
+        if name == "family":
+            close.update(map(fold, fact.about))
+        if not name:
+            others.append(fact)
+        elif len(found[name]) < each:
+            found[name].append(fact)
+
+    for fact in others:
+        if close.isdisjoint(map(fold, fact.about)) or not _lasts(fact):
+            continue
+        name = _attribute(fact)
+        if name in {"health", "diet"} and len(found[name]) < each:
             found[name].append(fact)
     return found
+
+
+def _lasts(fact: Fact) -> bool:
+    """Whether a fact tells what holds: no promise and nothing that happened."""
+    category = category_of(fact.category)
+    return not (fact.kind == "episode" or category.promise or category.momentary)
 
 
 def choose(

@@ -250,3 +250,61 @@ def test_a_language_is_asked_only_where_a_clause_begins_like_its_own():
         if one.clause_start.match("I live in Leeds.")
     ]
     assert begun == []
+
+
+# row: X8
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("Just kidding, I actually love jazz.", "The user loves jazz."),
+        ("War nur Spaß, ich liebe Kino.", "Die Person liebt Kino."),
+        ("C'était une blague, j'adore le jazz.", "La personne adore le jazz."),
+        ("Era broma, me encanta el jazz.", "La persona: le encanta el jazz."),
+        ("Scherzavo, adoro il jazz.", "La persona adora il jazz."),
+        ("Era brincadeira, adoro jazz.", "La persona adora jazz."),
+        ("Grapje, ik hou van jazz.", "De gebruiker houdt van jazz."),
+        ("Шучу, я люблю джаз.", "Пользователь любит джаз."),
+        ("冗談です、ジャズが大好きです", "ユーザーはジャズが大好きです。"),
+        ("I own a tiger, just kidding.", None),
+    ],
+)
+def test_what_is_true_beside_the_joke_that_is_taken_back_is_read(text, statement):
+    """The part that takes back is no statement, whatever stands before it is none."""
+    assert [one.text for one in facts(text)] == ([statement] if statement else [])
+
+
+# row: X13
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("My blood group is B positive.", "The user's blood group is B positive."),
+        ("My blood type is O-.", "The user's blood type is O-."),
+        ("Meine Blutgruppe ist A positiv.", "Die Blutgruppe der Person ist A positiv."),
+        (
+            "Mon groupe sanguin est O+.",
+            "Le groupe sanguin de la personne est O+.",
+        ),
+        (
+            "Mi grupo sanguíneo es O positivo.",
+            "El grupo sanguíneo de la persona es O positivo.",
+        ),
+        (
+            "Il mio gruppo sanguigno è A positivo.",
+            "Il gruppo sanguigno della persona è A positivo.",
+        ),
+        ("Mijn bloedgroep is AB.", "De bloedgroep van de gebruiker is AB."),
+        (
+            "O meu tipo sanguíneo é A positivo.",
+            "O tipo sanguíneo da pessoa é A positivo.",
+        ),
+        (
+            "Моя группа крови 2 положительная.",
+            "Группа крови пользователя: 2 положительная.",
+        ),
+        ("Meine Blutgruppe ist mir egal.", None),
+        ("My blood group is -", None),
+    ],
+)
+def test_a_blood_group_is_a_fact_of_health(text, statement):
+    """In an emergency somebody asks for it."""
+    assert [one.text for one in facts(text)] == ([statement] if statement else [])

@@ -204,3 +204,23 @@ def test_i_quit_is_unclear_where_two_jobs_are_known():
     assert second.is_unclear
     (only,) = ended_facts(states("I quit."), NOW, known[:1])
     assert not only.is_unclear
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("text", "fact", "is_ended"),
+    [
+        ("Not vegan anymore, I caved.", "The user is vegan.", True),
+        ("I'm not vegan any more, I gave in.", "The user is vegan.", True),
+        (
+            "Ich bin nicht mehr vegan, ich bin schwach geworden.",
+            "Die Person ist vegan.",
+            True,
+        ),
+        ("I quit smoking. I caved after a week.", "The user smokes.", False),
+        ("I went vegan in May. I caved in June.", "The user is vegetarian.", False),
+    ],
+)
+def test_who_gave_in_ends_a_diet_and_takes_back_a_resolution(text, fact, is_ended):
+    """What was resolved does not last; the end of what was resolved does."""
+    assert bool(ended(text, fact)) is is_ended

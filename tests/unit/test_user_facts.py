@@ -173,6 +173,24 @@ def test_ten_facts_on_health_do_not_crowd_out_the_name():
     ]
 
 
+# row: E18
+def test_health_and_diet_of_the_family_come_after_those_of_the_user():
+    """Who plans a dinner has to know them; a stranger's are of no matter."""
+    facts = [
+        told("Elena is the user's daughter.", about=["Elena"], category="relationship"),
+        told("Elena is diabetic.", about=["Elena"], importance=0.9),
+        told("Elena likes jazz.", about=["Elena"]),
+        told("Karin is vegan.", about=["Karin"]),
+        told("Elena ate no nuts.", about=["Elena"], kind="episode"),
+        told("The user is allergic to latex.", importance=0.3),
+    ]
+    found = candidates(facts, OWNER, most=100, each=8)
+    assert [one.text for one in (*found["health"], *found["diet"])] == [
+        "The user is allergic to latex.",
+        "Elena is diabetic.",
+    ]
+
+
 # -- the context -----------------------------------------------------------------------
 
 

@@ -47,7 +47,8 @@ class Withdrawal:
     """A part of a turn that takes something back.
 
     `start` and `end` are its sentence in the turn, `cut` the place in it from which on
-    the part stands: what is before it in the sentence is taken back too. `named` are the
+    the part stands: what is before it in the sentence is taken back too, what is from
+    `after` on is true: "Just kidding, I love it". `named` are the
     words for what is meant; '' means what was said just before. `old` says that only
     what is over is meant, `whole` that the rest of the turn is meant as well, `bare` that
     the sentence says nothing else.
@@ -62,6 +63,7 @@ class Withdrawal:
     whole: bool = False
     language: str = "en"
     bare: bool = True
+    after: int = 0
 
 
 def withdrawals(text: str) -> tuple[Withdrawal, ...]:
@@ -96,12 +98,19 @@ def _of_sentence(text: str, start: int, end: int) -> Withdrawal | None:
         if found := table.wish(sentence, asks=asks):
             named, old, whole = found
             return Withdrawal(
-                "forget", start, end, start, named, old, whole, table.code
+                "forget", start, end, start, named, old, whole, table.code, after=end
             )
         if not asks and (found_at := table.retraction(sentence)):
-            kind, cut, bare = found_at
-            code = table.code
-            return Withdrawal(kind, start, end, start + cut, language=code, bare=bare)
+            kind, cut, after, bare = found_at
+            return Withdrawal(
+                kind,
+                start,
+                end,
+                start + cut,
+                language=table.code,
+                bare=bare,
+                after=start + after,
+            )
     return None
 
 
@@ -122,26 +131,28 @@ class _Table:
     object_end: re.Pattern[str]
     generic: re.Pattern[str]
 
-    def retraction(self, sentence: str) -> tuple[Kind, int, bool] | None:
-        """Return the kind and the place of the part that takes back, if there is one.
+    def retraction(self, sentence: str) -> tuple[Kind, int, int, bool] | None:
+        """Return the kind of the part that takes back, if there is one, and its place.
 
-        The last value tells whether the sentence says nothing else. Beside other statements only a part counts that can mean nothing else.
+        Then comes where the next part begins, and whether the sentence says nothing
+        else. Beside other statements only a part counts that can mean nothing else.
         """
         parts = list(_parts(sentence))
         whole = _normal(" ".join(words for _, words in parts))
         if kind := self._kind(whole, alone=True):
-            return kind, 0, True
+            return kind, 0, len(sentence), True
         others = [
             words
             for _, words in parts
             if not self.filler.fullmatch(words) and not self.before.fullmatch(words)
         ]
-        for place, words in parts:
+        ends = [place for place, _ in parts[1:]] + [len(sentence)]
+        for (place, words), end in zip(parts, ends, strict=True):
             alone = others[:1] == [words] or all(
                 one == words or is_denied(one) for one in others
             )
             if kind := self._kind(words, alone=alone):
-                return kind, place, others == [words]
+                return kind, place, end, others == [words]
         return None
 
     def _kind(self, words: str, *, alone: bool) -> Kind | None:

@@ -162,8 +162,9 @@ _DOUBT = re.compile(rf"\b(?:{languages.any_pattern(_KEY, 'doubt')})\b", re.IGNOR
 _MOCKERY = re.compile(
     rf"{languages.any_pattern(_KEY, 'mockery')}|[🙄😒🙃😏]", re.IGNORECASE
 )
+_NO_BLOOD_GROUP = "".join(rf"(?-i:(?<!\b{one}))" for one in ("A", "B", "AB", "O", "0"))
 _UNFINISHED = re.compile(
-    r"(?:\.\.+|…|[-–—,:])[\"')]*$"
+    rf"(?:\.\.+|…|[–—,:]|{_NO_BLOOD_GROUP}-)[\"')]*$"
     rf"|\b(?:{languages.any_pattern(_KEY, 'unfinished')})$",
     re.IGNORECASE,
 )

@@ -99,6 +99,7 @@ class StateReading:
         self._limits = self._phrase(section, "limits")
         self._long_ago = self._phrase(section, "long_ago")
         self._undone = self._phrase(section, "undone")
+        self._gave_in = self._phrase(section, "gave_in")
         written = [
             (before.replace("ß", "ss"), after.replace("ß", "ss"))
             for before, after in languages.replacements(section.get("written", ""))
@@ -171,9 +172,16 @@ class StateReading:
         found = self._long_ago.compiled.finditer(normalise(sentence))
         return any(self.unspaced or " " in one.group().strip() for one in found)
 
-    def is_undone(self, text: str) -> bool:
-        """Whether a text says that what was told before it did not last."""
-        return _has(self._undone, normalise(text)) if text else False
+    def is_undone(self, text: str, *, resolved: bool) -> bool:
+        """Whether a text says that what was told before it did not last.
+
+        Who gave in went back on what they had `resolved`; beside the end of a diet it
+        only says why: "Not vegan any more, I caved".
+        """
+        if not text:
+            return False
+        words = normalise(text)
+        return _has(self._undone, words) or (resolved and _has(self._gave_in, words))
 
     def without_lead(self, clause: str) -> str:
         """A clause as it was said, without the fillers before it."""

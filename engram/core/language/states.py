@@ -184,7 +184,10 @@ def _is_lasting(state: State, sentence: str, after: str, clause: str = "") -> bo
     if reading.is_long_ago(sentence, and_now=is_new):
         return False
     spans = list(islice(sentences(after), 2))
-    return not reading.is_undone(after[: spans[-1][1]] if spans else "")
+    resolved = not (state.over and state.attribute == "diet")
+    return not reading.is_undone(
+        after[: spans[-1][1]] if spans else "", resolved=resolved
+    )
 
 
 def _dated(state: State, clause: str, sentence: str) -> State:

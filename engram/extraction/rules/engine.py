@@ -320,7 +320,10 @@ def _from_turn(
         made += pending
         yield from pending
 
-        start = withdrawal.cut if withdrawal else first
+        start = first
+        if withdrawal:
+            start = withdrawal.cut if withdrawal.bare else withdrawal.after
+            start += len(whole.text[start:last]) - len(whole.text[start:last].lstrip())
         start, end = asserted(whole.text, start, last)
         sentence = replace(whole, start=start, end=end, before=before)
         before = first
