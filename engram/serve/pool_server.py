@@ -124,6 +124,7 @@ class PoolServer:
         )
         self._table: dict[str, PooledVault] = {}
         self._read_at = float("-inf")
+        self._reading = asyncio.Lock()
         self._queues: dict[Path, _Queue] = {}
         self._unix: dict[Path, tuple[Path, asyncio.Server]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -327,13 +328,20 @@ class PoolServer:
             return None
         digest = digest_of(token)
         if digest not in self._table:
-            if time.monotonic() - self._read_at < LOOKUP_SECONDS:
-                return None
+            await self._read_again()
+        vault = self._table.get(digest)
+        return vault if vault in self.pool.vaults() else None
+
+    async def _read_again(self) -> None:
+        """Read all tokens, once for all requests that wait: one may be new."""
+        began = time.monotonic()
+        async with self._reading:
+            if self._read_at > began:
+                return
+            await asyncio.sleep(self._read_at + LOOKUP_SECONDS - began)
             self._read_at = time.monotonic()
             read = self._read_tokens
             self._table = await self._loop.run_in_executor(self._openers, read)
-        vault = self._table.get(digest)
-        return vault if vault in self.pool.vaults() else None
 
     def _read_tokens(self) -> dict[str, PooledVault]:
         self.pool.scan()

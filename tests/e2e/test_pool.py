@@ -177,10 +177,10 @@ def test_a_role_bounds_what_a_token_may_do(place):
 def test_a_token_is_rotated_and_revoked_at_once(place):
     issued = IssuedTokens(place.load(place.root / "anna").state)
     assert place.ask("anna", "/v1/stats")[0] == 200
-    _, fresh = issued.rotate("chatbot")
-    assert place.ask("anna", "/v1/stats")[0] == 401
-    time.sleep(1.1)  # tokens that are not known are read once a second
-    assert place.ask(fresh, "/v1/stats")[0] == 200
+    for _ in range(2):
+        _, fresh = issued.rotate("chatbot")
+        assert place.ask("anna", "/v1/stats")[0] == 401
+        assert place.ask(fresh, "/v1/stats")[0] == 200
     issued.revoke("chatbot")
     assert place.ask(fresh, "/v1/stats")[0] == 401
     assert place.ask("", "/v1/stats")[0] == 401
@@ -230,7 +230,6 @@ def test_whoever_sends_slowly_keeps_no_place(place):
 
 def test_a_new_folder_is_taken_in_and_a_removed_one_is_gone(place):
     place.make("carla")
-    time.sleep(1.1)
     place.tell("carla", "Carla has a parrot.")
     shutil.rmtree(place.root / "bob")
     place.pool.look()

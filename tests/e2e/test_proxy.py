@@ -374,6 +374,16 @@ def test_a_request_that_is_sent_again_is_stored_once(place, echo):
     assert len(users) == 1
 
 
+def test_what_was_forgotten_is_not_added_to_a_message_that_is_sent_again(place, echo):
+    kept = place.call("remember", text="The gate code of the allotment is 5511.")
+    question = "Which gate code has the allotment?"
+    ask(place, question, "regenerated")
+    assert "5511" in str(echo.bodies[-1]["messages"])
+    place.call("forget", id=kept["id"])
+    ask(place, question, "regenerated")
+    assert "5511" not in str(echo.bodies[-1]["messages"])
+
+
 def test_errors_of_the_upstream_pass_as_they_are_and_nothing_is_observed(place, echo):
     echo.status = 429
     with pytest.raises(openai.RateLimitError) as fault:

@@ -221,12 +221,15 @@ class Proxy:
     def _with_context(self, exchange: Exchange, key: str) -> bytes | None:
         """Return the request with its context, or None where nothing is known.
 
-        The context of a message stays the same while tools are called to answer it.
+        The context of a message stays the same while tools are called to answer it. A
+        message that is sent again gets a new one: something may be forgotten by now.
         """
-        text = self._contexts.get(key)
+        conversation = exchange.conversation
+        is_answering = conversation.asked < len(conversation.messages) - 1
+        text = self._contexts.get(key) if is_answering else None
         if text is None:
             question = {
-                "query": exchange.conversation.query[: self._policy.proxy_characters],
+                "query": conversation.query[: self._policy.proxy_characters],
                 "session": exchange.session,
             }
             if persona := exchange.common.get("persona"):
@@ -235,7 +238,7 @@ class Proxy:
             _keep(self._contexts, key, text)
         if not text:
             return None
-        body = with_memory(exchange.api, exchange.body, exchange.conversation, text)
+        body = with_memory(exchange.api, exchange.body, conversation, text)
         return json.dumps(body).encode("ascii")
 
     async def _send(self, request: Request, path: str, raw: bytes) -> httpx2.Response:
