@@ -6,6 +6,7 @@ The words become a turn of the session `remembered`, which is the evidence of th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +145,16 @@ class StatementOperations:
             pinned=pinned,
             expires=until,
         )
+        if (
+            guess
+            and fact.category == guess.category
+            and category_of(guess.category).promise
+        ):
+            fact = replace(
+                fact,
+                valid_from=guess.when.start if guess.when else None,
+                event_end=guess.when.end if guess.when else None,
+            )
         self.reconciler.forgetting.lift_restated([evidence], now, asked=True)
         row = action_row(now, "store", fact.id, "asked to remember")
         verdict, cases = self.reconciler.remember(fact, turn, row, found)

@@ -600,8 +600,14 @@ def _why_empty(result: Mapping[str, Any]) -> str:
 
 
 def _filtered(result: Mapping[str, Any]) -> str:
+    filtered = result.get("filtered", {})
+    if not filtered:
+        return ""
+    from engram.serve.spans import LEFT_OUT
+
     return ", ".join(
-        f"{reason} ({count})" for reason, count in result.get("filtered", {}).items()
+        f"{LEFT_OUT.get(reason, reason)} ({count})"
+        for reason, count in filtered.items()
     )
 
 

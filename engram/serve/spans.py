@@ -1,4 +1,4 @@
-"""Spans of days as people write them: `9–15 November 2026`."""
+"""Words for people: spans of days as `9–15 November 2026`, reasons of `recall`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ MONTHS = (
     "November",
     "December",
 )
+LEFT_OUT = {
+    "status": "replaced, ended or waiting for a decision",
+    "forgotten": "forgotten or corrected",
+}
+"""Reasons for which `recall` leaves a memory out, in words."""
 _SPAN = re.compile(
     r"(?<![\w/-])(\d{4})-(0[1-9]|1[0-2])-([0-3]\d)/(\d{4})-(0[1-9]|1[0-2])-([0-3]\d)(?![\w/-])"
 )

@@ -276,7 +276,7 @@ def test_a_statement_in_a_list_has_one_line(name, rows):
         ({}, "there are no memories about this"),
         (
             {"filtered": {"forgotten": 1, "persona": 3}},
-            "filtered by forgotten (1), persona (3)",
+            "filtered by forgotten or corrected (1), persona (3)",
         ),
         ({"complete": False}, "the index is not ready yet"),
         ({"note": "the vault is empty"}, "the vault is empty"),

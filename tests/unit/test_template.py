@@ -90,6 +90,29 @@ def test_a_base_is_valid_and_asks_only_for_keys_there_are(base):
     assert set(asked) <= FACT_KEYS
 
 
+DOCUMENTED = {
+    *("if", "list", "date", "asLink", "inFolder", "hasTag", "contains", "isEmpty"),
+    *("matches", "replace", "join", "format"),
+}
+"""What the formulas use of https://help.obsidian.md/bases/functions."""
+FILE_FIELDS = {"ext", "basename", "name", "ctime", "mtime"}
+"""What they use of https://help.obsidian.md/bases/syntax#File+properties."""
+
+
+@pytest.mark.parametrize("base", BASES, ids=lambda path: path.stem)
+def test_a_formula_uses_only_functions_that_obsidian_documents(base):
+    """Read on 2026-11-23; a formula with any other shows an error in its table."""
+    tree = yaml.safe_load(base.read_text())
+    raw = json.dumps([tree["filters"], tree["formulas"], tree["views"]])
+    code = re.sub(r"/(?:\\\\.|[^/ ])+/(?=g?[,.])", "", raw)
+    assert set(re.findall(r"([A-Za-z]+)\(", code)) <= DOCUMENTED
+    fields = set(re.findall(r"file\.([A-Za-z]+)(?!\w*\()", code))
+    assert fields <= FILE_FIELDS
+    for one in ("asLink", "inFolder", "hasTag"):
+        assert len(re.findall(rf"\b{one}\(", code)) == code.count(f"file.{one}(")
+    assert set(re.findall(r"formula\.(\w+)", code)) <= set(tree["formulas"])
+
+
 def test_no_vault_is_made_inside_of_a_vault(tmp_path):
     outer = tmp_path / "Engram"
     create_vault(outer, "01KBH2Q0M6T4W2Y0B7C5D9E1FX", template_folder())

@@ -245,6 +245,17 @@ def test_a_run_about_promises_repeated_changes_no_byte(memory):
 
 
 # row: E16
+def test_a_promise_that_is_remembered_has_its_day(memory):
+    """As one of a conversation; the day of telling a thing is no day of a duty."""
+    memory.call("remember", {"text": "I promise to call the bank by 5 December 2026."})
+    memory.call("remember", {"text": "I moved to Porto on 5 October 2026."})
+    (row,) = memory.call("todos", {})["todos"]
+    assert row["when"] == "due 2026-12-05"
+    (told,) = memory.call("recall", {"query": "When did I move to Porto?"})["hits"][:1]
+    assert memory.index.catalog.find_fact(told["id"]).valid_from is None
+
+
+# row: E16
 def test_promises_are_listed_and_settled_by_hand(memory):
     """And opened again; what a person settled no words change."""
     name = promise(memory, "I will call the agency about the flat.")

@@ -273,6 +273,12 @@ def test_a_search_shows_each_signal_the_tokens_and_what_was_left_out(
     assert re.search(r"\d+ hits?, [\d,]+ tokens", text)
     assert "its own words" in text
     assert "Left out" in text
+    assert "replaced, ended or waiting" in text
+    now = memory.call("recall", {"query": "what does anna drink"})["hits"][0]["id"]
+    decided = site.page(f"/web/memory/{now}").partition("Decisions")[2]
+    decided = decided.partition("</table>")[0]
+    assert f'href="/web/memory/{told}"' in decided
+    assert told not in re.sub(r'"[^"]*"', "", decided)
 
 
 def test_a_memory_shows_its_words_weight_forecast_and_decisions(site, told):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from engram.serve.output import related_days
@@ -22,7 +23,7 @@ from engram.serve.web.layout import (
 from engram.serve.web.plots import bar, curve, neighbourhood
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from engram.serve.web.layout import Visit
 
@@ -35,6 +36,7 @@ WORTH = {
 }
 """The weights that are shown, and what each means."""
 EDITABLE = ("active", "archived")
+_ID = re.compile(r"\b([0-9A-HJKMNP-TV-Z]{26})\b")
 NOTE_CHARACTERS = 20_000
 TURN_CHARACTERS = 3000
 CURVE_MARKS = ("today", "3 months", "6 months", "9 months", "1 year")
@@ -111,7 +113,7 @@ def entity_page(
             marks("you" if row["owner"] else None, row["type"],
                   f"{row['memories']} memories", aliases and f"also {aliases}"),
             tag("dl", *relations, class_="relations") if relations else None,
-            tag("p", tag("a", "What surrounds it", href=graph_link(row["name"])),
+            tag("p", tag("a", f"What surrounds {row['name']}", href=graph_link(row["name"])),
                 class_="hint"),
             class_="memory"),
         tag("h2", "Known"),
@@ -340,7 +342,7 @@ def _decisions(why: Mapping[str, Any]) -> Html | None:
             "tr",
             tag("td", minute(row.get("at")), class_="number"),
             tag("td", row.get("action")),
-            tag("td", row.get("reason"), dir="auto"),
+            tag("td", *_linked(str(row.get("reason") or "")), dir="auto"),
             tag("td", row.get("by")),
         )
         for row in why.get("decisions", ())
@@ -350,6 +352,14 @@ def _decisions(why: Mapping[str, Any]) -> Html | None:
     head = tag("tr", *[tag("th", name) for name in ("when", "what", "why", "by")])
     return join(tag("h2", "Decisions"),
                 tag("div", tag("table", head, *rows, class_="log"), class_="wide"))  # fmt: skip
+
+
+def _linked(reason: str) -> Iterator[Html | str]:
+    """Yield a reason with a link in place of the id of each memory."""
+    for number, part in enumerate(_ID.split(reason)):
+        yield (
+            tag("a", "another memory", href=memory_link(part)) if number % 2 else part
+        )
 
 
 def _connected(name: str, shown: Mapping[str, Any]) -> Html | None:

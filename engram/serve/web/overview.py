@@ -56,7 +56,7 @@ def timeline_page(
     return page(
         "Timeline",
         visit,
-        title("Timeline", tag("p", f"{number:,} memories in the year to {last}.",
+        title("Timeline", tag("p", f"{number:,} learned in the year to {last}. Those that hold now are listed.",
                               class_="lead")),
         tag("div", strip, class_="wide late"),
         tag("nav", *places, class_="years", aria_label="Years")

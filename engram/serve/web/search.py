@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engram.serve.spans import LEFT_OUT
 from engram.serve.web.html import Html, join, said, tag
 from engram.serve.web.layout import (
     button,
@@ -126,7 +127,9 @@ def _results(visit: Visit, answer: Mapping[str, Any]) -> Html:
     hits = answer["hits"]
     if not hits:
         return empty(
-            "Nothing recalled." if not answer.get("note") else str(answer["note"]),
+            "Nothing recalled."
+            if not answer.get("note")
+            else _sentence(answer["note"]),
             _filtered(answer),
         )
     most = max(
@@ -220,10 +223,14 @@ def _filtered(answer: Mapping[str, Any]) -> Html | None:
     if not filtered:
         return None
     rows = [
-        join(tag("dt", f"{count:,}"), tag("dd", reason))
+        join(tag("dt", f"{count:,}"), tag("dd", LEFT_OUT.get(reason, reason)))
         for reason, count in filtered.items()
     ]
     return tag("section", tag("h2", "Left out"), tag("dl", *rows, class_="counts"))
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].rstrip('.')}."
 
 
 def _same_elsewhere(visit: Visit) -> Html:
