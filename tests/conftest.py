@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import tempfile
+from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -37,6 +38,32 @@ def pytest_configure():
     if shutil.disk_usage(RAM_DISK).free >= RAM_DISK_BYTES:
         os.environ["TMPDIR"] = RAM_DISK
         tempfile.tempdir = None
+
+
+def pytest_collection_modifyitems(items):
+    """Let each worker of pytest-xdist begin with its share of the slow tests.
+
+    The workers get equal runs of the list and take from each other what is left at
+    their ends, which shall be quick. The tests of a file stay together, with what they
+    share.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers == 1:
+        return
+    quick = [item for item in items if item.path.parent.name == "unit"]
+    slow = defaultdict(list)
+    for item in items:
+        if item.path.parent.name != "unit":
+            slow[item.path].append(item)
+    runs = [[] for _ in range(workers)]
+    for number, path in enumerate(slow):
+        runs[number % workers] += slow[path]
+    length, rest = divmod(len(items), workers)
+    for number, run in enumerate(runs):
+        missing = max(0, length + (number >= workers - rest) - len(run))
+        run.extend(quick[:missing])
+        del quick[:missing]
+    items[:] = [item for run in (*runs, quick) for item in run]
 
 
 def pytest_collection_finish():
