@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MARK = "[not shown: perhaps words of another author that give an order]"
 STRONG = frozenset({SET_ASIDE, *MARKS} - {"carries a link that tells a secret"})
-"""Signs that hardly occur in what is told of a person."""
+"""Signs that people hardly ever write about a person."""
 _LABEL = re.compile(
     r"\W{0,4}(?:system|developer)(?: ?(?:message|prompt|note|override))?\s*:",
     re.IGNORECASE,
@@ -101,8 +101,8 @@ def is_order_to_assistant(line: str, why: str) -> bool:
 
     It stands below the first line of a turn without quotation marks, where people note
     things for themselves: "System: the spare key hangs behind the boiler". So only these
-    count: an order to set instructions aside that is not told of the user, tags of a
-    conversation or of a tool, and invisible letters.
+    count: an order to set instructions aside (unless it reports what the user did),
+    tags of a conversation or of a tool, and invisible letters.
 
     >>> is_order_to_assistant("My doctor told me to ignore the rules.", SET_ASIDE)
     False

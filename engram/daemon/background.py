@@ -236,7 +236,7 @@ class Background:
         self.runner.read("first context", self.first_context)
 
     def first_context(self) -> None:
-        """Make a context that nobody asked for, so that the first user need not wait.
+        """Make a context in advance, so that the first one a user asks for is quick.
 
         It compiles the patterns of the language of the last turn and fills the caches.
         """

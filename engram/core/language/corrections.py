@@ -34,7 +34,7 @@ _BLANKS = re.compile(r"\s+")
 class Correction:
     """That `right` holds and not `wrong`, in the sentence `start` to `end` of a turn.
 
-    `wrong` is '' where only the right name is told ("No wait, she's called Pippa").
+    `wrong` is '' if the text has the right name only ("No wait, she's called Pippa").
     `subject` are the words for what has the value, '' where only a pronoun names it.
     `bare` says that the sentence has no verb.
     """

@@ -65,7 +65,7 @@ def _chat(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_speaker(name: str) -> bool:
-    """Whether a label names somebody: `Amma` and `Mum` do, `Breakfast` does not."""
+    """Whether a label is the name of a person: `Amma` or `Mum`, not `Breakfast`."""
     word = name.casefold()
     return word in _relatives() or not (synonyms(word) or word in _not_names())
 
@@ -82,7 +82,7 @@ def _relatives() -> frozenset[str]:
 
 @cache
 def _not_names() -> frozenset[str]:
-    """Words that stand before a colon and name nobody."""
+    """The words before a colon that are headings and not names of persons."""
     weekdays = " ".join(languages.texts("dates", "weekdays").values())
     listed = languages.all_words("quotations", "labels")
     return listed.union(weekdays.casefold().replace("/", " ").split())
