@@ -14,13 +14,19 @@ from engram.vault import disk
 from tests.fakes.world import World
 
 
-@pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("source")
+    made = World(folder)
     made.engram("remember", "Carla is allergic to peanuts.")
     made.engram("observe", stdin='{"text": "My sister Anna lives in Porto."}\n')
     (made.vault / "own.md").write_text("my own note\r\nwith line ends\r\n")
-    return made
+    return folder.rename(folder.with_name(f"{folder.name}-gone"))
+
+
+@pytest.fixture
+def world(tmp_path, source):
+    return World(tmp_path, source)
 
 
 def content(vault):

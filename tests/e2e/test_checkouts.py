@@ -22,21 +22,12 @@ LOOKS = 5.0
 """Seconds in which the watcher tells, and a note that is absent is looked for twice."""
 
 
-@pytest.fixture
-def world(tmp_path):
-    made = World(tmp_path)
-    made.configure("[buffer]\nminutes = 0.02\n")
-    yield made
-    if made.process:
-        made.process.kill()
-        made.process.wait()
-
-
-@pytest.fixture
-def repository(world):
-    """A vault with a history under its daemon: told, used, forgotten, and all of it
-    committed.
-    """
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A vault with a history: told, used, forgotten, and all of it committed."""
+    folder = tmp_path_factory.mktemp("source")
+    world = World(folder)
+    world.configure("[buffer]\nminutes = 0.02\n")
     made = Repository(world.vault)
     world.start()
     for number, text in enumerate(
@@ -59,8 +50,33 @@ def repository(world):
         "key"
     ]
     world.call("forget", id=known)
-    settled(world, made)
+    world.stop()
+    commit_rest(made)
+    return folder.rename(folder.with_name(f"{folder.name}-gone"))
+
+
+@pytest.fixture
+def world(tmp_path, source):
+    made = World(tmp_path, source)
+    yield made
+    if made.process:
+        made.process.kill()
+        made.process.wait()
+
+
+@pytest.fixture
+def repository(world):
+    """The vault under its daemon, with nothing left to commit."""
+    made = Repository(world.vault)
+    world.start()
+    time.sleep(1)
+    assert made.status() == []
     return made
+
+
+def commit_rest(repository):
+    repository("add", "--all")
+    repository("commit", "--quiet", "--allow-empty", "-m", "the rest")
 
 
 def settled(world, repository):
@@ -68,8 +84,7 @@ def settled(world, repository):
     person's commit of the rest.
     """
     world.stop()
-    repository("add", "--all")
-    repository("commit", "--quiet", "--allow-empty", "-m", "the rest")
+    commit_rest(repository)
     world.start()
     time.sleep(1)
     assert repository.status() == []

@@ -7,10 +7,12 @@ import subprocess
 
 
 class Repository:
-    """A vault that is a repository, and a person in it."""
+    """A vault that is a repository, made one if it is none, and a person in it."""
 
     def __init__(self, root):
         self.root = root
+        if (root / ".git").exists():
+            return
         self("init", "--quiet", "--initial-branch=main")
         self.write(".gitignore", ".trash/\n")
         self.write("Home.md", "home\n")

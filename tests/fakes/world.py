@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,9 +23,12 @@ PATIENCE = 60.0
 
 
 class World:
-    """A vault and a home of its own, the command, and at most one daemon."""
+    """A vault and a home of its own, the command, and at most one daemon.
 
-    def __init__(self, tmp_path):
+    With `source`, the folder of a world that is gone, it begins with a copy of that.
+    """
+
+    def __init__(self, tmp_path, source=None):
         self.vault = tmp_path / "vault"
         self.home = tmp_path / "home"
         self.env = {
@@ -35,8 +39,12 @@ class World:
             "ENGRAM_VAULT": str(self.vault),
             "TZ": "UTC",
         }
-        self.engram("init")
-        self.configure("")
+        if source is None:
+            self.engram("init")
+            self.configure("")
+        else:
+            for folder in (self.vault, self.home):
+                shutil.copytree(source / folder.name, folder, symlinks=True)
         self.socket = str(self.home / "run" / ID / "engram.sock")
         self.cache = self.home / "cache" / ID
         self.journal = self.home / "state" / ID / "journal"
