@@ -643,3 +643,27 @@ def test_a_feeling_or_what_is_now_beside_a_change_hides_none(
 ) -> None:
     """A comma joins them in speech."""
     assert ", ".join(map(_line, states(text))) == expected
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("A partir de junio vivo en Vigo.", "2027-06-01"),
+        ("A partir de junio trabajo en Renfe.", "2027-06-01"),
+        ("Vanaf juni woon ik in Gent.", "2027-06-01"),
+        ("Ab Juni bin ich vegan.", "2027-06-01"),
+        ("Starting in June I live in Ulm.", "2027-06-01"),
+        ("Ab heute bin ich vegan.", "2027-02-08"),
+        ("Desde junio trabajo en Renfe.", "2027-02-08"),
+        ("Desde el lunes trabajo en Renfe.", "2027-02-08"),
+        ("A partir de ahora vivo en Vigo.", "2027-02-08"),
+        ("As of 2019 I live in Leeds.", "2020-01-01"),
+    ],
+)
+def test_what_starts_on_a_day_to_come_begins_then(text: str, begins: str) -> None:
+    """Said in the present tense, it is still a plan; "since" is not."""
+    told_at = datetime(2027, 2, 8, 9, tzinfo=UTC)
+    (state,) = states(text)
+    assert state_time(state, told_at).date().isoformat() == begins
+    assert has_begun(state, told_at, None, told_at) is (begins <= "2027-02-08")

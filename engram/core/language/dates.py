@@ -409,6 +409,8 @@ def _match(
     # `I sent it by March` may be of either year
     if letters & {"r", "L", "h"} and not letters & {"F"}:
         lean = int(lean >= 0)
+    elif "S" in letters:  # what starts is ahead, unless the verb is of the past
+        lean = lean or 1
     sentence = context.sentence()
     annual = not ANNUAL.isdisjoint(context.words(*sentence))
     if lexicon.family == "cjk":

@@ -71,6 +71,9 @@ def replacement(new: State, old: State) -> str:
     return "" if new.over or new.addition else _another_value(new, old)
 
 
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
 def state_time(state: State, told_at: datetime) -> datetime:
     """When a state that was told at `told_at` began or ended, at the latest.
 
@@ -78,7 +81,8 @@ def state_time(state: State, told_at: datetime) -> datetime:
     planned state begins on its day: in a week or a month that is named at its end.
     """
     if state.planned:
-        return next_beginning(state.dated, told_at) or datetime.max.replace(tzinfo=UTC)
+        begun = latest(state.dated, told_at)
+        return next_beginning(state.dated, told_at) or begun or _NEVER
     if not state.dated:
         return told_at
     return latest(state.dated, told_at) or told_at

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.dates import resolve
 from engram.core.language.languages import LazyPattern
 from engram.core.language.state_subjects import USER
 from engram.core.language.state_table import DATE_MARK, KEY, PEOPLE
@@ -20,6 +22,9 @@ from engram.core.text import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
+"""Dates are only found in a clause, so any day serves to read them."""
 
 _WORD = re.compile(r"\w+")
 _COMMA = re.compile("(?<![はもが])[，,、；;]")
@@ -98,6 +103,8 @@ class StateReading:
         self._regularly = self._phrase(section, "regularly")
         self._limits = self._phrase(section, "limits")
         self._long_ago = self._phrase(section, "long_ago")
+        dates = languages.section("dates").get(code, {})
+        self._starting = self._phrase(_phrases_of(dates), "starting")
         self._undone = self._phrase(section, "undone")
         self._gave_in = self._phrase(section, "gave_in")
         written = [
@@ -160,6 +167,12 @@ class StateReading:
         if _has(self._limits, f"{clause.dropped} {value}"):
             return True
         return not self.unspaced and not _TIMES.isdisjoint(value.split())
+
+    def begins(self, clause: str) -> bool:
+        """Whether a clause names the day from which on it holds: "from May on"."""
+        if not _has(self._starting, normalise(clause)):
+            return False
+        return any(one.role == "since" for one in resolve(clause, SOME_DAY))
 
     def is_long_ago(self, sentence: str, *, and_now: bool) -> bool:
         """Whether a sentence tells of a time that it does not date, as childhood.
@@ -354,6 +367,14 @@ class StateReading:
             return any(word.startswith(value) for word in capitals)
         small = {one for one in value if not _is_capital(one, capitals)}
         return value[0] not in small and small <= self._after_value | _SMALL
+
+
+def _phrases_of(section: Mapping[str, str]) -> dict[str, str]:
+    """The phrases of `starting` as a pattern, without those that may mean "since"."""
+    since = tuple(languages.phrases(section.get("since", "-")))
+    listed = languages.phrases(section.get("starting", ""))
+    ahead = (phrase for phrase in listed if not phrase.startswith(since))
+    return {"starting": "|".join(map(re.escape, ahead))}
 
 
 def _is_capital(word: str, capitals: Collection[str]) -> bool:

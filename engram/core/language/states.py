@@ -9,7 +9,6 @@ gives no state, so a word alone never ends anything.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -40,7 +39,7 @@ from engram.core.language.state_table import (
     questions,
     rows,
 )
-from engram.core.language.state_words import ReadClause, reading_of
+from engram.core.language.state_words import SOME_DAY, ReadClause, reading_of
 from engram.core.language.words import stop_words_by_language
 from engram.core.language.words import words as words_of
 
@@ -55,9 +54,6 @@ _WHOLE = ("a", "a2", "a3")
 _VALUES = (*_WHOLE, "v", "w", "x", "v2", "v3")
 _SUBJECTS = ("s", "s2", "s3", "s4", "p")
 """Groups of a value and a subject; a row with alternatives has more than one."""
-
-_SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
-"""Dates are only cut out of a clause, so any day serves to read them."""
 
 _UNDATED = frozenset({"age", "date", "figure", "phone", "return", "schedule", "weight"})
 """Attributes with numbers, or dates, as their values: these do not date a change."""
@@ -252,7 +248,12 @@ def _in_language(
         if not read.words:
             continue
         given = _planned(part, code, named, elided)
-        given = given or _of_first_row(part, code, named, elided, read)
+        given = given or [
+            replace(one, change=True, planned=True, dated=part)
+            if reading.begins(part)
+            else one
+            for one in _of_first_row(part, code, named, elided, read)
+        ]
         if given:
             found += given
             elided = given[0].subject
@@ -309,7 +310,7 @@ def _planned(
     if all(map(named.isdisjoint, attributes)) or not has_time_expression(part):
         return []
     marked = part
-    for date in reversed(spans(part, _SOME_DAY)):
+    for date in reversed(spans(part, SOME_DAY)):
         marked = f"{marked[: date.start]}{DATE_MARK}{marked[date.end :]}"
     if marked.count(DATE_MARK) != 1:
         return []
