@@ -28,6 +28,7 @@ from engram.ingest import intake as ingest_intake
 from engram.operations.cases import current_fact
 from engram.operations.notes import NoteChanges
 from engram.pipeline.forgetting import FORGOTTEN
+from engram.pipeline.imports import AGAIN
 from engram.pipeline.write import KNOWN, action_row, reversed_row
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 USER_ASKED = "the user asked"
 CORRECTED = "corrected"
+IMPORTED = "imported before"
 CORRECTABLE = frozenset(("active", "archived", "review"))
 """The status of memories that can be corrected."""
 
@@ -86,7 +88,8 @@ class StatementOperations:
         """Store a statement and return its id, path and `verdict`.
 
         With `source_id`, its id in another program, it is an import, and nothing is
-        done where it was imported before: the verdict is `known`. `run` is that import.
+        done where it was imported before: the verdict is `known`, or `restored` after
+        an undo. `run` is that import.
 
         The verdict is `created`, `confirmed` (a memory states the same already) or
         `waits in review`; `why` gives the reason. `category`, `about`, `tags` and
@@ -102,9 +105,10 @@ class StatementOperations:
             category, tags = _category(category, tags)
         if source_id is not None:
             standing = "import"
-            self._show_again(run, source_id, now)
+            shown = self._show_again(run, source_id, now)
             if known := self._imported(source_id, text, persona, now):
-                return {"id": known, "verdict": "known", "why": "imported before"}
+                told = ("restored", AGAIN) if shown else ("known", IMPORTED)
+                return {"id": known, "verdict": told[0], "why": told[1]}
         turn = self._turn(
             text,
             persona,
@@ -174,12 +178,14 @@ class StatementOperations:
             result["case"] = {"id": case_id, "path": path}
         return result
 
-    def _show_again(self, run: str | None, source_id: str, now: datetime) -> None:
-        """Show a memory again that is imported again after an undo."""
+    def _show_again(self, run: str | None, source_id: str, now: datetime) -> bool:
+        """Show a memory again that is imported again after an undo; return whether."""
         imports = self.reconciler.imports
-        if run and (hidden := imports.hidden([(REMEMBERED, source_id)])):
-            imports.note(run, hidden)
-            imports.show_again(hidden, now)
+        if not run or not (hidden := imports.hidden([(REMEMBERED, source_id)])):
+            return False
+        imports.note(run, hidden)
+        imports.show_again(hidden, now)
+        return True
 
     def _imported(
         self, source_id: str, text: str, persona: str | None, now: datetime

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 BATCH_TURNS = 200
 READ_BYTES = 1 << 20
 POLL_SECONDS, REPORT_SECONDS = 0.1, 5.0
+_STORED = frozenset({"created", "restored", "waits in review"})
+"""The verdicts on a memory that an import stores, or shows again."""
 
 
 class TurnSender:
@@ -187,11 +189,13 @@ def feed(
 ) -> dict[str, Any]:
     """Send the items of an import; what its reader could not parse counts as refused.
 
-    `total` is the number of items, for the bar on a terminal, `run` the import.
+    `total` is the number of items, for the bar on a terminal, `run` the import. The
+    result counts as `facts` the memories that there are more than before.
     """
     from engram.core.records import ImportedMemory, Problem
     from engram.serve.terminal import Bar
 
+    before = _active(call)
     sender = TurnSender(call, run)
     verdicts: Counter[str] = Counter()
     batch: list[dict[str, Any]] = []
@@ -211,13 +215,20 @@ def feed(
         if batch:
             sender.send(batch)
         result = sender.close()
-    if run and (sender.stored or verdicts["created"] or verdicts["waits in review"]):
+    if run and (sender.stored or verdicts.keys() & _STORED):
         result["run"] = run
     if verdicts:
         result["memories"] = {name: n for name, n in verdicts.items() if name}
     with sender.interruptible():
         distil(call)
-    return result | {"facts": call("stats", {})["facts"], "parked": 0} | parked(call)
+    made = max(0, _active(call) - before)
+    return result | {"facts": made, "parked": 0} | parked(call)
+
+
+def _active(call: Call) -> int:
+    """Return the number of memories that hold."""
+    number: int = call("stats", {}).get("facts.active", 0)
+    return number
 
 
 def _remember(memory: ImportedMemory, sender: TurnSender) -> str:

@@ -316,7 +316,7 @@ def _run(result: Mapping[str, Any]) -> Iterator[str]:
     done = ", ".join(f"{name} {number}" for name, number in result["counts"].items())
     yield f"{result['cadence']}: {done or 'nothing to do'}"
     yield from _not_done(result)
-    if result["run"] and not result["dry_run"]:
+    if result["run"] and result["deeds"] and not result["dry_run"]:
         yield f"`engram undo {result['run']}` takes it back."
 
 

@@ -12,6 +12,7 @@ from engram.errors import BadRequestError, ConflictError, ForbiddenError
 from engram.ingest.importers import read_export
 from engram.serve.commands import run as run_command
 from engram.serve.observe import feed
+from engram.serve.output import _run
 from engram.vault import frontmatter
 
 SAID = (
@@ -221,3 +222,43 @@ def test_a_title_is_redacted_and_survives_a_crash_before_its_file(opened):
     assert "abcdefghijklmnop" not in note.name + note.read_text()
     (alias,) = frontmatter.read(note.read_bytes()).keys["aliases"]
     assert alias.startswith("Key")
+
+
+# row: X28
+def test_the_report_counts_what_the_run_brought(memory, tmp_path):
+    """Also where the vault held memories before, and after an undo."""
+    memory.call("remember", {"text": "Carla likes tea."})
+    path = file_of(tmp_path)
+    first = imported(memory, path)
+    held = memory.call("list", {})["total"]
+    assert first["facts"] == held - 1 > 0
+    assert imported(memory, path)["facts"] == 0
+    memory.call("undo", {"id": first["run"]})
+    again = imported(memory, path)
+    assert (again["stored"], again["facts"]) == (3, held - 1)
+    assert again["run"] != first["run"]
+
+
+# row: X28
+def test_memories_that_are_imported_again_are_told_as_restored(memory, tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_text("whatever")
+    items = [ImportedMemory("a", "Anna is allergic to peanuts.")]
+    first = imported(memory, path, items)
+    memory.call("undo", {"id": first["run"]})
+    again = imported(memory, path, items)
+    assert again["memories"] == {"restored": 1}
+    assert again["facts"] == 1
+    memory.call("undo", {"id": again["run"]})
+    assert not found(memory, "peanuts")
+
+
+# row: X6
+def test_an_undo_that_did_nothing_offers_no_undo(memory, tmp_path):
+    run = imported(memory, file_of(tmp_path, SAID[:1]))["run"]
+    memory.call("withdraw", {"session": "old", "id": "m0"})
+    done = memory.call("undo", {"id": run})
+    assert not done["deeds"]
+    lines = list(_run(done | {"cadence": "undo"}))
+    assert "undo: nothing to do" in lines
+    assert not any("engram undo" in line for line in lines)
