@@ -689,6 +689,16 @@ The others come from its place in a conversation, from its ties and from how it 
 """
 
 
+def is_beside(parts: Mapping[str, float]) -> bool:
+    """Return whether a memory is found only for what was said around it.
+
+    >>> is_beside({"neighbours": 0.4, "nudge": 0.05}), is_beside({"text": 0.4})
+    (True, False)
+    """
+    own = (parts.get(name, 0) > 0 for name in (*OWN_PARTS, "ties"))
+    return "neighbours" in parts and not any(own)
+
+
 def explanation(parts: Mapping[str, float]) -> tuple[tuple[str, float, str], ...]:
     """Return the parts of a score as rows (name, value, meaning) (row `X4`).
 

@@ -279,6 +279,7 @@ def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, 
     for hit in answer.hits:
         row = {"id": hit.key} | {name: getattr(hit, name) for name in _SHOWN}
         row |= {"when": _iso(hit.when), "score": round(hit.score, 4)}
+        row["beside"] = ranking.is_beside(hit.parts)
         if explain:
             row["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}
             row["meaning"] = {

@@ -159,8 +159,12 @@ def problem(fault: EngramError, status: int | None = None) -> dict[str, Any]:
 def _recalled(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     """The hits with their evidence, or the reason why there are none."""
     hits = result.get("hits", [])
-    for place, hit in enumerate(hits, 1):
+    own = [hit for hit in hits if not hit.get("beside")]
+    listed = hits if explain or not own else own
+    for place, hit in enumerate(listed, 1):
         yield from _hit(place, hit, explain=explain)
+    if more := len(hits) - len(listed):
+        yield f"{more} more {'was' if more == 1 else 'were'} said around these; --explain shows all."
     if not hits:
         yield f"Nothing recalled: {_why_empty(result)}."
     if explain:
