@@ -165,7 +165,14 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
     """
     path = str(settings.socket)
     if socket_client.answers(path):
-        return {"running": "it ran already", "socket": path}
+        if port and not _listens(settings, port):
+            raise ConflictError(
+                "the daemon runs already, without this port",
+                where=str(port),
+                fix="End it with `engram down`, then start it again.",
+            )
+        hinted = hints(settings, port)
+        return {"running": "it ran already", "socket": path, "for_chatbots": hinted}
     template.check_vault(settings.vault)
     log = settings.state / "daemon.log"
     disk.make_folders(log.parent)
@@ -192,6 +199,25 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
         "log": str(log),
         "for_chatbots": hints(settings, port),
     }
+
+
+def _listens(settings: Settings, port: int) -> bool:
+    """Whether the daemon of this vault answers on a loopback port."""
+    from http.client import HTTPConnection, HTTPException
+
+    from engram.serve.auth import BEARER, TOKENS, token_of
+
+    token = token_of(settings.state / TOKENS["chat"])
+    line = HTTPConnection(LOOPBACK, port, timeout=START_SECONDS)
+    try:
+        line.request(
+            "GET", "/healthz", headers={"Authorization": f"{BEARER.decode()}{token}"}
+        )
+        return line.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        line.close()
 
 
 def open_page(

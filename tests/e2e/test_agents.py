@@ -259,6 +259,8 @@ def test_other_clients_get_lines_to_copy(home, name):
     words = home.engram("connect", name)
     assert "/proxy/v1" in words
     assert "tcp_port" in words
+    assert "engram down" in words
+    assert "`[proxy]` with `base_url`" in words
 
 
 def test_langgraph_gets_the_lines_of_its_store(home):

@@ -582,7 +582,7 @@ def test_a_daemon_is_asked_and_ended_under_a_broken_configuration(
     (home / "config.toml").write_text("[model\n")
     monkeypatch.setenv("PATH", str(home))  # no systemd here
     ended = []
-    answers.results["status"] = {"pid": 4711}
+    answers.results["status"] = {"pid": os.getpid()}
     monkeypatch.setattr(os, "kill", lambda pid, _: ended.append(pid))
     monkeypatch.setattr("engram.serve.units.STOP_SECONDS", 0)
     try:
@@ -592,7 +592,7 @@ def test_a_daemon_is_asked_and_ended_under_a_broken_configuration(
         assert commands.run(["stats"]) == ConfigError.exit_code
     finally:
         (home / "config.toml").unlink()
-    assert ended == [4711]
+    assert ended == [os.getpid()]
     assert "not valid TOML" in capsys.readouterr().err
 
 

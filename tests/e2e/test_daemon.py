@@ -27,7 +27,7 @@ from engram.errors import (
     UnavailableError,
 )
 from engram.vault import locks
-from tests.fakes.answers import ID, ask
+from tests.fakes.answers import ID, ask, free_port
 from tests.fakes.world import World, until
 
 SAID = "We decided to move to Lisbon in May, and my sister Ana is coming along."
@@ -354,8 +354,13 @@ def test_the_background_daemon_is_found_and_ended_by_name(world):
     try:
         assert world.json("status")["pid"] == started["pid"]
         assert world.json("daemon")["running"] == "it ran already"
+        words = world.engram("daemon", "--tcp", str(free_port()), code=65)
+        assert "without this port" in words
+        assert "engram down" in words
     finally:
         stopped = world.json("down")["stopped"]
+    log = world.home / "state" / ID / "daemon.log"
+    assert log.read_text().endswith("stopped\n")  # it has ended
     assert stopped == [f"process {started['pid']}"]
     assert "no daemon answers" in world.engram("status", code=3)
     assert world.json("down")["stopped"] == "nothing was running"

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engram.config import OPENAI_URL
 from engram.errors import ConflictError, NotFoundError
 from engram.vault import disk
 
@@ -210,7 +211,23 @@ def _needs_port(settings: Settings) -> list[str]:
     if settings.tcp_port:
         return []
     return [
-        f"Add `tcp_port = {DEFAULT_PORT}` to ~/.config/engram/config.toml and restart the daemon."
+        (
+            f"Add `tcp_port = {DEFAULT_PORT}` to ~/.config/engram/config.toml, end a running "
+            "daemon with `engram down`, and start it with `engram up` (without systemd: "
+            "`engram daemon`)."
+        )
+    ]
+
+
+def _needs_server(settings: Settings) -> list[str]:
+    """Return what to do where the proxy has no key for the server of the model."""
+    if settings.proxy.api_key or settings.proxy.base_url != OPENAI_URL:
+        return []
+    return [
+        (
+            "Name the server of the model there, too: `[proxy]` with `base_url` and, if it "
+            f"needs a key, `api_key_file`. Now requests go to {OPENAI_URL} without a key."
+        )
     ]
 
 
@@ -222,6 +239,7 @@ def _openai_sdk(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
     token = settings.state / "token"
     return [
         *_needs_port(settings),
+        *_needs_server(settings),
         "from pathlib import Path",
         "from openai import OpenAI",
         f'url = "http://127.0.0.1:{_port(settings)}/proxy/v1"',
@@ -233,6 +251,7 @@ def _openai_sdk(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
 def _open_webui(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
     return [
         *_needs_port(settings),
+        *_needs_server(settings),
         "In Open WebUI, Admin Settings > Connections > OpenAI API, add:",
         f"  URL  http://127.0.0.1:{_port(settings)}/proxy/v1",
         f"  Key  the content of {settings.state / 'token'}",
