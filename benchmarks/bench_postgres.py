@@ -17,6 +17,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,7 +139,7 @@ def told(what: str, pairs: list[tuple[tuple[float, list[str]], ...]]) -> bool:
 
 def evaluated(dsn: str, most: int) -> None:
     """The measures of `engram eval` on LoCoMo's dev part, on both indexes."""
-    cases = list(read_cases(DATA / "locomo-dev.json"))[:most]
+    cases = list(read_cases([DATA / "locomo-dev.json"], UTC))[:most]
     for name, where in (("files", ""), ("postgres", dsn)):
         rows: list[dict[str, Any]] = []
         for case in cases:

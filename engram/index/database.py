@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.policy import FilePolicy
-    from engram.index.protocol import IndexStore
+    from engram.index.protocol import IndexStore, VectorStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +343,12 @@ class CatalogDatabase:
         """Store a value in the table `meta`."""
         with self.transaction() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def vectors(self, folder: Path, tag: str) -> VectorStore:
+        """Return the vectors of a model in this folder."""
+        from engram.index.vectors import Vectors
+
+        return Vectors(folder, tag)
 
     def start_over(self) -> None:
         """Replace the database by an empty one of another generation."""

@@ -33,7 +33,7 @@ except ImportError as fault:  # pragma: no cover - the extra is missing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from engram.index.protocol import RowTransaction
+    from engram.index.protocol import RowTransaction, VectorStore
 
 SCHEMA = "engram"
 _SEARCH_PATH = f"SET search_path TO {SCHEMA}, public"
@@ -135,6 +135,23 @@ class PostgresStore:
                 (name, value),
             )
 
+    def vectors(self, folder: Path, tag: str) -> VectorStore:
+        """Return the vectors of a model; those in `folder` are moved here first."""
+        from engram.index.postgres_vectors import PostgresVectors
+
+        vectors = PostgresVectors(self, tag)
+        vectors.take_over(folder)
+        return vectors
+
+    def make_vector_index(self, dimension: int) -> None:
+        """Make the HNSW index of a dimension, where this role may; else a scan answers."""
+        with self.lock, suppress(psycopg.Error):
+            self._connection.execute(
+                f"CREATE INDEX IF NOT EXISTS hnsw_{dimension} ON embedding USING hnsw "
+                f"((numbers::vector({dimension})) vector_cosine_ops) "
+                f"WHERE dimension = {dimension}".encode()
+            )
+
     def start_over(self) -> None:
         """Delete the rows of the vault, and name what follows by another generation."""
         generation = secrets.token_hex(8)
@@ -194,6 +211,9 @@ class PostgresStore:
             sql.SQL("BEGIN"),
             sql.SQL("SET LOCAL engram.vault = {}").format(sql.Literal(self.vault)),
         ]
+        # so that an index of all vaults finds enough vectors of this one
+        if _vector_version(self._connection) >= (0, 8):
+            lines.append(sql.SQL("SET LOCAL hnsw.iterative_scan = strict_order"))
         if row is None or row[0]:
             lines.append(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(ROLE)))
         return sql.SQL("; ").join(lines).as_string(self._connection)
@@ -331,6 +351,14 @@ def migrate(connection: psycopg.Connection[Any]) -> None:
     finally:
         with suppress(psycopg.Error):
             connection.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATING,))
+
+
+def _vector_version(connection: psycopg.Connection[Any]) -> tuple[int, ...]:
+    """Return the version of pgvector in this database."""
+    row = connection.execute(
+        "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+    ).fetchone()
+    return tuple(int(part) for part in re.findall(r"\d+", row[0])) if row else ()
 
 
 def _known(connection: psycopg.Connection[Any]) -> list[str]:

@@ -10,8 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engram.index.columns import Floats, Ints
+    from engram.index.vectors import Matrix
 
 
 class RowCursor(Protocol):
@@ -34,6 +41,61 @@ class RowTransaction(Protocol):
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> object:
         """Carry out a statement once for each row of values."""
+
+
+class Likeness(Protocol):
+    """What is near to one vector."""
+
+    def nearest(self, places: NDArray[Any], k: int) -> NDArray[Any]:
+        """Return where in `places` the `k` nearest are, and those equal to the last."""
+
+    def at(self, places: NDArray[Any]) -> Floats:
+        """Return the cosines of the vectors at these places."""
+
+
+class VectorStore(Protocol):
+    """The vectors of one model, by the digest of their text; see `Vectors`."""
+
+    generation: int
+    dimension: int
+    worn: dict[int, int]
+    packs: bool
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held while places must stay."""
+
+    def __len__(self) -> int: ...
+
+    def places(self, keys: Collection[int]) -> Ints:
+        """Return the place of the vector of each key, -1 for none."""
+
+    def put(self, pairs: Mapping[int, bytes]) -> None:
+        """Store vectors of one length; known ones are kept unless worn."""
+
+    def store(self, wanted: Mapping[int, int]) -> None:
+        """Store the vectors of these keys in this number of bits."""
+
+    def bits(self) -> NDArray[np.uint8]:
+        """Return by place the bits of each vector."""
+
+    def set_dimension(self, dimension: int) -> None:
+        """Use vectors of this dimension from now on, and open the known ones."""
+
+    def fits(self, vector: bytes) -> bool:
+        """Return whether `vector` has the dimension of the store."""
+
+    def compare(self, vector: bytes) -> Likeness:
+        """Return what is near to a vector."""
+
+    def matrix(self, keys: Collection[int]) -> Matrix:
+        """Return the vectors of `keys`, a row for each that has one."""
+
+    def keep(self, living: Collection[int]) -> None:
+        """Remove all vectors whose key is not in `living`."""
+
+    def drop_others(self) -> None:
+        """Remove the vectors of other models and dimensions."""
 
 
 class IndexStore(Protocol):
@@ -68,8 +130,11 @@ class IndexStore(Protocol):
     def set_setting(self, name: str, value: str) -> None:
         """Store a value by name."""
 
+    def vectors(self, folder: Path, tag: str) -> VectorStore:
+        """Return the vectors of a model; `folder` is where this machine may have them."""
+
     def start_over(self) -> None:
-        """Empty the store, under another generation."""
+        """Empty the store, under another generation; vectors stay."""
 
     def close(self) -> None:
         """End the connection; the rows stay."""

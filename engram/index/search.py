@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from engram.core.records import Edge
     from engram.index.database import Unit
     from engram.index.filters import SearchFilter
+    from engram.index.protocol import IndexStore
     from engram.index.update import Diff
     from engram.vault.git import Git
     from engram.vault.store import Vault
@@ -69,17 +70,13 @@ class Index:
         self.vault = vault
         self.tombstones = Tombstones(vault)
         self._lexical = Bm25Index(settings.policy.lexical, zone)
-        self.semantic = (
-            SemanticIndex(settings, settings.embeddings)
-            if settings.embeddings
-            else None
-        )
         self._waiting: dict[str, FiledTurn] = {}
         # those of `_waiting` that the lexical index does not have yet
         self._new: list[FiledTurn] = []
         self._updating = threading.Lock()
         database = open_store(settings)
         try:
+            self.semantic = _semantic(settings, database)
             self.catalog = Catalog(database, policy)
             self.scanner = Scanner(
                 self.catalog, settings.vault, zone, policy, monotonic, git=git
@@ -403,6 +400,16 @@ class Index:
                 if len(texts) == limit:
                     break
         return [(key, text) for text, key in texts.items()]
+
+
+def _semantic(settings: Settings, store: IndexStore) -> SemanticIndex | None:
+    """Return the search by meaning, None without an embedding model."""
+    model = settings.embeddings
+    if model is None:
+        return None
+    tag = f"{model.name} {settings.policy.vectors.chars}"
+    vectors = store.vectors(settings.cache / "vectors", tag)
+    return SemanticIndex(settings, model, vectors)
 
 
 def _indexed_text(unit: Unit) -> IndexedText:

@@ -20,7 +20,7 @@ from engram.core.records import VectorStorage
 from engram.errors import NotFoundError
 from engram.index import scoring
 from engram.index.filters import SearchFilter
-from engram.index.vectors import Vectors, best, cosines, digest
+from engram.index.vectors import best, digest
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from engram.core.calibration import Scale
     from engram.index.bm25 import Bm25Index, IndexView
     from engram.index.columns import Bools, ColumnStore, Floats, Ints, Places
+    from engram.index.protocol import Likeness, VectorStore
 
 CALIBRATION = "calibration.json"
 COLD = "cold.txt"
@@ -48,7 +49,9 @@ class SemanticIndex:
     any thread.
     """
 
-    def __init__(self, settings: Settings, model: EmbeddingSettings) -> None:
+    def __init__(
+        self, settings: Settings, model: EmbeddingSettings, vectors: VectorStore
+    ) -> None:
         policy = settings.policy
         self.policy, self._similarity = policy.vectors, policy.similarity
         self._window = replace(
@@ -59,9 +62,7 @@ class SemanticIndex:
         self._calibration = settings.state / CALIBRATION
         self._calibration_data = self._load_calibration()
         self._tried = 0  # facts at the last attempt to calibrate
-        self.vectors = Vectors(
-            settings.cache / "vectors", f"{model.name} {policy.vectors.chars}"
-        )
+        self.vectors = vectors
         self._tiers = settings.cache / "vectors" / COLD
         self._cold = self._load_cold_ids()
         self.refused: set[int] = set()  # digests of texts that the model does not take
@@ -127,8 +128,11 @@ class SemanticIndex:
     def storage(self, lexical: Bm25Index) -> dict[str, VectorStorage]:
         """Return how the vectors of facts are stored, by id (rows C29, D12).
 
-        Facts that share their text with another unit are left out.
+        Facts that share their text with another unit are left out, and all where vectors
+        keep their bits.
         """
+        if not self.vectors.packs:
+            return {}
         view = lexical.view(replace(EMBEDDED, kinds=("fact",)))
         columns = view.columns.part(slice(view.size))
         with self.vectors.lock:
@@ -195,17 +199,22 @@ class SemanticIndex:
         its dimension.
         """
         view = lexical.view(where)
-        found = self._cosines(view, vector)
+        found = self._compared(view, vector)
         if found is None:
             return ()
-        known, cosine = found
-        nearest = best(cosine, np.flatnonzero(known & view.allowed), k)
+        places, likeness = found
+        known = places >= 0
+        nearest = _nearest(likeness, places, np.flatnonzero(known & view.allowed), k)
         asked = [
             row for key in also if 0 < (row := view.rows.by_key.get(key, 0)) < view.size
         ]
         rows = self._with_neighbours(
             view, np.union1d(nearest, np.array(asked, np.intp))
         )
+        cosine = np.zeros(view.columns.room)
+        compared = self._with_neighbours(view, rows)
+        compared = compared[known[compared]]
+        cosine[compared] = likeness.at(places[compared])
         worth = self._scores(view, rows, cosine, known)
         chosen = np.zeros(view.columns.room, np.bool_)
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
@@ -235,12 +244,14 @@ class SemanticIndex:
         Best first, ties by key.
         """
         view = lexical.view(where)
-        found = self._cosines(view, vector)
+        found = self._compared(view, vector)
         if found is None:
             return []
-        known, cosine = found
-        rows = best(cosine, np.flatnonzero(known & view.allowed), k).tolist()
-        pairs = [(view.rows.keys[row], float(cosine[row])) for row in rows]
+        places, likeness = found
+        allowed = np.flatnonzero((places >= 0) & view.allowed)
+        rows = _nearest(likeness, places, allowed, k)
+        names = map(view.rows.keys.__getitem__, rows.tolist())
+        pairs = list(zip(names, likeness.at(places[rows]).tolist(), strict=True))
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
 
     def _with_neighbours(self, view: IndexView, rows: Places) -> Places:
@@ -269,20 +280,17 @@ class SemanticIndex:
         worth: Floats = total / weights + self.policy.session * session
         return worth
 
-    def _cosines(self, view: IndexView, vector: bytes) -> tuple[Bools, Floats] | None:
-        """Return which rows have a vector, and the cosine of each to `vector`.
+    def _compared(self, view: IndexView, vector: bytes) -> tuple[Ints, Likeness] | None:
+        """Return the place of the vector of each row, -1 for none, and what is near.
 
-        None if it has another dimension.
+        None if `vector` has another dimension.
         """
         with self.vectors.lock:
             if not self.vectors.fits(vector):
                 self.vectors.set_dimension(len(vector) // 4)
                 return None
-            known, places = self._rows_with_vector(view)
-            parts = self.vectors.parts()
-        found = np.zeros(view.columns.room)
-        found[known] = cosines(parts, vector)[places[known]]
-        return known, found
+            _, places = self._rows_with_vector(view)
+            return places, self.vectors.compare(vector)
 
     def _rows_with_vector(self, view: IndexView) -> tuple[Bools, Ints]:
         """Return which rows have a vector, and the place of each vector.
@@ -398,3 +406,9 @@ class SemanticIndex:
             for before, after in pairwise(points)
         )
         return {**saved, "points": points} if rising and len(points) > 1 else {}
+
+
+def _nearest(likeness: Likeness, places: Ints, rows: Places, k: int) -> Places:
+    """Return the `k` rows with the nearest vectors, and those equal to the last."""
+    found: Places = rows[likeness.nearest(places[rows], k)]
+    return found

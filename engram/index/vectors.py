@@ -14,6 +14,7 @@ import hashlib
 import re
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,6 +75,28 @@ def best(values: Floats, places: NDArray[Any], k: int) -> NDArray[Any]:
     return highest
 
 
+class Cosines:
+    """What is near to one vector, among vectors that later changes do not touch."""
+
+    def __init__(self, parts: Sequence[Part], vector: bytes) -> None:
+        self._parts = parts
+        self._vector = vector
+
+    @cached_property
+    def values(self) -> Floats:
+        """The cosine of the vector at each place."""
+        return cosines(self._parts, self._vector)
+
+    def nearest(self, places: NDArray[Any], k: int) -> NDArray[Any]:
+        """Return where in `places` the `k` nearest are, and those equal to the last."""
+        return best(self.values[places], np.arange(len(places)), k)
+
+    def at(self, places: NDArray[Any]) -> Floats:
+        """Return the cosines of the vectors at these places."""
+        found: Floats = self.values[places]
+        return found
+
+
 @dataclass(slots=True, eq=False)
 class _VectorBlock:
     """The vectors of one file, at places from `first` on, with their keys."""
@@ -95,6 +118,9 @@ class Vectors:
     method is safe to call from any thread.
     """
 
+    packs = True
+    """Whether vectors may be stored in fewer bits."""
+
     def __init__(self, folder: Path, tag: str) -> None:
         self._folder = folder
         self._stem = hashlib.sha256(tag.encode()).hexdigest()[:16]
@@ -109,6 +135,11 @@ class Vectors:
 
     def __contains__(self, key: int) -> bool:
         return key in self._places
+
+    @property
+    def keys(self) -> list[int]:
+        """The keys of all vectors."""
+        return list(self._places)
 
     def places(self, keys: Collection[int]) -> Ints:
         """Return the place of the vector of each key, -1 for none."""
@@ -189,6 +220,10 @@ class Vectors:
     def fits(self, vector: bytes) -> bool:
         """Return whether `vector` has the dimension of the store."""
         return len(vector) == self.dimension * _FLOAT.itemsize
+
+    def compare(self, vector: bytes) -> Cosines:
+        """Return what is near to a vector."""
+        return Cosines(self.parts(), vector)
 
     def parts(self) -> list[Part]:
         """Return all vectors by place, in parts that later changes do not touch."""

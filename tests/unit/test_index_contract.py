@@ -11,8 +11,10 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
+from engram.config import EmbeddingSettings
 from engram.core import ranking
 from engram.core.policy import LinkPolicy
 from engram.core.records import Fact, FiledTurn, Turn
@@ -100,6 +102,7 @@ class World:
 
 @pytest.fixture(params=["embedded", "postgres"])
 def world(request, settings):
+    settings = replace(settings, embeddings=EmbeddingSettings("e"))
     if request.param == "postgres":
         dsn = request.getfixturevalue("postgres")
         settings = replace(
@@ -205,6 +208,76 @@ def test_neighbours_on_a_strand_are_joined_by_edges(world):
         frozenset((facts[0].id, facts[1].id)),
         frozenset((facts[1].id, facts[2].id)),
     }
+
+
+# -- vectors ---------------------------------------------------------------------------
+
+
+def unit(*numbers):
+    vector = np.array(numbers, np.float32)
+    return (vector / np.linalg.norm(vector)).tobytes()
+
+
+@pytest.fixture
+def embedded(world):
+    """Facts with vectors that turn away from the first, and one of a persona."""
+    facts = [world.fact(f"Anna did thing {n}.", seconds=n) for n in range(40)]
+    facts.append(world.fact("A secret of Nova.", persona="Nova", seconds=50))
+    world.index.scan(None)
+    angles = [n / 40 for n in range(40)] + [0.01]
+    world.index.semantic.add(
+        (fact.text, unit(np.cos(angle), np.sin(angle), 0.1))
+        for fact, angle in zip(facts, angles, strict=True)
+    )
+    return facts
+
+
+def near(world, vector, k=5, **limits):
+    semantic = world.index.semantic
+    where = SearchFilter(**limits)
+    found = semantic.near(world.index.lexical, vector, where, k, ())
+    ranked = sorted(found, key=lambda one: (-(one.score or 0), one.key))
+    similar = semantic.similar(world.index.lexical, vector, where, k)
+    assert [one.key for one in ranked[:k]] == [key for key, _ in similar]
+    return similar
+
+
+def test_the_nearest_vectors_are_found_for_those_who_may_see_them(world, embedded):
+    asked = unit(1, 0, 0.1)
+    found = near(world, asked)
+    assert [key for key, _ in found] == [fact.id for fact in embedded[:5]]
+    assert [value for _, value in found] == pytest.approx(
+        [(np.cos(n / 40) + 0.01) / 1.01 for n in range(5)], abs=1e-6
+    )
+    assert embedded[40].id in dict(near(world, asked, persona="Nova"))
+    assert near(world, unit(1, 0), 5) == []  # another dimension finds nothing yet
+
+
+def test_vectors_are_there_after_a_restart_and_go_with_their_texts(world, embedded):
+    semantic = world.index.semantic
+    assert semantic.coverage(world.index.lexical) == (41, 41)
+    before = near(world, unit(0, 1, 0.1))
+    kept = semantic.vector(embedded[3].text)
+    world.restart()
+    assert near(world, unit(0, 1, 0.1)) == before
+    assert world.index.semantic.vector(embedded[3].text) == kept
+    world.path(embedded[3]).unlink()
+    world.index.scan(None, accept_deletions=True)
+    world.index.semantic.tidy(world.index.lexical)
+    assert world.index.semantic.vector(embedded[3].text) is None
+    assert world.index.semantic.coverage(world.index.lexical) == (40, 40)
+    assert world.index.unembedded(5) == []
+
+
+def test_vectors_of_another_dimension_begin_anew(world, embedded):
+    world.index.semantic.add([(embedded[0].text, unit(1, 0))])
+    assert world.index.semantic.coverage(world.index.lexical) == (1, 41)
+    assert [key for key, _ in near(world, unit(1, 1))] == [embedded[0].id]
+    world.index.semantic.add((fact.text, unit(1, n)) for n, fact in enumerate(embedded))
+    world.index.semantic.tidy(world.index.lexical)
+    world.restart()
+    assert world.index.semantic.coverage(world.index.lexical) == (41, 41)
+    assert near(world, unit(1, 0, 0.1)) == []
 
 
 # -- changes ---------------------------------------------------------------------------

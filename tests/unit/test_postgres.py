@@ -10,15 +10,20 @@ import secrets
 import sys
 from contextlib import closing, suppress
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import psycopg
 import pytest
 
+from engram.config import EmbeddingSettings
 from engram.errors import ConfigError, LockedError, StorageError
 from engram.index import postgres as module
 from engram.index import transfer
 from engram.index.database import DATABASE, open_store
 from engram.index.postgres import PostgresStore
+from engram.index.search import Index
+from engram.index.vectors import Vectors, digest
 from engram.serve.commands import run
 
 TOLD = (
@@ -44,8 +49,10 @@ def told(opened, stored):
     return memory
 
 
-def reopened(opened, stored):
-    return opened(postgres=stored.postgres, place=None, vault_id=stored.vault_id)
+def reopened(opened, stored, **changes):
+    return opened(
+        postgres=stored.postgres, place=None, vault_id=stored.vault_id, **changes
+    )
 
 
 def answers(memory):
@@ -230,7 +237,8 @@ def test_rows_are_moved_with_the_user_changes_that_they_remember(
     memory.close()
     memory.close = lambda: None
     (settings.vault / gone["path"]).unlink()
-    later = reopened(opened, stored)
+    quick = replace(settings.policy.files, settle_most_seconds=0.05)
+    later = reopened(opened, stored, policy=replace(settings.policy, files=quick))
     assert not (settings.cache / DATABASE).exists()
     assert later.index.catalog.mark.startswith(mark.partition(":")[0])
     assert answers(later)[0] == before
@@ -238,6 +246,50 @@ def test_rows_are_moved_with_the_user_changes_that_they_remember(
     assert later.index.unit(gone["id"]) is None
     tombstones = (settings.vault / "state/tombstones.jsonl").read_text()
     assert gone["id"] in tombstones
+
+
+# row: X15
+def test_vectors_of_this_machine_move_to_the_database(memory, settings, stored):
+    model = EmbeddingSettings("e")
+    rows = np.eye(40, 12, dtype=np.float32) + 0.1
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    texts = [f"text {number}" for number in range(40)]
+    own = Vectors(settings.cache / "x/vectors", f"e {settings.policy.vectors.chars}")
+    own.put(
+        {digest(text): row.tobytes() for text, row in zip(texts, rows, strict=True)}
+    )
+    stored = replace(stored, cache=settings.cache / "x", embeddings=model)
+    with closing(Index(stored, memory.vault)) as index:
+        moved = [index.semantic.vector(text) for text in texts]
+        assert moved == [row.tobytes() for row in rows]
+        indexes = index.catalog.database.query(
+            "SELECT count(*) FROM pg_indexes WHERE indexname = 'hnsw_12'"
+        )
+        assert indexes == [(1,)]
+    assert not list((settings.cache / "x/vectors").glob("*.vec"))
+
+
+def test_an_index_of_all_vaults_finds_the_vectors_of_one(postgres):
+    """However few of them are among the nearest of all vaults: by HNSW alone."""
+    chance = np.random.default_rng(5)
+    rows = chance.normal(size=(400, 8)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    asked, tag = rows[0], secrets.token_hex(4)
+    order = np.argsort(-(rows @ asked))
+    with closing(PostgresStore(postgres, f"near-{tag}", "s")) as store:
+        store.vectors(Path("none"), tag).put(
+            {int(row): rows[row].tobytes() for row in order[:300]}
+        )
+    with closing(PostgresStore(postgres, f"far-{tag}", "s")) as store:
+        vectors = store.vectors(Path("none"), tag)
+        vectors.put({int(row): rows[row].tobytes() for row in order[300:]})
+        store.query("SELECT set_config('enable_seqscan', 'off', false)")
+        store.query("SELECT set_config('enable_sort', 'off', false)")
+        places = vectors.places(order[300:].tolist())
+        found = vectors.compare(asked.tobytes()).nearest(places, 10)
+        wanted = set(order[300:310].tolist())
+        near = {int(order[300 + position]) for position in found.tolist()}
+        assert len(near & wanted) >= 9
 
 
 # row: X15

@@ -418,6 +418,7 @@ def recall_at_10(folder, wanted, count=2000, dimension=384, questions=50):
     meaning = SemanticIndex(
         replace(config.load(folder, {"ENGRAM_HOME": str(folder)}), embeddings=model),
         model,
+        Vectors(folder / "vectors", "e"),
     )
     meaning.add((f"text {key}", row.tobytes()) for key, row in enumerate(rows))
     meaning.store(
@@ -513,5 +514,6 @@ def test_a_calibration_that_cannot_be_used_counts_as_none(settings, saved):
     """
     settings.state.mkdir(parents=True)
     (settings.state / "calibration.json").write_bytes(saved)
-    meaning = SemanticIndex(settings, EmbeddingSettings("e"))
+    vectors = Vectors(settings.cache / "vectors", "e")
+    meaning = SemanticIndex(settings, EmbeddingSettings("e"), vectors)
     assert not meaning.scale.calibrated
