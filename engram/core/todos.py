@@ -44,6 +44,12 @@ LOOPS = (HABIT, THREAD, FRICTION)
 Habits are done again and again, threads are left open, frictions go wrong.
 """
 
+_STAGE_NAMES = {
+    **dict.fromkeys(("done", "finished", "completed", "kept"), FULFILLED),
+    **dict.fromkeys(("cancelled", "canceled", "dropped"), EXPIRED),
+}
+"""What people call the stages of a promise."""
+
 KEPT, CANCELLED = "kept", "cancelled"
 """Why a promise is settled by words of the user."""
 
@@ -139,6 +145,16 @@ def reopened_keys(fact: Fact) -> dict[str, object]:
     """Return the keys of the note of a promise that is open again."""
     tags = [one for one in fact.tags if one not in SETTLED]
     return {"tags": tags or None, "done": None, "end_reason": None}
+
+
+def stage_named(name: str) -> str:
+    """Return the stage that a person means.
+
+    >>> stage_named("Done"), stage_named("open")
+    ('fulfilled', 'open')
+    """
+    plain = name.strip().casefold()
+    return _STAGE_NAMES.get(plain, plain)
 
 
 def due_at(fact: Fact) -> datetime | None:

@@ -96,6 +96,7 @@ class ContextBuilder:
         all, for the `owner`; times are local.
         """
         persona = asking(persona, self.settings, owner=owner, everyone=all_personas)
+        stage = todos.stage_named(stage)
         if stage not in STAGES:
             raise BadRequestError(
                 f"there is no stage {stage!r}", fix=f"Use: {', '.join(STAGES)}."

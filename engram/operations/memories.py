@@ -40,11 +40,6 @@ USER_ASKED = "the user asked"
 SET_STATUS = "a person set the status"
 LAYERS = {"up": lifecycle.promoted_layer, "down": lifecycle.demoted_layer}
 SETTLED = (todos.FULFILLED, todos.EXPIRED)
-STAGE_NAMES = {
-    **dict.fromkeys(("done", "finished", "completed", "kept"), todos.FULFILLED),
-    **dict.fromkeys(("cancelled", "canceled", "dropped"), todos.EXPIRED),
-}
-"""What people call the stages of a promise."""
 
 
 class MemoryOperations:
@@ -98,7 +93,7 @@ class MemoryOperations:
     def settle(self, id: str, stage: str) -> dict[str, Any]:  # noqa: A002
         """Record that a promise was kept, has expired, or is open again (`E16`)."""
         fact = self.editor.find(id)
-        stage = STAGE_NAMES.get(stage.casefold(), stage.casefold())
+        stage = todos.stage_named(stage)
         if stage not in {*SETTLED, "open"}:
             raise BadRequestError(
                 f"there is no stage {stage!r}",

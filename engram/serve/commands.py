@@ -788,7 +788,8 @@ def config_explain(cli: CliContext, key: str) -> None:
     if found is None:
         from difflib import get_close_matches
 
-        near = get_close_matches(key.casefold(), known, 3, 0.7)
+        inside = [one for one in known if one.startswith(f"{key}.")]
+        near = inside or get_close_matches(key.casefold(), known, 3, 0.7)
         fix = f"Did you mean {' or '.join(near)}?" if near else ""
         fix = fix or f"Use one of: {', '.join(known)}."
         raise NotFoundError(f"there is no setting {key!r}", fix=fix)

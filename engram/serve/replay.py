@@ -8,6 +8,7 @@ order of folders.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -98,7 +99,9 @@ def recorded(settings: Settings) -> Iterator[Turn]:
     for path in vault.notes("sessions"):
         read = frontmatter.read(vault.read(path), settings.policy.files)
         talk, _problems = sessions.conversation_from(read, path, settings.zone)
-        yield from (filed.turn for filed in talk.turns) if talk else ()
+        title = sessions.title_in(read.keys)
+        for filed in talk.turns if talk else ():
+            yield replace(filed.turn, title=title)
 
 
 def _requests(history: Sequence[Turn], most: int) -> Iterator[list[Turn]]:
@@ -127,6 +130,7 @@ def _observe(memory: VaultMemory, turns: Iterable[Turn]) -> None:
                 "persona": turn.persona,
                 "origin": turn.origin,
                 "group": turn.group,
+                "title": turn.title,
                 "private": turn.private,
             }
             plain.append(row | {"occurred_at": turn.occurred_at.isoformat()})

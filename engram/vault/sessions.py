@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engram.core.language import privacy
 from engram.core.policy import FilePolicy
@@ -202,6 +202,13 @@ def rewrite_turns(
         new = [*said, "", f"^{name}"]
         lines[first + 1 : end] = [(line + note.newline).encode() for line in new]
     return notes.edit(b"".join(lines), {"turns": len(left)}, policy=policy)
+
+
+def title_in(keys: Mapping[str, Any]) -> str:
+    """Return the title of a conversation in the keys of its file, '' for none."""
+    aliases = keys.get("aliases")
+    first = aliases[0] if isinstance(aliases, list) and aliases else aliases
+    return first if isinstance(first, str) else ""
 
 
 def conversation_from(

@@ -86,6 +86,22 @@ def test_a_models_recorded_replies_make_the_same_vault_and_the_difference_is_sho
     assert "Anna switched to oat milk" not in first["gone"]
 
 
+# row: X25
+def test_the_title_of_a_conversation_is_kept(opened, tmp_path):
+    memory = opened()
+    turn = {"id": "t1", "session": "c1", "text": "I like tea.", "title": "Hot drinks"}
+    memory.call("observe", {"turns": [turn]})
+    memory.call("flush", {})
+    names = [
+        sorted(path.name for path in (vault / "sessions").rglob("*.md"))
+        for vault in (memory.settings.vault, tmp_path / "new")
+        if vault.exists() or reprocess(memory.settings, vault, quiet)
+    ]
+    assert names[0] == names[1]
+    (note,) = (tmp_path / "new" / "sessions").rglob("*.md")
+    assert "- Hot drinks" in note.read_text()
+
+
 def test_a_file_is_no_place_for_a_new_vault(lived, tmp_path):
     """It is named; and so is a vault that is none."""
     (tmp_path / "a.py").write_text("x")

@@ -192,6 +192,8 @@ def test_a_mistyped_key_is_answered_with_the_keys_that_are_near(capsys, settings
     vault = str(settings.vault)
     assert run(["config", "explain", "recal.k", "--vault", vault]) == 66
     assert "Did you mean recall.k" in capsys.readouterr().err
+    assert run(["config", "explain", "recall", "--vault", vault]) == 66
+    assert "recall.budget" in capsys.readouterr().err
     assert run(["recal", "x"]) == 64
     assert "recall" in capsys.readouterr().err
 

@@ -268,6 +268,8 @@ def test_promises_are_listed_and_settled_by_hand(memory):
         ("cancelled", "expired"),
     ):
         assert memory.call("settle", {"id": name, "stage": word})["stage"] == stage
+        found = memory.call("todos", {"stage": word})["todos"]
+        assert [row["id"] for row in found] == [name]
     memory.call("settle", {"id": name, "stage": "open"})
     fact = memory.index.catalog.find_fact(name)
     assert (fact.tags, fact.done, fact.end_reason) == ((), None, "")

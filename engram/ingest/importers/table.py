@@ -68,7 +68,7 @@ def _memory(
     text = next((row[one] or "" for one in TEXT if row.get(one)), "")
     when = values.time_of(found["when"], zone)
     if found["when"] and when is None:
-        what = f"{found['when']!r} is no ISO 8601 time"
+        what = f"{found['when']!r} is no ISO 8601 time, such as 2026-11-20"
         return Problem("no-time", what, name, line)
     return memories.memory(
         "csv",
