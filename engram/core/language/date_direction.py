@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from engram.core.language.date_words import tokens
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Sequence
 
     from engram.core.language.date_values import Token
     from engram.core.language.date_words import Lexicon, TenseWords
+    from engram.core.language.languages import LazyPattern
 
 STOPS = frozenset(".!?;。！？；\n")
 _COMMAS = frozenset(",，、:：–—")
@@ -135,5 +135,5 @@ def _looks_back(part: str, tense: TenseWords) -> bool:
     )
 
 
-def _matches(pattern: re.Pattern[str] | None, part: str) -> bool:
+def _matches(pattern: LazyPattern | None, part: str) -> bool:
     return pattern is not None and pattern.search(part) is not None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
+from engram.core.language.languages import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -118,12 +119,12 @@ class TenseWords:
     not_past: frozenset[str]
     reported: frozenset[str]
     conjunctions: frozenset[str]
-    past_forms: re.Pattern[str] | None
-    present_forms: re.Pattern[str] | None
-    maybe_past: re.Pattern[str] | None
-    not_evidence: re.Pattern[str] | None
-    unreal: re.Pattern[str] | None
-    duty: re.Pattern[str] | None
+    past_forms: LazyPattern | None
+    present_forms: LazyPattern | None
+    maybe_past: LazyPattern | None
+    not_evidence: LazyPattern | None
+    unreal: LazyPattern | None
+    duty: LazyPattern | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +252,9 @@ def _tense(language: str, section: Mapping[str, str]) -> TenseWords:
     def words(key: str) -> frozenset[str]:
         return frozenset(section.get(key, "").split())
 
-    def forms(key: str) -> re.Pattern[str] | None:
+    def forms(key: str) -> LazyPattern | None:
         found = languages.pattern(section.get(key, ""))
-        return re.compile(found) if found else None
+        return LazyPattern(found) if found else None
 
     return TenseWords(
         language,

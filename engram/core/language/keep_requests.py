@@ -67,7 +67,7 @@ def words_to_keep(text: str) -> list[tuple[int, int]]:
 def language_of_request(text: str) -> str:
     """The language of the first request in a text, '' where none is known."""
     for code, patterns in _of_languages():
-        if any(pattern.compiled.search(text) for pattern in patterns):
+        if any(pattern.search(text) for pattern in patterns):
             return code
     return ""
 

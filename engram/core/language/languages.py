@@ -15,7 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from importlib.resources.abc import Traversable
 
 _SECTIONS: Mapping[str, str] = {
@@ -252,18 +252,46 @@ def any_pattern(name: str, key: str) -> str:
 class LazyPattern:
     """A regular expression that is compiled when it is first used.
 
-    The language files have thousands, and one text needs few of them.
+    The language files have thousands, and one text needs few of them. The methods are
+    those of `re.Pattern`.
     """
 
-    __slots__ = ("_compiled", "_source")
+    __slots__ = ("_compiled", "_flags", "pattern")
 
-    def __init__(self, source: str) -> None:
-        self._source = source
+    def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
+        self.pattern = pattern
+        self._flags = flags
         self._compiled: re.Pattern[str] | None = None
 
-    @property
-    def compiled(self) -> re.Pattern[str]:
-        """The compiled expression."""
+    def _expression(self) -> re.Pattern[str]:
         if self._compiled is None:
-            self._compiled = re.compile(self._source)
+            self._compiled = re.compile(self.pattern, self._flags)
         return self._compiled
+
+    def search(self, text: str, *span: int) -> re.Match[str] | None:
+        """As `re.Pattern.search`."""
+        return self._expression().search(text, *span)
+
+    def match(self, text: str, *span: int) -> re.Match[str] | None:
+        """As `re.Pattern.match`."""
+        return self._expression().match(text, *span)
+
+    def fullmatch(self, text: str, *span: int) -> re.Match[str] | None:
+        """As `re.Pattern.fullmatch`."""
+        return self._expression().fullmatch(text, *span)
+
+    def findall(self, text: str, *span: int) -> list[Any]:
+        """As `re.Pattern.findall`."""
+        return self._expression().findall(text, *span)
+
+    def finditer(self, text: str, *span: int) -> Iterator[re.Match[str]]:
+        """As `re.Pattern.finditer`."""
+        return self._expression().finditer(text, *span)
+
+    def split(self, text: str, maxsplit: int = 0) -> list[str]:
+        """As `re.Pattern.split`."""
+        return self._expression().split(text, maxsplit)
+
+    def sub(self, new: str | Callable[[re.Match[str]], str], text: str) -> str:
+        """As `re.Pattern.sub`."""
+        return self._expression().sub(new, text)

@@ -122,7 +122,7 @@ def reports(text: str) -> list[PromiseReport]:
 def only_says_done(text: str) -> bool:
     """Whether a sentence of `text` says that something is done without naming it."""
     return any(
-        rules.done.compiled.fullmatch(sentence.strip(" .!。！"))
+        rules.done.fullmatch(sentence.strip(" .!。！"))
         for sentence in _sentences(text)
         for rules in _languages(sentence)
     )
@@ -146,28 +146,26 @@ def _sentences(text: str) -> Iterator[str]:
 def _of_sentence(sentence: str, rules: _Rules) -> Iterator[PromiseReport]:
     """The reports of a sentence; of its parts first, then of the whole."""
     whole = sentence.rstrip(" .!。！")
-    if rules.against.compiled.search(whole):
+    if rules.against.search(whole):
         return
-    parts = [part for part in rules.join.compiled.split(whole) if part]
+    parts = [part for part in rules.join.split(whole) if part]
     for part in dict.fromkeys([*parts, whole]):
         yield from _of_part(part.strip(), rules)
 
 
 def _of_part(part: str, rules: _Rules) -> Iterator[PromiseReport]:
-    part = rules.before.compiled.sub("", part).strip()
-    if any(one.compiled.search(part) for one in rules.dropped):
+    part = rules.before.sub("", part).strip()
+    if any(one.search(part) for one in rules.dropped):
         yield _report(part, "", part, "dropped", rules)
         return
     for one in rules.called_off:
-        if found := one.compiled.search(part):
+        if found := one.search(part):
             yield _report(part, "", found["o"], "dropped", rules, is_event=True)
-    part = " ".join(
-        rules.before.compiled.sub("", part.replace(_DATE, " ").strip()).split()
-    )
-    if rules.refused.compiled.search(part):
+    part = " ".join(rules.before.sub("", part.replace(_DATE, " ").strip()).split())
+    if rules.refused.search(part):
         return
     for one in rules.kept:
-        if found := one.compiled.fullmatch(part):
+        if found := one.fullmatch(part):
             groups = found.groupdict()
             object_ = f"{groups.get('o') or ''} {groups.get('r') or ''}"
             yield _report(part, groups.get("v") or "", object_, "kept", rules)
@@ -229,7 +227,7 @@ def agenda(question: str) -> Span | None:
     if len(asked) > _LONGEST_QUESTION:
         return None
     for rules in _languages(asked):
-        if found := rules.agenda.compiled.fullmatch(asked):
+        if found := rules.agenda.fullmatch(asked):
             named = {key.rstrip("2") for key, one in found.groupdict().items() if one}
             return next((span for span in _SPANS if span in named), "")
     return None
@@ -241,8 +239,8 @@ def says_duty(text: str) -> bool:
     `says_duty("I have to renew my passport by Friday")`. What is called off is no duty.
     """
     return any(
-        rules.duty.compiled.search(sentence)
-        and not any(one.compiled.search(sentence) for one in rules.dropped)
+        rules.duty.search(sentence)
+        and not any(one.search(sentence) for one in rules.dropped)
         for sentence in _sentences(text)
         for rules in _languages(sentence)
     )
@@ -283,7 +281,7 @@ def task(text: str, code: str) -> PromiseWords:
     if rules.unspaced:
         return PromiseWords(frozenset(), _signs(folded, rules))
 
-    lead = rules.lead.compiled.match(folded)
+    lead = rules.lead.match(folded)
     rest = folded[lead.end() :] if lead else folded
     found = _stems(rest, rules)
     verbs = found[:1] + (found[-1:] if rules.verb_last else [])
@@ -292,15 +290,15 @@ def task(text: str, code: str) -> PromiseWords:
     return PromiseWords(
         frozenset(verbs),
         frozenset(found),
-        is_joined=rules.join.compiled.search(rest) is not None,
-        of_other=rules.others.compiled.search(rest) is not None,
+        is_joined=rules.join.search(rest) is not None,
+        of_other=rules.others.search(rest) is not None,
     )
 
 
 def is_event(text: str) -> bool:
     """Whether a plan is an event at its time, such as a meeting, and no duty."""
     folded = fold(text)
-    return any(rules.event.compiled.search(folded) for rules in _languages(folded))
+    return any(rules.event.search(folded) for rules in _languages(folded))
 
 
 def fits(
@@ -429,7 +427,7 @@ def _stem(word: str, rules: _Rules) -> str:
     `called` and `calls` give `cal`, as `call` does; `angerufen` and `anzurufen` anruf.
     """
     base = rules.forms.get(word, word)
-    if found := rules.prefixes.compiled.match(base) if base == word else None:
+    if found := rules.prefixes.match(base) if base == word else None:
         before, rest = found[1] or "", word[found.end() :]
         inner = word[len(before) :]
         base = before + rules.forms.get(inner, rules.forms.get(rest, rest))

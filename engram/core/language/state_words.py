@@ -136,7 +136,7 @@ class StateReading:
         """The clause in its normal form without fillers, and what they tell."""
         plain = self._normal(normalise(clause))
         if self._lead:
-            lead = self._lead.compiled.match(plain)
+            lead = self._lead.match(plain)
             plain = plain[lead.end() :] if lead else plain
         is_new = _has(self._news, plain)
         is_addition = _has(self._additions, plain)
@@ -144,8 +144,8 @@ class StateReading:
         dropped: list[str] = []
         fillers = (self._news, self._additions, self._regularly, self._adverbs)
         for phrase in filter(None, fillers):
-            dropped += (found.group() for found in phrase.compiled.finditer(plain))
-            plain = phrase.compiled.sub("" if self.unspaced else " ", plain)
+            dropped += (found.group() for found in phrase.finditer(plain))
+            plain = phrase.sub("" if self.unspaced else " ", plain)
         words = self._normal(" ".join(plain.split()))
         return ReadClause(words, " ".join(dropped), is_new, is_addition, is_regular)
 
@@ -182,7 +182,7 @@ class StateReading:
         """
         if not and_now or self._long_ago is None:
             return _has(self._long_ago, normalise(sentence))
-        found = self._long_ago.compiled.finditer(normalise(sentence))
+        found = self._long_ago.finditer(normalise(sentence))
         return any(self.unspaced or " " in one.group().strip() for one in found)
 
     def is_undone(self, text: str, *, resolved: bool) -> bool:
@@ -198,7 +198,7 @@ class StateReading:
 
     def without_lead(self, clause: str) -> str:
         """A clause as it was said, without the fillers before it."""
-        if self._fillers and (found := self._fillers.compiled.match(clause)):
+        if self._fillers and (found := self._fillers.match(clause)):
             return clause[found.end() :] or clause
         return clause
 
@@ -217,7 +217,7 @@ class StateReading:
             plain = "".join(plain.split())
         if _has(self._is_written, plain):
             for pattern, written in self._written:
-                plain = pattern.compiled.sub(written, plain)
+                plain = pattern.sub(written, plain)
         return plain
 
     def speaks_of_self(self, text: str) -> bool:
@@ -262,7 +262,7 @@ class StateReading:
 
     def _unspaced_subject(self, said: str) -> tuple[str, ...]:
         """The subject in a script without blanks: `我妹妹` is ("user", "妹妹")."""
-        found = self._unspaced_user and self._unspaced_user.compiled.match(said)
+        found = self._unspaced_user and self._unspaced_user.match(said)
         if found:
             rest = said[found.end() :]
             return (USER, rest) if rest else (USER,)
@@ -412,4 +412,4 @@ def _pattern(listed: str) -> LazyPattern | None:
 
 
 def _has(phrase: LazyPattern | None, text: str) -> bool:
-    return phrase is not None and phrase.compiled.search(text) is not None
+    return phrase is not None and phrase.search(text) is not None

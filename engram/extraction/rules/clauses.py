@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language.dates import Span, in_words, resolve
 from engram.core.language.sentences import clauses
-from engram.extraction.rules.table import compiled
+from engram.extraction.rules.table import pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,10 +77,10 @@ class Clause:
         return self.lead.interval
 
 
-_CORRECTS = compiled("corrects")
-_LEAD = compiled("clause_filler")
-_FROM = compiled("from_date")
-_AFTER_DATE = compiled("after_date")
+_CORRECTS = pattern_of("corrects")
+_LEAD = pattern_of("clause_filler")
+_FROM = pattern_of("from_date")
+_AFTER_DATE = pattern_of("after_date")
 """The particle that belongs to a date before it, in scripts without blanks."""
 
 _DAY = re.compile(r"\b\d{1,2}\b")

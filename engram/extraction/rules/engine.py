@@ -85,9 +85,9 @@ from engram.extraction.rules.people import (
 from engram.extraction.rules.table import (
     REMEMBER,
     Rule,
-    compiled,
     continued_rules,
     other_rules,
+    pattern_of,
     speaker_rules,
 )
 from engram.extraction.rules.wording import lowered, reworded, tidy, with_dates
@@ -238,7 +238,7 @@ def _count(dropped: dict[str, int], reason: str) -> None:
 
 # Speakers.
 
-_NO_PERSON = compiled("no_person")
+_NO_PERSON = pattern_of("no_person")
 
 
 def is_person(speaker: str) -> bool:
@@ -513,7 +513,7 @@ def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[_Statement]:
     return []
 
 
-_SPEAKS_OF_SELF = compiled("speaks_of_self")
+_SPEAKS_OF_SELF = pattern_of("speaks_of_self")
 
 
 def _pronoun_subject(clause: Clause) -> NamedSubject | None:
@@ -527,7 +527,7 @@ def _pronoun_subject(clause: Clause) -> NamedSubject | None:
     )
 
 
-_HE_OR_SHE = compiled("he_or_she")
+_HE_OR_SHE = pattern_of("he_or_she")
 
 
 def _by_first_rule(
@@ -569,7 +569,7 @@ def _up_to_aside(
     )
 
 
-_ASIDE = compiled("aside")
+_ASIDE = pattern_of("aside")
 """An aside after a comma that begins no list; a number may be another date."""
 
 
@@ -610,7 +610,7 @@ def _predicates(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-_AND_ALSO = compiled("and_also")
+_AND_ALSO = pattern_of("and_also")
 
 
 def _kinship(
@@ -714,8 +714,8 @@ def _filled(
     )
 
 
-_ANNUAL = compiled("annual")
-_DOES_IT = compiled("does_it")
+_ANNUAL = pattern_of("annual")
+_DOES_IT = pattern_of("does_it")
 _LONGEST = 200
 """Characters of a statement, which is a note's title as well."""
 
@@ -794,7 +794,7 @@ def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
     )
 
 
-_THEN_I = compiled("then_i")
+_THEN_I = pattern_of("then_i")
 
 
 def _kept_as_asked(
@@ -860,7 +860,7 @@ def _in_english(clause: Clause, raw: str) -> str:
     return f"{clause.speaker.name or 'the user'} asks to remember that {lowered(raw)}"
 
 
-_FIRST_PERSON_START = compiled("mine")
+_FIRST_PERSON_START = pattern_of("mine")
 
 
 _QUESTION_WORDS = 2

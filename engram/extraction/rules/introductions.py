@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.extraction.rules.table import compiled
+from engram.extraction.rules.table import pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -178,7 +178,7 @@ def _given(
     )
 
 
-_NO_NAME = compiled("never_names")
+_NO_NAME = pattern_of("never_names")
 
 
 def _is_no_name(name: str) -> bool:

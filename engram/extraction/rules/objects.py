@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 from engram.core.language import languages
 from engram.extraction.rules.table import (
     TITLED_NAME,
-    compiled,
-    compiled_with_case,
+    pattern_of,
+    pattern_with_case,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from engram.core.language.dates import Span
+    from engram.core.language.languages import LazyPattern
     from engram.core.records import Interval
 
 _TRAIL = re.compile(
@@ -36,8 +37,8 @@ def bare(text: str, start: int, end: int) -> str:
     return _TRAIL.sub("", text[start:end])
 
 
-_AND_DOES = compiled("and_does")
-_AFTER_NAME = compiled_with_case("after_name")
+_AND_DOES = pattern_of("and_does")
+_AFTER_NAME = pattern_with_case("after_name")
 
 
 def shortened(object_kind: str, raw: str) -> str:
@@ -54,16 +55,16 @@ def shortened(object_kind: str, raw: str) -> str:
     )
 
 
-_YOU = compiled("second_person")
-_DANGLING = compiled("dangling")
-_POINTING = compiled("pointing")
-_SHOWN = compiled_with_case("shown")
-_EVAL = compiled("evaluation")
-_PLACE = compiled_with_case("place")
-_UNTIED = compiled("outside")
-_APART = compiled("own_clause")
-_UNFINISHED_SPAN = compiled_with_case("unfinished_span")
-_UNREAD = compiled_with_case("unresolved_date")
+_YOU = pattern_of("second_person")
+_DANGLING = pattern_of("dangling")
+_POINTING = pattern_of("pointing")
+_SHOWN = pattern_with_case("shown")
+_EVAL = pattern_of("evaluation")
+_PLACE = pattern_with_case("place")
+_UNTIED = pattern_of("outside")
+_APART = pattern_of("own_clause")
+_UNFINISHED_SPAN = pattern_with_case("unfinished_span")
+_UNREAD = pattern_with_case("unresolved_date")
 
 
 def is_apart(words: str) -> bool:
@@ -104,17 +105,17 @@ def is_pointing(words: str) -> bool:
 
 
 _LONGEST = 26
-_TAIL = compiled_with_case("trait_tail")
-_HOLLOW = compiled("hollow")
-_REMINDER = compiled("reminder")
+_TAIL = pattern_with_case("trait_tail")
+_HOLLOW = pattern_of("hollow")
+_REMINDER = pattern_of("reminder")
 """A request for a reminder: of an action, or of a thing with a time; no question."""
-_JOINED = compiled_with_case("joined")
+_JOINED = pattern_with_case("joined")
 NAME_ONLY = re.compile(rf"{TITLED_NAME}(?: [^\W\d_a-z][\w'-]+)?\Z")
 _PERSON = re.compile(
-    rf"{TITLED_NAME}(?: [^\W\d_a-z][\w'-]+)?(?:{compiled('after_person').pattern})?\Z"
+    rf"{TITLED_NAME}(?: [^\W\d_a-z][\w'-]+)?(?:{pattern_of('after_person').pattern})?\Z"
 )
-_FORMS = {
-    "number": compiled("number"),
+_FORMS: Mapping[str, re.Pattern[str] | LazyPattern] = {
+    "number": pattern_of("number"),
     "name": NAME_ONLY,
     "person": _PERSON,
     "place": _PLACE,

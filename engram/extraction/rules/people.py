@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from engram.extraction.rules.table import (
     NAME,
     TITLED_NAME,
-    compiled,
-    compiled_with_case,
+    pattern_of,
+    pattern_with_case,
 )
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.extraction.rules.table import Rule
 
-_NAMED = compiled_with_case("named")
+_NAMED = pattern_with_case("named")
 
 
 def names(words: str) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def names(words: str) -> tuple[str, ...]:
     )
 
 
-_NO_NAME = compiled("never_names")
+_NO_NAME = pattern_of("never_names")
 _A_NAME = re.compile(NAME)
 _POSSESSED = re.compile(r"'s$")
 
@@ -52,11 +52,11 @@ class NamedSubject:
     is_known: bool = False
 
 
-_KIN_NAMED = compiled("kin_named")
-_KIN_CALLED = compiled("kin_called")
-_IS_KIN = compiled("is_kin")
-_OPENING = compiled_with_case("opening_name")
-_ONE_OF = compiled("one_of")
+_KIN_NAMED = pattern_of("kin_named")
+_KIN_CALLED = pattern_of("kin_called")
+_IS_KIN = pattern_of("is_kin")
+_OPENING = pattern_with_case("opening_name")
+_ONE_OF = pattern_of("one_of")
 
 
 def leading_person(text: str, start: int, end: int) -> NamedSubject | None:
@@ -72,7 +72,7 @@ def leading_person(text: str, start: int, end: int) -> NamedSubject | None:
     return NamedSubject(name, kin, found.start("name") + len(name))
 
 
-_GIVING = compiled("giving")
+_GIVING = pattern_of("giving")
 """A verb after which a capital may begin a thing: `I bought my mother Swiss chocolate`.
 """
 _FURTHER = re.compile(r" (?!I\b)[^\W\d_a-z]")
@@ -113,10 +113,10 @@ def _is_many(kin: str) -> bool:
     )
 
 
-_CALLED_LATER = compiled("called_later")
-_INTRODUCED = compiled("introduced")
+_CALLED_LATER = pattern_of("called_later")
+_INTRODUCED = pattern_of("introduced")
 
-_KIN_OR_PET = compiled("kin_or_pet")
+_KIN_OR_PET = pattern_of("kin_or_pet")
 
 
 def name_given(text: str, before: int, start: int, end: int) -> str:
@@ -153,9 +153,9 @@ class RelationHint:
 
 
 _LED = re.compile(rf"{NAME}(?: {NAME})?(?!\w)")
-_ANOTHER = compiled("names_joined")
-_KIN_OF = compiled("kin_of")
-_AGE_OF_KIN = compiled("age_of_kin")
+_ANOTHER = pattern_of("names_joined")
+_KIN_OF = pattern_of("kin_of")
+_AGE_OF_KIN = pattern_of("age_of_kin")
 
 
 def relation_hint(
@@ -209,15 +209,15 @@ def _is_name(name: str) -> bool:
 
 # Pronouns.
 
-_PRONOUN = compiled("pronoun")
-_ANYBODY = compiled("anybody")
-_SEVERAL = compiled("several")
-_OBJECT = compiled("object_pronoun")
-_PERSON = compiled("person")
-_SITE = compiled_with_case("site")
-_SHE = compiled("female_kin")
-_HE = compiled("male_kin")
-_GOING = compiled_with_case("going")
+_PRONOUN = pattern_of("pronoun")
+_ANYBODY = pattern_of("anybody")
+_SEVERAL = pattern_of("several")
+_OBJECT = pattern_of("object_pronoun")
+_PERSON = pattern_of("person")
+_SITE = pattern_with_case("site")
+_SHE = pattern_of("female_kin")
+_HE = pattern_of("male_kin")
+_GOING = pattern_with_case("going")
 
 
 def resolved_pronouns(raw: str, head: str, before: str) -> dict[str, str] | None:
@@ -258,9 +258,9 @@ def _referent(raw: str, found: re.Match[str], before: str) -> str:
     return "" if unfit.search(kin) or _is_many(kin) else name
 
 
-_SENTENCE = compiled_with_case("sentence_start")
-_KIN_OF_NAME = compiled_with_case("kin_of_name")
-_OF_KIN = compiled("is_kin_of")
+_SENTENCE = pattern_with_case("sentence_start")
+_KIN_OF_NAME = pattern_with_case("kin_of_name")
+_OF_KIN = pattern_of("is_kin_of")
 
 
 def amid(text: str) -> str:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.dates import MONTHS
+from engram.core.language.languages import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +47,7 @@ class Rule:
     category: str
     strength: str
     object_kind: str
-    pattern: re.Pattern[str]
+    pattern: LazyPattern
     template: str
     tags: tuple[str, ...] = ()
     to_bot: bool = False
@@ -80,14 +81,14 @@ def _expanded(pattern: str, known: Mapping[str, str]) -> str:
     return re.sub(r"<([A-Z_]+)>", lambda found: known[found[1]], pattern)
 
 
-def compiled(key: str) -> re.Pattern[str]:
+def pattern_of(key: str) -> LazyPattern:
     """The pattern of a key of `[extraction.patterns]`, without regard to case."""
-    return re.compile(_any(key), re.IGNORECASE)
+    return LazyPattern(_any(key), re.IGNORECASE)
 
 
-def compiled_with_case(key: str) -> re.Pattern[str]:
-    """As `compiled`, with regard to case."""
-    return re.compile(_any(key))
+def pattern_with_case(key: str) -> LazyPattern:
+    """As `pattern_of`, with regard to case."""
+    return LazyPattern(_any(key))
 
 
 def _any(key: str) -> str:
@@ -110,7 +111,7 @@ def read_rules(code: str, key: str) -> tuple[Rule, ...]:
                 category,
                 strength,
                 object_kind,
-                re.compile(rf"(?:{pattern})(?!\w)\s*", re.IGNORECASE),
+                LazyPattern(rf"(?:{pattern})(?!\w)\s*", re.IGNORECASE),
                 lines[-1].removeprefix("= "),
                 tuple(one.removeprefix("tag:") for one in more if "tag:" in one),
                 to_bot="to-bot" in more,
@@ -170,5 +171,5 @@ def other_rules() -> tuple[Rule, ...]:
     return read_rules("en", "other_rules")
 
 
-REMEMBER = compiled("remember")
+REMEMBER = pattern_of("remember")
 """A request to remember the words after it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language.dates import day_in_words, in_words
 from engram.core.language.sentences import conjugated, third_person
-from engram.extraction.rules.table import compiled, compiled_with_case
+from engram.extraction.rules.table import pattern_of, pattern_with_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from engram.core.language.dates import Span
     from engram.core.records import Interval
 
-_AND_VERB = compiled_with_case("and_verb")
-_VAGUE = compiled("vague_past")
+_AND_VERB = pattern_with_case("and_verb")
+_VAGUE = pattern_of("vague_past")
 _FULL = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _UNSPACED_END = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]$")
 
