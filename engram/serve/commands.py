@@ -341,7 +341,7 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     turns were stored, were known already or were refused, and the run for `engram
     undo`. An interrupted import goes on with the same command.
     """
-    from engram.ingest.importers import read_export
+    from engram.ingest.importers import is_pasted, read_export
     from engram.ingest.importers.files import NO_CONVERSATIONS, digest
     from engram.serve import observe as serve_observe
 
@@ -370,6 +370,8 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
             where=str(file),
             fix="Check its content, and --kind if you gave one.",
         )
+    if kind == "auto" and result.get("memories") and is_pasted(file):
+        result["note"] = "each line was read as one memory"
     cli.show("import", result)
     return serve_observe.exit_code(result)
 

@@ -28,7 +28,7 @@ LEAST_WIDTH, MOST_WIDTH = 30, 100
 _HEAD = re.compile(r" *\d+\. ")
 _KEY = re.compile(r"( *(?:- )?)([\w.]+:)( .*|)$")
 _BARS = re.compile(r"[▁▂▃▄▅▆▇█]+")
-_MARGIN = re.compile(r" *(?:\d+\. |- )?")
+_MARGIN = re.compile(r" *(?:\d+\. |- )?(?:\S{1,10} {2,}(?=\S))?")
 
 
 def is_attended(environ: dict[str, str] | os._Environ[str] = os.environ) -> bool:

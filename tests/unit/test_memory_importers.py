@@ -13,7 +13,7 @@ import pytest
 
 from engram.core.records import ImportedMemory, Problem
 from engram.errors import BadRequestError
-from engram.ingest.importers import read_export
+from engram.ingest.importers import is_pasted, read_export
 from engram.serve.observe import counted, feed
 
 
@@ -157,6 +157,8 @@ def test_a_pasted_list_is_read_line_by_line(tmp_path, name):
 def test_short_lines_of_every_kind_are_a_list(tmp_path, content):
     items = list(read_export(exported(tmp_path, "pasted.txt", content), UTC))
     assert texts(items) == content.splitlines()
+    assert is_pasted(tmp_path / "pasted.txt")
+    assert not is_pasted(exported(tmp_path, "mem0.json", MEM0))
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,11 @@ def read_export(
     return read(path, zone)
 
 
+def is_pasted(path: Path) -> bool:
+    """Return whether a file is recognised as a pasted list with a memory a line."""
+    return path.is_file() and _detected(path) is text_list.read
+
+
 def _detected(path: Path) -> Reader:
     """Return the reader of the content; BadRequestError if no format matches."""
     if path.is_dir() and not files.members(path):
