@@ -26,6 +26,7 @@ from engram.errors import (
 )
 from engram.extraction.extract import Extractor
 from engram.index.conversations import SessionReader
+from engram.index.database import open_store
 from engram.index.search import Index
 from engram.ingest import intake
 from engram.maintenance.clock import ClockGuard, FreezeGuard, boottime
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
+    from engram.index.protocol import IndexStore
     from engram.operations.operation import Operation
     from engram.pipeline.executor import Executor
 
@@ -99,6 +101,16 @@ OWN_WRITES = "own-writes.json"
 def utc_now() -> datetime:
     """Return the time of the wall clock."""
     return datetime.now(UTC)
+
+
+def _before_write(store: IndexStore, commits: CommitLog) -> Callable[[str], None]:
+    """Return what comes before each write of a file: it still is this process's vault."""
+
+    def check(path: str) -> None:
+        store.check_owner()
+        commits.before_write(path)
+
+    return check
 
 
 class VaultMemory:
@@ -205,13 +217,15 @@ class VaultMemory:
         """Build every part from parts above it."""
         settings = self.settings
         self.commits = CommitLog(settings, self.health, self.executor)
-        self.vault = Vault(settings.vault, self.commits.before_write)
         self.clock_guard = ClockGuard(settings, self.health, self.clock, self.steady)
+        store = open_store(settings)
+        self.vault = Vault(settings.vault, _before_write(store, self.commits))
         self.index = Index(
             settings,
             self.vault,
             monotonic=self._monotonic,
             git=self.commits.repository,
+            store=store,
         )
         self.journal = Journal(settings.state / "journal", settings.policy.journal)
         self.intake = intake.Intake(

@@ -130,13 +130,15 @@ class Daemon:
         }
 
     def replaced(self) -> bool:
-        """Return whether another vault is at the path of this one.
+        """Return whether another vault is at the path of this one, or another process
+        has taken it: then it is to be opened anew.
 
         Where the path is empty, the daemon waits for its vault to come back.
         """
-        return self.memory.vault.was_exchanged and os.access(
+        exchanged = self.memory.vault.was_exchanged and os.access(
             self.settings.vault / "engram.toml", os.F_OK
         )
+        return exchanged or self.memory.index.catalog.database.lost
 
     def state(self) -> dict[str, Any]:
         """Return the state of the daemon for `status`."""

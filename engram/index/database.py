@@ -277,6 +277,7 @@ class CatalogDatabase:
         self.lock = threading.RLock()
         self.generation = ""
         self.changes = 0
+        self.lost = False
         disk.make_folders(path.parent)
         try:
             self._open()
@@ -343,6 +344,9 @@ class CatalogDatabase:
         """Store a value in the table `meta`."""
         with self.transaction() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def check_owner(self) -> None:
+        """Do nothing: the locks on the files of this machine keep others away."""
 
     def vectors(self, folder: Path, tag: str) -> VectorStore:
         """Return the vectors of a model in this folder."""

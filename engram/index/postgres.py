@@ -7,8 +7,10 @@ database is lost, it is filled again from the vault.
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
+import socket
 import threading
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -37,6 +39,17 @@ if TYPE_CHECKING:
 
 SCHEMA = "engram"
 _SEARCH_PATH = f"SET search_path TO {SCHEMA}, public"
+_KEEPALIVE = (
+    "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; "
+    "SET tcp_keepalives_count = 3"
+)
+"""A host that vanished loses its vaults after about half a minute."""
+_FENCE = "SELECT fence FROM lease"
+_TAKE = (
+    "INSERT INTO lease (fence, holder) VALUES (1, ?) ON CONFLICT ON CONSTRAINT lease_pkey "
+    "DO UPDATE SET fence = lease.fence + 1, holder = excluded.holder, taken = now() "
+    "RETURNING fence"
+)
 ROLE = "engram_vault"
 """The role of each transaction where that of the connection ignores row security."""
 
@@ -63,7 +76,8 @@ class PostgresStore:
 
     `dsn` is a connection string of libpq. `vault` names the rows, `stamp` says how they
     are written: rows under another stamp are replaced. Raises LockedError while another
-    process has the vault open.
+    process has the vault open. Each process that opens it gets a greater number, its
+    fence; a process whose number is no longer the greatest has lost the vault.
     """
 
     def __init__(self, dsn: str, vault: str, stamp: str) -> None:
@@ -73,6 +87,7 @@ class PostgresStore:
         self.lock = threading.RLock()
         self.generation = ""
         self.changes = 0
+        self.lost = False
         self._open: psycopg.RawCursor[Any] | None = None
         with self._faults():
             self._connect()
@@ -80,6 +95,7 @@ class PostgresStore:
             with self._faults():
                 migrate(self._connection)
                 self._begin = self._begin_statement()
+            self._fence = self._next_fence()
             if self.setting("stamp") == stamp:
                 self.generation = self.setting("generation")
             else:
@@ -98,7 +114,7 @@ class PostgresStore:
             except psycopg.OperationalError:
                 if not self._connection.closed:
                     raise
-                self._connect()  # the server was restarted
+                self._reconnect()
                 return self._query(sql, values)
 
     def _query(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
@@ -112,7 +128,7 @@ class PostgresStore:
             self.changes += 1
             try:
                 if self._connection.closed:
-                    self._connect()
+                    self._reconnect()
                 with self._transaction() as cursor:
                     self._open = cursor
                     yield PostgresTransaction(cursor)
@@ -120,6 +136,27 @@ class PostgresStore:
             finally:
                 self._open = None
                 self.changes += 1
+
+    def check_owner(self) -> None:
+        """Raise LockedError if another process took the vault since it was opened here.
+
+        Raises StorageError where that cannot be asked.
+        """
+        self._check_fence(self.query(_FENCE))
+
+    def _check_fence(self, found: list[tuple[Any, ...]]) -> None:
+        if found != [(self._fence,)]:
+            self.lost = True
+            raise LockedError(
+                "another process took this vault meanwhile",
+                where=without_password(self.dsn),
+                fix="This one writes nothing any more; what it has not filed is in its journal. Start it again.",
+            )
+
+    def _next_fence(self) -> int:
+        holder = f"{socket.gethostname()} {os.getpid()}"
+        found = self.query(_TAKE, (holder,))
+        return int(found[0][0])
 
     def setting(self, name: str) -> str:
         """Return a value of the table `meta`, or ''."""
@@ -186,7 +223,7 @@ class PostgresStore:
             self.dsn, autocommit=True, connect_timeout=10, application_name="engram"
         )
         self._connection.adapters.register_loader("json", TextLoader)
-        self._connection.execute(_SEARCH_PATH)
+        self._connection.execute(f"{_SEARCH_PATH}; {_KEEPALIVE}")
         taken = self._connection.execute(
             "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))",
             (f"{SCHEMA}:{self.vault}",),
@@ -198,6 +235,15 @@ class PostgresStore:
                 where=without_password(self.dsn),
                 fix="Stop the daemon that owns the vault, on whichever machine it runs.",
             )
+
+    def _reconnect(self) -> None:
+        """Connect again after the server was away; LockedError if the vault is lost."""
+        try:
+            self._connect()
+        except LockedError:
+            self.lost = True
+            raise
+        self._check_fence(self._query(_FENCE, ()))
 
     def _begin_statement(self) -> str:
         """Return the statements that begin a transaction for this vault alone.

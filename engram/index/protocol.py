@@ -118,6 +118,10 @@ class IndexStore(Protocol):
     def changes(self) -> int:
         """A number that differs after each transaction, for caches."""
 
+    @property
+    def lost(self) -> bool:
+        """Whether another process is known to have taken the vault."""
+
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
 
@@ -129,6 +133,9 @@ class IndexStore(Protocol):
 
     def set_setting(self, name: str, value: str) -> None:
         """Store a value by name."""
+
+    def check_owner(self) -> None:
+        """Raise LockedError if another process took the vault since it was opened."""
 
     def vectors(self, folder: Path, tag: str) -> VectorStore:
         """Return the vectors of a model; `folder` is where this machine may have them."""

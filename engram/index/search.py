@@ -53,7 +53,8 @@ class Index:
 
     `catalog` looks units up by key, `lexical` searches by words and `semantic` by
     embeddings (None without a model). `scanner` keeps the catalogue equal to the files,
-    `tombstones` has the hidden units. One thread may change an index, any may read it.
+    `tombstones` has the hidden units. `store` has its rows, if it is open already; it is
+    closed with the index. One thread may change an index, any may read it.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Index:
         *,
         monotonic: Callable[[], float] = time.monotonic,
         git: Git | None = None,
+        store: IndexStore | None = None,
     ) -> None:
         self.settings = settings
         policy = settings.policy.files
@@ -74,7 +76,7 @@ class Index:
         # those of `_waiting` that the lexical index does not have yet
         self._new: list[FiledTurn] = []
         self._updating = threading.Lock()
-        database = open_store(settings)
+        database = store or open_store(settings)
         try:
             self.semantic = _semantic(settings, database)
             self.catalog = Catalog(database, policy)

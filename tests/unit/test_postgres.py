@@ -106,6 +106,50 @@ def test_a_vault_that_another_process_has_open_is_refused(postgres, told):
         PostgresStore(postgres, told.settings.vault_id, "s")
 
 
+def tree(settings):
+    return {
+        path: path.read_bytes()
+        for path in sorted(settings.vault.rglob("*"))
+        if path.is_file()
+    }
+
+
+# row: X15
+def test_a_process_that_lost_the_vault_writes_no_file_any_more(opened, stored, told):
+    """Its connection broke, another had the vault: what it says now comes too late.
+
+    What it acknowledged before is filed once it has the vault again.
+    """
+    store = told.index.catalog.database
+    told.executor.attended = True
+    told.call("observe", {"turns": [{"id": "w", "text": "Porto has a late ferry."}]})
+    [(pid,)] = store.query("SELECT pg_backend_pid()")
+    with administrator(stored.postgres) as admin:
+        admin.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+    before = tree(told.settings)
+    with (
+        closing(PostgresStore(store.dsn, store.vault, store.stamp)),
+        pytest.raises(LockedError, match="another process has the index"),
+    ):
+        told.call("remember", {"text": "Too late."})
+    assert store.lost
+    with pytest.raises(LockedError, match="took this vault meanwhile"):
+        told.call("remember", {"text": "Too late again."})
+    with suppress(LockedError):
+        told.pipeline.drain()
+    with suppress(LockedError):
+        told.close()
+    told.close = lambda: None
+    assert tree(told.settings) == before
+
+    later = reopened(opened, stored)
+    assert {fact.text for fact in later.index.catalog.facts()} == set(TOLD)
+    [hit, *_] = later.call("recall", {"query": "late ferry"})["hits"]
+    assert hit["text"] == "Porto has a late ferry."
+    later.call("flush", {})
+    assert "late ferry" in b"".join(tree(later.settings).values()).decode()
+
+
 # -- the schema ------------------------------------------------------------------------
 
 
