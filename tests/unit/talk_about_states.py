@@ -193,6 +193,17 @@ De vriend van de gebruiker heet Joris.
 
 TALK = {
     "en": """
+I sold the Fiesta wheels today.
+I sold the Fiesta shares yesterday.
+My neighbour sold her Fiesta today.
+I sold the poster of a Fiesta today.
+I've been seeing Dr. Hall since May.
+I've been seeing a therapist since May.
+I've been dating Anna since 2015.
+We're in Porto now.
+I'm in Leeds now, on a trip.
+In the game I sold the Fiesta, now I drive a tank.
+I quit smoking. I caved after a week though.
 My vet put my dog on citalopram.
 Dr. Patel's citalopram lecture moved to 4 pm.
 The nurse brought my citalopram at 40 minutes past nine.
@@ -647,6 +658,7 @@ I started as a joke.
 I started as the goalkeeper.
 """.strip().splitlines(),
     "de": """
+Im Spiel war ich Bauer, jetzt wohne ich in Ulm.
 Nächsten Dienstag fällt Kegeln aus.
 Kegeln ist ein schöner Sport.
 Donnerstags gehe ich auch kegeln.
@@ -880,6 +892,7 @@ J'ai 5 minutes de retard.
 Je travaille maintenant à Lyon.
 """.strip().splitlines(),
     "es": """
+La doctora me subió el sueldo a 1000 euros.
 Este miércoles no juego al pádel.
 El pádel es un deporte muy bonito.
 El jueves que viene el pádel es a las ocho.
@@ -1158,6 +1171,16 @@ Bas is gestopt bij het stoplicht.
 CHANGES = [
     tuple(line.split(" | "))
     for line in """
+Sold the Fiesta today. I'm getting around by bike. | The user drives an old Ford Fiesta.
+I sold the Vespa last week. | The user rides a Vespa scooter.
+Owen and I broke up last night. | The user has been dating a guy named Owen.
+Vendí el Ibiza, ahora ando en metro. | La persona conduce un Seat Ibiza.
+Früher wohnte ich in Bonn, jetzt wohne ich in Ulm. | Die Person wohnt in Bonn.
+Antes vivía en Lugo, ahora vivo en Vigo. | La persona vive en Lugo.
+Not vegan anymore, I caved. | The user is vegan.
+El doctor me subió la metformina a 1000 mg. | La persona toma metformina, 850 mg.
+Me mudé a Santiago el fin de semana pasado. | La persona vive en Lugo.
+Unser Rex ist gestern gestorben, ich bin so traurig. | Die Person hat einen Hund namens Rex.
 El yoga ha pasado a los martes. | Los lunes voy a yoga.
 He vendido el Ibiza y me he comprado una moto. | La persona conduce un Seat Ibiza.
 El médico me ha quitado el omeprazol. | La persona toma omeprazol.

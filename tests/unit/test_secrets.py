@@ -519,3 +519,19 @@ def test_the_code_of_a_door_may_be_allowed_and_nothing_else():
     text = "The gate code is 4471#, my PIN is 9912."
     kept = redact(text, allowed={DOOR_CODE}).text
     assert kept == "The gate code is 4471#, my PIN is [redacted: pin]."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "駐輪場の暗証番号は2846です。",
+        "My bike parking PIN is 4821.",
+        "请记住：大门密码是4821。",
+    ],
+)
+def test_the_pin_of_a_door_or_a_bicycle_stand_is_such_a_code(text):
+    """Whatever the word for the code; that of a bank is none."""
+    assert redact(text, allowed={DOOR_CODE}).text == text
+    assert redact(text).found == {DOOR_CODE: 1}
+    bank = redact("銀行の暗証番号は2846です。", allowed={DOOR_CODE})
+    assert bank.found == {"pin": 1}

@@ -91,7 +91,8 @@ def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
 def _secrets(text: str, allowed: Collection[str]) -> list[tuple[int, int, str]]:
     """Return the spans of secrets with their class, in order.
 
-    Overlapping spans are merged and take the class of the earlier row.
+    Overlapping spans are merged and take the class of the earlier row. What is of a
+    class in `allowed` is none, whatever later row has the same span.
     """
     probe = text.encode("utf-8", "replace")
     rows = sorted(_FIRST_LOOK.Match(probe) or ())
@@ -101,10 +102,12 @@ def _secrets(text: str, allowed: Collection[str]) -> list[tuple[int, int, str]]:
     spans = sorted(
         (start, stop, row)
         for row in rows
-        if _ROWS[row].name not in allowed
         for found in _PATTERNS[row].finditer(plain)
         for start, stop in _ROWS[row].check(found)
     )
+    if allowed:
+        kept = {span[:2] for span in spans if _ROWS[span[2]].name in allowed}
+        spans = [span for span in spans if span[:2] not in kept]
     merged: list[tuple[int, int, int]] = []
     for start, stop, row in spans:
         if merged and start < merged[-1][1]:
@@ -386,9 +389,13 @@ _CODE_WORDS = (
     r"(?:code|nummer|number)|暗証番号|验证码|驗證碼"
 )
 _DOOR_WORDS = (
-    r"(?:door|gate|building|entry|entrance|garage|locker)[ -]?code|"
-    r"(?:tür|haustür|tor|garagen)-?code|code (?:de la porte|d'entrée|du portail)|"
-    r"código (?:de la puerta|del portal)"
+    r"(?:door|gate|building|entry|entrance|garage|locker|parking|bike (?:shed|room|lock|rack))"
+    r"[ -]?(?:code|pin)|"
+    r"(?:tür|haustür|tor|garagen|fahrradkeller|schließfach)-?(?:code|pin)|"
+    r"code (?:de la porte|d'entrée|du portail|du local à vélos)|"
+    r"código (?:de la puerta|del portal)|"
+    r"(?:駐輪場|駐車場|ロッカー|宅配ボックス|玄関|門|ゲート|オートロック|マンション)の?(?:暗証番号|番号|コード)|"
+    r"(?:门禁|大门|楼门|单元门|车库|储物柜)的?(?:密码|代码)"
 )
 # What may stand between a word and its value: what it is for, and a verb or a sign.
 _OF = r"(?:\s+(?:for|to|of|on|für|zum|pour|de|del|per|para|voor|van)(?:\s+[^\s:=\[\]]+){1,4}?)?"
@@ -460,13 +467,13 @@ _ROWS = (
         _url_password,
     ),
     _Row(
-        "pin",
-        rf"(?i)(?:^|\b|\W)(?:{_CODE_WORDS}){_OF}(?:\s*(?:{_IS}\s|[:=：]|{_BE})\s*)+(?P<value>[0-9]{{4,8}})"
+        DOOR_CODE,
+        rf"(?i)(?:^|\b|\W)(?:{_DOOR_WORDS}){_OF}(?:\s*(?:{_IS}\s|[:=：]|{_BE})\s*)+(?P<value>[0-9]{{4,8}})"
         r"(?:$|[^0-9A-Za-z./-]|[.,;!?](?:$|\s))",
     ),
     _Row(
-        DOOR_CODE,
-        rf"(?i)(?:^|\b|\W)(?:{_DOOR_WORDS}){_OF}(?:\s*(?:{_IS}\s|[:=：]|{_BE})\s*)+(?P<value>[0-9]{{4,8}})"
+        "pin",
+        rf"(?i)(?:^|\b|\W)(?:{_CODE_WORDS}){_OF}(?:\s*(?:{_IS}\s|[:=：]|{_BE})\s*)+(?P<value>[0-9]{{4,8}})"
         r"(?:$|[^0-9A-Za-z./-]|[.,;!?](?:$|\s))",
     ),
     _Row(
