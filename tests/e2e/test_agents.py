@@ -171,7 +171,7 @@ def test_claude_code_gets_its_server_and_its_hooks_and_keeps_its_own(home):
     assert before == {
         name: path.read_text() for name, path in home.files.items() if path.exists()
     }
-    home.engram("connect", "claude-code")
+    assert "hooks do nothing" in home.engram("connect", "claude-code")
     home.engram("connect", "claude-code")
     made = json.loads(home.files["claude"].read_text())
     assert made["theme"] == "dark"

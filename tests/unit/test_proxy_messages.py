@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -250,6 +252,35 @@ def test_a_request_passes_within_half_a_second_when_memory_fails(tmp_path, broke
         )
         assert took < 1.5
     assert [name for name, _ in answers.calls].count("observe") == 2
+
+
+def test_many_requests_pass_in_time_while_memory_hangs_and_turns_wait(tmp_path):
+    """More than there are threads: what waits for the memory holds up no request."""
+    goes_on = threading.Event()
+
+    class Stuck(FakeAnswers):
+        def call(self, name, params, standing="chat"):
+            goes_on.wait(30)
+            return super().call(name, params, standing)
+
+    with EchoServer() as upstream:
+        settings = settings_in(
+            tmp_path / "home", tmp_path / "vault", ENGRAM_PROXY_BASE_URL=upstream.url
+        )
+        serve = replace(settings.policy.serve, proxy_threads=1)
+        settings = replace(settings, policy=replace(settings.policy, serve=serve))
+        body = json.dumps({"model": "m", "messages": chat("hello")}).encode()
+        head = (
+            "POST /proxy/v1/chat/completions HTTP/1.1\nHost: engram\n"
+            f"Content-Type: application/json\nContent-Length: {len(body)}"
+        )
+        with serving(Stuck(), settings) as socket:
+            try:
+                for _ in range(4):  # `ask` waits for five seconds at most
+                    status, headers, _ = ask(socket, head, body)
+                    assert (status, headers["x-engram-memory"]) == (200, "none: late")
+            finally:
+                goes_on.set()
 
 
 def test_a_busy_daemon_gets_the_turns_later(tmp_path):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.config import OPENAI_URL
 from engram.errors import ConflictError, NotFoundError
+from engram.serve import socket_client
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -235,6 +236,16 @@ def _restart(_settings: Settings, _own: Sequence[str]) -> Sequence[str]:
     return ["Restart the client; its list of tools then shows those of engram."]
 
 
+def _restart_with_hooks(settings: Settings, own: Sequence[str]) -> Sequence[str]:
+    lines = list(_restart(settings, own))
+    if not socket_client.answers(str(settings.socket)):
+        lines.append(
+            "Start the daemon with `engram up` (without systemd: `engram daemon`); "
+            "without one the hooks do nothing."
+        )
+    return lines
+
+
 def _openai_sdk(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
     token = settings.state / "token"
     return [
@@ -275,7 +286,7 @@ DEFAULT_PORT = 7077
 CLIENTS: dict[str, Client] = {
     "claude-code": Client(
         "Claude Code",
-        _restart,
+        _restart_with_hooks,
         {".claude.json": mcp_servers, ".claude/settings.json": hooks},
     ),
     "claude-desktop": Client(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
@@ -121,7 +122,10 @@ class Proxy:
         self._answers = answers
         self._settings = settings
         self._policy = settings.policy.serve
-        self._threads = ThreadPoolExecutor(self._policy.proxy_threads, "proxy")
+        # one cannot hold up the other: a busy daemon lets turns wait for seconds
+        threads = self._policy.proxy_threads
+        self._context_threads = ThreadPoolExecutor(threads, "context")
+        self._observe_threads = ThreadPoolExecutor(threads, "observe")
         self._upstream: httpx2.AsyncClient | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._contexts: OrderedDict[str, str] = OrderedDict()
@@ -137,7 +141,8 @@ class Proxy:
             await asyncio.wait(set(self._tasks), timeout=self._policy.stop_seconds)
         if self._upstream is not None:
             await self._upstream.aclose()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._context_threads, self._observe_threads):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, request: Request) -> Response:
         """Answer one request: what the upstream server answers, byte for byte.
@@ -155,7 +160,7 @@ class Proxy:
         raw = await request.body()
         exchange, report = None, "none"
         if request.method == "POST" and request.path_params["path"] in APIS:
-            exchange, report = await self._in_thread(self._read, request, raw)
+            exchange, report = await run_in_threadpool(self._read, request, raw)
         if exchange and exchange.reads:
             raw, report = await self._extended(exchange, raw)
 
@@ -207,10 +212,11 @@ class Proxy:
         """
         conversation = exchange.conversation
         key = digest(exchange.session, str(conversation.asked), conversation.query)
-        task = asyncio.ensure_future(self._in_thread(self._with_context, exchange, key))
+        loop, threads = asyncio.get_running_loop(), self._context_threads
+        task = loop.run_in_executor(threads, self._with_context, exchange, key)
         await asyncio.wait({task}, timeout=self._policy.proxy_milliseconds / 1000)
         if not task.done():
-            task.add_done_callback(lambda late: late.cancelled() or late.exception())
+            task.cancel()  # one that has begun ends by itself
             return raw, "none: late"
         if fault := task.exception():
             log.warning("a request passed without memory: %s", type(fault).__name__)
@@ -316,7 +322,8 @@ class Proxy:
         """Close the answer and observe both sides."""
         await reply.aclose()
         if exchange and reader:
-            await self._in_thread(self._observe, exchange, reader)
+            loop, threads = asyncio.get_running_loop(), self._observe_threads
+            await loop.run_in_executor(threads, self._observe, exchange, reader)
 
     def _observe(self, exchange: Exchange, reader: ReplyReader) -> None:
         text = reader.text()
@@ -355,11 +362,6 @@ class Proxy:
     def _call(self, name: str, params: dict[str, Any], standing: str) -> dict[str, Any]:
         result = self._answers.call(name, params, standing)
         return result.result() if isinstance(result, Future) else result
-
-    async def _in_thread(self, function: Callable[..., Any], *args: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(
-            self._threads, function, *args
-        )
 
     def _start(self, work: Any) -> None:
         """Start `work` beside the answer; `close` waits for it."""
