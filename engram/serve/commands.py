@@ -66,13 +66,25 @@ def run(argv: Sequence[str]) -> int:
     except click.ClickException as fault:
         asked = getattr(fault, "ctx", None)
         command = asked.command_path if asked else "engram"
-        fix = f"`{command} --help` lists its arguments."
+        fix = f"`{command} --help` lists its arguments{_where_ids_are(fault)}."
         words = BadRequestError(fault.format_message(), fix=fix)
         click.echo(fault_shown(words, as_json=cli.as_json), err=True)
         return words.exit_code
     except click.Abort:
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _where_ids_are(fault: click.ClickException) -> str:
+    """Return which commands show the id that was left out, or ''."""
+    param = getattr(fault, "param", None)
+    if not isinstance(fault, click.MissingParameter) or not param or param.name != "id":
+        return ""
+    command = fault.ctx.info_name if fault.ctx else ""
+    lists = (
+        "`engram runs` shows" if command == "undo" else "`engram list` and recall show"
+    )
+    return f"; {lists} ids"
 
 
 # -- operations of the table -----------------------------------------------------------

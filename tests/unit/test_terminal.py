@@ -213,6 +213,14 @@ def test_a_mistyped_key_is_answered_with_the_keys_that_are_near(capsys, settings
     assert "recall" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "hint"), [("undo", "`engram runs`"), ("show", "`engram list`")]
+)
+def test_a_missing_id_is_answered_with_where_ids_are(capsys, command, hint):
+    assert run([command]) == 64
+    assert hint in capsys.readouterr().err
+
+
 def test_a_mistyped_id_is_answered_with_the_ids_that_are_near(memory, told):
     wrong = told[:-1] + ("X" if told[-1] != "X" else "Y")
     with pytest.raises(NotFoundError) as fault:
