@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engram.serve.spans import AHEAD
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
@@ -44,7 +46,8 @@ def show_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"  near    {_one_line(row['text'])} ({row['type']})"
     course = result.get("forecast")
     for row in course["changes"] if course else ():
-        yield f"  ahead   {row['at'][:10]}: {row['what']}, {row['why']}"
+        what = AHEAD.get(row["what"], row["what"])
+        yield f"  ahead   {row['at'][:10]}: {what}, {row['why']}"
     for row in result.get("problems", ()):
         yield f"! {row['message']}"
 

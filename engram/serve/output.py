@@ -419,10 +419,13 @@ def _count(name: str, number: int) -> str:
 
 def _forecast(result: Mapping[str, Any]) -> Iterator[str]:
     """The changes to come, the soonest first, each with its curve if there is one."""
+    from engram.serve.spans import AHEAD
+
     if not result["coming"]:
         yield f"Nothing will happen within {result['days']} days."
     for row in result["coming"]:
-        yield f"{row['at'][:10]}  {row['what']}: {_short(row)}"
+        what = AHEAD.get(row["what"], row["what"])
+        yield f"{row['at'][:10]}  {what}: {_short(row)}"
         feedback = ""
         if row.get("feedback"):
             feedback = f" · feedback {row['feedback']:+.2f}"

@@ -18,6 +18,8 @@ MONTHS = (
     "November",
     "December",
 )
+AHEAD = {"stale": "ranks lower"}
+"""What will become of an unused memory, where the name of the change may alarm."""
 LEFT_OUT = {
     "status": "replaced, ended or waiting for a decision",
     "forgotten": "forgotten or corrected",

@@ -213,6 +213,16 @@ def test_a_mistyped_key_is_answered_with_the_keys_that_are_near(capsys, settings
     assert "recall" in capsys.readouterr().err
 
 
+def test_a_name_that_is_not_used_ranks_lower_and_is_not_said_to_go(memory):
+    memory.call("observe", {"turns": [{"text": "My name is Tom."}]})
+    memory.call("flush", {})
+    coming = memory.call("forecast", {"days": 3650})
+    assert {row["what"] for row in coming["coming"]} == {"stale"}
+    text = shown("forecast", coming)
+    assert "ranks lower: The user's name is Tom." in text
+    assert "stale" not in text
+
+
 @pytest.mark.parametrize(
     ("command", "hint"), [("undo", "`engram runs`"), ("show", "`engram list`")]
 )

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from engram.serve.output import related_days
+from engram.serve.spans import AHEAD
 from engram.serve.web.html import Html, join, said, tag
 from engram.serve.web.layout import (
     button,
@@ -324,7 +325,10 @@ def _forecast(shown: Mapping[str, Any]) -> Html | None:
     if not found:
         return None
     changes = [
-        tag("li", f"{day(one['at'])}: {one['what']}, {one['why']}")
+        tag(
+            "li",
+            f"{day(one['at'])}: {AHEAD.get(one['what'], one['what'])}, {one['why']}",
+        )
         for one in found["changes"]
     ]
     return join(
