@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from engram.core.records import Fact, FiledTurn, Turn
 from engram.core.sessions import SessionProgress
 from engram.core.text import HASH_VERSION
-from engram.errors import EngramError, StorageError
+from engram.errors import EngramError, NotFoundError, StorageError
 from engram.vault import disk, location
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.policy import FilePolicy
+    from engram.index.postgres import PostgresStore
     from engram.index.protocol import IndexStore, VectorStore
 
 
@@ -219,11 +220,29 @@ def open_store(
     written = stamp(settings.vault, settings.zone, policy)
     store = PostgresStore(settings.postgres, leaf, written)
     try:
+        _forget_restored(store, settings.state / FENCE)
         take_over(store, settings.cache, report or _unreported)
     except BaseException:
         store.close()
         raise
     return store
+
+
+FENCE = "fence"
+"""In the state folder: the greatest number under which this machine had the vault."""
+
+
+def _forget_restored(store: PostgresStore, path: Path) -> None:
+    """Empty a store that was restored from an older backup.
+
+    Its rows are older than the vault: what engram wrote since would pass for edits by
+    the user. Numbers only grow, so one that comes again tells.
+    """
+    with suppress(NotFoundError, ValueError):
+        if store.fence <= int(disk.read(path)):
+            store.start_over()
+    disk.make_folders(path.parent)
+    disk.write_derived(path, b"%d\n" % store.fence)
 
 
 def _unreported(_done: int, _total: int) -> None:

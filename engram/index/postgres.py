@@ -95,7 +95,7 @@ class PostgresStore:
             with self._faults():
                 migrate(self._connection)
                 self._begin = self._begin_statement()
-            self._fence = self._next_fence()
+            self.fence = self._next_fence()
             if self.setting("stamp") == stamp:
                 self.generation = self.setting("generation")
             else:
@@ -145,7 +145,7 @@ class PostgresStore:
         self._check_fence(self.query(_FENCE))
 
     def _check_fence(self, found: list[tuple[Any, ...]]) -> None:
-        if found != [(self._fence,)]:
+        if found != [(self.fence,)]:
             self.lost = True
             raise LockedError(
                 "another process took this vault meanwhile",

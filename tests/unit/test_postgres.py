@@ -55,6 +55,12 @@ def reopened(opened, stored, **changes):
     )
 
 
+def closed(memory):
+    """Close a memory that the fixture would close a second time."""
+    memory.close()
+    memory.close = lambda: None
+
+
 def answers(memory):
     return [
         [hit["text"] for hit in memory.call("recall", {"query": question})["hits"]]
@@ -138,8 +144,7 @@ def test_a_process_that_lost_the_vault_writes_no_file_any_more(opened, stored, t
     with suppress(LockedError):
         told.pipeline.drain()
     with suppress(LockedError):
-        told.close()
-    told.close = lambda: None
+        closed(told)
     assert tree(told.settings) == before
 
     later = reopened(opened, stored)
@@ -202,13 +207,40 @@ def test_a_database_of_a_newer_program_is_left_alone(empty):
 def test_a_lost_database_is_made_again_from_the_vault(opened, stored, told):
     before = answers(told)
     assert all(before)
-    told.close()
-    told.close = lambda: None
+    closed(told)
     with administrator(stored.postgres) as admin:
         admin.execute("DROP SCHEMA engram CASCADE")
     later = reopened(opened, stored)
     assert answers(later) == before
     assert later.index.counts()["facts"] == len(TOLD)
+
+
+# row: X15
+def test_a_restored_backup_makes_no_edits_of_what_engram_wrote_since(
+    opened, stored, empty, postgres
+):
+    """Rows older than the vault are not believed: the vault is read again."""
+    stored = replace(stored, postgres=empty)
+    copy = f"b{secrets.token_hex(6)}"
+    name = psycopg.conninfo.conninfo_to_dict(empty)["dbname"]
+    memory = reopened(opened, stored)
+    memory.call("remember", {"text": TOLD[0]})
+    closed(memory)
+    with administrator(postgres) as admin:
+        admin.execute(f"CREATE DATABASE {copy} TEMPLATE {name}")
+        memory = reopened(opened, stored)
+        old = memory.index.catalog.facts()[0]
+        memory.call("update", {"id": old.id, "pinned": True})
+        before = answers(memory)
+        closed(memory)
+        admin.execute(f"DROP DATABASE {name}")
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {copy}")
+        admin.execute(f"DROP DATABASE {copy}")
+    memory = reopened(opened, stored)
+    assert answers(memory) == before
+    log = (memory.settings.vault / "state/memory-actions.jsonl").read_text()
+    assert "a person edited" not in log
+    closed(memory)
 
 
 # row: X15
@@ -278,8 +310,7 @@ def test_rows_are_moved_with_the_user_changes_that_they_remember(
     kept, gone = (memory.call("remember", {"text": text}) for text in TOLD[:2])
     before = answers(memory)[0]
     mark = memory.index.catalog.mark
-    memory.close()
-    memory.close = lambda: None
+    closed(memory)
     (settings.vault / gone["path"]).unlink()
     quick = replace(settings.policy.files, settle_most_seconds=0.05)
     later = reopened(opened, stored, policy=replace(settings.policy, files=quick))
@@ -369,8 +400,7 @@ def told_in_files(memory, settings, monkeypatch):
     rows = memory.index.catalog.database.query(
         "SELECT key, record, seq FROM unit ORDER BY seq"
     )
-    memory.close()
-    memory.close = lambda: None
+    closed(memory)
     return rows
 
 
@@ -379,8 +409,7 @@ def test_reindex_to_postgres_moves_the_index_by_command(
     memory, settings, postgres, monkeypatch, capsys
 ):
     memory.call("remember", {"text": TOLD[0]})
-    memory.close()
-    memory.close = lambda: None
+    closed(memory)
     home = settings.state.parents[1]
     monkeypatch.setenv("ENGRAM_HOME", str(home))
     monkeypatch.setenv("ENGRAM_VAULT", str(settings.vault))
