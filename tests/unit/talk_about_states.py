@@ -193,6 +193,11 @@ De vriend van de gebruiker heet Joris.
 
 TALK = {
     "en": """
+I'm not working at Bosch today.
+I'm not with Anna today.
+I don't eat meat today.
+I left the bakery today.
+I drive for Anna on Sundays.
 I sold the Fiesta wheels today.
 I sold the Fiesta shares yesterday.
 My neighbour sold her Fiesta today.
@@ -1171,6 +1176,12 @@ Bas is gestopt bij het stoplicht.
 CHANGES = [
     tuple(line.split(" | "))
     for line in """
+I quit my job at the bookstore today | The user works at the campus bookstore.
+tyler and i broke up 😭 on valentine's day omg | The user is dating this guy named Tyler.
+They moved the medical check to 27 April. | The medical check is on 20 April.
+I changed company, now I drive for Girteka. | The user drives for the company Raben.
+Oggi ho venduto la Panda. | La persona guida una Panda.
+Mimì è morta stanotte, ho il cuore a pezzi. | La persona ha una gatta che si chiama Mimì.
 Sold the Fiesta today. I'm getting around by bike. | The user drives an old Ford Fiesta.
 I sold the Vespa last week. | The user rides a Vespa scooter.
 Owen and I broke up last night. | The user has been dating a guy named Owen.

@@ -20,6 +20,7 @@ from engram.core.language.dates import (
     spans,
     written_dates_blanked,
 )
+from engram.core.language.paraphrase import is_denied
 from engram.core.language.schedules import schedule_of
 from engram.core.language.sentences import (
     clauses,
@@ -54,6 +55,9 @@ _WHOLE = ("a", "a2", "a3")
 _VALUES = (*_WHOLE, "v", "w", "x", "v2", "v3")
 _SUBJECTS = ("s", "s2", "s3", "s4", "p")
 """Groups of a value and a subject; a row with alternatives has more than one."""
+
+_DAILY = frozenset({"allergy", "diet", "eats", "habit", "like"})
+"""Attributes of which one may do without for a day."""
 
 _UNDATED = frozenset({"age", "date", "figure", "phone", "return", "schedule", "weight"})
 """Attributes with numbers, or dates, as their values: these do not date a change."""
@@ -382,8 +386,8 @@ def _subject(
     said, owner = _one(parts, _SUBJECTS), parts.get("o")
     subject = reading.subject(said, owner) if said or owner else elided
     whole, name = _one(parts, _WHOLE), parts.get("p")
-    if row.attributes == ("car",):  # what is sold today is sold
-        read = replace(read, dropped="")
+    if row.over and _DAILY.isdisjoint(row.attributes) and not is_denied(clause):
+        read = replace(read, dropped="")  # what is sold today is sold
     if whole and reading.is_limited(whole, read):
         return ()
     if subject and name and not reading.is_named(name, subject, clause, ""):
@@ -405,7 +409,8 @@ def _is_fit(
     reading = reading_of(row.language)
     if row.shared and name not in PEOPLE:
         return name not in {"home", "employer"} or reading.is_place(value, name)
-    if name == "employer" and not row.over and reading.is_workplace(value):
+    is_guest = row.over and "job" not in row.attributes  # "left the bakery"
+    if name == "employer" and not is_guest and reading.is_workplace(value):
         return True
     return reading.is_named(words, value, clause, name)
 
