@@ -55,8 +55,9 @@ def as_turns(
             known = {key: row[key] for key in row if key != "attachments"}
             if files and isinstance(known.get("text"), str):
                 known["text"] = "\n".join([known["text"], *files])
-            if known.get("role") in ROLES:
-                known["role"] = ROLES[known["role"]]
+            role = known.get("role")
+            if isinstance(role, str) and role in ROLES:
+                known["role"] = ROLES[role]
             yield {**common, **known}
             continue
         text = "\n".join(filter(None, [text_of(row), *files]))
@@ -102,7 +103,7 @@ def _part_text(part: object) -> str:
         return part
     if not isinstance(part, dict):
         return ""
-    kind = part.get("type")
+    kind = str(part.get("type"))
     if kind in TEXT_PARTS:
         return str(part.get("text") or "")
     if kind not in ATTACHMENTS:

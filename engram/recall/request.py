@@ -93,7 +93,8 @@ def request_for(
         raise BadRequestError(
             f"there is no kind {min(unknown)!r}", fix=f"Use: {', '.join(KINDS)}."
         )
-    if (preset := limits.get("preset")) and preset not in ranking.PRESETS:
+    preset = limits.get("preset")
+    if preset is not None and preset not in ranking.PRESETS:
         raise BadRequestError(
             f"there is no preset {preset!r}", fix=f"Use: {', '.join(ranking.PRESETS)}."
         )

@@ -17,6 +17,7 @@ import logging
 import os
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,8 @@ LOCAL_SITES = frozenset({b"same-origin", b"none"})
 """Values of Sec-Fetch-Site that are allowed; another port of this machine is not."""
 FOLDER = FOLDER_HEADER.lower().encode()
 TOKEN_BYTES = 32
+REST_BYTES, REST_SECONDS = 65536, 0.5
+"""What is read of a request that is refused, and for how long."""
 TOKEN_HEADER = b"x-engram-token"
 """Holds the token where Authorization is meant for the server behind the proxy."""
 PROXY_PATH = "/proxy/"
@@ -236,6 +239,7 @@ class AuthMiddleware:
             self._check_form(scope["method"], headers, path)
         except EngramError as fault:
             in_browser = is_page(path) and _wants_html(headers)
+            await _read_rest(receive, headers)
             await refuse(fault, send, as_page=in_browser)
             return
         state["own_authorization"] = self.access.leaves_authorization(headers)
@@ -329,7 +333,7 @@ class AuthMiddleware:
         self, method: str, headers: list[tuple[bytes, bytes]], path: str
     ) -> None:
         """Raise MediaTypeError or TooLargeError for a body that is not read."""
-        with_body = method in {"POST", "PATCH", "PUT"}
+        with_body = method in {"POST", "PATCH"}
         # the proxy passes uploads on too
         is_ours = not path.startswith(PROXY_PATH)
         types = _all(headers, b"content-type")
@@ -352,6 +356,21 @@ def _too_large(most: int) -> TooLargeError:
     return TooLargeError(
         f"the body is larger than {most} bytes", fix="Send it in smaller parts."
     )
+
+
+async def _read_rest(receive: Receive, headers: list[tuple[bytes, bytes]]) -> None:
+    """Read a small body that is on its way, for a moment.
+
+    A connection that is closed with unread bytes is reset, and the client may lose the
+    answer.
+    """
+    lengths = _all(headers, b"content-length")
+    if len(lengths) != 1 or not lengths[0].isdigit() or int(lengths[0]) > REST_BYTES:
+        return
+    with suppress(TimeoutError):
+        async with asyncio.timeout(REST_SECONDS):
+            while (await receive()).get("more_body"):
+                pass
 
 
 async def refuse(fault: EngramError, send: Send, *, as_page: bool = False) -> None:

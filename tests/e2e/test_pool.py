@@ -153,6 +153,33 @@ def test_no_request_reaches_another_vault(tmp_path):
 
 
 # row: X17
+def test_the_page_of_a_vault_takes_the_cookie_of_no_other(place):
+    """Browsers send a cookie to every port of the machine."""
+    pages = {}
+    for name, word in MARK.items():
+        place.tell(name, f"The safe word is {word}.")
+        assert place.ask(name, "/web/link", {}, role="chatbot")[0] == 403
+        url = json.loads(place.ask(name, "/web/link", {}, role="owner")[1])["url"]
+        with urllib.request.urlopen(url, timeout=30) as reply:
+            cookie = reply.headers["Set-Cookie"].partition(";")[0]
+        pages[name] = (url.partition("/web/")[0], cookie)
+    for name, other in (("anna", "bob"), ("bob", "anna")):
+        address, own = pages[name]
+        theirs = pages[other][1]
+        disguised = f"{own.partition('=')[0]}={theirs.partition('=')[2]}"
+        for cookie, status in ((own, 200), (theirs, 401), (disguised, 401)):
+            asked = urllib.request.Request(f"{address}/?q=safe")
+            asked.add_header("Cookie", cookie)
+            try:
+                with urllib.request.urlopen(asked, timeout=30) as reply:
+                    found, text = reply.status, reply.read().decode()
+            except urllib.error.HTTPError as fault:
+                found, text = fault.code, ""
+            assert found == status
+            assert MARK[other] not in text
+
+
+# row: X17
 def test_a_role_bounds_what_a_token_may_do(place):
     place.tell("anna", "Anna likes tea.")
     read, chat = {"role": "read-only"}, {"role": "chatbot"}

@@ -10,6 +10,7 @@ import re
 import socket
 import stat
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from urllib.parse import quote
@@ -240,6 +241,36 @@ def test_a_body_that_is_too_large_is_refused_however_it_comes(tmp_path):
             )[0]
             == 413
         )
+
+
+def test_a_refusal_is_heard_though_the_body_comes_after_it(fresh):
+    """A connection that is closed with unread bytes would be reset."""
+    _, path, port, _ = fresh
+    for address, head, status in (
+        (path, "POST /v1/recall HTTP/1.1\nHost: engram\nContent-Type: text/plain", 415),
+        (port, f"POST /v1/recall HTTP/1.1\nHost: 127.0.0.1:{port}\n{JSON}", 401),
+    ):
+        line = (
+            socket_client.connect(address)
+            if isinstance(address, str)
+            else socket.create_connection(("127.0.0.1", address))
+        )
+        with line:
+            raw = f"{head}\nContent-Length: 2\n\n".replace("\n", "\r\n").encode()
+            line.sendall(raw)
+            time.sleep(0.05)
+            line.sendall(b"{}")
+            line.settimeout(5)
+            answer = b""
+            while part := line.recv(65536):
+                answer += part
+        assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+        assert b"about:blank" in answer
+
+
+def test_a_method_that_no_path_has_is_told_before_its_body(fresh):
+    head = "PUT /v1/digest HTTP/1.1\nHost: engram"
+    assert ask(fresh[1], head)[0] == 405
 
 
 def test_a_body_that_never_ends_is_refused_and_one_broken_off_is_no_fault(

@@ -94,6 +94,17 @@ def test_a_conversation_of_messages_is_observed_under_either_name(memory):
     assert {hit["session"] for hit in hits} == {"s1", "s2"}
 
 
+@pytest.mark.parametrize("odd", [{"a": 1}, ["user"], 5, True])
+def test_a_role_or_a_part_of_another_kind_breaks_nothing(memory, odd):
+    """It is refused where the turn has it, and left out of a content."""
+    for row in ({"text": "I like tea.", "role": odd}, {"content": "x", "role": odd}):
+        with pytest.raises(BadRequestError, match="role"):
+            memory.call("observe", {"messages": [row]})
+    parts = [{"type": odd, "text": "no"}, {"type": "text", "text": "I like tea."}]
+    (turn,) = as_turns([{"role": "user", "content": parts}], {})
+    assert turn["text"] == "I like tea."
+
+
 def test_a_request_without_turns_is_refused(memory):
     with pytest.raises(BadRequestError, match="no turns"):
         memory.call("observe", {})

@@ -202,6 +202,8 @@ def test_the_preset_of_entities_weighs_what_much_is_about(memory, keep):
 
 # row: E7
 def test_a_preset_that_is_none_is_refused(memory):
+    with pytest.raises(BadRequestError, match="no preset ''"):
+        recalled(memory, "tea", preset="")
     with pytest.raises(BadRequestError, match="no preset 'best'"):
         recalled(memory, "heron", preset="best")
 
