@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.languages import LazyPattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from engram.core.language.sentences import sentences
 
 REMEMBER_TAG = "remember"
 """The tag of a memory that the user asked to keep in a conversation."""
 
 _KEY = "keep_requests"
-_SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|[\n。！？]")
 _QUESTION = re.compile(r"[?？吗嗎]\s*$")
 _EDGES = " \t,;:，：、–—-"
 _FEWEST_WORDS, _FEWEST_SIGNS = 3, 4
@@ -49,7 +45,7 @@ def words_to_keep(text: str) -> list[tuple[int, int]]:
     ['the key is under the pot']
     """
     found: list[tuple[int, int]] = []
-    listed = list(_sentences(text))
+    listed = list(sentences(text))
     for number, (start, end) in enumerate(listed):
         place = _in_sentence(text, start, end)
         if place is None:
@@ -106,16 +102,6 @@ def _is_enough(words: str) -> bool:
 
 _LAST_SPACED = "\u2fff"
 """The last character of the scripts with blanks between words."""
-
-
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for found in _SENTENCE_ENDS.finditer(text):
-        if text[start : found.start()].strip():
-            yield _stripped(text, start, found.end())
-        start = found.end()
-    if text[start:].strip():
-        yield _stripped(text, start, len(text))
 
 
 def _stripped(

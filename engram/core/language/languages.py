@@ -70,7 +70,7 @@ _SECTIONS: Mapping[str, str] = {
         negating negating_signs liking numerals numeral_signs user_nouns function_signs
     """,
     "sentences": """
-        abbreviations numbered_abbreviations short_months clause_subject conjunction
+        abbreviations numbered_abbreviations numbered_ends short_months clause_subject conjunction
         comma_splice clause_boundary joining double_subject plain_statement not_asserted doubt
         mockery unfinished before_wish wish question_at_end question_start takes_back
         interjection no not_after_no afterthought not_in_earnest task first_person

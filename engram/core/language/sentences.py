@@ -66,6 +66,8 @@ _KEY = "sentences"
 _ABBREVIATIONS = languages.all_words(_KEY, "abbreviations")
 _NUMBERED = languages.all_words(_KEY, "numbered_abbreviations")
 """Abbreviations only before a number: `no` is a word."""
+_NUMBERED_ENDS = tuple(languages.all_words(_KEY, "numbered_ends"))
+"""Ends of such abbreviations: `Hauptstr. 5`."""
 _DAY_MONTH = re.compile(
     rf"\s(?:[a-zäöü]|{languages.any_pattern(_KEY, 'short_months')})"
 )
@@ -92,7 +94,7 @@ def _is_abbreviation(text: str, stop: int, after: int) -> bool:
         return len(before) <= 2 and _DAY_MONTH.match(text, after) is not None
     initial = len(before) == 1 and before.isupper() and before != "I"
     word = before.casefold().lstrip("(")
-    if word in _NUMBERED:
+    if word in _NUMBERED or word.endswith(_NUMBERED_ENDS):
         return text[after : after + 2].strip().isdigit()
     return after < len(text) and (initial or word in _ABBREVIATIONS)
 
