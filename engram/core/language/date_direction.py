@@ -88,6 +88,12 @@ def direction(context: DateContext, lexicon: Lexicon) -> int:
     return found or 0
 
 
+def has_past(context: DateContext, lexicon: Lexicon) -> bool:
+    """Return whether the sentence has a word or a form of the past."""
+    part = context.part(*context.sentence())
+    return _looks_back(part, lexicon.tense_of(context.text))
+
+
 def has_duty(context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether the sentence says that something is due."""
     duty = lexicon.tense_of(context.text).duty

@@ -26,7 +26,12 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from engram.core.language.date_direction import DateContext, direction, has_duty
+from engram.core.language.date_direction import (
+    DateContext,
+    direction,
+    has_duty,
+    has_past,
+)
 from engram.core.language.date_grammar import GRAMMAR
 from engram.core.language.date_named import NAMED_MAKERS
 from engram.core.language.date_refused import is_refused
@@ -409,8 +414,8 @@ def _match(
     # `I sent it by March` may be of either year
     if letters & {"r", "L", "h"} and not letters & {"F"}:
         lean = int(lean >= 0)
-    elif "S" in letters:  # what starts is ahead, unless the verb is of the past
-        lean = lean or 1
+    elif "S" in letters and not lean and not has_past(context, lexicon):
+        lean = 1  # what starts is ahead
     sentence = context.sentence()
     annual = not ANNUAL.isdisjoint(context.words(*sentence))
     if lexicon.family == "cjk":
