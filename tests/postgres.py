@@ -57,8 +57,7 @@ def _start(folder):
     account = _account(folder)
     if account and _run([binaries / "postgres", "--version"], account).returncode:
         # that user may not enter the folder of the environment
-        shutil.copytree(binaries.parent, folder / "program", symlinks=True)
-        binaries = folder / "program" / binaries.name
+        binaries = _copied(binaries, folder / "program")
     data = folder / "data"
     made = _run(
         [
@@ -99,6 +98,16 @@ def _binaries():
             f"the wheel {WHEEL} has no programs for this system"
         )
     return programs[-1].parent
+
+
+def _copied(binaries, to):
+    """Copy the programs with their libraries, which the wheel has beside its package."""
+    version, package = binaries.parent, binaries.parents[1]
+    libraries = package.with_name(f"{WHEEL}.libs")
+    shutil.copytree(version, to / WHEEL / version.name, symlinks=True)
+    if libraries.exists():
+        shutil.copytree(libraries, to / libraries.name, symlinks=True)
+    return to / WHEEL / version.name / binaries.name
 
 
 def _account(folder):
