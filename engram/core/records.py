@@ -100,7 +100,8 @@ class ImportedMemory:
     """A statement that another program remembered; `id` is the same on every import.
 
     `about` names whom or what it is about; () means the user. `path` and `line` are its
-    place in the export. `until` is since when it is over, None while it holds.
+    place in the export. `until` is since when it is over, None while it holds;
+    `confidence` how sure the other program was, None where it did not say.
     """
 
     id: str
@@ -112,6 +113,7 @@ class ImportedMemory:
     path: str = ""
     line: int | None = None
     until: datetime | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,13 @@ MEMORY_ROWS: tuple[Operation, ...] = (
                 least=0,
                 most=1,
             ),
+            Param(
+                "confidence",
+                "float",
+                "how sure it is; never more than its source allows",
+                least=0,
+                most=1,
+            ),
             Param("persona", "text", "persona to which the memory is private"),
             Param(
                 "private",
@@ -67,7 +74,7 @@ MEMORY_ROWS: tuple[Operation, ...] = (
                 "text",
                 "its id in the program from which it is imported; stored once for each id, with the trust of an import",
             ),
-            Param("occurred_at", "time", "ISO 8601 time at which it was said"),
+            Param("occurred_at", "time", "time at which it was said"),
             RUN,
         ),
         writes=True,

@@ -34,7 +34,7 @@ from engram.pipeline.write import KNOWN, action_row, reversed_row
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.core.records import FiledTurn, Turn
+    from engram.core.records import Candidate, FiledTurn, Turn
     from engram.operations.editor import NoteEditor
     from engram.operations.memories import MemoryOperations
     from engram.pipeline.reconcile import Reconciler
@@ -77,6 +77,7 @@ class StatementOperations:
         importance: float | None,
         persona: str | None,
         *,
+        confidence: float | None = None,
         private: bool = False,
         pinned: bool,
         expires: str | None,
@@ -95,7 +96,7 @@ class StatementOperations:
         `waits in review`; `why` gives the reason. `category`, `about`, `tags` and
         `importance` (0 to 1) are guessed where they are absent. With a persona only
         that persona is told; with `private` and without a persona only questions
-        without a persona are. A conflict that waits for the user is named in `case`.
+        without a persona are. `confidence` lowers that of the source. A conflict that waits for the user is named in `case`.
 
         Raises BadRequestError for an argument that cannot be used, ForbiddenError where
         `standing` (chat, import or tool) does not allow it.
@@ -149,16 +150,7 @@ class StatementOperations:
             pinned=pinned,
             expires=until,
         )
-        if (
-            guess
-            and fact.category == guess.category
-            and category_of(guess.category).promise
-        ):
-            fact = replace(
-                fact,
-                valid_from=guess.when.start if guess.when else None,
-                event_end=guess.when.end if guess.when else None,
-            )
+        fact = _completed(fact, guess, confidence)
         self.reconciler.forgetting.lift_restated([evidence], now, asked=True)
         row = action_row(now, "store", fact.id, "asked to remember")
         verdict, cases = self.reconciler.remember(fact, turn, row, found)
@@ -412,6 +404,16 @@ def _category(name: str, tags: list[str] | None) -> tuple[str, list[str]]:
         )
     category, tag = known
     return category, [*filter(None, (tag,)), *(tags or ())]
+
+
+def _completed(fact: Fact, guess: Candidate | None, confidence: float | None) -> Fact:
+    """Return a new fact with a confidence of its own, and a promise with its day."""
+    if confidence is not None:
+        fact = replace(fact, confidence=min(confidence, fact.confidence))
+    when = guess.when if guess and guess.category == fact.category else None
+    if when and category_of(fact.category).promise:
+        fact = replace(fact, valid_from=when.start, event_end=when.end)
+    return fact
 
 
 def _not_blank(names: list[str] | None) -> list[str]:

@@ -240,6 +240,7 @@ def _remember(memory: ImportedMemory, sender: TurnSender) -> str:
         "about": list(memory.about) or None,
         "tags": list(memory.tags) or None,
         "category": memory.category or None,
+        "confidence": memory.confidence,
         "expires": memory.until.isoformat() if memory.until else None,
         **sender.run,
     }

@@ -369,6 +369,25 @@ def test_a_folder_of_remnic_keeps_ids_dates_subjects_and_what_is_over(remnic, me
     assert feed(read_export(remnic, UTC), memory.call)["memories"] == {"known": 3}
 
 
+# row: X27
+@pytest.mark.parametrize(("said", "kept"), [(0.3, 0.3), (0.85, 0.5)])
+def test_a_fact_of_remnic_is_as_sure_as_there_and_no_surer_than_an_import(
+    remnic, memory, said, kept
+):
+    note = remnic / "facts/2026-01-02/fact-2.md"
+    note.write_text(note.read_text().replace("confidence: 0.85", f"confidence: {said}"))
+    feed(read_export(remnic, UTC), memory.call)
+    rows = {row["text"]: row for row in memory.call("list", {})["memories"]}
+    assert rows["Jane lives in Bergen."]["confidence"] == kept
+
+
+def test_a_statement_may_be_remembered_with_less_confidence(memory):
+    for given, kept in ((0.4, 0.4), (1, 1), (None, 1)):
+        asked = {"text": f"The hut has {given} beds.", "confidence": given}
+        name = memory.call("remember", asked)["id"]
+        assert memory.index.catalog.find_fact(name).confidence == kept
+
+
 def test_daily_notes_of_obsidian_are_turns_on_their_days(tmp_path):
     root = tmp_path / "Notes"
     (root / "Daily").mkdir(parents=True)

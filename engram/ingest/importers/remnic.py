@@ -49,7 +49,9 @@ def is_folder(path: Path) -> bool:
 
 
 def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
-    """Yield each fact as a memory, with its id, date, subjects, tags and category."""
+    """Yield each fact as a memory, with its id, date, subjects, tags, category and
+    confidence.
+    """
     names = {note.stem: _heading(note) for note in markdown.notes(path / "entities")}
     for note in markdown.notes(path):
         raw = note.read_bytes()
@@ -93,6 +95,7 @@ def _memory(
         category,
         made.path,
         until=until,
+        confidence=fact.confidence,
     )
 
 
