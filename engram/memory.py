@@ -286,6 +286,7 @@ class VaultMemory:
             self.clock,
             self.executor,
             self.reconciler.imports,
+            self.reconciler.entity_removal,
         )
         cases = CaseReader(self.vault, self.index, settings)
         forgetting = self.reconciler.forgetting
@@ -297,7 +298,11 @@ class VaultMemory:
         )
         editor = NoteEditor(self.files)
         self.memory_operations = MemoryOperations(
-            editor, forgetting, self.review_queue, self.usage_tracker
+            editor,
+            forgetting,
+            self.review_queue,
+            self.usage_tracker,
+            self.reconciler.entity_removal,
         )
         statements = StatementOperations(
             editor, self.reconciler, self.intake, self.memory_operations

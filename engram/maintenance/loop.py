@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import ModelQuestion, Pass
     from engram.maintenance.run import Maintenance
     from engram.maintenance.schedule import Cadence, Schedule
+    from engram.pipeline.entity_removal import EntityRemoval
     from engram.pipeline.executor import Executor
     from engram.pipeline.imports import ImportLog, ImportRuns
 
@@ -55,8 +56,10 @@ class MaintenanceLoop:
         clock: Callable[[], datetime],
         executor: Executor,
         imports: ImportRuns,
+        entity_removal: EntityRemoval,
     ) -> None:
         self.maintenance = maintenance
+        self.entity_removal = entity_removal
         self.imports = imports
         self.schedule = schedule
         self.extractor = extractor
@@ -171,6 +174,7 @@ class MaintenanceLoop:
         Never raises EngramError: the next run tries it again.
         """
         try:
+            self.entity_removal.tidy(self.clock())
             failures = self.maintenance.run("light", only="cleanup").failures
         except EngramError as fault:
             failures = {"cleanup": str(fault)}

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from engram.operations.editor import NoteEditor
     from engram.operations.notes import Keys
     from engram.operations.review import ReviewQueue
+    from engram.pipeline.entity_removal import EntityRemoval
     from engram.pipeline.forgetting import Forgetting
     from engram.pipeline.usage import UsageTracker
 
@@ -51,11 +52,13 @@ class MemoryOperations:
         forgetting: Forgetting,
         review_queue: ReviewQueue,
         usage_tracker: UsageTracker,
+        entity_removal: EntityRemoval,
     ) -> None:
         self.editor = editor
         self.forgetting = forgetting
         self.review_queue = review_queue
         self.usage_tracker = usage_tracker
+        self.entity_removal = entity_removal
         self.note_writer = editor.note_writer
         self.vault = self.note_writer.vault
         self.index = editor.index
@@ -138,7 +141,9 @@ class MemoryOperations:
                 raise BadRequestError(
                     "a turn can only be restored", where=unit.key, fix="Name a memory."
                 )
-            return self._restore_turn(unit.key, now)
+            result = self._restore_turn(unit.key, now)
+            self.entity_removal.tidy(now)
+            return result
 
         restores = bool(status) and unit.status != "active"
         if restores and (equal := self._restore_hidden(unit, now)):
@@ -203,6 +208,8 @@ class MemoryOperations:
         if keys:
             action = _action_name(pinned, status, layer)
             self.editor.patch(fact, keys, action, USER_ASKED, unarchive=bool(status))
+            if fact.status == "forgotten":
+                self.entity_removal.tidy(now)
             if status and fact.status in ENDED:
                 self.forgetting.bring_back([fact], now)
             if status:

@@ -161,6 +161,8 @@ class TurnPipeline:
         imports.note(run, [*hidden, *new])
         if hidden:
             self.executor.run_as_writer(partial(imports.show_again, hidden, now))
+            tidy = self.reconciler.entity_removal.tidy
+            self.executor.run_as_writer(partial(tidy, now))
         return len(hidden)
 
     def flush(
@@ -292,8 +294,9 @@ class TurnPipeline:
         turns = [item.filed for item in batch.waiting]
         filed = self.reconciler.note_writer.file_turns(turns)
         placed = self.intake.update_placement(batch, filed)
-        if any(first_id(one.turn) is not None for one in filed):
-            edits.replace_older(filed, self.queue.numbers(), now)
+        edited = any(first_id(one.turn) is not None for one in filed)
+        if edited and edits.replace_older(filed, self.queue.numbers(), now):
+            self.reconciler.entity_removal.tidy(now)
         if any(map(edits.is_withdrawn, filed)):
             return self.intake.without_gone_turns(placed)
         return [placed]

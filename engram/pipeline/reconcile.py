@@ -20,6 +20,7 @@ from engram.pipeline.boxes import BoxWriter
 from engram.pipeline.compare import Comparison
 from engram.pipeline.corrections import Corrections
 from engram.pipeline.entities import EntityWriter
+from engram.pipeline.entity_removal import EntityRemoval
 from engram.pipeline.forgetting import Forgetting
 from engram.pipeline.imports import ImportRuns
 from engram.pipeline.owner import OwnerNames
@@ -90,6 +91,7 @@ class Reconciler:
         self.forgetting = Forgetting(note_writer)
         self.retraction = Retraction(note_writer, self.forgetting)
         self.turn_edits = TurnEdits(note_writer, self.forgetting, self.retraction)
+        self.entity_removal = EntityRemoval(self.entity_writer, self.index)
         self.imports = ImportRuns(self.turn_edits)
         self.promises = PromiseSettler(note_writer)
         self.corrections = Corrections(self.retraction)

@@ -46,8 +46,10 @@ class TurnEdits:
         turns: Sequence[FiledTurn],
         numbers: Mapping[tuple[str, str], int],
         now: datetime,
-    ) -> None:
+    ) -> bool:
         """Withdraw the older versions of those of these turns that were edited.
+
+        Returns whether there were any.
 
         `numbers` are the journal numbers of turns that are not settled, by session and
         id; a turn with a greater number came later. Versions that the new words do not
@@ -56,10 +58,13 @@ class TurnEdits:
         """
         edited = [turn for turn in turns if first_id(turn.turn) is not None]
         last = {_first(turn): turn.turn.text for turn in edited}
+        replaced = False
         for turn in edited:
             if not self.is_withdrawn(turn):
                 for old in self._replaced(turn, numbers):
                     self._replace(old, turn, last[_first(turn)], now)
+                    replaced = True
+        return replaced
 
     def _replaced(
         self, turn: FiledTurn, numbers: Mapping[tuple[str, str], int]

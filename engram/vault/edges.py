@@ -33,12 +33,14 @@ _DAY = re.compile(DAY)
 class EdgeRow:
     """A stored edge; `unlisted` until the note of its source lists it.
 
-    `trust` is the trust level of its sources, 0–1 (`D6`).
+    `trust` is the trust level of its sources, 0–1 (`D6`). A `withdrawn` one rests on
+    words that are hidden, and connects nothing.
     """
 
     edge: Edge
     unlisted: bool = False
     trust: float = 1.0
+    withdrawn: bool = False
 
 
 def edge_id(edge: Edge) -> str:
@@ -54,6 +56,7 @@ class EdgeStore:
     def __init__(self, vault: Vault) -> None:
         self.vault = vault
         self.lines: dict[str, EdgeRow] = {}
+        self.withdrawn: dict[str, EdgeRow] = {}
         self._by_source: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
         self._by_end: dict[str, tuple[str, ...]] = {}
         self._stat: Stat | None = None
@@ -63,7 +66,7 @@ class EdgeStore:
         if (stat := self._stat_now()) == self._stat:
             return
         found = _lines(self.vault.read(EDGES)) if stat is not None else {}
-        self.lines, self._stat = {}, stat
+        self.lines, self.withdrawn, self._stat = {}, {}, stat
         self._by_source.clear()
         self._by_end = {}
         self._take_in(found)
@@ -83,6 +86,7 @@ class EdgeStore:
         return {
             name: self.lines[name]
             for name in sorted(self._by_source.get(relation_key(edge), ()))
+            if name in self.lines
         }
 
     def unlisted(self) -> dict[str, EdgeRow]:
@@ -121,6 +125,10 @@ class EdgeStore:
 
     def _take_in(self, lines: Mapping[str, EdgeRow]) -> None:
         self.lines |= lines
+        for name, line in lines.items():
+            self.withdrawn.pop(name, None)
+            if line.withdrawn:
+                self.withdrawn[name] = self.lines.pop(name)
         for name, line in lines.items():
             self._by_source[relation_key(line.edge)].add(name)
             for end in (line.edge.source, line.edge.target):
@@ -165,6 +173,7 @@ def _row(name: str, line: EdgeRow) -> dict[str, object]:
         "proximity": edge.proximity,
         "owed": line.unlisted,
         "trust": line.trust if line.trust < 1 else None,
+        "withdrawn": line.withdrawn,
     }
     return {
         key: value
@@ -199,7 +208,10 @@ def _edge_row(row: Mapping[str, Any]) -> tuple[str, EdgeRow] | None:
         until=_day(row.get("until")),
     )
     return row["id"], EdgeRow(
-        edge, unlisted=row.get("owed") is True, trust=float(trust)
+        edge,
+        unlisted=row.get("owed") is True,
+        trust=float(trust),
+        withdrawn=row.get("withdrawn") is True,
     )
 
 

@@ -38,13 +38,14 @@ def surfaces(memory, word):
             ("context", {}),
             ("sessions", {}),
             ("digest", {}),
+            ("entities", {}),
             ("list", {}),
         )
     }
     found["recall"] = json.dumps(memory.call("recall", {"query": word})["hits"])
     for path in memory.settings.vault.rglob("*.md"):
         # a forgotten note stays on disk and is shown nowhere
-        if path.parts[-3] not in {"facts", "entities", "boxes"}:
+        if path.parts[-3] not in {"facts", "boxes", ".trash"}:
             found[path.name] = path.read_text().partition("## Conversation")[0]
     found |= {path.name: path.read_text() for path in _states(memory)}
     return sorted(name for name, text in found.items() if word in text)
@@ -206,3 +207,77 @@ def test_what_a_model_told_of_hidden_words_goes_and_comes_back(opened, settings,
         key = f"{note_of(memory).stem}#^t2"
         memory.call("update", {"id": key, "status": "active"})
         assert "locksmith lives" in json.dumps(memory.call(*told))
+
+
+# -- people and relations --------------------------------------------------------------
+
+TOM = "My friend Tom lives in Oslo."
+
+
+def people(memory):
+    return sorted(row["name"] for row in memory.call("entities", {})["entities"])
+
+
+def edges(memory):
+    store = memory.reconciler.entity_writer.edges
+    return sorted(
+        (edge.source, edge.label, edge.target)
+        for edge in store.all()
+        if edge.type == "relation"
+    )
+
+
+# row: X6
+# row: B1
+def test_people_and_relations_go_with_their_only_support_and_come_back(memory):
+    observe(memory, TENT, TOM)
+    before, ties = people(memory), edges(memory)
+    assert {"Tom", "Oslo"} <= set(before)
+    assert ties
+    notes = {
+        path: path.read_text() for path in memory.settings.vault.glob("entities/*/*")
+    }
+    delete(memory, "camp1")
+    assert not {"Tom", "Oslo"} & set(people(memory))
+    assert not edges(memory)
+    assert not list(memory.settings.vault.glob("entities/people/Tom.md"))
+    key = f"{note_of(memory).stem}#^t2"
+    memory.call("update", {"id": key, "status": "active"})
+    assert (people(memory), edges(memory)) == (before, ties)
+    assert notes == {
+        path: path.read_text() for path in memory.settings.vault.glob("entities/*/*")
+    }
+
+
+# row: X6
+# row: B1
+def test_what_other_words_support_stays(memory, clock):
+    observe(memory, TOM)
+    clock.advance(minutes=1)
+    observe(memory, "Tom is allergic to nuts.", session="later")
+    delete(memory, "camp0")
+    assert people(memory) == ["Tom"]
+    assert not edges(memory)
+    (note,) = memory.settings.vault.glob("entities/people/Tom.md")
+    assert "Oslo" not in note.read_text()
+
+
+# row: X23
+def test_the_note_of_a_person_stays_with_their_own_words(memory):
+    observe(memory, TOM)
+    (note,) = memory.settings.vault.glob("entities/people/Tom.md")
+    note.write_text(note.read_text() + "\nHe owes me a cake.\n")
+    memory.files.rescan(None)
+    delete(memory, "camp0")
+    assert "He owes me a cake." in note.read_text()
+    assert "Oslo" not in note.read_text()
+
+
+# row: X6
+def test_after_a_crash_the_next_request_tidies_up(memory):
+    observe(memory, TOM, TENT)
+    turns = [memory.index.unit(f"{note_of(memory).stem}#^t1")]
+    memory.reconciler.turn_edits.withdraw(turns, memory.clock(), "deleted")
+    assert "Tom" in people(memory)  # as if it had ended here
+    delete(memory, "camp1")
+    assert "Tom" not in people(memory)
