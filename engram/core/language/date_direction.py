@@ -88,10 +88,14 @@ def direction(context: DateContext, lexicon: Lexicon) -> int:
     return found or 0
 
 
-def has_past(context: DateContext, lexicon: Lexicon) -> bool:
-    """Return whether the sentence has a word or a form of the past."""
-    part = context.part(*context.sentence())
-    return _looks_back(part, lexicon.tense_of(context.text))
+def may_begin(context: DateContext, lexicon: Lexicon) -> bool:
+    """Return whether a clause may say what begins: it has words beside the time, and
+    the sentence none that may be of the past.
+    """
+    tense, whole = lexicon.tense_of(context.text), context.part(*context.sentence())
+    if _looks_back(whole, tense) or _matches(tense.maybe_past, whole):
+        return False
+    return bool(context.part(*context.clause(tense)))
 
 
 def has_duty(context: DateContext, lexicon: Lexicon) -> bool:

@@ -30,7 +30,7 @@ from engram.core.language.date_direction import (
     DateContext,
     direction,
     has_duty,
-    has_past,
+    may_begin,
 )
 from engram.core.language.date_grammar import GRAMMAR
 from engram.core.language.date_named import NAMED_MAKERS
@@ -414,7 +414,7 @@ def _match(
     # `I sent it by March` may be of either year
     if letters & {"r", "L", "h"} and not letters & {"F"}:
         lean = int(lean >= 0)
-    elif "S" in letters and not lean and not has_past(context, lexicon):
+    elif "S" in letters and not lean and may_begin(context, lexicon):
         lean = 1  # what starts is ahead
     sentence = context.sentence()
     annual = not ANNUAL.isdisjoint(context.words(*sentence))
