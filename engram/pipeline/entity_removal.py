@@ -18,7 +18,7 @@ from engram.core.text import is_ulid
 from engram.vault import disk, entities, frontmatter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from engram.core.records import Edge, Entity, Fact
@@ -34,14 +34,19 @@ _OWNER_REF = entity_ref("person", OWNER)
 class _Support:
     """Which names the memories of a vault support, and when they were told."""
 
-    def __init__(self, index: Index, facts: Iterable[Fact]) -> None:
+    def __init__(self, index: Index, facts: Sequence[Fact]) -> None:
         self.index = index
         self.live: defaultdict[str, list[Fact]] = defaultdict(list)
         self.gone: defaultdict[str, list[Fact]] = defaultdict(list)
+        self.texts = [fact.text for fact in facts if fact.status != "forgotten"]
         for fact in facts:
             found = self.gone if fact.status == "forgotten" else self.live
             for name in fact.about:
                 found[name_key(name)].append(fact)
+
+    def says(self, name: str) -> bool:
+        """Return whether a memory that is not forgotten has a name in its words."""
+        return any(name.casefold() in text.casefold() for text in self.texts)
 
     def is_lost(self, edge: Edge) -> bool:
         """Return whether the words that told a relation last are hidden."""
@@ -106,6 +111,7 @@ class EntityRemoval:
                 edge.type == "relation"
                 for edge in self.edges.at([entity_ref(entity.type, entity.name)])
             )
+            and not support.says(entity.name)
         )
 
     def _remove(self, entity: Entity, now: datetime) -> None:
