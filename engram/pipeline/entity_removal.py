@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engram.core.entities import OWNER, entity_ref, name_key
+from engram.core.language.words import words
 from engram.core.records import Edit, FiledTurn, Move
 from engram.core.relations import relation_line
 from engram.core.text import is_ulid
@@ -45,8 +46,9 @@ class _Support:
                 found[name_key(name)].append(fact)
 
     def says(self, name: str) -> bool:
-        """Return whether a memory that is not forgotten has a name in its words."""
-        return any(name.casefold() in text.casefold() for text in self.texts)
+        """Return whether a memory that is not forgotten has a part of a name."""
+        parts = set(words(name))
+        return any(parts & set(words(text)) for text in self.texts)
 
     def is_lost(self, edge: Edge) -> bool:
         """Return whether the words that told a relation last are hidden."""
