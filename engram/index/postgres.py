@@ -88,6 +88,7 @@ class PostgresStore:
         self.generation = ""
         self.changes = 0
         self.lost = False
+        self._written = 0
         self._open: psycopg.RawCursor[Any] | None = None
         with self._faults():
             self._connect()
@@ -131,11 +132,23 @@ class PostgresStore:
                     self._reconnect()
                 with self._transaction() as cursor:
                     self._open = cursor
-                    yield PostgresTransaction(cursor)
+                    opened = PostgresTransaction(cursor)
+                    yield opened
                     self._open = None
+                self._written += opened.rows
+                if self._written > ROWS_PER_ANALYSIS:
+                    self._analyse()
             finally:
                 self._open = None
                 self.changes += 1
+
+    def _analyse(self) -> None:
+        """Let the planner see what was written, where this role may: it knows nothing of
+        a database that was just filled, and chooses badly until autovacuum looks.
+        """
+        self._written = 0
+        with suppress(psycopg.Error):
+            self._connection.execute("ANALYZE unit, file, strand")
 
     def check_owner(self) -> None:
         """Raise LockedError if another process took the vault since it was opened here.
@@ -291,10 +304,14 @@ class PostgresStore:
 
 
 class PostgresTransaction:
-    """An open transaction, for statements in the SQL of `IndexStore`."""
+    """An open transaction, for statements in the SQL of `IndexStore`.
+
+    `rows` counts the rows of `executemany`.
+    """
 
     def __init__(self, cursor: psycopg.RawCursor[Any]) -> None:
         self._cursor = cursor
+        self.rows = 0
 
     def execute(
         self, sql: str, values: Sequence[Any] = (), /
@@ -308,6 +325,7 @@ class PostgresTransaction:
         Insertions are of `ROWS_AT_ONCE` rows, which is several times faster.
         """
         values = [_storable(row) for row in rows]
+        self.rows += len(values)
         insertion = _INSERTION.fullmatch(sql)
         if insertion and len(values) >= ROWS_AT_ONCE:
             head, row, tail = insertion.groups()
@@ -319,6 +337,7 @@ class PostgresTransaction:
 
 
 ROWS_AT_ONCE = 100
+ROWS_PER_ANALYSIS = 10_000
 _INSERTION = re.compile(r"(\s*INSERT INTO .*VALUES )(\((?:\?, )*\?\))(.*)", re.DOTALL)
 
 
