@@ -104,6 +104,31 @@ TO_DO = [
         "2026-11-30",
     ),
     (
+        "The van's service is due on 14 December.",
+        "The van's service is due on 14 December (14 December 2026).",
+        "2026-12-14",
+    ),
+    (
+        "My passport expires in March 2027.",
+        "The user's passport expires in March 2027.",
+        "2027-03-01",
+    ),
+    (
+        "Our flight to Lisbon leaves on 20 December at 7:40.",
+        "The user's flight to Lisbon leaves on 20 December at 7:40 (07:40 on 20 December 2026).",
+        "2026-12-20",
+    ),
+    (
+        "My appointment with Dr. Vogel is on 3 December at 9.",
+        "The user's appointment with Dr. Vogel is on 3 December (3 December 2026) at 9.",
+        "2026-12-03",
+    ),
+    (
+        "The plumber is coming tomorrow.",
+        "The plumber is coming tomorrow (22 November 2026).",
+        "2026-11-22",
+    ),
+    (
         "My essay is due tomorrow.",
         "The user's essay is due tomorrow (22 November 2026).",
         "2026-11-22",
@@ -132,12 +157,26 @@ def test_what_is_still_to_be_done_is_a_promise_with_its_day(text, statement, due
 
 
 # row: E16
-def test_what_another_person_plans_is_no_promise():
+@pytest.mark.parametrize(
+    ("text", "statement", "day"),
+    [
+        (
+            "My sister is getting married in June.",
+            "The user's sister is getting married in June (June 2027).",
+            "2027-06-01",
+        ),
+        (
+            "My parents are coming on Friday.",
+            "The user's parents are coming on Friday (27 November 2026).",
+            "2026-11-27",
+        ),
+    ],
+)
+def test_what_another_person_plans_is_no_promise(text, statement, day):
     """It is an event with its day."""
-    (one,) = facts("My sister is getting married in June.")
-    assert one.category == "moment"
-    assert one.text == "The user's sister is getting married in June (June 2027)."
-    assert one.when.start.date().isoformat() == "2027-06-01"
+    (one,) = facts(text)
+    assert (one.category, one.text) == ("moment", statement)
+    assert one.when.start.date().isoformat() == day
 
 
 def test_the_day_of_a_promise_is_that_of_the_turns_zone():
@@ -190,6 +229,12 @@ def test_the_day_of_a_promise_is_that_of_the_turns_zone():
         "I still have to figure out this bug.",
         "I promise you'll love the film on Friday.",
         "My success is due to luck next week.",
+        "My patience runs out on Mondays.",
+        "Our milk runs out quickly.",
+        "My visa expired in January.",
+        "If my visa expires in March I must leave.",
+        "The plumber is coming every week.",
+        "My sister is coming.",
     ],
 )
 def test_what_is_asked_told_or_played_is_no_promise(text):

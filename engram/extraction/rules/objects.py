@@ -164,7 +164,7 @@ def _fits_open(
         return (
             when is not None
             and when.end > spoken
-            and long_enough
+            and (long_enough or raw.casefold() == when.words.casefold())
             and not raw.startswith(("not ", "never "))
         )
     return True
