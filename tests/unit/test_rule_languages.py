@@ -23,6 +23,96 @@ def facts(text):
 
 TO_DO = [
     (
+        "Mein Pass läuft im März 2027 ab.",
+        "Der Pass der Person läuft im März 2027 ab (2027-03).",
+        "2027-03-01",
+    ),
+    (
+        "Die Miete ist am 1. Dezember fällig.",
+        "Die Miete ist am 1. Dezember fällig (2026-12-01).",
+        "2026-12-01",
+    ),
+    (
+        "Mein Termin bei Dr. Vogel ist am 3. Dezember um 9 Uhr.",
+        "Der Termin bei Dr. Vogel der Person ist am 3. Dezember um 9 Uhr (2026-12-03).",
+        "2026-12-03",
+    ),
+    (
+        "Der Klempner kommt am Freitag.",
+        "Der Klempner kommt am Freitag (2026-11-27).",
+        "2026-11-27",
+    ),
+    (
+        "Mi pasaporte caduca en marzo de 2027.",
+        "El pasaporte de la persona caduca en marzo de 2027 (2027-03).",
+        "2027-03-01",
+    ),
+    (
+        "Tengo cita con el dentista el jueves a las 3.",
+        "La persona tiene cita con el dentista el jueves a las 3 (2026-11-26).",
+        "2026-11-26",
+    ),
+    (
+        "Nuestro vuelo a Lisboa sale el 20 de diciembre.",
+        "El vuelo a Lisboa de la persona sale el 20 de diciembre (2026-12-20).",
+        "2026-12-20",
+    ),
+    (
+        "Mon passeport expire en mars 2027.",
+        "Le passeport de la personne expire en mars 2027 (2027-03).",
+        "2027-03-01",
+    ),
+    (
+        "J'ai rendez-vous chez le dentiste jeudi à 15h.",
+        "La personne a rendez-vous chez le dentiste jeudi à 15h (2026-11-26).",
+        "2026-11-26",
+    ),
+    (
+        "Le plombier vient vendredi.",
+        "Le plombier vient vendredi (2026-11-27).",
+        "2026-11-27",
+    ),
+    (
+        "Il mio passaporto scade a marzo 2027.",
+        "Il passaporto della persona scade a marzo 2027 (2027-03).",
+        "2027-03-01",
+    ),
+    (
+        "Ho appuntamento dal dentista giovedì alle 15.",
+        "La persona ha appuntamento dal dentista giovedì alle 15 (2026-11-26).",
+        "2026-11-26",
+    ),
+    (
+        "Meu passaporte vence em março de 2027.",
+        "O passaporte da pessoa vence em março de 2027 (2027-03).",
+        "2027-03-01",
+    ),
+    (
+        "Tenho consulta no dentista na quinta-feira às 15h.",
+        "A pessoa tem consulta no dentista na quinta-feira às 15h (2026-11-26).",
+        "2026-11-26",
+    ),
+    (
+        "De loodgieter komt vrijdag om tien uur.",
+        "De loodgieter komt vrijdag om tien uur (2026-11-27).",
+        "2026-11-27",
+    ),
+    (
+        "Ik heb donderdag om drie uur een afspraak bij de tandarts.",
+        "De gebruiker heeft donderdag om drie uur een afspraak bij de tandarts (2026-11-26).",
+        "2026-11-26",
+    ),
+    (
+        "У меня запись к стоматологу в четверг в 15:00.",
+        "Пользователь: запись к стоматологу в четверг в 15:00 (2026-11-26).",
+        "2026-11-26",
+    ),
+    (
+        "Мой паспорт истекает в марте 2027.",
+        "Пользователь: паспорт истекает в марте 2027 (2027-03).",
+        "2027-03-01",
+    ),
+    (
         "Ich rufe morgen Anna an",
         "Die Person ruft morgen Anna an (2026-11-22).",
         "2026-11-22",
@@ -201,6 +291,17 @@ def test_what_newcomers_say_of_themselves(text, statements):
 @pytest.mark.parametrize(
     "text",
     [
+        "Mein Termin war gestern.",
+        "Der Klempner kommt jeden Freitag.",
+        "Die Suppe ist fertig.",
+        "Mi tarjeta caducó en enero.",
+        "El fontanero viene todos los viernes.",
+        "La vie est belle vendredi.",
+        "Le plombier vient tous les vendredis.",
+        "L'idraulico viene ogni venerdì.",
+        "O encanador vem toda sexta-feira.",
+        "De loodgieter komt elke vrijdag.",
+        "Если мой паспорт истекает в марте, я не поеду.",
         "Ich rufe ihn morgen an.",
         "Ich rufe dich morgen an.",
         "Ich muss morgen nicht arbeiten gehen.",

@@ -1041,7 +1041,8 @@ def _fits_foreign(rule: Rule, raw: str, when: Interval | None, clause: Clause) -
         is_ahead = (
             when.end > clause.turn.occurred_at if when else rule.object_kind == "task"
         )
-        return is_ahead and 2 <= len(raw.split()) <= _LONGEST_FOREIGN
+        is_day = when is not None and raw.casefold() == when.words.casefold()
+        return is_ahead and (is_day or 2 <= len(raw.split()) <= _LONGEST_FOREIGN)
     return (
         (bool(raw) or rule.object_kind in {"any", "none"})
         and len(raw.split()) <= _LONGEST_FOREIGN
