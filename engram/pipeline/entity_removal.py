@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engram.core.entities import OWNER, entity_ref, name_key
@@ -45,10 +46,14 @@ class _Support:
             for name in fact.about:
                 found[name_key(name)].append(fact)
 
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All words of the memories that are not forgotten."""
+        return frozenset(word for text in self.texts for word in words(text))
+
     def says(self, name: str) -> bool:
         """Return whether a memory that is not forgotten has a part of a name."""
-        parts = set(words(name))
-        return any(parts & set(words(text)) for text in self.texts)
+        return not self.words.isdisjoint(words(name))
 
     def is_lost(self, edge: Edge) -> bool:
         """Return whether the words that told a relation last are hidden."""
