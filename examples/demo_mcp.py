@@ -8,6 +8,7 @@ The client is that of the official SDK. The vault is temporary.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from contextlib import asynccontextmanager
@@ -37,14 +38,19 @@ async def play(engram: Served) -> int:
     heading("1. An agent starts `engram mcp`")
     began = time.monotonic()
     executable, *args = [*ENGRAM, "mcp", "--vault", str(engram.vault)]
-    server = StdioServerParameters(command=executable, args=args)
+    # a client hands on few variables by itself; these name the folders of this vault
+    env = dict(os.environ)
+    server = StdioServerParameters(command=executable, args=args, env=env)
     async with Client(stdio_client(server)) as agent:
         print(f"   connected after {time.monotonic() - began:.2f} s")
         print(f"   protocol {agent.protocol_version}")
         tools = (await agent.list_tools()).tools
         print(f"   tools: {', '.join(tool.name for tool in tools)}")
         print(f"   remember  {STATEMENT}")
-        await agent.call_tool("remember", {"text": STATEMENT})
+        kept = await agent.call_tool("remember", {"text": STATEMENT})
+        if kept.is_error:
+            print(f"      {kept.content[0].text}")
+            return 1
 
     heading("2. Another agent connects to the daemon over HTTP")
     async with over_http(engram) as agent:
