@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engram.core import dedup, ranking, trust
 from engram.core.forgetting import TombstoneSet, Utterance, tombstone_row
 from engram.core.language.echo import own_words
-from engram.core.language.paraphrase import fingerprints, restates
+from engram.core.language.paraphrase import echoes, fingerprints, restates
 from engram.core.language.sentences import sentences
 from engram.core.records import Fact, FiledTurn
 from engram.core.text import content_hash
@@ -396,6 +396,29 @@ class Forgetting:
             )
             if not stated:
                 yield named | self._of_evidence(fact, evidence.quotes, key, plain)
+            if echo := self._of_reply(fact, key):
+                yield named | echo
+
+    def _of_reply(self, fact: Fact, key: str) -> dict[str, object]:
+        """Return the keys of a tombstone on the assistant's reply to the turn `key`.
+
+        It hides the sentences that take up the fact; the dict is empty without one.
+        """
+        name, _, number = key.partition("#^t")
+        reply = f"{name}#^t{int(number) + 1}" if number.isdecimal() else ""
+        unit = self.index.units([reply]).get(reply)
+        if not isinstance(unit, FiledTurn) or unit.turn.role != "assistant":
+            return {}
+
+        known, text = fingerprints(fact.text), unit.turn.text
+        plain = [text[start:end] for start, end in sentences(text)]
+        taken_up = [
+            one
+            for one in plain
+            if any(echoes(said, one) for said in known)
+            and not self._says_other(one, fact, key)
+        ]
+        return _cut(reply, taken_up) if taken_up else {}
 
     def _of_evidence(
         self, fact: Fact, quotes: Sequence[str], key: str, plain: Sequence[str]
@@ -412,9 +435,7 @@ class Forgetting:
         if not read or len(read) == len(plain):
             return {"turn": key}
 
-        hashes = [content_hash(sentence) for sentence in read]
-        says = [one.row() for sentence in read for one in fingerprints(sentence)]
-        return {"in": key, "cut": hashes, "says": says}
+        return _cut(key, read)
 
     def _says_other(self, sentence: str, fact: Fact, key: str) -> bool:
         """Return whether a memory besides `fact` was read in a sentence of a turn."""
@@ -423,6 +444,13 @@ class Forgetting:
             or _quoted(sentence, self.evidence(one).quotes)
             for one in self.sharing((key,), fact.id)
         )
+
+
+def _cut(key: str, hidden: Sequence[str]) -> dict[str, object]:
+    """Return the keys of a tombstone on some sentences of the turn `key`."""
+    hashes = [content_hash(one) for one in hidden]
+    says = [found.row() for one in hidden for found in fingerprints(one)]
+    return {"in": key, "cut": hashes, "says": says}
 
 
 def _quoted(sentence: str, quotes: Iterable[str]) -> bool:

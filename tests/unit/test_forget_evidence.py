@@ -139,3 +139,24 @@ def test_what_other_memories_were_read_in_stays_in_a_turn(memory, said):
     assert "hedge" not in str(recalled(memory, "hedge"))
     (shown,) = memory.call("session", {"id": turn.partition("#")[0]})["turns"]
     assert shown["text"] == "[…] My cat is called Pixel."
+
+
+# row: X8
+def test_the_reply_that_takes_up_what_is_forgotten_is_hidden_too(memory, clock):
+    """Its other sentences stay, and both come back."""
+    turns = [
+        ("user", "My daughter Nora is allergic to walnuts."),
+        ("assistant", "Noted, no walnuts for Nora. The market opens at nine."),
+    ]
+    rows = [{"text": text, "role": role, "session": "talk"} for role, text in turns]
+    memory.call("observe", {"turns": rows})
+    memory.call("flush", {})
+    clock.advance(minutes=1)
+    listed = memory.call("list", {})["memories"]
+    (known,) = [one["id"] for one in listed if "walnuts" in one["text"]]
+
+    memory.call("forget", {"id": known})
+    assert not [text for text in recalled(memory, "walnuts Nora") if "walnut" in text]
+    assert any("opens at nine" in text for text in recalled(memory, "market opens"))
+    memory.call("update", {"id": known, "status": "active"})
+    assert [text for text in recalled(memory, "walnuts") if "no walnuts" in text]

@@ -455,6 +455,16 @@ def restates(known: Fingerprint, sentence: str) -> bool:
     return not single and _is_part(known, sentence, pieces)
 
 
+def echoes(known: Fingerprint, reply: str) -> bool:
+    """Return whether a sentence of a reply takes up what a fingerprint says.
+
+    It has two of its words, or the only one: `Noted, no walnuts for Nora` takes up
+    `Nora is allergic to walnuts`.
+    """
+    said = known.names | known.words
+    return len(said & tokens(reply)) >= min(2, len(said))
+
+
 def _stated(known: Fingerprint, pieces: tuple[_SentencePart, ...]) -> bool:
     """Return whether a sentence says the one word of a fingerprint about the user.
 
