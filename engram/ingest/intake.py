@@ -5,26 +5,18 @@ From a batch of the queue to files: `engram/pipeline/process.py`.
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections import Counter
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from engram.core import trust
 from engram.core.buffer import WaitingTurn
-from engram.core.entities import name_key
-from engram.core.language.keep_requests import asked_to_keep
-from engram.core.language.named_times import named_time
-from engram.core.language.privacy import asks_privacy, with_privacy
-from engram.core.language.secrets import DOOR_CODE, redact
+from engram.core.language.privacy import with_privacy
 from engram.core.language.signals import scan, table
-from engram.core.personas import name_fault
-from engram.core.records import ROLES, FiledTurn, Turn
-from engram.core.text import content_hash, ulid
+from engram.core.records import FiledTurn, Turn
 from engram.core.turn_versions import (
     base_id,
     first_id,
@@ -43,7 +35,6 @@ from engram.errors import (
 )
 from engram.ingest.queue import RESTARTED, Batch, TurnQueue
 from engram.vault import sessions
-from engram.vault.formats import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -51,10 +42,8 @@ if TYPE_CHECKING:
         Collection,
         Iterable,
         Iterator,
-        Mapping,
         Sequence,
     )
-    from datetime import tzinfo
 
     from engram.config import Settings
     from engram.core.policy import Policy
@@ -63,28 +52,9 @@ if TYPE_CHECKING:
     from engram.vault.journal import Journal, UnfiledTurns
     from engram.vault.store import Vault
 
-SESSION = "main"
+
 LATEST = 3
 """Turns of a session file that the privacy of the next one is read from."""
-TURN_KEYS = frozenset(
-    (
-        "id",
-        "session",
-        "role",
-        "speaker",
-        "persona",
-        "private",
-        "text",
-        "occurred_at",
-        "origin",
-        "participants",
-        "group",
-        "record",
-        "title",
-    )
-)
-FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
-"""The range of accepted times; arithmetic with others overflows the calendar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,187 +69,6 @@ class Accepted:
     stored: int
     duplicates: int
     replaced: int
-
-
-def turn_from(
-    raw: Mapping[str, Any],
-    now: datetime,
-    settings: Settings,
-    fresh_id: str = "",
-    standing: str = "chat",
-    *,
-    keep: bool = False,
-) -> Turn:
-    """Return one turn of a request, checked and redacted (`X11`).
-
-    The code of a door stays readable in words that the user asks to keep: those of
-    `remember` (`keep`), and those that begin with "Remember that".
-
-    `id` absent: `fresh_id`, or one made up. `occurred_at` absent: `now`; without an
-    offset it is local to the vault's zone. `standing` is the trust level of the caller;
-    a turn may claim a lower one, never a higher one (`X17`). Raises BadRequestError
-    with the field and the reason.
-    """
-    text = _checked_text(raw, settings)
-    role = _checked_role(raw)
-    said_at = _said_at(raw, now, settings)
-
-    asked = keep or (role == "user" and asked_to_keep(text, text))
-    allowed = {DOOR_CODE} if asked else ()
-    words = redact(plain_text(text), settings.redact, allowed=allowed).text
-    names = _names(raw, words, settings)
-
-    return Turn(
-        id=names["id"] or fresh_id or ulid(now, secrets.token_hex(16)),
-        session=names["session"] or SESSION,
-        role=role,
-        text=words,
-        occurred_at=said_at.astimezone(settings.zone).replace(microsecond=0),
-        speaker=names["speaker"],
-        persona=names["persona"] or None,
-        origin=trust.caller_standing(standing, raw.get("origin") or ""),
-        group=role == "user" and _is_in_group(raw),
-        private=bool(raw.get("private")) or (role == "user" and asks_privacy(words)),
-        title=names["title"],
-    )
-
-
-def _said_at(raw: Mapping[str, Any], now: datetime, settings: Settings) -> datetime:
-    """Return the time of a turn, which is `now` where it gives none."""
-    if raw.get("occurred_at") is None:
-        return now
-    return moment(raw["occurred_at"], settings.zone, "occurred_at")
-
-
-def _names(raw: Mapping[str, Any], words: str, settings: Settings) -> dict[str, str]:
-    """Return the redacted names of a turn that says `words`, '' for each absent one."""
-    keys = ("id", "session", "speaker", "persona", "title")
-    given = {key: raw.get(key) or "" for key in keys}
-    names = {
-        key: name_from(name, settings) if name else "" for key, name in given.items()
-    }
-
-    # redaction must not make one id of two
-    if names["id"] != _plain_name(given["id"]):
-        names["id"] += f" {content_hash(words)[:12]}"
-    return names
-
-
-def _is_in_group(raw: Mapping[str, Any]) -> bool:
-    """Return whether a turn says that its conversation has several users."""
-    return raw.get("group") is True or is_group(raw.get("participants"))
-
-
-def is_group(participants: object) -> bool:
-    """Whether a conversation has several users; BadRequestError for no list of names."""
-    names = [] if participants is None else participants
-    if not isinstance(names, list | tuple) or not all(
-        isinstance(name, str) for name in names
-    ):
-        raise BadRequestError("participants must be a list of names")
-    return len({name_key(name) for name in names if name.strip()}) > 1
-
-
-def is_recorded(raw: Mapping[str, Any]) -> bool:
-    """Whether a turn is to be stored; BadRequestError unless `record` is a flag."""
-    record = raw.get("record")
-    if not isinstance(record, bool | None):
-        raise BadRequestError("record must be true or false")
-    return record is not False
-
-
-def _checked_text(raw: Mapping[str, Any], settings: Settings) -> str:
-    """Return the text of a turn; BadRequestError if it is empty or too long.
-
-    Keys that a turn does not have are refused too.
-    """
-    if unknown := sorted(set(raw) - TURN_KEYS):
-        raise BadRequestError(
-            f"a turn has no {unknown[0]!r}",
-            fix=f"Its keys are {', '.join(sorted(TURN_KEYS))}.",
-        )
-    text, place = raw.get("text"), f"turn {raw['id']!r}" if raw.get("id") else ""
-    if not isinstance(text, str) or not text.strip():
-        raise BadRequestError(
-            "there are no words in it", where=place, fix="Give the text that was said."
-        )
-    most = settings.policy.journal.turn_bytes
-    if len(text.encode("utf-8", "surrogatepass")) > most:
-        raise BadRequestError(
-            f"a turn may have {most} bytes", where=place, fix="Split it."
-        )
-    return text
-
-
-def _checked_role(raw: Mapping[str, Any]) -> str:
-    """Return the role of a turn.
-
-    BadRequestError for an unknown role, a bad or reserved name, or a `private` that is
-    no flag.
-    """
-    role: str = raw.get("role") or "user"
-    if role not in ROLES:
-        raise BadRequestError(
-            f"there is no role {role!r}", fix=f"Use one of: {', '.join(ROLES)}."
-        )
-    for name in ("id", "session", "speaker", "persona", "origin", "title"):
-        value = raw.get(name) or ""
-        if not isinstance(value, str) or len(value) > 500:
-            raise BadRequestError(f"{name} must be a text of at most 500 characters")
-    if raw.get("persona") is not None and (fault := name_fault(raw["persona"] or "")):
-        raise BadRequestError(fault, fix="Leave it out where there is no persona.")
-    if not isinstance(raw.get("private") or False, bool):
-        raise BadRequestError("private must be true or false")
-    return role
-
-
-def name_from(text: str, settings: Settings) -> str:
-    """Return a name of a session, speaker, persona or turn, redacted, on one line (X11)."""
-    return redact(_plain_name(text), settings.redact).text
-
-
-def _plain_name(text: str) -> str:
-    return " ".join(plain_text(text).split())
-
-
-def moment(
-    value: object,
-    zone: tzinfo,
-    name: str = "time",
-    *,
-    end: bool = False,
-    now: datetime | None = None,
-    ahead: bool = False,
-) -> datetime:
-    """Return the time in `value`: ISO 8601, or seconds since the epoch.
-
-    Without an offset it is local to `zone`. With `now` it may be words too, such as
-    `yesterday`, `last March` or `3d`, counted from then, with `ahead` into the future.
-    With `end` a date or a span of time means its end. Raises BadRequestError unless the
-    year is 1900 to 9989.
-    """
-    found = None
-    with suppress(ValueError, TypeError, OverflowError, OSError):
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            found = datetime.fromtimestamp(value, zone)
-        else:
-            found = datetime.fromisoformat(str(value))
-            found = found if found.tzinfo else found.replace(tzinfo=zone)
-            if end and len(str(value)) == len("2026-11-20"):
-                found += timedelta(days=1)
-    if found is None and now is not None:
-        named = named_time(str(value), now.astimezone(zone), ahead=ahead)
-        found = named and named[1 if end else 0]
-    if found is None or not FIRST <= found < LAST:
-        words = (
-            ""
-            if now is None
-            else ', or words such as "yesterday", "last March" or "3d"'
-        )
-        what = f"{name} {value!r} is no {'time' if now else 'ISO 8601 time'} between 1900 and 9989"
-        fix = f"Write 2026-11-20 or 2026-11-20T21:14:05{words}."
-        raise BadRequestError(what, fix=fix)
-    return found
 
 
 def unread() -> UnavailableError:

@@ -25,7 +25,7 @@ from engram.core.sessions import (
     read_state,
 )
 from engram.errors import BadRequestError
-from engram.ingest import intake
+from engram.ingest import requests
 from engram.operations.retrieval import asking
 from engram.recall import formatting
 from engram.recall.context_lines import (
@@ -139,8 +139,8 @@ class ContextBuilder:
         policy = self.settings.policy
         budget = policy.recall.budget if budget is None else budget
         query = question_of(self.settings, query) if query else None
-        name = intake.name_from(persona, self.settings) if persona else None
-        thread = intake.name_from(session, self.settings) if session else None
+        name = requests.name_from(persona, self.settings) if persona else None
+        thread = requests.name_from(session, self.settings) if session else None
 
         budget -= self._cost([fenced({name: ["-"] for name in TITLES}, "0" * 8)])
         now, facts = self.clock(), self._facts()

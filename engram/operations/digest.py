@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core import lifecycle
 from engram.core.personas import sees
-from engram.ingest import intake
+from engram.ingest import requests
 from engram.operations.retrieval import asking
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Digest:
         """
         zone, now = self.settings.zone, self.clock()
         begin = (
-            intake.moment(since, zone, "since", now=now)
+            requests.moment(since, zone, "since", now=now)
             if since
             else now - timedelta(days=DAYS)
         )

@@ -11,7 +11,7 @@ from engram.core.lifecycle import STAGES
 from engram.core.personas import sees, shown_name
 from engram.core.records import STATUSES, Fact
 from engram.errors import BadRequestError
-from engram.ingest import intake
+from engram.ingest import requests
 from engram.operations.retrieval import asking
 from engram.recall import formatting
 
@@ -71,8 +71,8 @@ class MemoryList:
             asks,
             category,
             about,
-            intake.moment(since, zone, "since", now=now) if since else None,
-            intake.moment(until, zone, "until", end=True, now=now) if until else None,
+            requests.moment(since, zone, "since", now=now) if since else None,
+            requests.moment(until, zone, "until", end=True, now=now) if until else None,
         )
 
         chosen = [row for row in self._with_status(status) if wanted.has(row)]

@@ -12,7 +12,7 @@ from engram.core.records import ENTITY_TYPES, Fact
 from engram.core.relations import current_lines, when_held
 from engram.core.trust import OWNER
 from engram.errors import BadRequestError, NotFoundError
-from engram.ingest import intake
+from engram.ingest import requests
 from engram.operations.retrieval import asking
 
 if TYPE_CHECKING:
@@ -60,8 +60,10 @@ class Overview:
         BadRequestError for a time that cannot be read.
         """
         zone, now = self.settings.zone, self.clock()
-        first = intake.moment(since, zone, "since", now=now) if since else None
-        last = intake.moment(until, zone, "until", end=True, now=now) if until else None
+        first = requests.moment(since, zone, "since", now=now) if since else None
+        last = (
+            requests.moment(until, zone, "until", end=True, now=now) if until else None
+        )
         days: Counter[str] = Counter()
         for row in self._seen(persona, everyone=all_personas, owner=owner):
             when = row.created

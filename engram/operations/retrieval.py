@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.records import ALL_PERSONAS, UNKNOWN_PERSONA
 from engram.errors import ForbiddenError
-from engram.ingest import intake
+from engram.ingest import requests
 from engram.pipeline.usage import not_counted_reason
 from engram.recall import formatting, search
 from engram.recall.request import RecallSources, request_for, time_limit
@@ -46,7 +46,7 @@ def asking(
             )
         return ALL_PERSONAS
     if persona:
-        return intake.name_from(persona, settings)
+        return requests.name_from(persona, settings)
     return UNKNOWN_PERSONA if owner else None
 
 
@@ -97,7 +97,7 @@ class Retriever:
         """
         persona = asking(persona, self.settings, owner=owner, everyone=all_personas)
         if session:
-            session = intake.name_from(session, self.settings)
+            session = requests.name_from(session, self.settings)
         answer, request, sources = self.answer(
             query, session, persona, explain=explain, ready=ready, **wishes
         )
@@ -184,4 +184,4 @@ class Retriever:
         """The moment that `text` names, with `end` the end of a day; None without text."""
         if text is None:
             return None
-        return intake.moment(text, self.settings.zone, end=end, now=self.clock())
+        return requests.moment(text, self.settings.zone, end=end, now=self.clock())

@@ -25,6 +25,7 @@ from engram.errors import (
 )
 from engram.extraction.rules import engine
 from engram.ingest import intake as ingest_intake
+from engram.ingest import requests
 from engram.operations.cases import current_fact
 from engram.operations.notes import NoteChanges
 from engram.pipeline.forgetting import FORGOTTEN
@@ -123,7 +124,7 @@ class StatementOperations:
         until = None
         if expires is not None:
             zone = self.settings.zone
-            until = ingest_intake.moment(
+            until = requests.moment(
                 expires, zone, "expires", end=True, now=now, ahead=True
             )
 
@@ -365,7 +366,7 @@ class StatementOperations:
         What is said to a persona here is private to it (`E14`).
         """
         if occurred_at is not None:
-            said = ingest_intake.moment(
+            said = requests.moment(
                 occurred_at, self.settings.zone, "occurred_at", now=now
             )
             occurred_at = said.isoformat()
@@ -383,9 +384,7 @@ class StatementOperations:
         free = next(
             name for name in ids if self.index.catalog.turn(REMEMBERED, name) is None
         )
-        return ingest_intake.turn_from(
-            raw, now, self.settings, free, standing, keep=True
-        )
+        return requests.turn_from(raw, now, self.settings, free, standing, keep=True)
 
     def _file(self, turn: Turn) -> FiledTurn:
         """Write the turn into its session file."""

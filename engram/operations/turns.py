@@ -8,7 +8,7 @@ from engram.core import lifecycle
 from engram.core.personas import sees
 from engram.core.records import Fact, FiledTurn
 from engram.errors import NotFoundError
-from engram.ingest import intake
+from engram.ingest import requests
 from engram.operations.retrieval import asking
 from engram.pipeline.turn_edits import DELETED
 
@@ -56,9 +56,10 @@ class TurnOperations:
         }
 
     def _turns(self, name: str, session: str | None) -> list[FiledTurn]:
-        given = {"id": name, "session": session or intake.SESSION}
+        given = {"id": name, "session": session or requests.SESSION}
         names = {
-            key: intake.name_from(value, self.settings) for key, value in given.items()
+            key: requests.name_from(value, self.settings)
+            for key, value in given.items()
         }
         if found := self.index.versions(names["session"], names["id"]):
             return found

@@ -11,7 +11,7 @@ from engram.core.personas import own_name, sees
 from engram.core.records import ALL_PERSONAS, NO_PERSONA, Fact, FiledTurn
 from engram.errors import NotFoundError
 from engram.index.conversations import stem_of
-from engram.ingest import intake
+from engram.ingest import requests
 from engram.operations.explain import without_text
 from engram.operations.retrieval import asking
 from engram.recall import formatting
@@ -57,7 +57,7 @@ class Views:
         """Return the stretches of conversations, the latest first."""
         asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
         first, last = self._span(since, until)
-        name = session and intake.name_from(session, self.settings)
+        name = session and requests.name_from(session, self.settings)
         chosen = {
             f"{int(one.started.timestamp()):012d} {stem_of(one.path)}": one
             for one in self.reader.stretches()
@@ -204,8 +204,8 @@ class Views:
     ) -> tuple[datetime | None, datetime | None]:
         zone, now = self.settings.zone, self.clock()
         return (
-            intake.moment(since, zone, "since", now=now) if since else None,
-            intake.moment(until, zone, "until", end=True, now=now) if until else None,
+            requests.moment(since, zone, "since", now=now) if since else None,
+            requests.moment(until, zone, "until", end=True, now=now) if until else None,
         )
 
     def _local(self, when: datetime | None) -> str | None:

@@ -22,6 +22,7 @@ from engram.errors import (
 )
 from engram.extraction.rules import engine
 from engram.ingest import intake as ingest_intake
+from engram.ingest import requests
 from engram.ingest.messages import as_turns
 from engram.ingest.queue import ASKED, UNFORESEEN
 from engram.pipeline.reconcile import BatchResult
@@ -119,11 +120,11 @@ class TurnPipeline:
                 "there are no turns", fix="Give `turns`, or `messages`."
             )
         spoken = list(as_turns(given, {k: v for k, v in common.items() if v}))
-        rows = [row for row in spoken if ingest_intake.is_recorded(row) and record]
+        rows = [row for row in spoken if requests.is_recorded(row) and record]
 
         now = self.clock()
         taken = [
-            ingest_intake.turn_from(raw, now, self.settings, standing=standing)
+            requests.turn_from(raw, now, self.settings, standing=standing)
             for raw in rows
         ]
         unnamed = frozenset(
@@ -172,7 +173,7 @@ class TurnPipeline:
 
         Returns when this is done, or at once with `background`.
         """
-        session = session and ingest_intake.name_from(session, self.settings)
+        session = session and requests.name_from(session, self.settings)
         self.queue.revive(session)
         self._sealing.add(session)
         wanted = self.flush_waiting(session, background=background)

@@ -20,7 +20,7 @@ from engram.errors import (
     StorageError,
     UnavailableError,
 )
-from engram.ingest.intake import turn_from
+from engram.ingest.requests import turn_from
 from engram.vault import syscalls
 
 

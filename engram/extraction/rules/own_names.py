@@ -1,0 +1,92 @@
+"""Statements from introductions: the name that a speaker gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engram.core.entities import ALIAS
+from engram.core.language import languages
+from engram.core.language.sentences import (
+    MASK,
+)
+from engram.extraction.rules.assertions import of_speaker
+from engram.extraction.rules.clauses import Clause, clauses_of
+from engram.extraction.rules.introductions import introduction
+from engram.extraction.rules.people import (
+    RelationHint,
+)
+from engram.extraction.rules.statements import Statement, built, is_speaker_name
+from engram.extraction.rules.table import (
+    REMEMBER,
+    Rule,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.core.policy import ExtractionPolicy
+    from engram.extraction.rules.introductions import Introduction
+
+
+def introduced_name(
+    sentence: Clause, asked: str, policy: ExtractionPolicy, *, is_question: bool
+) -> Iterator[Statement]:
+    """The name that the speaker gives themselves, with the relation that says so.
+
+    A question may begin with it: `I'm Jonas, can you help me?`
+    """
+    if sentence.is_task:
+        return
+    starts = [clause.start for clause in clauses_of(sentence)]
+    found = introduction(sentence.text, sentence.start, sentence.end, starts, asked)
+    if found is None or not _is_news(found, sentence, is_question=is_question):
+        return
+
+    clause = replace(sentence, start=found.start, end=found.end)
+    if MASK not in clause.words and not _is_read_otherwise(found, clause, policy):
+        yield _naming(found, clause, policy)
+
+
+def _is_news(found: Introduction, sentence: Clause, *, is_question: bool) -> bool:
+    """Tell whether an introduction says something new to the one who listens.
+
+    A wish is for an assistant, and a name in the speaker's label is known. In a
+    question, a question of its own must follow.
+    """
+    if found.is_wish and not sentence.speaker.to_bot:
+        return False
+
+    rest = sentence.text[found.end : sentence.end]
+    if is_question and not (rest[:1] in ",;" and len(rest.split()) > _QUESTION_WORDS):
+        return False
+    return not is_speaker_name(found.name, sentence.speaker)
+
+
+def _is_read_otherwise(
+    found: Introduction, clause: Clause, policy: ExtractionPolicy
+) -> bool:
+    """Tell whether a rule reads the words of an uncertain introduction."""
+    is_likely = found.is_sure or found.is_backed
+    return not is_likely and bool(of_speaker(clause, policy))
+
+
+def _naming(found: Introduction, clause: Clause, policy: ExtractionPolicy) -> Statement:
+    """Return the statement of the speaker's name, with the relation that says so."""
+    label = clause.speaker.name
+    subject = languages.texts("extraction", "subject").get(found.code, "the user")
+    text = found.template.format(
+        s=label or subject, p=clause.speaker.possessive, o=found.name
+    )
+
+    rule = _CALLED if found.is_wish else _NAME
+    if not found.is_sure:
+        rule = replace(rule, strength="probable")
+    hint = RelationHint(label, ALIAS, found.name, ())
+    return built(clause, rule, text, policy, hint=hint)
+
+
+_QUESTION_WORDS = 2
+"""More words than these after an introduction are a question of their own."""
+_NAME = Rule("name", "fact", "sure", "none", REMEMBER, "")
+_CALLED = Rule("call me", "preference", "sure", "none", REMEMBER, "")

@@ -1,0 +1,148 @@
+"""Statements from clauses that tell a change of state which no rule reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.core.language import languages
+from engram.core.language.date_display import in_figures
+from engram.core.language.sentences import (
+    clauses,
+    sentences,
+)
+from engram.core.language.state_subjects import USER
+from engram.core.language.state_telling import told
+from engram.core.language.states import states, with_subject
+from engram.extraction.rules.languages import other_languages
+from engram.extraction.rules.objects import (
+    bare,
+)
+from engram.extraction.rules.people import (
+    NamedSubject,
+    person_meant,
+)
+from engram.extraction.rules.statements import LONGEST, Statement, built
+from engram.extraction.rules.table import (
+    REMEMBER,
+    Rule,
+    pattern_of,
+)
+from engram.extraction.rules.wording import with_dates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.core.language.states import State
+    from engram.core.policy import ExtractionPolicy
+    from engram.extraction.rules.clauses import Clause, ClauseSpeaker
+
+
+def pronoun_subject(clause: Clause) -> NamedSubject | None:
+    """The person meant by `he` or `she` at the beginning of the clause, if certain."""
+    found = _HE_OR_SHE.match(clause.text, clause.start, clause.end)
+    name = found and person_meant(
+        found.group(), clause.text[clause.before : clause.start], clause.earlier
+    )
+    return (
+        NamedSubject(name, "", found.end(), is_known=True) if found and name else None
+    )
+
+
+_HE_OR_SHE = pattern_of("he_or_she")
+
+
+def change_of_state(clause: Clause, policy: ExtractionPolicy) -> Iterator[Statement]:
+    """The clause in the third person where it tells that a state changed or is over.
+
+    In a language without extraction rules also where it tells a state that holds.
+    """
+    if clause.is_task or len(clause.words) >= LONGEST or len(clause.dates) > 1:
+        return
+    person = pronoun_subject(clause)
+    start = person.end if person else clause.start
+    raw = bare(clause.text, start, clause.end).rstrip("。！")
+    words = _with_subject(person, raw)
+    if with_subject(words) != words and not _opens_sentence(clause):
+        return  # "my boss was ill, quit her job": the boss did
+    for state in states(words):
+        if not _is_told(state):
+            continue
+        if state.language == "en" and not person:
+            words = with_subject(with_dates(raw, start, clause.dates))
+
+        subject, possessive = _speaker_in(state.language, clause.speaker)
+        if text := told(words, state, subject, possessive):
+            name = person.name if person else ""
+            yield _of_state(clause, state, text, name, policy)
+            return
+
+
+def _opens_sentence(clause: Clause) -> bool:
+    """Whether only fillers stand before a clause in its sentence."""
+    starts = (
+        start for start, end in sentences(clause.text) if start <= clause.start < end
+    )
+    first = next(clauses(clause.text, next(starts, clause.start), clause.end), None)
+    return first is not None and clause.start < first[1]
+
+
+def _with_subject(person: NamedSubject | None, raw: str) -> str:
+    """Return a clause with the name of the person whom its pronoun means."""
+    if person is None:
+        return raw
+    return f"{person.name}{raw if raw[:1] == ' ' else f' {raw}'}"
+
+
+def _is_told(state: State) -> bool:
+    """Tell whether a state changed, is over, or has no extraction rules to read it."""
+    if state.change or state.over or state.language in _WITHOUT_RULES:
+        return True
+    name = state.attribute.split()[0]
+    if state.subject[0] != USER or name in _OF_THE_DAY:
+        return False
+    if state.language in _TOLD_BY_STATES:
+        return True
+    listed = _ATTRIBUTES_TOLD.get(state.language, "").split()
+    return bool(state.value) and name in listed
+
+
+def _of_state(
+    clause: Clause, state: State, text: str, name: str, policy: ExtractionPolicy
+) -> Statement:
+    """Return the statement of a state; outside English its date stands at the end."""
+    when = clause.when() if state.language != "en" else None
+    dated = f"{text} ({in_figures(when)})" if when else text
+    rule = _STATES[_CATEGORIES.get(state.attribute.split()[0], "fact")]
+    return built(clause, rule, dated, policy, name)
+
+
+def _speaker_in(code: str, speaker: ClauseSpeaker) -> tuple[str, str]:
+    """The words of a language for the speaker, and for what is theirs."""
+    for language in other_languages():
+        if language.code == code:
+            return speaker.name or language.subject, language.possessive(speaker.name)
+    if code in _WITHOUT_RULES:
+        return speaker.name, speaker.name
+    return speaker.name or "the user", speaker.possessive
+
+
+_WITHOUT_RULES = languages.unspaced()
+_TOLD_BY_STATES = frozenset(languages.texts("extraction", "by_states"))
+"""The languages in which the table of states gives facts that hold, too."""
+_ATTRIBUTES_TOLD = languages.texts("extraction", "states_told")
+"""The attributes of which it does in a language with extraction rules of its own."""
+_OF_THE_DAY = frozenset({"eats", "figure", "date"})
+"""Attributes that may hold today only: `I eat a pizza`, `the ticket costs 30 euros`."""
+_CATEGORIES = {
+    "like": "preference",
+    "eats": "preference",
+    "favourite": "preference",
+    "partner": "relationship",
+    "pet": "relationship",
+    "kin": "relationship",
+    "role": "relationship",
+}
+_STATES = {
+    name: Rule("state", name, "probable", "open", REMEMBER, "")
+    for name in ("fact", "preference", "relationship")
+}

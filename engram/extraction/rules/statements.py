@@ -1,0 +1,247 @@
+"""Statements from clauses: the words of a rule filled in, with dates and evidence."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from engram.core.categories import category_of
+from engram.core.entities import OWNER, relation_label
+from engram.core.language.dates import day_in_words
+from engram.core.language.entity_names import animals
+from engram.core.language.sentences import (
+    conjugated,
+    third_person,
+)
+from engram.core.records import Candidate, Relation
+from engram.extraction.rules.objects import (
+    bare,
+    fits,
+    is_apart,
+    is_pointing,
+    is_untied,
+    is_whole,
+    shortened,
+)
+from engram.extraction.rules.people import (
+    RelationHint,
+    names,
+    relation_hint,
+    resolved_pronouns,
+)
+from engram.extraction.rules.table import (
+    REMEMBER,
+    Rule,
+    pattern_of,
+)
+from engram.extraction.rules.wording import lowered, reworded, tidy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.core.policy import ExtractionPolicy
+    from engram.core.records import Interval
+    from engram.extraction.rules.clauses import Clause, ClauseSpeaker
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A candidate with the relation it gives and the types of its entities."""
+
+    candidate: Candidate
+    relation: Relation | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_speaker_name(name: str, speaker: ClauseSpeaker) -> bool:
+    """Tell whether the label of the speaker has each word of a name."""
+    return set(name.casefold().split()) <= set(speaker.name.casefold().split())
+
+
+SPEAKS_OF_SELF = pattern_of("speaks_of_self")
+
+
+def read_by_rule(
+    clause: Clause,
+    rule: Rule,
+    found: re.Match[str],
+    policy: ExtractionPolicy,
+    other_name: str,
+) -> Statement | None:
+    """Return the statement of a clause of which a rule has read the beginning, if it has
+    an object of the kind that the rule asks for.
+    """
+    place, when = found.end(), clause.when()
+    raw = shortened(rule.object_kind, bare(clause.text, place, clause.end))
+    if not _is_usable(clause, rule, raw, place, when):
+        return None
+    if other_name and SPEAKS_OF_SELF.search(raw):
+        return None
+    object_ = _object(clause, raw, place)
+    if object_ is None:
+        return None
+
+    words = {name: found.groupdict().get(name) or "" for name in "vwx"}
+    text = _filled(rule, clause, words, object_, other_name)
+    if rule.as_of and when is None:
+        text += f" (as of {day_in_words(clause.turn.occurred_at)})"
+    if len(text) >= LONGEST:
+        return None
+
+    hint = relation_hint(
+        rule,
+        other_name or clause.speaker.name,
+        clause.speaker.name,
+        words["w"] or words["x"],
+        raw,
+    )
+    return built(clause, rule, text, policy, other_name, hint)
+
+
+def _is_usable(
+    clause: Clause, rule: Rule, raw: str, place: int, when: Interval | None
+) -> bool:
+    """Whether a rule's object is whole, fits it, and holds all dates of the clause.
+
+    `place` is where the object begins.
+    """
+    if not is_whole(raw) or not _fits(rule, raw, when, clause):
+        return False
+    if when and category_of(rule.category).promise:
+        raw = _DOES_IT.sub(lambda found: "x" * len(found.group()), raw)
+    is_annual = _ANNUAL.search(clause.words) is not None
+    return not is_untied(raw, place, clause.dates, is_annual=is_annual)
+
+
+def _object(clause: Clause, raw: str, place: int) -> str | None:
+    """The object in the third person with its dates and pronouns resolved.
+
+    None if a pronoun in it refers to no named person.
+    """
+    names_meant = resolved_pronouns(
+        raw,
+        clause.text[clause.start : place],
+        clause.text[clause.before : clause.start],
+    )
+    if names_meant is None:
+        return None
+
+    text = reworded(raw, place, clause.dates, clause.turn.occurred_at)
+    for pronoun, name in names_meant.items():
+        text = re.sub(rf"\b{pronoun}\b", name, text)
+    if clause.lead is None or clause.dates:
+        return text
+    return (
+        f"{text} ({clause.lead.words})"
+        if is_apart(text)
+        else f"{text} {clause.lead.words}"
+    )
+
+
+def _filled(
+    rule: Rule, clause: Clause, words: Mapping[str, str], object_: str, other_name: str
+) -> str:
+    """The template of a rule with the subject, the matched words and the object."""
+    x = words["x"]
+    return rule.template.format(
+        s=other_name or clause.speaker.name or "the user",
+        p=clause.speaker.possessive,
+        v=conjugated(words["v"]) if words["v"] else "",
+        w=third_person(lowered(words["w"])),
+        x=third_person(lowered(x) if x.casefold().startswith("my ") else x),
+        o=object_,
+    )
+
+
+_ANNUAL = pattern_of("annual")
+_DOES_IT = pattern_of("does_it")
+LONGEST = 200
+"""Characters of a statement, which is a note's title as well."""
+
+
+def built(
+    clause: Clause,
+    rule: Rule,
+    text: str,
+    policy: ExtractionPolicy,
+    other_name: str = "",
+    hint: RelationHint | None = None,
+) -> Statement:
+    """Return a statement with its evidence, dates, confidence and relation."""
+    share = {"sure": 1.0, "probable": policy.rules_probable, "weak": policy.rules_weak}[
+        rule.strength
+    ]
+    first = (
+        (other_name, clause.speaker.name)
+        if "{p}" in rule.template or not other_name
+        else (other_name,)
+    )
+    named = (
+        names(clause.words)
+        if category_of(rule.category).relates_people and rule is not KINSHIP
+        else ()
+    )
+    text = tidy(text)
+    of_animals = dict.fromkeys(animals(text), "animal")
+    one = Candidate(
+        text=text,
+        category="correction"
+        if clause.corrects and category_of(rule.category).correctable
+        else rule.category,
+        confidence=round(policy.rules_confidence * share * clause.speaker.share, 4),
+        turn_id=clause.turn.id,
+        quote=clause.turn.text[clause.start : clause.end].rstrip(" .!,;"),
+        about=tuple(
+            dict.fromkeys(name for name in (*first, *named, *of_animals) if name)
+        )[: policy.max_entities],
+        tags=rule.tags,
+        when=clause.when() if _is_dated(rule) else None,
+    )
+    if hint is None:
+        return Statement(one, types=of_animals)
+    ends = (hint.subject or OWNER, relation_label(hint.type), hint.object)
+    # `My sister Anna has lived here since 2019`: a time of the life, not of the kinship
+    when = clause.when() if rule is not KINSHIP else None
+    is_start = when and not hint.ended and when.start > clause.turn.occurred_at
+    relation = Relation(
+        *ends,
+        one.turn_id,
+        one.quote,
+        confidence=one.confidence,
+        ended=hint.ended,
+        begins=when if when and (is_start or when.role == "since") else None,
+        ends=when if when and (hint.ended or when.role == "until") else None,
+    )
+    return Statement(one, relation, {**dict(hint.kinds), **of_animals})
+
+
+def _is_dated(rule: Rule) -> bool:
+    """Whether the time in a clause is that of the statement of a rule."""
+    return rule.object_kind != "none" or category_of(rule.category).promise
+
+
+def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
+    """Whether the object, in its clause, is of the kind that the rule needs."""
+    if rule.object_kind == "then-i":
+        return _THEN_I.match(clause.text, clause.end) is not None
+    if rule.object_kind == "correction":
+        return bool(raw) and clause.corrects
+    if rule.object_kind == "word":
+        return len(raw.split()) <= 4 and not is_pointing(clause.words)
+    is_own_name = rule.object_kind == "name" and is_speaker_name(raw, clause.speaker)
+    return not is_own_name and fits(
+        rule.object_kind, raw, when, clause.turn.occurred_at
+    )
+
+
+_THEN_I = pattern_of("then_i")
+KINSHIP = Rule(
+    "kinship",
+    "relationship",
+    "sure",
+    "none",
+    REMEMBER,
+    "{s} is {p} {o}",
+    ("relationship",),
+)
