@@ -506,10 +506,7 @@ def _homes(env: Mapping[str, str]) -> tuple[Path, Path, Path]:
     home = _home(env)
     state = Path(env.get("XDG_STATE_HOME") or home / ".local" / "state") / "engram"
     cache = Path(env.get("XDG_CACHE_HOME") or home / ".cache") / "engram"
-    runtime = state / "run"
-    if sockets := env.get("XDG_RUNTIME_DIR"):
-        runtime = Path(sockets) / "engram"
-    return state, cache, runtime
+    return state, cache, Path(location.socket_home(env, str(state)))
 
 
 def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:

@@ -83,11 +83,7 @@ def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
         state, runtime = f"{base}/state", f"{base}/run"
     else:
         state = f"{env.get('XDG_STATE_HOME') or env['HOME'] + '/.local/state'}/engram"
-        runtime = (
-            f"{env['XDG_RUNTIME_DIR']}/engram"
-            if env.get("XDG_RUNTIME_DIR")
-            else f"{state}/run"
-        )
+        runtime = location.socket_home(env, state)
     leaf = location.choose(os.path.realpath(folder), vault_id, state, _id_at).leaf
     return f"{runtime}/{leaf}/engram.sock"
 

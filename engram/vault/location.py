@@ -15,15 +15,48 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import pwd
 
 TYPE_CHECKING = False  # loading typing would cost as much again
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 RECORD = "place.json"
 MARK_LENGTH = 8
 _GET_GENERATION = 0x80087601 if os.sysconf("SC_LONG_BIT") == 64 else 0x80047601
 """FS_IOC_GETVERSION: a number that tells apart two files that reused one inode."""
+
+SESSIONS = "/run/user"
+"""Where systemd keeps a folder for the session of each user, named by their number."""
+
+
+def socket_home(env: Mapping[str, str], state: str) -> str:
+    """Return the folder of the sockets; `state` is the folder of the states.
+
+    It is `$XDG_RUNTIME_DIR/engram`. A client of MCP or cron may start a command without
+    that variable; the command then finds the folder of the user's session by itself,
+    unless `HOME` is another than the user's own.
+    """
+    session = env.get("XDG_RUNTIME_DIR", "")
+    if not session and env.get("HOME") == _home_of_user():
+        session = f"{SESSIONS}/{os.getuid()}"
+        if not _is_own(session):
+            session = ""
+    return f"{session}/engram" if session else f"{state}/run"
+
+
+def _home_of_user() -> str | None:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:  # a container may have no such user
+        return None
+
+
+def _is_own(folder: str) -> bool:
+    try:
+        return os.stat(folder).st_uid == os.getuid()  # noqa: PTH116
+    except OSError:
+        return False
 
 
 class Record:

@@ -4,6 +4,8 @@ other end had.
 
 from __future__ import annotations
 
+import os
+import pwd
 import threading
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from engram.errors import (
 )
 from engram.operations.table import BY_NAME, OPERATIONS
 from engram.serve import socket_client
+from engram.vault import location
 from tests.fakes.answers import ID, FakeAnswers, serving, settings_in
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +35,25 @@ def a_vault(folder, text=f'id = "{ID}"\n'):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "engram.toml").write_text(text)
     return str(folder)
+
+
+def test_a_command_without_the_variables_of_a_session_finds_its_sockets(
+    tmp_path, monkeypatch
+):
+    """As a client of MCP starts it; not where `HOME` is another than the user's own."""
+    home = pwd.getpwuid(os.getuid()).pw_dir
+    monkeypatch.setattr(location, "SESSIONS", str(tmp_path))
+    inside = f"{tmp_path}/state/run"
+    assert location.socket_home({"HOME": home}, f"{tmp_path}/state") == inside
+
+    session = tmp_path / str(os.getuid())
+    session.mkdir()
+    found = location.socket_home({"HOME": home}, f"{tmp_path}/state")
+    assert found == f"{session}/engram"
+    other = {"HOME": str(tmp_path)}
+    assert location.socket_home(other, f"{tmp_path}/state") == inside
+    other["XDG_RUNTIME_DIR"] = "/named"
+    assert location.socket_home(other, f"{tmp_path}/state") == "/named/engram"
 
 
 @pytest.mark.parametrize(

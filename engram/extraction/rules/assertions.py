@@ -25,7 +25,7 @@ from engram.extraction.rules.state_changes import change_of_state, pronoun_subje
 from engram.extraction.rules.statements import (
     KINSHIP,
     SPEAKS_OF_SELF,
-    Statement,
+    RuleStatement,
     built,
     read_by_rule,
 )
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from engram.extraction.rules.clauses import Clause
 
 
-def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[Statement]:
+def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement]:
     """The statements of one clause."""
     if clause.speaker.to_bot:
         start = after_request(clause.text, clause.start, clause.end)
@@ -64,7 +64,7 @@ def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[Statement]
             yield _kinship(clause, person, policy)
 
 
-def _wish(clause: Clause, policy: ExtractionPolicy) -> list[Statement]:
+def _wish(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
     """Return the request for a lasting behaviour of the assistant in a clause (`C19`)."""
     rest = len(clause.text.strip()) - len(clause.words)
     if not clause.speaker.to_bot or (clause.is_task and rest > _FEW_CHARS):
@@ -73,7 +73,7 @@ def _wish(clause: Clause, policy: ExtractionPolicy) -> list[Statement]:
     return [built(clause, _WISH, text, policy)] if text else []
 
 
-def of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[Statement]:
+def of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
     """Return the statement of a speaker about themselves, also after `and` without `I`."""
     found = list(_by_first_rule(clause, speaker_rules(), clause.start, policy))
     if not found and clause.text.endswith("and ", 0, clause.start):
@@ -81,9 +81,9 @@ def of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[Statement]:
     return found
 
 
-def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[Statement]:
+def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
     """Return the statement about a named person, or the name of the one before."""
-    found: list[Statement] = []
+    found: list[RuleStatement] = []
     person = leading_person(clause.text, clause.start, clause.end) or pronoun_subject(
         clause
     )
@@ -107,7 +107,7 @@ def _by_first_rule(
     place: int,
     policy: ExtractionPolicy,
     subject: str = "",
-) -> Iterator[Statement]:
+) -> Iterator[RuleStatement]:
     """The statement of the first rule that reads the clause from `place` on."""
     for rule in rules:
         found = rule.pattern.match(clause.text, place, clause.end)
@@ -126,7 +126,7 @@ def _up_to_aside(
     found: re.Match[str],
     policy: ExtractionPolicy,
     subject: str,
-) -> Statement | None:
+) -> RuleStatement | None:
     """The statement up to an aside that cannot be read.
 
     `My favourite band is Muse, saw them live twice`.
@@ -146,7 +146,7 @@ _ASIDE = pattern_of("aside")
 
 def _about_person(
     clause: Clause, person: NamedSubject, policy: ExtractionPolicy
-) -> Iterator[Statement]:
+) -> Iterator[RuleStatement]:
     """What is said of a named person.
 
     A name alone may be a brand, so without kinship only sure rules apply.
@@ -186,7 +186,7 @@ _AND_ALSO = pattern_of("and_also")
 
 def _kinship(
     clause: Clause, person: NamedSubject, policy: ExtractionPolicy
-) -> Statement:
+) -> RuleStatement:
     """The statement of a person's relation to the speaker: `my sister Anna`."""
     text = f"{person.name} is {clause.speaker.possessive} {person.kin.lower()}"
     hint = relation_hint(KINSHIP, person.name, clause.speaker.name, person.kin, "")

@@ -45,7 +45,7 @@ from engram.extraction.rules.people import (
     amid,
     relatives,
 )
-from engram.extraction.rules.statements import LONGEST, Statement
+from engram.extraction.rules.statements import LONGEST, RuleStatement
 from engram.extraction.rules.table import (
     pattern_of,
 )
@@ -236,7 +236,7 @@ def _from_turn(
     speaker: ClauseSpeaker,
     earlier: str,
     asked: str,
-) -> Iterator[Statement]:
+) -> Iterator[RuleStatement]:
     """The statements of a turn; `asked` is what the assistant said just before it.
 
     A statement that the next sentence takes back is left out, and so are preferences
@@ -251,8 +251,8 @@ def _from_turn(
         return
 
     whole = _whole(turn, speaker, earlier)
-    pending: list[Statement] = []
-    made: list[Statement] = []
+    pending: list[RuleStatement] = []
+    made: list[RuleStatement] = []
     before, is_mocking = 0, False
     for first, last in sentences(whole.text):
         withdrawal = taken_back.get(first)
@@ -307,13 +307,13 @@ def _from_sentence(
     *,
     reason: str,
     is_mocking: bool,
-) -> list[Statement]:
+) -> list[RuleStatement]:
     """Return the statements of a sentence, first the name of the speaker.
 
     A sentence with a `reason` of refusal gives at most that name, and only a question
     gives it.
     """
-    introduced: list[Statement] = []
+    introduced: list[RuleStatement] = []
     if reason in {"", "question"}:
         introduced += introduced_name(sentence, asked, policy, is_question=bool(reason))
     if reason:

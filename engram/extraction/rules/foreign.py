@@ -18,7 +18,7 @@ from engram.extraction.rules.objects import (
 from engram.extraction.rules.people import (
     relation_hint,
 )
-from engram.extraction.rules.statements import Statement, built
+from engram.extraction.rules.statements import RuleStatement, built
 
 if TYPE_CHECKING:
     import re
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     )
 
 
-def in_other_language(clause: Clause, policy: ExtractionPolicy) -> Iterator[Statement]:
+def in_other_language(
+    clause: Clause, policy: ExtractionPolicy
+) -> Iterator[RuleStatement]:
     """The statement of the first rule of another language that matches the clause."""
     counts = stop_words_by_language(words_of(clause.words))
     for language in sorted(other_languages(), key=lambda one: -counts[one.code]):
@@ -52,7 +54,7 @@ def _from_language_rule(
     rule: Rule,
     found: re.Match[str],
     policy: ExtractionPolicy,
-) -> Iterator[Statement]:
+) -> Iterator[RuleStatement]:
     """The statement of a rule that matched, unless its object is refused."""
     when = clause.when()
     raw = ""

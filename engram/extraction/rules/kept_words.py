@@ -23,7 +23,7 @@ from engram.extraction.rules.objects import (
 from engram.extraction.rules.people import (
     resolved_pronouns,
 )
-from engram.extraction.rules.statements import Statement, built
+from engram.extraction.rules.statements import RuleStatement, built
 from engram.extraction.rules.table import (
     REMEMBER,
     Rule,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 
 def kept_as_asked(
-    whole: Clause, made: Sequence[Statement], policy: ExtractionPolicy
-) -> Iterator[Statement]:
+    whole: Clause, made: Sequence[RuleStatement], policy: ExtractionPolicy
+) -> Iterator[RuleStatement]:
     """The words that the user asks to remember and of which no rule made a statement.
 
     Whatever the user asks to keep is kept, at least as it was said (law 1).
@@ -62,7 +62,7 @@ def kept_as_asked(
                 yield from _as_said(clause, policy)
 
 
-def _as_said(clause: Clause, policy: ExtractionPolicy) -> Iterator[Statement]:
+def _as_said(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement]:
     """A statement in the words of the clause.
 
     What is told in the first person says that the user asks to remember it.

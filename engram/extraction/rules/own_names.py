@@ -16,7 +16,7 @@ from engram.extraction.rules.introductions import introduction
 from engram.extraction.rules.people import (
     RelationHint,
 )
-from engram.extraction.rules.statements import Statement, built, is_speaker_name
+from engram.extraction.rules.statements import RuleStatement, built, is_speaker_name
 from engram.extraction.rules.table import (
     REMEMBER,
     Rule,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def introduced_name(
     sentence: Clause, asked: str, policy: ExtractionPolicy, *, is_question: bool
-) -> Iterator[Statement]:
+) -> Iterator[RuleStatement]:
     """The name that the speaker gives themselves, with the relation that says so.
 
     A question may begin with it: `I'm Jonas, can you help me?`
@@ -71,7 +71,9 @@ def _is_read_otherwise(
     return not is_likely and bool(of_speaker(clause, policy))
 
 
-def _naming(found: Introduction, clause: Clause, policy: ExtractionPolicy) -> Statement:
+def _naming(
+    found: Introduction, clause: Clause, policy: ExtractionPolicy
+) -> RuleStatement:
     """Return the statement of the speaker's name, with the relation that says so."""
     label = clause.speaker.name
     subject = languages.texts("extraction", "subject").get(found.code, "the user")

@@ -21,7 +21,7 @@ from engram.extraction.rules.people import (
     NamedSubject,
     person_meant,
 )
-from engram.extraction.rules.statements import LONGEST, Statement, built
+from engram.extraction.rules.statements import LONGEST, RuleStatement, built
 from engram.extraction.rules.table import (
     REMEMBER,
     Rule,
@@ -51,7 +51,9 @@ def pronoun_subject(clause: Clause) -> NamedSubject | None:
 _HE_OR_SHE = pattern_of("he_or_she")
 
 
-def change_of_state(clause: Clause, policy: ExtractionPolicy) -> Iterator[Statement]:
+def change_of_state(
+    clause: Clause, policy: ExtractionPolicy
+) -> Iterator[RuleStatement]:
     """The clause in the third person where it tells that a state changed or is over.
 
     In a language without extraction rules also where it tells a state that holds.
@@ -108,7 +110,7 @@ def _is_told(state: State) -> bool:
 
 def _of_state(
     clause: Clause, state: State, text: str, name: str, policy: ExtractionPolicy
-) -> Statement:
+) -> RuleStatement:
     """Return the statement of a state; outside English its date stands at the end."""
     when = clause.when() if state.language != "en" else None
     dated = f"{text} ({in_figures(when)})" if when else text

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class RuleStatement:
     """A candidate with the relation it gives and the types of its entities."""
 
     candidate: Candidate
@@ -68,7 +68,7 @@ def read_by_rule(
     found: re.Match[str],
     policy: ExtractionPolicy,
     other_name: str,
-) -> Statement | None:
+) -> RuleStatement | None:
     """Return the statement of a clause of which a rule has read the beginning, if it has
     an object of the kind that the rule asks for.
     """
@@ -167,7 +167,7 @@ def built(
     policy: ExtractionPolicy,
     other_name: str = "",
     hint: RelationHint | None = None,
-) -> Statement:
+) -> RuleStatement:
     """Return a statement with its evidence, dates, confidence and relation."""
     share = {"sure": 1.0, "probable": policy.rules_probable, "weak": policy.rules_weak}[
         rule.strength
@@ -199,7 +199,7 @@ def built(
         when=clause.when() if _is_dated(rule) else None,
     )
     if hint is None:
-        return Statement(one, types=of_animals)
+        return RuleStatement(one, types=of_animals)
     ends = (hint.subject or OWNER, relation_label(hint.type), hint.object)
     # `My sister Anna has lived here since 2019`: a time of the life, not of the kinship
     when = clause.when() if rule is not KINSHIP else None
@@ -213,7 +213,7 @@ def built(
         begins=when if when and (is_start or when.role == "since") else None,
         ends=when if when and (hint.ended or when.role == "until") else None,
     )
-    return Statement(one, relation, {**dict(hint.kinds), **of_animals})
+    return RuleStatement(one, relation, {**dict(hint.kinds), **of_animals})
 
 
 def _is_dated(rule: Rule) -> bool:
