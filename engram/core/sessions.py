@@ -398,7 +398,7 @@ def _stating_sentences(turn: Turn, policy: SessionPolicy) -> list[str]:
     """Return the sentences of a turn that state something, instructions left out."""
     if turn.role not in {"user", "assistant"}:
         return []
-    text = one_line(turn, policy)
+    text = one_line(turn, policy).replace(OMISSION, " ")
     found = [text[start:end].strip() for start, end in sentences(text)]
     return [
         sentence

@@ -281,3 +281,14 @@ def test_after_a_crash_the_next_request_tidies_up(memory):
     assert "Tom" in people(memory)  # as if it had ended here
     delete(memory, "camp1")
     assert "Tom" not in people(memory)
+
+
+def test_a_summary_has_no_remnant_of_the_mark_for_a_forgotten_sentence(memory, clock):
+    observe(memory, TENT, f"{SECRET} {LATER}")
+    memory.call("flush", {})
+    forget(memory, "camp1")
+    sum_up(memory, clock)
+    head = note_of(memory).read_text().partition("## Conversation")[0]
+    assert "cello" in head
+    assert "[…" not in head
+    assert "] I play" not in head
