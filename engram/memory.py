@@ -162,8 +162,8 @@ class VaultMemory:
                 self.health.report("journal", fault)
             self.between_operations()
         except BaseException:
-            if hasattr(self, "index"):
-                self.index.catalog.close()
+            if hasattr(self, "store"):
+                self.store.close()
             self._lock.release()
             raise
 
@@ -218,14 +218,14 @@ class VaultMemory:
         settings = self.settings
         self.commits = CommitLog(settings, self.health, self.executor)
         self.clock_guard = ClockGuard(settings, self.health, self.clock, self.steady)
-        store = open_store(settings)
-        self.vault = Vault(settings.vault, _before_write(store, self.commits))
+        self.store = open_store(settings)
+        self.vault = Vault(settings.vault, _before_write(self.store, self.commits))
         self.index = Index(
             settings,
             self.vault,
             monotonic=self._monotonic,
             git=self.commits.repository,
-            store=store,
+            store=self.store,
         )
         self.journal = Journal(settings.state / "journal", settings.policy.journal)
         self.intake = intake.Intake(

@@ -418,7 +418,10 @@ class Forgetting:
             if any(echoes(said, one) for said in known)
             and not self._says_other(one, fact, key)
         ]
-        return _cut(reply, taken_up) if taken_up else {}
+        if not taken_up:
+            return {}
+        # no `says`: what a reply echoes in half a sentence stands elsewhere too
+        return {"in": reply, "cut": [content_hash(one) for one in taken_up]}
 
     def _of_evidence(
         self, fact: Fact, quotes: Sequence[str], key: str, plain: Sequence[str]
@@ -435,7 +438,9 @@ class Forgetting:
         if not read or len(read) == len(plain):
             return {"turn": key}
 
-        return _cut(key, read)
+        hashes = [content_hash(sentence) for sentence in read]
+        says = [one.row() for sentence in read for one in fingerprints(sentence)]
+        return {"in": key, "cut": hashes, "says": says}
 
     def _says_other(self, sentence: str, fact: Fact, key: str) -> bool:
         """Return whether a memory besides `fact` was read in a sentence of a turn."""
@@ -444,13 +449,6 @@ class Forgetting:
             or _quoted(sentence, self.evidence(one).quotes)
             for one in self.sharing((key,), fact.id)
         )
-
-
-def _cut(key: str, hidden: Sequence[str]) -> dict[str, object]:
-    """Return the keys of a tombstone on some sentences of the turn `key`."""
-    hashes = [content_hash(one) for one in hidden]
-    says = [found.row() for one in hidden for found in fingerprints(one)]
-    return {"in": key, "cut": hashes, "says": says}
 
 
 def _quoted(sentence: str, quotes: Iterable[str]) -> bool:
