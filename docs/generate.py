@@ -35,7 +35,10 @@ ENVIRONMENT = (
     ("XDG_CONFIG_HOME", "folder of `engram/config.toml`; default `~/.config`"),
     ("XDG_STATE_HOME", "folder of the journal and the lock; default `~/.local/state`"),
     ("XDG_CACHE_HOME", "folder of the index; default `~/.cache`"),
-    ("XDG_RUNTIME_DIR", "folder of the socket; default: `/run/user/<your number>` if that is there, else inside the state folder"),
+    (
+        "XDG_RUNTIME_DIR",
+        "folder of the socket; default: `/run/user/<your number>` if that is there, else inside the state folder",
+    ),
     (
         "ENGRAM_API_KEY",
         "the model's key, if neither `model.api_key_file` nor a systemd credential provides it",

@@ -409,3 +409,30 @@ def test_what_is_true_beside_the_joke_that_is_taken_back_is_read(text, statement
 def test_a_blood_group_is_a_fact_of_health(text, statement):
     """In an emergency somebody asks for it."""
     assert [one.text for one in facts(text)] == ([statement] if statement else [])
+
+
+# row: B1
+@pytest.mark.parametrize(
+    ("text", "kin", "name"),
+    [
+        ("Meine Schwester heißt Clara.", "sister", "Clara"),
+        ("Meine Schwester Clara wohnt in Bonn.", "sister", "Clara"),
+        ("Mi hijo Max es alérgico a las nueces.", "son", "Max"),
+        ("Ma soeur s'appelle Clara.", "sister", "Clara"),
+        ("Mio fratello si chiama Luca.", "brother", "Luca"),
+        ("A minha irmã chama-se Rita.", "sister", "Rita"),
+    ],
+)
+def test_a_relative_with_a_name_is_a_person_with_a_relation(text, kin, name):
+    found = extract([Turn("t1", "s1", "user", text, NOW)], ExtractionPolicy())
+    (relation,) = found.relations
+    assert (relation.subject, relation.type, relation.object) == ("owner", kin, name)
+    assert found.types == {name: "person"}
+
+
+def test_a_pet_with_a_name_is_no_person():
+    found = extract(
+        [Turn("t1", "s1", "user", "Mein Hund heißt Rex.", NOW)], ExtractionPolicy()
+    )
+    assert found.relations == ()
+    assert found.types == {"Rex": "animal"}

@@ -94,7 +94,7 @@ _SECTIONS: Mapping[str, str] = {
         lead particle tail value no_subject copula after said bare renamed naming
     """,
     "extraction": """
-        speaker_rules continued_rules other_rules rules relations ended_relations
+        speaker_rules continued_rules other_rules rules relations ended_relations kin
         clause_start subject of_subject of elided_before refused reflexive
         reflexive_third ambiguous_possessive fillers titles by_states states_told keeps
         plain_start first_person

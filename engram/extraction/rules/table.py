@@ -100,6 +100,8 @@ def read_rules(code: str, key: str) -> tuple[Rule, ...]:
     section = languages.section("extraction")[code]
     relations = _relations(section.get("relations", ""))
     ends = dict(_pairs(section.get("ended_relations", "")))
+    pairs = (pair.split("=") for pair in section.get("kin", "").split())
+    kin = {word: (relation, "person") for word, relation in pairs}
     rules = []
     for title, lines in _blocks(section[key]):
         name, _, rest = title.partition(": ")
@@ -116,7 +118,7 @@ def read_rules(code: str, key: str) -> tuple[Rule, ...]:
                 tuple(one.removeprefix("tag:") for one in more if "tag:" in one),
                 to_bot="to-bot" in more,
                 as_of="as-of" in more,
-                relations=relations.get(name, {}),
+                relations=kin if "kin" in more else relations.get(name, {}),
                 ends=ends.get(name, ""),
             )
         )
