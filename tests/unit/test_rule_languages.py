@@ -436,3 +436,43 @@ def test_a_pet_with_a_name_is_no_person():
     )
     assert found.relations == ()
     assert found.types == {"Rex": "animal"}
+
+
+# row: X2
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        (
+            "Mein Sohn Max ist allergisch gegen Nüsse.",
+            "Max ist allergisch gegen Nüsse.",
+        ),
+        ("Meine Mutter hat Diabetes.", "Die Mutter der Person hat Diabetes."),
+        (
+            "Mi hijo es alérgico a las nueces.",
+            "El hijo de la persona es alérgico a las nueces.",
+        ),
+        ("Mi hija Ana es vegetariana.", "Ana es vegetariana."),
+        ("Ma fille Léa est végétarienne.", "Léa est végétarienne."),
+        (
+            "Mon fils est allergique aux noix.",
+            "Le fils de la personne est allergique aux noix.",
+        ),
+        ("Mio figlio Max è allergico alle noci.", "Max è allergico alle noci."),
+        ("O meu filho Max é alérgico a nozes.", "Max é alérgico a nozes."),
+    ],
+)
+def test_the_health_of_a_relative_is_a_fact(text, statement):
+    assert [one.text for one in facts(text)] == [statement]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ist mein Sohn allergisch gegen Nüsse?",
+        "Vielleicht ist mein Sohn allergisch gegen Nüsse.",
+        "Mein Sohn ist nicht allergisch gegen Nüsse.",
+        "Si mi hijo es alérgico a las nueces, no vamos.",
+    ],
+)
+def test_a_guess_about_the_health_of_a_relative_is_none(text):
+    assert not [one for one in facts(text) if "llerg" in one.text or "lérg" in one.text]

@@ -78,7 +78,9 @@ def _from_language_rule(
     )
     if when and (rule.object_kind in AHEAD or category_of(rule.category).promise):
         text = f"{text} ({in_figures(when)})"
-    hint = relation_hint(rule, clause.speaker.name, "", words, raw or verb)
+    kin = groups.get("k")
+    named = (kin, verb) if kin else (words, raw or verb)
+    hint = relation_hint(rule, clause.speaker.name, "", *named)
     yield built(clause, rule, text, policy, hint=hint)
 
 
