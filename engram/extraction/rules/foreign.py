@@ -78,9 +78,10 @@ def _from_language_rule(
     )
     if when and (rule.object_kind in AHEAD or category_of(rule.category).promise):
         text = f"{text} ({in_figures(when)})"
-    kin = groups.get("k")
-    named = (kin, verb) if kin else (words, raw or verb)
-    hint = relation_hint(rule, clause.speaker.name, "", *named)
+    # `meine Schwester Clara wohnt …`: the name stands before the verb
+    kin, is_before = groups.get("k"), rule.object_kind == "none" and not rule.ends
+    name = verb if kin or is_before else raw
+    hint = relation_hint(rule, clause.speaker.name, "", kin or words, name)
     yield built(clause, rule, text, policy, hint=hint)
 
 
