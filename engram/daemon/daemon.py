@@ -255,7 +255,7 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
                 sockets.notify_reloading()
             else:
                 sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
-                listeners.close()  # who calls now is told at once that no daemon answers
+                listeners.close()  # a command now sees at once that no daemon runs
             daemon.stop()
             settings = fresh or settings
     log.info("stopped")

@@ -207,8 +207,8 @@ def open_store(
 ) -> IndexStore:
     """Open the rows of the index, in PostgreSQL or in the cache of this machine.
 
-    Rows that this machine still has are moved to PostgreSQL first; `report` is told how
-    many of how many.
+    Rows in the cache of this machine are moved to PostgreSQL first. `report` is called
+    with the number of rows moved and the number of all.
     """
     policy = settings.policy.files
     if not settings.postgres:

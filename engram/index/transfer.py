@@ -42,8 +42,8 @@ def take_over(
 ) -> None:
     """Fill a store without the whole vault from the catalogue in `cache`, if any.
 
-    That catalogue is deleted then: it would grow old beside the store. `report` is told
-    how many rows of how many are copied.
+    The catalogue is deleted afterwards, since no scan would update it. `report` is
+    called with the number of rows copied and the number of all.
     """
     if not (cache / DATABASE).exists():
         return

@@ -636,7 +636,8 @@ def _renumber_turns(
 ) -> None:
     """Give turns a new number that these memories hide now, or no longer hide (`B17`).
 
-    So a client that keeps a copy is told of them. Versions of an edited turn follow it.
+    The feed of changes lists them by this number, for clients that keep a copy.
+    Versions of an edited turn get a new number with it.
     """
     old, new = hidden_turns(before), hidden_turns(after)
     changed = [key for key in old | new if old.get(key) != new.get(key)]

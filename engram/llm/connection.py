@@ -159,7 +159,7 @@ def _stop(loop: asyncio.AbstractEventLoop) -> None:
 def _client(settings: ModelSettings | EmbeddingSettings) -> Any:
     """Return a client of the library.
 
-    Its transport sends a fixed set of headers, whatever the environment would add.
+    Its transport sends a fixed set of headers and ignores those of the environment.
     """
     import ssl
 

@@ -220,7 +220,7 @@ def test_a_token_is_rotated_and_revoked_at_once(place):
 
 # row: X17
 def test_no_known_text_is_a_token_of_the_door(place):
-    """What the server in front keeps for itself is told to nobody."""
+    """The digests of empty and known words open no vault."""
     for text in (b"nobody", b"", b"chat"):
         digest = hashlib.sha256(text).hexdigest()
         assert place.ask(digest, "/v1/stats")[0] == 401

@@ -91,8 +91,8 @@ def _replaced(text: str, spans: list[tuple[int, int, str]]) -> str:
 def _secrets(text: str, allowed: Collection[str]) -> list[tuple[int, int, str]]:
     """Return the spans of secrets with their class, in order.
 
-    Overlapping spans are merged and take the class of the earlier row. What is of a
-    class in `allowed` is none, whatever later row has the same span.
+    Overlapping spans are merged and take the class of the earlier row. A span
+    whose first row is of a class in `allowed` is left out, also if later rows match it.
     """
     probe = text.encode("utf-8", "replace")
     rows = sorted(_FIRST_LOOK.Match(probe) or ())

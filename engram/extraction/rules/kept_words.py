@@ -65,7 +65,7 @@ def kept_as_asked(
 def _as_said(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement]:
     """A statement in the words of the clause.
 
-    What is told in the first person says that the user asks to remember it.
+    A clause in the first person becomes `the user asks to remember that …`.
     """
     raw = bare(clause.text, clause.start, clause.end)
     if not raw or len(raw) > policy.rules_sentence:
