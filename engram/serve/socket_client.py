@@ -231,8 +231,8 @@ def send(
     head = "\r\n".join([*lines, "", ""]).encode("ascii")
     with connect(path, timeout) as line:
         try:
-            _send(line, head + body)
-            status, headers, reply = _answer(line)
+            is_whole = _send(line, head + body)
+            status, headers, reply = _answer(line, is_whole=is_whole)
         except ConnectionResetError as fault:
             # the request was not read to its end: the daemon stopped before
             raise AbsentError(
@@ -255,12 +255,16 @@ def send(
     return dict(result)
 
 
-def _send(line: socket.socket, request: bytes) -> None:
-    """Send the request; a request that is too large is answered before its end."""
+def _send(line: socket.socket, request: bytes) -> bool:
+    """Send the request; return False if the daemon closed the connection before its end.
+
+    A request that is too large is answered before its end.
+    """
     try:
         line.sendall(request)
     except (BrokenPipeError, ConnectionResetError):
-        return
+        return False
+    return True
 
 
 def request_of(name: str, params: Mapping[str, Any]) -> tuple[str, str, bytes]:
@@ -310,10 +314,18 @@ def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramErro
     )
 
 
-def _answer(line: socket.socket) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and body; the daemon closes the connection then."""
+def _answer(
+    line: socket.socket, *, is_whole: bool
+) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body; the daemon closes the connection then.
+
+    `is_whole` says whether the whole request was sent. Raises ConnectionResetError
+    where the daemon cannot have carried it out.
+    """
     with line.makefile("rb") as file:
         raw = file.read()
+    if not raw and not is_whole:
+        raise ConnectionResetError
     head, _, body = raw.partition(b"\r\n\r\n")
     first, *rest = head.decode("latin-1").split("\r\n")
     parts = first.split(" ", 2)

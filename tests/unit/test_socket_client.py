@@ -238,7 +238,10 @@ def test_nobody_listening_is_told_apart_from_a_daemon_that_is_not_ready(tmp_path
 def test_a_request_that_was_never_read_is_told_from_one_that_may_be_done(
     tmp_path, is_read
 ):
-    """The first can be tried again; of the second nothing is known."""
+    """The first can be tried again; of the second nothing is known.
+
+    Whether the first is sent before the connection is closed, is left to chance.
+    """
     with sockets.listen_unix(tmp_path / "run" / "engram.sock") as listener:
         path = str(tmp_path / "run" / "engram.sock")
 
@@ -255,3 +258,21 @@ def test_a_request_that_was_never_read_is_told_from_one_that_may_be_done(
             socket_client.call(path, "stats", {}, timeout=10)
         ended.join()
     assert type(caught.value) is kind
+
+
+# row: X18
+def test_a_connection_that_is_closed_before_a_request_is_sent_did_nothing(
+    tmp_path, monkeypatch
+):
+    path = str(tmp_path / "run" / "engram.sock")
+    with sockets.listen_unix(tmp_path / "run" / "engram.sock") as listener:
+        connect = socket_client.connect
+
+        def connect_to_one_that_closes(path, timeout=None):
+            line = connect(path, timeout)
+            listener.accept()[0].close()
+            return line
+
+        monkeypatch.setattr(socket_client, "connect", connect_to_one_that_closes)
+        with pytest.raises(socket_client.AbsentError):
+            socket_client.call(path, "stats", {}, timeout=10)
