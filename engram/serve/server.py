@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import socket
 import struct
@@ -51,11 +52,13 @@ class OwnUserProtocol(H11Protocol):
     """HTTP for this user alone.
 
     A connection of another user to the Unix socket is closed unread, and one whose
-    request head takes too long.
+    request head takes too long. Where there are as many connections as allowed, a new
+    one closes the one that has been without a request for the longest time.
     """
 
     head_seconds: float
-    _head_timer: asyncio.TimerHandle | None = None
+    head_timer: asyncio.TimerHandle | None = None
+    """Runs while the head of a request is due."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent's
         """Check the user of the peer before anything is read."""
@@ -67,6 +70,8 @@ class OwnUserProtocol(H11Protocol):
                 "a connection of another user was closed"
             )
             transport.abort()
+        elif len(self.connections) >= (self.limit_concurrency or math.inf):
+            self._make_room()
 
     def data_received(self, data: bytes) -> None:
         """Read data; stop the timer once the head of the request is complete."""
@@ -76,19 +81,31 @@ class OwnUserProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer."""
         super().connection_lost(exc)
-        if self._head_timer:
-            self._head_timer.cancel()
+        if self.head_timer:
+            self.head_timer.cancel()
+
+    def _make_room(self) -> None:
+        """Close the connection whose request head is due first, if there is one."""
+        due = {
+            other.head_timer.when(): other
+            for other in self.connections
+            if isinstance(other, OwnUserProtocol)
+            and other.head_timer
+            and other is not self
+        }
+        if due:
+            due[min(due)].transport.abort()
 
     def _await_head(self) -> None:
         """Start the timer while a request head is due; further bytes do not extend it."""
         due = self.conn.their_state is h11.IDLE
-        if due and self._head_timer is None:
-            self._head_timer = self.loop.call_later(
+        if due and self.head_timer is None:
+            self.head_timer = self.loop.call_later(
                 self.head_seconds, self.transport.abort
             )
-        elif not due and self._head_timer:
-            self._head_timer.cancel()
-            self._head_timer = None
+        elif not due and self.head_timer:
+            self.head_timer.cancel()
+            self.head_timer = None
 
 
 class PatientServer(uvicorn.Server):

@@ -367,11 +367,18 @@ def test_a_head_that_does_not_end_is_not_waited_for(begin, pieces):
 
 
 def test_connections_beyond_the_most_are_refused(begin):
+    """Those that have not said anything make room; those with a request do not."""
     daemon = begin(connections=5)
     path = str(daemon.settings.socket)
-    held = [socket_client.connect(path) for _ in range(5)]
+    silent = [socket_client.connect(path) for _ in range(20)]
+    until(lambda: ask(path, READY)[0] == 200)
+    busy = [socket_client.connect(path) for _ in range(5)]
+    for line in busy:
+        line.sendall(
+            b"POST /v1/recall HTTP/1.1\r\nHost: engram\r\nContent-Length: 9\r\n\r\n"
+        )
     until(lambda: ask(path, READY)[0] == 503)
-    for line in held:
+    for line in silent + busy:
         line.close()
     until(lambda: ask(path, READY)[0] == 200)
 
