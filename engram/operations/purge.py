@@ -14,7 +14,7 @@ from engram.core import purge
 from engram.core.sessions import STATE_FILE, drop_summaries
 from engram.errors import BadRequestError, EngramError, ForbiddenError
 from engram.operations.purge_plan import PurgePlan, PurgePlanner
-from engram.operations.purge_search import search_history, search_stores
+from engram.operations.purge_search import search_history, search_rows, search_stores
 from engram.pipeline.write import action_row, empty_trash
 from engram.vault import disk, frontmatter, sessions
 from engram.vault.store import ACTIONS
@@ -107,6 +107,8 @@ class PurgeOperations:
             return {**shown, "dry_run": True}
         left = self._carry_out(plan)
         proof = search_stores(self._stores(), plan.traces, self.settings)
+        if self.settings.postgres:
+            search_rows(self.index.catalog.database, plan.traces, proof)
         history = search_history(self.commits.repository, plan.traces)
         return {
             **shown,

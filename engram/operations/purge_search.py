@@ -1,4 +1,4 @@
-"""The proof of a purge: a search for what is left, in files and in git (X12, X26)."""
+"""The proof of a purge: a search for what is left in files, database and git (X26)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.purge import Traces
+    from engram.index.protocol import IndexStore
     from engram.vault.git import Git
 
 ELSEWHERE = "it still has words of it"
@@ -21,6 +22,12 @@ WHY = {
     "vault": "you wrote words of it there: delete them yourself",
     "cache": "the index repeats what the notes named above still have",
 }
+DATABASE = "database"
+_TABLES = (
+    "SELECT table_name FROM information_schema.columns WHERE table_schema = 'engram' "
+    "AND column_name = 'vault' AND table_name <> 'embedding' ORDER BY table_name"
+)
+"""The tables with rows of vaults; vectors have no words."""
 IN_HISTORY = (
     "Older commits cannot be changed by engram. To give up all history: `git -C {vault} "
     "checkout --orphan fresh && git -C {vault} commit -qm 'Start anew' && git -C {vault} "
@@ -33,10 +40,10 @@ IN_HISTORY = (
 
 @dataclass(slots=True)
 class Residue:
-    """The result of a search: the files with a hit, each with why, and what was searched.
+    """The result of a search: where a hit is, each with why, and what was searched.
 
-    `counts` has the files and bytes of each store, `traces` the number of sentences,
-    names and words that were searched for.
+    `counts` has the files, or the rows, and bytes of each store, `traces` the number of
+    sentences, names and words that were searched for.
     """
 
     hits: dict[str, str] = field(default_factory=dict)
@@ -70,6 +77,20 @@ def search_stores(
                     result.hits[str(shown)] = WHY.get(store, ELSEWHERE)
         result.counts[store] = {"files": files, "bytes": size}
     return result
+
+
+def search_rows(store: IndexStore, found: Traces, result: Residue) -> None:
+    """Search every row that the database has of the vault, and add to `result`."""
+    rows = size = 0
+    for (table,) in store.query(_TABLES):
+        hits = 0
+        for (text,) in store.query(f"SELECT one::text FROM {table} AS one"):  # noqa: S608
+            raw = str(text).encode()
+            rows, size = rows + 1, size + len(raw)
+            hits += found.in_bytes(raw)
+        if hits:
+            result.hits[f"engram.{table}"] = f"{WHY['cache']}: {hits} rows"
+    result.counts[DATABASE] = {"files": 0, "rows": rows, "bytes": size}
 
 
 def search_history(git: Git | None, found: Traces) -> dict[str, Any]:

@@ -580,10 +580,11 @@ class LeftWords:
 
 @dataclass(frozen=True, slots=True)
 class SearchedStore:
-    """How much of a store was searched."""
+    """How much of a store was searched; a database has `rows`."""
 
     files: int
     bytes: int
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -358,7 +358,8 @@ def _purged_units(result: Mapping[str, Any]) -> Iterator[str]:
         yield "Nothing was changed. Add --yes to delete it for good."
         return
     files = ", ".join(
-        f"{name}: {one['files']} files, {one['bytes']} bytes"
+        f"{name}: {one.get('rows') or one['files']} {'rows' if 'rows' in one else 'files'}, "
+        f"{one['bytes']} bytes"
         for name, one in result["searched"].items()
     )
     yield (

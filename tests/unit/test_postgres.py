@@ -299,6 +299,47 @@ def test_doctor_compares_the_database_with_the_vault(told):
     assert [level for level, _ in found()] == ["notice"]
 
 
+def rows_with(dsn, word):
+    """The tables in which any row of any vault has this word."""
+    with administrator(dsn) as admin:
+        tables = admin.execute(
+            "SELECT table_name FROM information_schema.tables "
+            "WHERE table_schema = 'engram'"
+        ).fetchall()
+        return [
+            table
+            for (table,) in tables
+            if any(
+                word in text
+                for (text,) in admin.execute(f"SELECT t::text FROM engram.{table} AS t")
+            )
+        ]
+
+
+# row: X12
+# row: X15
+def test_a_purge_searches_the_rows_of_the_database_too(stored, told):
+    """What it proves holds there; words that the user wrote are found there as well."""
+    given = told.call("remember", {"text": "Her doctor is called Quetzalbyte."})
+    assert "unit" in rows_with(stored.postgres, "Quetzalbyte")
+    purged = told.call("purge", {"ids": [given["id"]], "yes": True}, "owner")
+    assert purged["clean"]
+    searched = purged["searched"]["database"]
+    assert searched["rows"] >= len(TOLD)
+    assert searched["bytes"] > sum(map(len, TOLD))
+    assert rows_with(stored.postgres, "Quetzalbyte") == []
+
+    given = told.call("remember", {"text": "Her dentist is Dr. Zirbelnuss."})
+    note = stored.vault / "notes/doctors.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("Ask them: Her dentist is Dr. Zirbelnuss.\n")
+    purged = told.call("purge", {"ids": [given["id"]], "yes": True}, "owner")
+    assert {one["path"] for one in purged["left"]} >= {
+        "notes/doctors.md",
+        "engram.unit",
+    }
+
+
 # -- from the files of this machine ------------------------------------------------
 
 
