@@ -81,8 +81,7 @@ class OwnUserProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer."""
         super().connection_lost(exc)
-        if self.head_timer:
-            self.head_timer.cancel()
+        self.stop_timer()
 
     def _make_room(self) -> None:
         """Close the connection whose request head is due first, if there is one."""
@@ -93,8 +92,17 @@ class OwnUserProtocol(H11Protocol):
             and other.head_timer
             and other is not self
         }
+
         if due:
-            due[min(due)].transport.abort()
+            oldest = due[min(due)]
+            oldest.stop_timer()  # it is closed soon; the next one closes another
+            oldest.transport.abort()
+
+    def stop_timer(self) -> None:
+        """Wait for no head any more."""
+        if self.head_timer:
+            self.head_timer.cancel()
+            self.head_timer = None
 
     def _await_head(self) -> None:
         """Start the timer while a request head is due; further bytes do not extend it."""
@@ -103,9 +111,8 @@ class OwnUserProtocol(H11Protocol):
             self.head_timer = self.loop.call_later(
                 self.head_seconds, self.transport.abort
             )
-        elif not due and self.head_timer:
-            self.head_timer.cancel()
-            self.head_timer = None
+        elif not due:
+            self.stop_timer()
 
 
 class PatientServer(uvicorn.Server):

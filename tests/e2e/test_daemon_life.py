@@ -370,15 +370,18 @@ def test_connections_beyond_the_most_are_refused(begin):
     """Those that have not said anything make room; those with a request do not."""
     daemon = begin(connections=5)
     path = str(daemon.settings.socket)
-    silent = [socket_client.connect(path) for _ in range(20)]
     until(lambda: ask(path, READY)[0] == 200)
+    silent = [socket_client.connect(path) for _ in range(20)]
+    assert ask(path, READY)[0] == 200
+    for line in silent:
+        line.close()
     busy = [socket_client.connect(path) for _ in range(5)]
     for line in busy:
         line.sendall(
             b"POST /v1/recall HTTP/1.1\r\nHost: engram\r\nContent-Length: 9\r\n\r\n"
         )
     until(lambda: ask(path, READY)[0] == 503)
-    for line in silent + busy:
+    for line in busy:
         line.close()
     until(lambda: ask(path, READY)[0] == 200)
 
