@@ -17,7 +17,7 @@ sockets and the watcher are missing. See `docs/testing.md`.
 from __future__ import annotations
 
 from collections import deque
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +27,7 @@ from engram.errors import EngramError, Health
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from typing import Self
 
     from engram.daemon.background import Background, Job
@@ -233,6 +234,10 @@ class _Runner:
     def run_as_writer(self, job: Callable[[], T]) -> T:
         """Run `job` at once: there is one thread."""
         return job()
+
+    def model_place(self) -> AbstractContextManager[None]:
+        """Return a context that waits for nothing: there is one thread."""
+        return nullcontext()
 
     # -- the runner of `Background` ----------------------------------------------------
 

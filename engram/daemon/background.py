@@ -166,12 +166,16 @@ class Background:
         outcome: Extraction | ModelError
         try:
             known = self._unfiled.pop(batch.seqs, None)
-            outcome = known or self.memory.pipeline.distil(batch)
+            outcome = known or self._distilled(batch)
         except ModelError as fault:
             outcome = fault
         except Exception as fault:  # noqa: BLE001
             outcome = ModelError(unexpected("distil", fault).what)
         self.runner.post("file", partial(self._file, batch, outcome))
+
+    def _distilled(self, batch: Batch) -> Extraction:
+        with self.memory.executor.model_place():
+            return self.memory.pipeline.distil(batch)
 
     def _file(self, batch: Batch, outcome: Extraction | ModelError) -> None:
         """File the outcome of a batch; after an error try again, ever more rarely."""
@@ -195,7 +199,7 @@ class Background:
         """Embed every unit that has no vector; after an error try again later."""
         policy = self._policy.model
         try:
-            while not self.stopping and self.memory.embed():
+            while not self.stopping and self._embed_some():
                 pass
         except Exception as fault:  # noqa: BLE001
             self.health.report("embeddings", _message(fault))
@@ -205,6 +209,10 @@ class Background:
         else:
             self.health.clear("embeddings")
             self._embedding_failures = 0
+
+    def _embed_some(self) -> bool:
+        with self.memory.executor.model_place():
+            return self.memory.embed()
 
     def maintain(self) -> None:
         """Make the maintenance runs that are due."""

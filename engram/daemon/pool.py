@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from engram.daemon import sockets
 from engram.daemon.daemon import Daemon, SignalWatcher, start_log
+from engram.daemon.model_places import ModelPlaces
 from engram.daemon.threads import DaemonThreads
 from engram.errors import BusyError, EngramError, NotFoundError, unexpected
 from engram.memory import VaultMemory
@@ -96,6 +97,7 @@ class VaultPool:
         self._broken: dict[Path, str] = {}
         self._lock = threading.Lock()
         self._openers = ThreadPoolExecutor(OPENERS, "opener")
+        self._model_places = ModelPlaces(policy.model_places)
         self._waking: set[Path] = set()
         self._stopping = False
         self.serve: Serve | None = None
@@ -206,7 +208,7 @@ class VaultPool:
 
     def _start(self, vault: PooledVault) -> None:
         settings = replace(self._load(vault.folder), tcp_port=None)
-        threads = DaemonThreads(settings)
+        threads = DaemonThreads(settings, self._model_places)
         memory = VaultMemory(settings, executor=threads)
         memory.start()
         try:

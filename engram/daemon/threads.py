@@ -10,6 +10,7 @@ import queue
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,10 +21,12 @@ from engram.errors import BusyError, EngramError, Health, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from engram.config import Settings
     from engram.core.policy import ServePolicy
     from engram.daemon.background import Background
+    from engram.daemon.model_places import ModelPlaces
     from engram.ingest.queue import Batch
 
     Job = Callable[[], Any]
@@ -134,11 +137,16 @@ def in_new_thread(name: str, job: Job) -> Future[Any]:
 
 
 class DaemonThreads:
-    """The writer, the workers and the timers of one daemon."""
+    """The writer, the workers and the timers of one daemon.
+
+    `places` are shared by the daemons of a process, where there are several.
+    """
 
     attended = True
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, places: ModelPlaces | None = None) -> None:
+        self._vault = settings.vault_id
+        self._places = places
         self.policy = settings.policy.serve
         self.writer = WriterThread(self.policy, log_content=settings.log_content)
         self._embeds = bool(settings.embeddings)
@@ -198,6 +206,10 @@ class DaemonThreads:
         """Run `job` in the writer thread and return its result."""
         future: Future[T] = self.writer.submit("consolidate", job)
         return future.result()
+
+    def model_place(self) -> AbstractContextManager[None]:
+        """Return a context that holds a place for a model call of this vault."""
+        return self._places.held(self._vault) if self._places else nullcontext()
 
     # -- the runner of `Background` ----------------------------------------------------
 

@@ -66,6 +66,7 @@ class MaintenanceLoop:
         self.settings = settings
         self.clock = clock
         self.as_writer = executor.run_as_writer
+        self.model_place = executor.model_place
         self._one_run = threading.Lock()
         self._sessions_after = LONG_AGO
 
@@ -271,7 +272,8 @@ class MaintenanceLoop:
                 materials = [one.material for one in some]
                 try:
                     model = self.extractor.model(small=small)
-                    found = [*answer_together(model, task, materials, policy)]
+                    with self.model_place():
+                        found = [*answer_together(model, task, materials, policy)]
                 except ModelError as fault:
                     found = [fault] * len(some)
                 yield from zip(some, found, strict=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 T = TypeVar("T")
 
@@ -23,6 +25,9 @@ class Executor(Protocol):
     def run_as_writer(self, job: Callable[[], T]) -> T:
         """Do `job` in the thread that writes notes, and return its result."""
 
+    def model_place(self) -> AbstractContextManager[None]:
+        """Return a context in which background work may ask a model; it may wait."""
+
 
 class Inline:
     """The executor without a daemon: the caller does everything, at once."""
@@ -36,3 +41,7 @@ class Inline:
     def run_as_writer(self, job: Callable[[], T]) -> T:
         """Do `job` in the calling thread."""
         return job()
+
+    def model_place(self) -> AbstractContextManager[None]:
+        """Return a context that waits for nothing."""
+        return nullcontext()

@@ -276,6 +276,14 @@ class ServePolicy:
         "interfaces",
         "time until a broken vault is tried again",
     )
+    model_places: int = number(
+        8,
+        "calls",
+        1,
+        1000,
+        "X15",
+        "background model calls of all vaults of a pool at once",
+    )
     places: int = number(
         24,
         "requests",
