@@ -74,7 +74,7 @@ class Operation:
     thread; `waits` gives it a thread of its own, because it waits for the writer or for
     a model. After an operation that `retracts`, generated text that repeats a retracted
     statement is rewritten at once. `own_command` means that the command, if there is
-    one, is a function in `serve/commands.py`.
+    one, is a function in `serve/commands/`.
     """
 
     name: str

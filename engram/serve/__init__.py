@@ -2,5 +2,5 @@
 
 In: a command line, a request or a call. Out: the operation's answer in that form.
 Nothing here decides anything about memories.
-Start with `commands.py` (command line) and `http.py`.
+Start with `commands/` (command line) and `http.py`.
 """

@@ -15,7 +15,8 @@ import pytest
 
 from engram.core.records import Problem
 from engram.errors import BadRequestError, ConfigError, ConflictError, NotFoundError
-from engram.serve.commands import eval_, run
+from engram.serve.commands import run
+from engram.serve.commands.evaluation import eval_
 from engram.serve.evaluation import datasets, metrics
 from engram.serve.evaluation.baselines import BASELINES
 from engram.serve.evaluation.datasets import read_cases

@@ -13,7 +13,8 @@ import pytest
 
 from engram.errors import NotFoundError
 from engram.serve import completion, details, terminal
-from engram.serve.commands import run, stats
+from engram.serve.commands import run
+from engram.serve.commands.vault import stats
 from engram.serve.output import shown
 
 ROOT = Path(__file__).parents[2]

@@ -1,0 +1,57 @@
+"""The commands for chatbots and coding agents: connect them, serve them."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from engram.serve.command_group import CliContext, tree
+
+
+@tree.command()
+@click.argument("client")
+@click.option("--undo", is_flag=True, help="Remove what this command wrote.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be written and change nothing."
+)
+@click.pass_obj
+def connect(cli: CliContext, client: str, *, undo: bool, dry_run: bool) -> None:
+    """Connect a chatbot or an agent to the vault.
+
+    CLIENT is claude-code, claude-desktop, codex, langgraph, open-webui or openai-sdk.
+    Writes into the client's own configuration where that is a file, and prints what is
+    left to do.
+    """
+    from engram.serve.agents import connect as agents
+
+    done = agents.connect(
+        client, cli.settings(), cli.named, os.environ, undo=undo, dry_run=dry_run
+    )
+    cli.show("connect", done)
+
+
+@tree.command()
+@click.argument("event", required=False)
+@click.pass_obj
+def hook(cli: CliContext, event: str | None) -> int:
+    """Handle an event of a coding agent.
+
+    EVENT is JSON; without it, standard input is read. Stores questions and answers and
+    prints what is known about a question. Ends within 150 ms, and always with 0.
+    """
+    from engram.serve.agents.hook import main
+
+    return main([event] if event else [], str(cli.vault) if cli.vault else None)
+
+
+@tree.command()
+@click.pass_obj
+def mcp(cli: CliContext) -> int:
+    """Serve the Model Context Protocol on standard input and output.
+
+    For the configuration of an agent: the command is `engram`, its argument `mcp`.
+    """
+    from engram.serve.mcp.stdio import main
+
+    return main(str(cli.vault) if cli.vault else None)

@@ -1,0 +1,56 @@
+"""Runs a command line: errors become text and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from engram.errors import BadRequestError, EngramError
+from engram.serve.command_group import CliContext, tree
+from engram.serve.output import INTERRUPTED, fault_shown, surprise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run a command line and return the exit code.
+
+    Errors are printed as text, with a traceback only for --debug.
+    """
+    cli = CliContext()
+    sys.excepthook = surprise if "--debug" not in argv else sys.__excepthook__
+    try:
+        code = tree.main(list(argv), prog_name="engram", standalone_mode=False, obj=cli)
+    except EngramError as fault:
+        if cli.debug:
+            sys.__excepthook__(type(fault), fault, fault.__traceback__)
+        click.echo(fault_shown(fault, as_json=cli.as_json), err=True)
+        return fault.exit_code
+    except click.exceptions.NoArgsIsHelpError as fault:
+        fault.show()
+        return BadRequestError.exit_code
+    except click.ClickException as fault:
+        asked = getattr(fault, "ctx", None)
+        command = asked.command_path if asked else "engram"
+        fix = f"`{command} --help` lists its arguments{_where_ids_are(fault)}."
+        words = BadRequestError(fault.format_message(), fix=fix)
+        click.echo(fault_shown(words, as_json=cli.as_json), err=True)
+        return words.exit_code
+    except click.Abort:
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _where_ids_are(fault: click.ClickException) -> str:
+    """Return which commands show the id that was left out, or ''."""
+    param = getattr(fault, "param", None)
+    if not isinstance(fault, click.MissingParameter) or not param or param.name != "id":
+        return ""
+    command = fault.ctx.info_name if fault.ctx else ""
+    lists = (
+        "`engram runs` shows" if command == "undo" else "`engram list` and recall show"
+    )
+    return f"; {lists} ids"

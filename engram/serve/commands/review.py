@@ -1,0 +1,57 @@
+"""The commands of the review queue."""
+
+from __future__ import annotations
+
+import click
+
+from engram.serve.command_group import CliContext, Command, CommandGroup, common, tree
+from engram.serve.commands.operations import id_argument
+
+
+@tree.group(cls=CommandGroup, params=common(), invoke_without_command=True)
+@click.option(
+    "--all", "every", is_flag=True, help="List every case, not three new ones a week."
+)
+@click.pass_context
+def review(ctx: click.Context, *, every: bool) -> None:
+    """List the cases that wait for a decision, or decide one.
+
+    Without a command, prints doubtful memories and conflicts by subject, each with its
+    answers and its id, at most three new ones a week. ID is the id of a case or the beginning of it. The notes in `review/` ask
+    the same with checkboxes.
+    """
+    if ctx.invoked_subcommand is None:
+        cli = ctx.ensure_object(CliContext)
+        with cli.connect() as vault:
+            cli.show("review", vault.call("review", {"all": every}))
+
+
+def _answer(decision: str, words: str) -> None:
+    """Add a command for one answer to a review case."""
+
+    @click.pass_obj
+    def callback(cli: CliContext, id: str) -> None:  # noqa: A002
+        with cli.connect() as vault:
+            cli.show("decide", vault.call("decide", {"id": id, "decision": decision}))
+
+    review.add_command(
+        Command(decision, callback=callback, help=words, params=[id_argument("decide")])
+    )
+
+
+_answer("approve", "Keep a doubtful memory, or the newer one of two.")
+_answer("reject", "Drop a doubtful memory, or keep the older one of two.")
+_answer("keep", "Keep a doubtful memory.")
+_answer("drop", "Drop a doubtful memory. It does not come back.")
+_answer("newer", "Keep the newer one of two memories.")
+_answer("both", "Keep both memories.")
+_answer("older", "Keep the older one of two memories. The newer does not come back.")
+
+
+@review.command()
+@click.argument("id")
+@click.pass_obj
+def diff(cli: CliContext, id: str) -> None:  # noqa: A002
+    """Show a review case with the turn behind each statement."""
+    with cli.connect() as vault:
+        cli.show("diff", vault.call("review", {"id": id}))

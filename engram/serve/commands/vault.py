@@ -1,0 +1,188 @@
+"""The commands of a vault as a whole: make, count, open, export, index again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from engram.errors import ConfigError, NotFoundError
+from engram.serve.command_group import CliContext, tree
+from engram.serve.commands.operations import details
+
+if TYPE_CHECKING:
+    from engram.config import Settings
+    from engram.serve.terminal import Bar
+
+NO_DATABASE = (
+    'Write `postgres = "postgresql://…"` into your configuration file; '
+    "`engram config explain postgres` names it."
+)
+
+
+@tree.command()
+@click.argument(
+    "folder", type=click.Path(path_type=Path, readable=False), required=False
+)
+@click.option("--git", is_flag=True, help="Also make the folder a git repository.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="List the files that would be written and write none.",
+)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path, readable=False),
+    help="Fill the new folder with the vault in this file of `engram export`.",
+)
+@click.pass_obj
+def init(
+    cli: CliContext,
+    folder: Path | None,
+    *,
+    git: bool,
+    dry_run: bool,
+    source: Path | None,
+) -> None:
+    """Make a folder a vault.
+
+    FOLDER is created if it does not exist; existing files stay as they are, but types
+    of engram's keys are added to those of Obsidian. Inside of a vault of Obsidian
+    nothing outside of FOLDER changes. Prints the files that were written.
+    """
+    from engram.serve.setup import init_vault
+
+    cli.vault = folder or cli.vault
+    if source is not None:
+        from engram.serve.archive import unpack
+
+        target = cli.vault or cli.settings().vault
+        unpacked = unpack(source, target.expanduser().resolve(), dry_run=dry_run)
+        if dry_run:
+            cli.show("init", unpacked)
+            return
+    cli.show("init", init_vault(cli.settings, git=git, dry_run=dry_run))
+
+
+@tree.command()
+def tour() -> None:
+    """Show in two minutes what engram does, in a temporary vault.
+
+    Tells, asks, edits, asks why, changes and takes back, on real files. Needs no model
+    and no daemon, and leaves nothing.
+    """
+    from engram.serve.tour import tour as show_tour
+
+    show_tour()
+
+
+@tree.command()
+@click.option("--plot", is_flag=True, help="Draw the counts, and memories by month.")
+@click.pass_obj
+def stats(cli: CliContext, *, plot: bool) -> None:
+    """Count memories, turns and files.
+
+    Shows one line for each count, and how many turns wait.
+    """
+    with cli.connect() as vault:
+        result = vault.call("stats", {})
+        if plot:
+            days = vault.call("timeline", {"all_personas": True})["days"]
+            cli.show("plot", result | {"timeline": days})
+            return
+        result |= details("stats", result, vault)
+    cli.show("stats", result)
+
+
+@tree.command("open")
+@click.argument("id")
+@click.pass_obj
+def open_(cli: CliContext, id: str) -> None:  # noqa: A002
+    """Open the note of a memory or an entity in your editor.
+
+    ID is the id of a memory, an unambiguous prefix of it, its path, or the name of an
+    entity. The editor is VISUAL, EDITOR, or what the desktop opens Markdown with. Exits
+    with 66 where there is neither; the message names the file.
+    """
+    from engram.serve.setup import is_graphical
+
+    with cli.connect() as vault:
+        found = vault.call("show", {"id": id})
+    shown = next(one for one in found.values() if isinstance(one, dict))
+    path = cli.settings().vault / shown["path"]
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if editor:
+        click.edit(filename=str(path), editor=editor)
+    elif not is_graphical() or click.launch(str(path)):
+        raise NotFoundError(
+            "no editor is set, and there is no desktop to open the note",
+            where=str(path),
+            fix="Set EDITOR, for example `export EDITOR=nano`, or open the file.",
+        )
+    cli.show("open", {"path": str(path)})
+
+
+@tree.command()
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
+@click.pass_obj
+def export(cli: CliContext, file: Path) -> None:
+    """Write the whole vault into one file.
+
+    FILE must not exist; it becomes a tar file with every byte of every file but `.git`.
+    Waiting turns are filed first. Prints the number of files; `engram init FOLDER
+    --from FILE` unpacks them.
+    """
+    from engram.serve.archive import pack
+
+    with cli.connect() as vault:
+        vault.call("flush", {})
+    cli.show("export", pack(cli.settings().vault, file.expanduser().resolve()))
+
+
+@tree.command()
+@click.option(
+    "--to",
+    type=click.Choice(["postgres"]),
+    help="Move the index of this machine to the PostgreSQL database that is set, and read only the files that differ.",
+)
+@click.pass_obj
+def reindex(cli: CliContext, to: str | None) -> None:
+    """Rebuild the index from the files of the vault.
+
+    Shows the seconds it took, and counts of memories, turns and files.
+    """
+    from engram.serve.terminal import Bar
+
+    if to:
+        with Bar("reindex") as bar:
+            _move(cli.settings(), bar)
+    with cli.connect() as vault, Bar("reindex"):
+        result = vault.call("stats" if to else "reindex", {})
+    cli.show("reindex", result)
+
+
+def _move(settings: Settings, bar: Bar) -> None:
+    """Move the rows of the index to PostgreSQL.
+
+    One that was cut off goes on where it was. Raises ConfigError without a database, and
+    LockedError while a process has the vault.
+    """
+    from engram.index.database import open_store
+    from engram.vault import disk, locks, template
+
+    def show_progress(done: int, total: int) -> None:
+        bar.total = total
+        bar.reach(done)
+
+    if not settings.postgres:
+        raise ConfigError("no database is set", where="postgres", fix=NO_DATABASE)
+    template.check_vault(settings.vault)
+    disk.make_folders(settings.state)
+    lock = locks.lock(settings.state / "lock", settings.vault)
+    try:
+        open_store(settings, show_progress).close()
+    finally:
+        lock.release()
