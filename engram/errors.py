@@ -7,6 +7,12 @@ exceptions.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
 
 class Health:
     """The parts of a process that do not work now, each with the reason.
@@ -126,12 +132,38 @@ class ConflictError(EngramError):
     status = 409
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that has a vault.
+
+    `address` is where other daemons reach it, or ''. It has the vault until `until`, in
+    `left` seconds by the clock of the database, unless it renews its lease.
+    """
+
+    host: str
+    pid: int
+    address: str = ""
+    until: datetime | None = None
+    left: float = 0.0
+
+
 class LockedError(EngramError):
-    """Another process has locked the vault."""
+    """Another process has locked the vault; `holder` says which, where that is known."""
 
     code = "locked"
     exit_code = 75
     status = 423
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        fix: str = "",
+        holder: Holder | None = None,
+    ) -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.holder = holder
 
 
 class BusyError(EngramError):

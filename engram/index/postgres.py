@@ -7,51 +7,31 @@ database is lost, it is filled again from the vault.
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
-import socket
 import threading
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram.config import without_password
-from engram.errors import ConfigError, LockedError, StorageError
-
-try:
-    import psycopg
-    from psycopg import sql
-    from psycopg.types.string import TextLoader
-except ImportError as fault:  # pragma: no cover - the extra is missing
-    raise ConfigError(
-        "the index is in PostgreSQL, but its driver is not installed",
-        where="postgres",
-        fix="`pip install engram[postgres]` installs it.",
-    ) from fault
+from engram.index.connections import database_faults, psycopg
+from engram.index.lease import LeaseKeeper
+from engram.index.schema import ROLE, vector_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from engram.index.protocol import RowTransaction, VectorStore
 
-SCHEMA = "engram"
-_SEARCH_PATH = f"SET search_path TO {SCHEMA}, public"
-_KEEPALIVE = (
-    "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; "
-    "SET tcp_keepalives_count = 3"
+_FENCE = "SELECT fence, process, until > clock_timestamp() FROM lease"
+"""Finds what `LeaseKeeper.check` compares, of the vault that is set."""
+
+_IGNORES_ROW_SECURITY = (
+    "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 )
-"""A host that vanished loses its vaults after about half a minute."""
-_FENCE = "SELECT fence FROM lease"
-_TAKE = (
-    "INSERT INTO lease (fence, holder) VALUES (1, ?) ON CONFLICT ON CONSTRAINT lease_pkey "
-    "DO UPDATE SET fence = lease.fence + 1, holder = excluded.holder, taken = now() "
-    "RETURNING fence"
-)
-ROLE = "engram_vault"
-"""The role of each transaction where that of the connection ignores row security."""
 
 TABLES = (
     "meta",
@@ -65,38 +45,48 @@ TABLES = (
 )
 """The tables of a vault's catalogue; what is empty here is filled by a scan."""
 
-MIGRATIONS = Path(__file__).parent / "migrations"
-FIX = "The vault is complete without it; check that the server runs, then try again."
-_MIGRATING = 0x656E6772
-"""The advisory lock of the process that changes the schema."""
-
 
 class PostgresStore:
-    """The rows of one vault, over one connection that all threads share.
+    """The rows of one vault, over the connections that all vaults of a process share.
 
     `dsn` is a connection string of libpq. `vault` names the rows, `stamp` says how they
-    are written: rows under another stamp are replaced. Raises LockedError while another
-    process has the vault open. Each process that opens it gets a greater number, its
-    fence; a process whose number is no longer the greatest has lost the vault.
+    are written: rows under another stamp are replaced. Without a `keeper` it has one of
+    its own. Raises LockedError while another process has the vault, or where `state`
+    and `kernel` do not allow to take it (`LeaseKeeper.take`).
+
+    `clean` says, when it is closed, that no turn waits in the journal of this process.
     """
 
-    def __init__(self, dsn: str, vault: str, stamp: str) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        vault: str,
+        stamp: str,
+        *,
+        keeper: LeaseKeeper | None = None,
+        state: str = "",
+        kernel: str = "",
+    ) -> None:
         self.dsn = dsn
         self.vault = vault
         self.stamp = stamp
+        self.keeper = keeper or LeaseKeeper(dsn)
+        self._is_alone = keeper is None
+        self._connections = self.keeper.connections
         self.lock = threading.RLock()
         self.generation = ""
         self.changes = 0
-        self.lost = False
         self._written = 0
         self._open: psycopg.RawCursor[Any] | None = None
-        with self._faults():
-            self._connect()
+        try:
+            self.lease = self.keeper.take(vault, state=state, kernel=kernel)
+        except BaseException:
+            self._close_own()
+            raise
+        self.clean = self.lease.was_clean
         try:
             with self._faults():
-                migrate(self._connection)
                 self._begin = self._begin_statement()
-            self.fence = self._next_fence()
             if self.setting("stamp") == stamp:
                 self.generation = self.setting("generation")
             else:
@@ -105,34 +95,38 @@ class PostgresStore:
             self.close()
             raise
 
+    @property
+    def lost(self) -> bool:
+        """Whether another process is known to have taken the vault."""
+        return self.lease.lost
+
+    @property
+    def fence(self) -> int:
+        """The number under which this process has the vault."""
+        return self.lease.fence
+
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query. Raises StorageError."""
         with self.lock, self._faults():
             if self._open:
                 return _run(self._open, sql, values).fetchall()
-            try:
-                return self._query(sql, values)
-            except psycopg.OperationalError:
-                if not self._connection.closed:
-                    raise
-                self._reconnect()
-                return self._query(sql, values)
-
-    def _query(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        with self._transaction() as cursor:
-            return _run(cursor, sql, values).fetchall()
+            with self._transaction(self._begin) as cursor:
+                return _run(cursor, sql, values).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[RowTransaction]:
-        """Open a transaction, which ends with the block. Raises StorageError."""
+        """Open a transaction, which ends with the block.
+
+        Until then no other process can take the vault. Raises StorageError, and
+        LockedError where another has taken it.
+        """
         with self.lock, self._faults():
             self.changes += 1
             try:
-                if self._connection.closed:
-                    self._reconnect()
-                with self._transaction() as cursor:
-                    self._open = cursor
-                    opened = PostgresTransaction(cursor)
+                with self._transaction(f"{self._begin}; {_FENCE} FOR KEY SHARE") as db:
+                    self.keeper.check(self.lease, _last_rows(db), renew=False)
+                    self._open = db
+                    opened = PostgresTransaction(db)
                     yield opened
                     self._open = None
                 self._written += opened.rows
@@ -147,29 +141,24 @@ class PostgresStore:
         a database that was just filled, and chooses badly until autovacuum looks.
         """
         self._written = 0
-        with suppress(psycopg.Error):
-            self._connection.execute("ANALYZE unit, file, strand")
+        with suppress(psycopg.Error), self._connections.use() as connection:
+            connection.execute("ANALYZE unit, file, strand")
 
     def check_owner(self) -> None:
         """Raise LockedError if another process took the vault since it was opened here.
 
         Raises StorageError where that cannot be asked.
         """
-        self._check_fence(self.query(_FENCE))
-
-    def _check_fence(self, found: list[tuple[Any, ...]]) -> None:
-        if found != [(self.fence,)]:
-            self.lost = True
-            raise LockedError(
-                "another process took this vault meanwhile",
-                where=without_password(self.dsn),
-                fix="This one writes nothing any more; what it has not filed is in its journal. Start it again.",
-            )
-
-    def _next_fence(self) -> int:
-        holder = f"{socket.gethostname()} {os.getpid()}"
-        found = self.query(_TAKE, (holder,))
-        return int(found[0][0])
+        with self.lock, self._faults():
+            if self._open:
+                found = self._open.execute(_FENCE).fetchall()
+            else:
+                with self._connections.use() as connection:
+                    cursor = psycopg.RawCursor(connection)
+                    # in one trip
+                    cursor.execute(f"{self._begin}; {_FENCE}; COMMIT".encode())
+                    found = _last_rows(cursor)
+        self.keeper.check(self.lease, found)
 
     def setting(self, name: str) -> str:
         """Return a value of the table `meta`, or ''."""
@@ -195,8 +184,8 @@ class PostgresStore:
 
     def make_vector_index(self, dimension: int) -> None:
         """Make the HNSW index of a dimension, where this role may; else a scan answers."""
-        with self.lock, suppress(psycopg.Error):
-            self._connection.execute(
+        with suppress(psycopg.Error), self._connections.use() as connection:
+            connection.execute(
                 f"CREATE INDEX IF NOT EXISTS hnsw_{dimension} ON embedding USING hnsw "
                 f"((numbers::vector({dimension})) vector_cosine_ops) "
                 f"WHERE dimension = {dimension}".encode()
@@ -224,83 +213,61 @@ class PostgresStore:
         self.generation = generation
 
     def close(self) -> None:
-        """Close the connection; the rows stay."""
-        with self.lock, suppress(psycopg.Error):
-            self._connection.close()
+        """Let another process have the vault; the rows stay."""
+        with self.lock:
+            self.keeper.release(self.lease, clean=self.clean)
+            self._close_own()
 
-    # -- the connection ----------------------------------------------------------------
+    def _close_own(self) -> None:
+        if self._is_alone:
+            self.keeper.close()
 
-    def _connect(self) -> None:
-        """Connect, and take the vault's lock, which lasts as long as the connection."""
-        self._connection = psycopg.connect(
-            self.dsn, autocommit=True, connect_timeout=10, application_name="engram"
-        )
-        self._connection.adapters.register_loader("json", TextLoader)
-        self._connection.execute(f"{_SEARCH_PATH}; {_KEEPALIVE}")
-        taken = self._connection.execute(
-            "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))",
-            (f"{SCHEMA}:{self.vault}",),
-        ).fetchone()
-        if taken != (True,):
-            self._connection.close()
-            raise LockedError(
-                "another process has the index of this vault",
-                where=without_password(self.dsn),
-                fix="Stop the daemon that owns the vault, on whichever machine it runs.",
-            )
-
-    def _reconnect(self) -> None:
-        """Connect again after the server was away; LockedError if the vault is lost."""
-        try:
-            self._connect()
-        except LockedError:
-            self.lost = True
-            raise
-        self._check_fence(self._query(_FENCE, ()))
+    # -- transactions ------------------------------------------------------------------
 
     def _begin_statement(self) -> str:
         """Return the statements that begin a transaction for this vault alone.
 
         A role that ignores row security is replaced by one that does not.
         """
-        row = self._connection.execute(
-            "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-        ).fetchone()
+        with self._connections.use() as connection:
+            row = connection.execute(_IGNORES_ROW_SECURITY).fetchone()
+            version = vector_version(connection)
         lines = [
-            sql.SQL("BEGIN"),
-            sql.SQL("SET LOCAL engram.vault = {}").format(sql.Literal(self.vault)),
+            psycopg.sql.SQL("BEGIN"),
+            psycopg.sql.SQL("SET LOCAL engram.vault = {}").format(
+                psycopg.sql.Literal(self.vault)
+            ),
         ]
         # so that an index of all vaults finds enough vectors of this one
-        if _vector_version(self._connection) >= (0, 8):
-            lines.append(sql.SQL("SET LOCAL hnsw.iterative_scan = strict_order"))
+        if version >= (0, 8):
+            lines.append(
+                psycopg.sql.SQL("SET LOCAL hnsw.iterative_scan = strict_order")
+            )
         if row is None or row[0]:
-            lines.append(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(ROLE)))
-        return sql.SQL("; ").join(lines).as_string(self._connection)
+            lines.append(
+                psycopg.sql.SQL("SET LOCAL ROLE {}").format(
+                    psycopg.sql.Identifier(ROLE)
+                )
+            )
+        return psycopg.sql.SQL("; ").join(lines).as_string()
 
     @contextmanager
-    def _transaction(self) -> Iterator[psycopg.RawCursor[Any]]:
-        with psycopg.RawCursor(self._connection) as cursor:
-            cursor.execute(self._begin.encode())
+    def _transaction(self, begin: str) -> Iterator[psycopg.RawCursor[Any]]:
+        with (
+            self._connections.use() as connection,
+            psycopg.RawCursor(connection) as cursor,
+        ):
             try:
+                cursor.execute(begin.encode())
                 yield cursor
                 cursor.execute("COMMIT")
             except BaseException:
                 with suppress(psycopg.Error):
-                    self._connection.execute("ROLLBACK")
+                    connection.execute("ROLLBACK")
                 raise
 
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """Raise a fault of the database as StorageError, without the password."""
-        try:
-            yield
-        except psycopg.Error as fault:
-            what = str(fault).strip().partition("\n")[0]
-            raise StorageError(
-                f"the index in PostgreSQL cannot be used: {what}",
-                where=without_password(self.dsn),
-                fix=FIX,
-            ) from fault
+    def _faults(self) -> AbstractContextManager[None]:
+        return database_faults(self.dsn)
 
 
 class PostgresTransaction:
@@ -341,6 +308,16 @@ ROWS_PER_ANALYSIS = 10_000
 _INSERTION = re.compile(r"(\s*INSERT INTO .*VALUES )(\((?:\?, )*\?\))(.*)", re.DOTALL)
 
 
+def _last_rows(cursor: psycopg.RawCursor[Any]) -> list[tuple[Any, ...]]:
+    """Return the rows of the last of several statements that has any."""
+    found: list[tuple[Any, ...]] = []
+    while True:
+        if cursor.description:
+            found = cursor.fetchall()
+        if not cursor.nextset():
+            return found
+
+
 def _run(
     cursor: psycopg.RawCursor[Any], sql: str, values: Sequence[object]
 ) -> psycopg.RawCursor[Any]:
@@ -379,109 +356,3 @@ def translated(sql: str) -> bytes:
     first, *others = sql.split("?")
     parts = (f"${number}{part}" for number, part in enumerate(others, 1))
     return (first + "".join(parts)).encode()
-
-
-# -- the schema ------------------------------------------------------------------------
-
-
-def migrate(connection: psycopg.Connection[Any]) -> None:
-    """Bring the schema to the newest version, one numbered file after another.
-
-    Each is a transaction of its own, so an interrupted migration goes on where it was.
-    Raises ConfigError for a schema that a newer engram made.
-    """
-    names = sorted(path.name for path in MIGRATIONS.glob("*.sql"))
-    known = _known(connection)
-    if known == names:
-        return
-    connection.execute("SELECT pg_advisory_lock(%s)", (_MIGRATING,))
-    try:
-        connection.execute(_SEARCH_PATH)
-        for statement in _PREPARE:
-            connection.execute(statement)
-        known = _known(connection)
-        if newer := [name for name in known if name not in names]:
-            raise ConfigError(
-                f"a newer engram made this database ({newer[-1]})",
-                where="postgres",
-                fix="Install that version on this machine too.",
-            )
-        for name in names[len(known) :]:
-            with connection.transaction():
-                text = (MIGRATIONS / name).read_text("utf-8")
-                connection.execute(text.encode())
-                for statement in _PROTECT:
-                    connection.execute(statement)
-                connection.execute("INSERT INTO migration VALUES (%s)", (name,))
-    finally:
-        with suppress(psycopg.Error):
-            connection.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATING,))
-
-
-def _vector_version(connection: psycopg.Connection[Any]) -> tuple[int, ...]:
-    """Return the version of pgvector in this database."""
-    row = connection.execute(
-        "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
-    ).fetchone()
-    return tuple(int(part) for part in re.findall(r"\d+", row[0])) if row else ()
-
-
-def _known(connection: psycopg.Connection[Any]) -> list[str]:
-    """Return the names of the migrations that were made, in order."""
-    with suppress(psycopg.errors.UndefinedTable):
-        rows = connection.execute("SELECT name FROM engram.migration ORDER BY name")
-        return [name for (name,) in rows]
-    return []
-
-
-_PREPARE = (
-    "CREATE SCHEMA IF NOT EXISTS engram",
-    """
-    CREATE TABLE IF NOT EXISTS engram.migration (
-        name text PRIMARY KEY, made timestamptz NOT NULL DEFAULT now()
-    )
-    """,
-    # where this role may not make another, its own rows are protected all the same
-    """
-    DO $$ BEGIN
-        CREATE ROLE engram_vault NOLOGIN NOBYPASSRLS;
-    EXCEPTION WHEN duplicate_object OR insufficient_privilege OR unique_violation THEN
-        NULL;
-    END $$
-    """,
-    """
-    DO $$ BEGIN
-        GRANT engram_vault TO CURRENT_USER;
-    EXCEPTION WHEN undefined_object OR insufficient_privilege THEN NULL;
-    END $$
-    """,
-)
-_PROTECT = (
-    """
-    DO $$ DECLARE name text; BEGIN
-        FOR name IN
-            SELECT table_name FROM information_schema.columns
-            WHERE table_schema = 'engram' AND column_name = 'vault'
-        LOOP
-            EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
-            EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
-            EXECUTE format('DROP POLICY IF EXISTS own_rows ON %I', name);
-            EXECUTE format(
-                'CREATE POLICY own_rows ON %I '
-                'USING (vault = current_setting(''engram.vault'', true)) '
-                'WITH CHECK (vault = current_setting(''engram.vault'', true))', name
-            );
-        END LOOP;
-    END $$
-    """,
-    """
-    DO $$ BEGIN
-        GRANT USAGE ON SCHEMA engram TO engram_vault;
-        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA engram
-            TO engram_vault;
-        GRANT USAGE ON ALL SEQUENCES IN SCHEMA engram TO engram_vault;
-        REVOKE INSERT, UPDATE, DELETE ON migration FROM engram_vault;
-    EXCEPTION WHEN undefined_object THEN NULL;
-    END $$
-    """,
-)

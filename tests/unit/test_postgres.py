@@ -18,8 +18,7 @@ import pytest
 
 from engram.config import EmbeddingSettings
 from engram.errors import ConfigError, LockedError, StorageError
-from engram.index import postgres as module
-from engram.index import transfer
+from engram.index import schema, transfer
 from engram.index.database import DATABASE, open_store
 from engram.index.postgres import PostgresStore
 from engram.index.search import Index
@@ -122,20 +121,21 @@ def tree(settings):
 
 # row: X15
 def test_a_process_that_lost_the_vault_writes_no_file_any_more(opened, stored, told):
-    """Its connection broke, another had the vault: what it says now comes too late.
+    """It stood still longer than its lease, and another took the vault.
 
     What it acknowledged before is filed once it has the vault again.
     """
     store = told.index.catalog.database
     told.executor.attended = True
     told.call("observe", {"turns": [{"id": "w", "text": "Porto has a late ferry."}]})
-    [(pid,)] = store.query("SELECT pg_backend_pid()")
-    with administrator(stored.postgres) as admin:
-        admin.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
     before = tree(told.settings)
+    with administrator(stored.postgres) as admin:
+        admin.execute(
+            "UPDATE engram.lease SET until = 'epoch' WHERE vault = %s", (store.vault,)
+        )
     with (
         closing(PostgresStore(store.dsn, store.vault, store.stamp)),
-        pytest.raises(LockedError, match="another process has the index"),
+        pytest.raises(LockedError, match="took this vault meanwhile"),
     ):
         told.call("remember", {"text": "Too late."})
     assert store.lost
@@ -180,14 +180,14 @@ def test_an_interrupted_migration_goes_on_where_it_was(empty, tmp_path, monkeypa
         )
     broken = tmp_path / "0002.sql"
     broken.write_text("CREATE TABLE t2 (vault text); CREATE TABLE t1 (n int)")
-    monkeypatch.setattr(module, "MIGRATIONS", tmp_path)
+    monkeypatch.setattr(schema, "MIGRATIONS", tmp_path)
     with administrator(empty) as admin:
         with pytest.raises(psycopg.errors.DuplicateTable):
-            module.migrate(admin)
+            schema.migrate(admin)
         first = made(empty)
         broken.write_text("CREATE TABLE t2 (vault text)")
-        module.migrate(admin)
-        module.migrate(admin)
+        schema.migrate(admin)
+        schema.migrate(admin)
     assert made(empty)[:1] == first
     assert [name for name, _ in made(empty)] == ["0001.sql", "0002.sql", "0003.sql"]
 
@@ -267,7 +267,8 @@ def test_a_server_that_is_away_is_told_without_its_password(stored):
 
 def test_without_the_extra_the_fault_says_what_to_install(stored, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "engram.index.postgres")
+    for name in ("connections", "schema", "lease", "postgres"):
+        monkeypatch.delitem(sys.modules, f"engram.index.{name}")
     with pytest.raises(ConfigError, match=r"pip install engram\[postgres\]"):
         open_store(stored)
 

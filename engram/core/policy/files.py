@@ -246,6 +246,17 @@ class ServePolicy:
     open_vaults: int = number(
         64, "vaults", 1, 10000, "interfaces", "vaults of a pool that are open at once"
     )
+    lease_seconds: float = number(
+        15.0,
+        "seconds",
+        1,
+        3600,
+        "X15",
+        "time after which a vault that is not renewed in the database has no owner",
+    )
+    database_connections: int = number(
+        8, "connections", 1, 1000, "X15", "connections of a process to the database"
+    )
     idle_seconds: float = number(
         300.0,
         "seconds",

@@ -1,0 +1,343 @@
+"""Who owns a vault: a row of the database says which process, and until when (`X15`).
+
+A process that takes a vault gets a greater number, its fence. One thread of each process
+renews all its leases in one statement. A lease that was not renewed in time may be taken
+by another process; the fence then tells the former owner that it has lost the vault.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engram.config import without_password
+from engram.core.policy import ServePolicy
+from engram.errors import Holder, LockedError, StorageError
+from engram.index.connections import Connections, database_faults, psycopg
+from engram.index.schema import migrate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Holder", "Lease", "LeaseKeeper"]
+
+log = logging.getLogger("engram.lease")
+
+EVERY_VAULT = "*"
+"""The value of `engram.vault` under which the leases of all vaults are seen."""
+
+_now = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
+"""The seconds since the machine started, sleep included."""
+
+_OWNER = (
+    "SELECT host, pid, address, until, "
+    "extract(epoch FROM until - clock_timestamp())::float8 FROM lease "
+    "WHERE vault = $1 AND until > clock_timestamp()"
+)
+_LAST = (
+    "SELECT fence, host, pid, kernel, process, address, state, clean, until, "
+    "extract(epoch FROM until - clock_timestamp())::float8 "
+    "FROM lease WHERE vault = $1"
+)
+_FIRST = "INSERT INTO lease (vault, fence) VALUES ($1, 0) ON CONFLICT DO NOTHING"
+_UNTIL = "clock_timestamp() + make_interval(secs => $2)"
+_TAKE = (
+    f"UPDATE lease SET fence = fence + 1, taken = now(), until = {_UNTIL}, "  # noqa: S608
+    "host = $3, pid = $4, kernel = $5, process = $6, address = $7, state = $8, "
+    "clean = false WHERE vault = $1 RETURNING fence"
+)
+_RESERVE = (
+    "INSERT INTO lease AS held (vault, fence, until, host, pid, process, address) "  # noqa: S608
+    f"SELECT vault, 0, {_UNTIL}, $3, $4, $5, $6 FROM unnest($1::text[]) AS vault "
+    "ON CONFLICT (vault) DO UPDATE SET until = excluded.until, host = excluded.host, "
+    "pid = excluded.pid, process = excluded.process, address = excluded.address, "
+    "kernel = '' WHERE held.until <= clock_timestamp() RETURNING held.vault"
+)
+_RENEW = (
+    f"UPDATE lease SET until = {_UNTIL} WHERE process = $3 "  # noqa: S608
+    "AND (vault, fence) IN (SELECT * FROM unnest($1::text[], $4::bigint[])) "
+    "RETURNING vault, fence"
+)
+_RELEASE = (
+    "UPDATE lease SET until = 'epoch', process = '', clean = $4 "
+    "WHERE vault = $1 AND fence = $2 AND process = $3"
+)
+
+
+class Lease:
+    """The lease of one vault. `lost` is set once another process has taken the vault.
+
+    `fence` is the number of this taking; those of one vault only grow. `was_clean`
+    says that the last holder closed in order and left no turn in its journal.
+    """
+
+    def __init__(
+        self, vault: str, fence: int, process: str, *, was_clean: bool
+    ) -> None:
+        self.vault = vault
+        self.fence = fence
+        self.process = process
+        self.was_clean = was_clean
+        self.lost = False
+        self.valid_until = 0.0
+
+    def is_valid(self) -> bool:
+        """Return whether no other process can have taken the vault, by the own clock.
+
+        It asks no database: the lease was renewed less than its time ago.
+        """
+        return not self.lost and _now() < self.valid_until
+
+
+class _Last(NamedTuple):
+    """A row of the table `lease`; `left` are the seconds that it has to go."""
+
+    fence: int
+    host: str
+    pid: int
+    kernel: str
+    process: str
+    address: str
+    state: str
+    clean: bool
+    until: Any
+    left: float
+
+
+class LeaseKeeper:
+    """The leases and the connections of one process in one database.
+
+    `address` is where other daemons reach this one, '' for none. Methods may be called
+    from any thread, and raise StorageError where the database cannot be asked.
+    """
+
+    def __init__(
+        self, dsn: str, address: str = "", policy: ServePolicy | None = None
+    ) -> None:
+        self.dsn = dsn
+        self.address = address
+        self.policy = policy or ServePolicy()
+        self.connections = Connections(dsn, self.policy.database_connections)
+        self._process = secrets.token_hex(8)
+        self._leases: dict[str, Lease] = {}
+        self._in_hand: set[str] = set()
+        self._lock = threading.Lock()
+        self._renewing = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # -- who has a vault ---------------------------------------------------------------
+
+    def owner_of(self, vault: str) -> Holder | None:
+        """Return the process that has a vault now, or None."""
+        with self.transaction() as db:
+            found = db.execute(_OWNER, (vault,)).fetchone()
+        return Holder(*found) if found else None
+
+    def take(self, vault: str, *, state: str = "", kernel: str = "") -> Lease:
+        """Take a vault. Raises LockedError with the holder where another has it.
+
+        `state` names the state folder: where the last holder did not close in order,
+        another one than its own is refused. `kernel` names the machine and file system
+        whose lock on the vault this process holds, '' for none: a last holder with the
+        same name has ended, or it would hold that lock.
+        """
+        with self._taking(vault), self._faults():
+            with self.connections.use() as connection:
+                migrate(connection)
+                began = _now()
+                lease = self._taken(connection, vault, state, kernel)
+            lease.valid_until = began + self.policy.lease_seconds
+            with self._lock:
+                self._leases[vault] = lease
+                self._start()
+            return lease
+
+    @contextmanager
+    def _taking(self, vault: str) -> Iterator[None]:
+        """Let one thread of this process take a vault, and only if none has it."""
+        with self._lock:
+            held = self._leases.get(vault)
+            if vault in self._in_hand or (held and not held.lost):
+                raise self._held(
+                    Holder(socket.gethostname(), os.getpid(), self.address)
+                )
+            self._in_hand.add(vault)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._in_hand.discard(vault)
+
+    def reserve(
+        self, cursor: psycopg.RawCursor[Any], vaults: Sequence[str]
+    ) -> list[str]:
+        """Keep vaults that have no owner for a `take` of this process, for one lease.
+
+        Returns those that were kept. `cursor` is of `transaction`.
+        """
+        process = (socket.gethostname(), os.getpid(), self._process, self.address)
+        values = (list(vaults), self.policy.lease_seconds, *process)
+        return [vault for (vault,) in cursor.execute(_RESERVE, values).fetchall()]
+
+    def release(self, lease: Lease, *, clean: bool = False) -> None:
+        """Let others take the vault at once.
+
+        `clean` says that the journal holds no turn that waits. Where the database is
+        away, the lease ends by its time.
+        """
+        with self._lock:
+            if self._leases.get(lease.vault) is lease:
+                del self._leases[lease.vault]
+        lease.valid_until = 0.0
+        values = (lease.vault, lease.fence, lease.process, clean)
+        with suppress(StorageError), self.transaction() as db:
+            db.execute(_RELEASE, values)
+
+    @contextmanager
+    def transaction(self) -> Iterator[psycopg.RawCursor[Any]]:
+        """Open a transaction that sees the leases of all vaults, and no other rows."""
+        with self._faults(), self.connections.use() as connection:
+            migrate(connection)
+            with every_vault(connection) as cursor:
+                yield cursor
+
+    def check(
+        self, lease: Lease, found: Sequence[tuple[Any, ...]], *, renew: bool = True
+    ) -> None:
+        """Raise LockedError if another process took the vault.
+
+        `found` is the row of the vault: its fence, its process and whether its time is
+        not over. With `renew` a lease whose time is over is renewed.
+        """
+        if [row[:2] for row in found] != [(lease.fence, lease.process)]:
+            self._lose(lease)
+        elif renew and not found[0][2]:
+            self.renew()
+        if lease.lost:
+            raise LockedError(
+                "another process took this vault meanwhile",
+                where=without_password(self.dsn),
+                fix="This one writes nothing any more; what it has not filed is in its journal. Start it again.",
+            )
+
+    def close(self) -> None:
+        """Stop renewing and close the connections; leases that are held end by time."""
+        self._stop.set()
+        if self._thread:
+            self._thread.join()
+        self.connections.close()
+
+    # -- taking ------------------------------------------------------------------------
+
+    def _taken(
+        self, connection: psycopg.Connection[Any], vault: str, state: str, kernel: str
+    ) -> Lease:
+        with every_vault(connection) as db:
+            db.execute(_FIRST, (vault,))
+            self._check_free(_last(db, _LAST, vault), state, kernel)
+        with every_vault(connection) as db:
+            # waits for a transaction of the last holder; each holds its row for sharing
+            db.execute("SET LOCAL lock_timeout = '5s'")
+            last = _last(db, f"{_LAST} FOR UPDATE", vault)
+            self._check_free(last, state, kernel)
+            own = (socket.gethostname(), os.getpid(), kernel, self._process)
+            values = (vault, self.policy.lease_seconds, *own, self.address, state)
+            found = db.execute(_TAKE, values).fetchone()
+            assert found
+        clean = last.clean
+        return Lease(vault, int(found[0]), self._process, was_clean=clean)
+
+    def _check_free(self, last: _Last, state: str, kernel: str) -> None:
+        """Raise LockedError where the vault has an owner, or turns that are not seen."""
+        ended = last.kernel == kernel != "" or last.process == self._process
+        if last.left > 0 and not ended:
+            raise self._held(Holder(*last[1:3], last.address, last.until, last.left))
+        if not last.clean and state != last.state != "":
+            raise LockedError(
+                f"turns of this vault may wait in the state folder of {last.host}",
+                where=without_password(self.dsn),
+                fix=f"Start engram on {last.host}, or share its state folder with this machine.",
+            )
+
+    def _held(self, holder: Holder) -> LockedError:
+        return LockedError(
+            f"another process has the index of this vault: {holder.pid} on {holder.host}",
+            where=without_password(self.dsn),
+            fix="Stop the daemon that owns the vault, on whichever machine it runs.",
+            holder=holder,
+        )
+
+    # -- renewal -----------------------------------------------------------------------
+
+    def renew(self) -> None:
+        """Renew all leases. Raises StorageError where the database cannot be asked."""
+        with self._renewing, self._faults():
+            with self._lock:
+                held = list(self._leases.values())
+            if not held:
+                return
+            began = _now()
+            vaults = [lease.vault for lease in held]
+            fences = [lease.fence for lease in held]
+            values = (vaults, self.policy.lease_seconds, self._process, fences)
+            with self.connections.use_own() as own, every_vault(own) as db:
+                db.execute("SET LOCAL lock_timeout = '5s'")
+                renewed = set(db.execute(_RENEW, values).fetchall())
+        for lease in held:
+            if (lease.vault, lease.fence) in renewed:
+                lease.valid_until = began + self.policy.lease_seconds
+            else:
+                self._lose(lease)
+
+    def _lose(self, lease: Lease) -> None:
+        with self._lock:
+            if self._leases.get(lease.vault) is not lease:
+                return  # it was released meanwhile
+        if not lease.lost:
+            lease.lost = True
+            log.warning("another process took vault %s", lease.vault)
+
+    def _start(self) -> None:
+        if self._thread is None and not self._stop.is_set():
+            self._thread = threading.Thread(
+                target=self._run, name="leases", daemon=True
+            )
+            self._thread.start()
+
+    def _run(self) -> None:
+        fault = ""
+        while not self._stop.wait(self.policy.lease_seconds / 3):
+            try:
+                self.renew()
+                fault = ""
+            except StorageError as error:
+                if str(error) != fault:
+                    fault = str(error)
+                    log.warning("the leases are not renewed: %s", fault)
+
+    def _faults(self) -> Any:
+        return database_faults(self.dsn)
+
+
+@contextmanager
+def every_vault(
+    connection: psycopg.Connection[Any],
+) -> Iterator[psycopg.RawCursor[Any]]:
+    """Open a transaction that sees the leases of all vaults."""
+    with connection.transaction(), psycopg.RawCursor(connection) as cursor:
+        cursor.execute(f"SET LOCAL engram.vault = '{EVERY_VAULT}'")
+        yield cursor
+
+
+def _last(cursor: psycopg.RawCursor[Any], statement: str, vault: str) -> _Last:
+    found = cursor.execute(statement.encode(), (vault,)).fetchone()
+    assert found
+    return _Last(*found)
