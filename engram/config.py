@@ -367,6 +367,11 @@ class Settings:
         """The Unix socket of the daemon of this vault."""
         return self.runtime / "engram.sock"
 
+    @property
+    def rows_name(self) -> str:
+        """The name of this vault in a database of many; a copy has another."""
+        return self.place.leaf if self.place else self.vault_id
+
 
 def user_file(env: Mapping[str, str]) -> Path:
     """Return the path of the user's configuration file."""

@@ -189,11 +189,20 @@ class StorageError(EngramError):
 
 
 class UnavailableError(EngramError):
-    """The daemon is starting, stopping or not running."""
+    """The daemon is starting, stopping or not running.
+
+    With `retry_after` it is worth to try again after so many seconds.
+    """
 
     code = "unavailable"
     exit_code = 69
     status = 503
+
+    def __init__(
+        self, what: str, *, retry_after: int = 0, where: str = "", fix: str = ""
+    ) -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.retry_after = retry_after
 
 
 class ModelError(EngramError):

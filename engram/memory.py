@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.config import Settings
+    from engram.index.lease import LeaseKeeper
     from engram.index.protocol import IndexStore
     from engram.operations.operation import Operation
     from engram.pipeline.executor import Executor
@@ -118,7 +119,8 @@ class VaultMemory:
 
     `executor` does the work between calls. `clock` is the wall clock, `steady` (seconds)
     the clock that it is checked against, `monotonic` (seconds) times the second look at
-    files that are gone; tests and simulations pass clocks of their own.
+    files that are gone; tests and simulations pass clocks of their own. `keeper` has the
+    leases of a process with many vaults, whose index is in PostgreSQL.
     """
 
     def __init__(
@@ -129,8 +131,10 @@ class VaultMemory:
         clock: Callable[[], datetime] = utc_now,
         steady: Callable[[], float] = boottime,
         monotonic: Callable[[], float] = time.monotonic,
+        keeper: LeaseKeeper | None = None,
     ) -> None:
         self.settings = settings
+        self.keeper = keeper
         self.clock = clock
         self.steady = steady
         self._monotonic = monotonic
@@ -218,7 +222,7 @@ class VaultMemory:
         settings = self.settings
         self.commits = CommitLog(settings, self.health, self.executor)
         self.clock_guard = ClockGuard(settings, self.health, self.clock, self.steady)
-        self.store = open_store(settings)
+        self.store = open_store(settings, keeper=self.keeper)
         self.vault = Vault(settings.vault, _before_write(self.store, self.commits))
         self.index = Index(
             settings,

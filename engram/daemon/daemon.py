@@ -197,10 +197,15 @@ class Daemon:
 
     def next_due(self) -> datetime:
         """Return when background work is due next; a failed batch counts."""
-        memory = self.memory
-        due = self.threads.run_as_writer(memory.maintenance_loop.next_due)
-        batches = memory.pipeline.next_due()
-        return min(due, batches) if batches else due
+        extract, consolidate = self.due_times()
+        return min(extract, consolidate) if extract else consolidate
+
+    def due_times(self) -> tuple[datetime | None, datetime]:
+        """Return when turns are extracted next, None if none wait, and the next run."""
+        loop = self.memory.maintenance_loop
+        return self.memory.pipeline.next_due(), self.threads.run_as_writer(
+            loop.next_due
+        )
 
     def summary(self) -> str:
         """Return one line for `systemctl status`."""

@@ -209,7 +209,7 @@ class VaultPool:
     def _start(self, vault: PooledVault) -> None:
         settings = replace(self._load(vault.folder), tcp_port=None)
         threads = DaemonThreads(settings, self._model_places)
-        memory = VaultMemory(settings, executor=threads)
+        memory = self._memory(settings, threads)
         memory.start()
         try:
             assert self.serve is not None
@@ -224,6 +224,9 @@ class VaultPool:
         last = time.monotonic() + WARM_SECONDS
         while not memory.ready and time.monotonic() < last:
             time.sleep(WARM_LOOK)
+
+    def _memory(self, settings: Settings, threads: DaemonThreads) -> VaultMemory:
+        return VaultMemory(settings, executor=threads)
 
     def _make_room(self) -> None:
         """Close the vault that was not used for the longest time, if too many are open."""
@@ -246,8 +249,7 @@ class VaultPool:
                 return False
             daemon, vault.daemon, vault.server = vault.daemon, None, None
             try:
-                vault.wake_at = daemon.next_due()
-                daemon.stop()
+                self._stop(vault, daemon)
             except Exception as fault:  # noqa: BLE001  # other vaults go on
                 error = (
                     fault if isinstance(fault, EngramError) else type(fault).__name__
@@ -257,21 +259,35 @@ class VaultPool:
         finally:
             vault.lock.release()
 
+    def _stop(self, vault: PooledVault, daemon: Daemon) -> None:
+        vault.wake_at = daemon.next_due()
+        daemon.stop()
+
     # -- regular work ------------------------------------------------------------------
 
     def look(self) -> None:
         """Take in new folders, close idle vaults, and open those with work that is due."""
         self.scan()
-        now, clock = time.monotonic(), datetime.now(UTC)
+        for vault in self._due():
+            self._wake(vault)
+        now = time.monotonic()
         for vault in self.vaults():
             daemon = vault.daemon
             if daemon is None:
-                if vault.wake_at <= clock and now >= vault.retry_at:
-                    self._wake(vault)
-            elif daemon.replaced():
+                continue
+            if daemon.replaced():
                 self._openers.submit(self._close, vault)
             elif not vault.users and now - vault.used_at > self.policy.idle_seconds:
                 self._openers.submit(self._close_if_idle, vault)
+
+    def _due(self) -> list[PooledVault]:
+        """Return the closed vaults with work that is due."""
+        now, clock = time.monotonic(), datetime.now(UTC)
+        return [
+            vault
+            for vault in self.vaults()
+            if vault.daemon is None and vault.wake_at <= clock and now >= vault.retry_at
+        ]
 
     def _wake(self, vault: PooledVault) -> None:
         """Open a vault for its own work; it is closed when that is done."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.core.policy import FilePolicy
+    from engram.index.lease import LeaseKeeper
     from engram.index.postgres import PostgresStore
     from engram.index.protocol import IndexStore, VectorStore
 
@@ -203,12 +204,15 @@ def open_database(
 
 
 def open_store(
-    settings: Settings, report: Callable[[int, int], object] | None = None
+    settings: Settings,
+    report: Callable[[int, int], object] | None = None,
+    keeper: LeaseKeeper | None = None,
 ) -> IndexStore:
     """Open the rows of the index, in PostgreSQL or in the cache of this machine.
 
     Rows in the cache of this machine are moved to PostgreSQL first. `report` is called
-    with the number of rows moved and the number of all.
+    with the number of rows moved and the number of all. `keeper` has the leases and the
+    connections of a process with many vaults.
     """
     policy = settings.policy.files
     if not settings.postgres:
@@ -216,9 +220,8 @@ def open_store(
     from engram.index.postgres import PostgresStore
     from engram.index.transfer import take_over
 
-    leaf = settings.place.leaf if settings.place else settings.vault_id
     written = stamp(settings.vault, settings.zone, policy)
-    store = PostgresStore(settings.postgres, leaf, written)
+    store = PostgresStore(settings.postgres, settings.rows_name, written, keeper=keeper)
     try:
         _forget_restored(store, settings.state / FENCE)
         take_over(store, settings.cache, report or _unreported)

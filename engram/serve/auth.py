@@ -30,7 +30,7 @@ from engram.errors import (
     UnauthorisedError,
     UnavailableError,
 )
-from engram.serve.output import PROBLEM_TYPE, problem
+from engram.serve.output import PROBLEM_TYPE, problem, retry_after
 from engram.serve.socket_client import FOLDER_HEADER, folder_mark
 from engram.serve.web.access import FORM_TYPE, OPEN_PATH, WebAccess, is_page
 from engram.serve.web.layout import refusal
@@ -389,6 +389,8 @@ async def refuse(fault: EngramError, send: Send, *, as_page: bool = False) -> No
     ]
     if fault.status == UnauthorisedError.status:
         headers.append((b"www-authenticate", b"Bearer"))
+    if seconds := retry_after(fault):
+        headers.append((b"retry-after", str(seconds).encode()))
     await send(
         {
             "type": "http.response.start",

@@ -21,7 +21,6 @@ from starlette.routing import Route
 from engram import __version__
 from engram.errors import (
     BadRequestError,
-    BusyError,
     EngramError,
     NotFoundError,
     UnavailableError,
@@ -30,7 +29,7 @@ from engram.errors import (
 from engram.operations.results import RESULTS, schema, schemas
 from engram.operations.table import OPERATIONS
 from engram.serve.mcp.routes import mcp_route
-from engram.serve.output import PROBLEM_TYPE, problem
+from engram.serve.output import PROBLEM_TYPE, problem, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -289,11 +288,8 @@ def _json(
 
 def _on_fault(_request: Request, fault: Exception) -> Response:
     assert isinstance(fault, EngramError)
-    headers = (
-        {"Retry-After": str(fault.retry_after)}
-        if isinstance(fault, BusyError)
-        else None
-    )
+    seconds = retry_after(fault)
+    headers = {"Retry-After": str(seconds)} if seconds else None
     return _json(problem(fault), fault.status, headers, PROBLEM_TYPE)
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from engram.errors import EngramError, StorageError
+from engram.errors import BusyError, EngramError, StorageError, UnavailableError
 
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
@@ -154,6 +154,13 @@ def problem(fault: EngramError, status: int | None = None) -> dict[str, Any]:
         "detail": detail,
         "error": {**fault_fields(fault), "message": str(fault)},
     }
+
+
+def retry_after(fault: EngramError) -> int:
+    """Return after how many seconds it is worth to try again, 0 where that is unknown."""
+    if isinstance(fault, BusyError | UnavailableError):
+        return fault.retry_after
+    return 0
 
 
 def _recalled(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:

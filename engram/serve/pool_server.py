@@ -272,13 +272,30 @@ class PoolServer:
         receive: Receive,
         send: Send,
     ) -> None:
+        """Answer a request for a vault, which is opened if it is closed."""
+        acquire = self.pool.acquire
+        fault = await self._try(acquire, vault, through, scope, receive, send)
+        if fault is not None:
+            await refuse(fault, send)
+
+    async def _try(
+        self,
+        acquire: Callable[[PooledVault], Any],
+        vault: PooledVault,
+        through: str,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> EngramError | None:
+        """Answer in turn; or return why the vault did not, with nothing read or sent.
+
+        `acquire` opens the vault.
+        """
         queue = self._queues.setdefault(vault.folder, _Queue(self.policy.vault_places))
         if queue.waiting >= self.policy.vault_queue:
-            busy = BusyError(
+            return BusyError(
                 "too many requests for this vault wait", retry_after=1, fix="Try again."
             )
-            await refuse(busy, send)
-            return
         queue.waiting += 1
         streams = scope["path"].startswith(PROXY_PATH)
 
@@ -292,33 +309,42 @@ class PoolServer:
 
         try:
             if streams:
-                await self._through(vault, through, scope, receive, send)
-            else:
-                async with queue.places:
-                    await self._through(vault, through, scope, received, send)
+                return await self._through(
+                    acquire, vault, through, scope, receive, send
+                )
+            async with queue.places:
+                return await self._through(
+                    acquire, vault, through, scope, received, send
+                )
         finally:
             queue.waiting -= 1
 
     async def _through(
         self,
+        acquire: Callable[[PooledVault], Any],
         vault: PooledVault,
         through: str,
         scope: Scope,
         receive: Receive,
         send: Send,
-    ) -> None:
+    ) -> EngramError | None:
         server = self.pool.acquire_open(vault)
         if server is None:
-            acquire = self.pool.acquire
             try:
-                server = await self._loop.run_in_executor(self._openers, acquire, vault)
+                server = await self.in_thread(acquire, vault)
             except EngramError as fault:
-                await refuse(fault, send)
-                return
+                return fault
         try:
             await getattr(server, through)(scope, receive, send)
         finally:
             self.pool.release(vault)
+        return None
+
+    async def in_thread(
+        self, job: Callable[[PooledVault], Any], vault: PooledVault
+    ) -> Any:
+        """Do something with a vault that may take long."""
+        return await self._loop.run_in_executor(self._openers, job, vault)
 
     # -- tokens ------------------------------------------------------------------------
 

@@ -1,0 +1,93 @@
+"""Which vaults have background work, and when: rows that the daemons of a fleet share.
+
+A row names a vault, a kind of work and the time at which it is due; it has no content.
+While a vault is open, its rows are due since it was opened. When it is closed in order,
+they get the times at which its work is next due. So the work of a daemon that died is
+due, and another takes it as soon as the lease of the vault ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from engram.index.lease import LeaseKeeper
+
+EXTRACT, CONSOLIDATE = "extract", "consolidate"
+KINDS = [EXTRACT, CONSOLIDATE]
+"""Turns that wait become notes; maintenance runs."""
+
+_ADD = (
+    "INSERT INTO job (vault_id, kind) SELECT vault_id, kind "
+    "FROM unnest($1::text[]) AS vault_id, unnest($2::text[]) AS kind "
+    "WHERE NOT EXISTS (SELECT FROM job WHERE job.vault_id = vault_id.vault_id) "
+    "ON CONFLICT DO NOTHING"
+)
+_FIND = (
+    "SELECT vault_id FROM job WHERE due <= now() AND vault_id = ANY($1) "
+    "AND NOT EXISTS (SELECT FROM lease WHERE lease.vault = job.vault_id "
+    "AND lease.until > clock_timestamp()) "
+    "ORDER BY served, due LIMIT $2 FOR UPDATE SKIP LOCKED"
+)
+_SERVED = "UPDATE job SET served = now() WHERE vault_id = ANY($1)"
+_OPENED = (
+    "INSERT INTO job (vault_id, kind, served) "
+    "SELECT $1, kind, now() FROM unnest($2::text[]) AS kind "
+    "ON CONFLICT (vault_id, kind) DO UPDATE SET due = now(), served = now()"
+)
+_FENCE = "SELECT fence FROM lease WHERE vault = $1 FOR UPDATE"
+_WAITS = "UPDATE job SET due = $3, served = now() WHERE vault_id = $1 AND kind = $2"
+_DONE = "DELETE FROM job WHERE vault_id = $1 AND kind = $2"
+
+
+class JobTable:
+    """The rows of the vaults of one folder. Every method may raise StorageError."""
+
+    def __init__(self, keeper: LeaseKeeper) -> None:
+        self._keeper = keeper
+
+    def add(self, vaults: Sequence[str]) -> None:
+        """Add rows for vaults that have none: new ones, or all after a lost database."""
+        with self._keeper.transaction() as db:
+            db.execute(_ADD, (sorted(vaults), KINDS))
+
+    def take(self, vaults: Sequence[str], most: int) -> list[str]:
+        """Return vaults with work that is due and no owner, longest unserved first.
+
+        Each is kept for this process for the time of a lease; no other daemon gets it
+        meanwhile.
+        """
+        if most < 1 or not vaults:
+            return []
+        with self._keeper.transaction() as db:
+            rows = db.execute(_FIND, (list(vaults), most * len(KINDS))).fetchall()
+            found = list(dict.fromkeys(vault for (vault,) in rows))[:most]
+            # in one order, so that two daemons do not wait for each other
+            kept = set(self._keeper.reserve(db, sorted(found)))
+            taken = [vault for vault in found if vault in kept]
+            db.execute(_SERVED, (taken,))
+        return taken
+
+    def opened(self, vault: str) -> None:
+        """Record that a vault is being opened: its work is due until it is closed."""
+        with self._keeper.transaction() as db:
+            db.execute(_OPENED, (vault, KINDS))
+
+    def closed(
+        self, vault: str, fence: int, due: Mapping[str, datetime | None]
+    ) -> None:
+        """Record when each kind of work is next due, None where nothing waits.
+
+        Does nothing where another process has taken the vault since `fence`.
+        """
+        with self._keeper.transaction() as db:
+            if db.execute(_FENCE, (vault,)).fetchall() != [(fence,)]:
+                return
+            for kind, when in due.items():
+                if when is None:
+                    db.execute(_DONE, (vault, kind))
+                else:
+                    db.execute(_WAITS, (vault, kind, when))
