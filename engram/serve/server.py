@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 PEER = struct.Struct("3i")
 """The struct of SO_PEERCRED: process, user and group of the peer."""
 
+SILENT_SECONDS = 0.5
+"""How long a connection may stay without a request where others need its place."""
+
 
 class OwnUserProtocol(H11Protocol):
     """HTTP for this user alone.
@@ -84,16 +87,17 @@ class OwnUserProtocol(H11Protocol):
         self.stop_timer()
 
     def _make_room(self) -> None:
-        """Close the connection whose request head is due first, if there is one."""
+        """Close the connection whose request head is due first.
+
+        One that was opened just now is left: its request may be on the way.
+        """
+        latest = self.loop.time() + self.head_seconds - SILENT_SECONDS
         due = {
             other.head_timer.when(): other
             for other in self.connections
-            if isinstance(other, OwnUserProtocol)
-            and other.head_timer
-            and other is not self
+            if isinstance(other, OwnUserProtocol) and other.head_timer
         }
-
-        if due:
+        if due and min(due) < latest:
             oldest = due[min(due)]
             oldest.stop_timer()  # it is closed soon; the next one closes another
             oldest.transport.abort()

@@ -21,7 +21,7 @@ from engram.daemon.threads import DaemonThreads, WriterThread
 from engram.errors import ModelError, StorageError, UnavailableError
 from engram.memory import VaultMemory
 from engram.serve import socket_client
-from engram.serve.server import HttpServer
+from engram.serve.server import SILENT_SECONDS, HttpServer
 from tests.fakes.answers import ask, settings_in
 from tests.fakes.repository import Repository
 from tests.fakes.world import until
@@ -372,15 +372,27 @@ def test_connections_beyond_the_most_are_refused(begin):
     path = str(daemon.settings.socket)
     until(lambda: ask(path, READY)[0] == 200)
     silent = [socket_client.connect(path) for _ in range(20)]
-    assert ask(path, READY)[0] == 200
+    until(lambda: ask(path, READY)[0] == 200)
     for line in silent:
         line.close()
-    busy = [socket_client.connect(path) for _ in range(5)]
-    for line in busy:
-        line.sendall(
-            b"POST /v1/recall HTTP/1.1\r\nHost: engram\r\nContent-Length: 9\r\n\r\n"
-        )
-    until(lambda: ask(path, READY)[0] == 503)
+    until(lambda: ask(path, READY)[0] == 200)
+    head = [
+        "POST /v1/recall HTTP/1.1",
+        "Host: engram",
+        "Content-Type: application/json",
+        "Content-Length: 9",
+    ]
+    busy = []
+
+    def stays_full_with_one_more():
+        busy.append(socket_client.connect(path))
+        busy[-1].sendall("\r\n".join([*head, "", ""]).encode())
+        time.sleep(0.05)  # a connection that was refused is closed now
+        return ask(path, READY)[0] == 503
+
+    until(stays_full_with_one_more)
+    time.sleep(2 * SILENT_SECONDS)
+    assert ask(path, READY)[0] == 503
     for line in busy:
         line.close()
     until(lambda: ask(path, READY)[0] == 200)
