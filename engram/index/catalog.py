@@ -28,7 +28,7 @@ from engram.core.turn_versions import base_id
 from engram.errors import ConflictError, NotFoundError
 from engram.index.cache import LookupCache
 from engram.index.database import SessionFile, unpack
-from engram.index.update import (
+from engram.index.unit_rows import (
     LAST_CHARACTER,
     LAST_SEQ,
     VERSIONS,

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, cast
 from engram.core.records import Fact, FiledTurn, Problem
 from engram.errors import StorageError
 from engram.index.database import unpack
+from engram.index.diff import Diff, DiffBuilder, EditedFact
 from engram.index.parse import LastGood, parse, read_file, unread_entry, with_last_keys
-from engram.index.update import Diff, DiffBuilder, EditedFact, drop, store, store_new
+from engram.index.update import drop, store, store_new
 from engram.vault import disk
 from engram.vault.paths import (
     NO_INODE,

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from engram.core.ranking import VectorMatch
     from engram.core.records import Edge
     from engram.index.database import Unit
+    from engram.index.diff import Diff
     from engram.index.filters import SearchFilter
     from engram.index.protocol import IndexStore
-    from engram.index.update import Diff
     from engram.vault.git import Git
     from engram.vault.store import Vault
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.core.records import Problem
-    from engram.index.update import Diff, EditedFact
+    from engram.index.diff import Diff, EditedFact
     from engram.operations.review import ReviewQueue
     from engram.pipeline.commits import CommitLog
     from engram.pipeline.readiness import Readiness

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.config import Settings
+    from engram.index.diff import Conflict
     from engram.index.search import Index
-    from engram.index.update import Conflict
     from engram.vault.store import Vault
 
 DIFF_LINES = 200

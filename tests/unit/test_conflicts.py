@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from engram.index.update import Conflict
+from engram.index.diff import Conflict
 from engram.pipeline.conflicts import DIFF_LINES
 from tests.fakes.batches import held_back
 

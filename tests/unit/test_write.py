@@ -14,7 +14,7 @@ from engram.core import lifecycle
 from engram.core.records import Candidate, Extraction, Interval
 from engram.core.text import content_hash
 from engram.errors import ConflictError, StorageError
-from engram.index.update import Conflict
+from engram.index.diff import Conflict
 from engram.vault import syscalls
 
 WORDS = "Anna maybe moved to Porto, I really like the sea there, and we decided to visit her."

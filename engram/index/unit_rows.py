@@ -1,0 +1,206 @@
+"""The rows of facts, turns and notes in the catalogue, and their sequence numbers.
+
+Every write gives a unit the next number, and a removed unit leaves its key with one. So
+a reader that knows the last number it saw gets what has changed since. Each function
+runs in a transaction that the caller opened.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from engram.core.graph import positions
+from engram.core.records import HIGH, UNKNOWN_PERSONA, Fact, FiledTurn
+from engram.core.text import content_hash
+from engram.core.turn_versions import base_id
+from engram.index.database import unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from engram.index.database import Unit
+    from engram.index.parse import Entry
+    from engram.index.protocol import RowTransaction
+
+_WRITE_UNIT = """
+INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+    seq = excluded.seq, path = excluded.path, name = excluded.name,
+    kind = excluded.kind, status = excluded.status, hash = excluded.hash,
+    session = excluded.session, turn = excluded.turn, record = excluded.record
+"""
+LAST_SEQ = """
+SELECT coalesce(max(seq), 0) FROM (
+    SELECT max(seq) AS seq FROM unit UNION ALL SELECT max(seq) FROM removed
+) AS latest
+"""
+"""The greatest sequence number given so far."""
+VERSIONS = """
+SELECT key, record FROM unit
+WHERE kind = 'turn' AND session = ? AND (turn = ? OR (turn >= ? AND turn < ?))
+"""
+"""The versions of a turn; `version_span` returns the values."""
+LAST_CHARACTER = "\U0010ffff"
+
+
+class StoredUnit(NamedTuple):
+    """A unit as its row has it; `path` is that of its file."""
+
+    kind: str
+    path: str
+    record: str
+
+
+def stored_units(db: RowTransaction, paths: Sequence[str]) -> dict[str, StoredUnit]:
+    """Return the units of these files, by key."""
+    units: dict[str, StoredUnit] = {}
+    for source in paths:
+        rows = db.execute(
+            "SELECT key, kind, path, record FROM unit WHERE path = ?", (source,)
+        )
+        units.update({key: StoredUnit(*row) for key, *row in rows})
+    return units
+
+
+def facts_of(units: Mapping[str, StoredUnit]) -> dict[str, Fact]:
+    """Return the facts among these units, by key."""
+    return {
+        key: cast("Fact", unpack("fact", unit.record))
+        for key, unit in units.items()
+        if unit.kind == "fact"
+    }
+
+
+def write_units(
+    db: RowTransaction,
+    units: Sequence[tuple[str, Unit, str]],
+    before: Mapping[str, Fact] | None = None,
+) -> None:
+    """Write units, each with its path and record.
+
+    `before` are the facts that were there; None where all keys are new.
+    """
+    last = _last_seq(db)
+    rows = [
+        _unit_row(number, unit, path, record)
+        for number, (path, unit, record) in enumerate(units, last + 1)
+    ]
+    db.executemany(_WRITE_UNIT, rows)
+
+    _write_strands(db, [unit for _, unit, _ in units], before)
+
+
+def _write_strands(
+    db: RowTransaction, units: Sequence[Unit], before: Mapping[str, Fact] | None
+) -> None:
+    old = {key: _strand_rows(unit) for key, unit in (before or {}).items()}
+    new = {unit.id: _strand_rows(unit) for unit in units if isinstance(unit, Fact)}
+    changed = [key for key, rows in new.items() if old.get(key) != rows]
+    if not changed:
+        return
+    if before is not None:
+        db.executemany("DELETE FROM strand WHERE key = ?", [(key,) for key in changed])
+    rows = [row for key in changed for row in new[key]]
+    db.executemany("INSERT INTO strand VALUES (?, ?, ?, ?, ?)", rows)
+
+
+def _strand_rows(unit: Unit) -> list[tuple[object, ...]]:
+    """Return the rows of the strands of a unit; only an active fact has any."""
+    if not isinstance(unit, Fact) or unit.status != "active":
+        return []
+    return [
+        (strand.name, strand.at, unit.id, unit.persona or "", strand.cause)
+        for strand in positions(unit)
+    ]
+
+
+def _unit_row(seq: int, unit: Unit, path: str, record: str) -> tuple[object, ...]:
+    """Return a row of `unit`; only facts have a file name, for links lead to them."""
+    if isinstance(unit, Fact):
+        name = path.rpartition("/")[2]
+        digest = content_hash(unit.text) if unit.status == "active" else ""
+        return (seq, unit.id, path, name, "fact", unit.status, digest, "", "", record)
+    if isinstance(unit, FiledTurn):
+        session, turn = unit.turn.session, unit.turn.id
+        return (seq, unit.key, path, "", "turn", "", "", session, turn, record)
+    return (seq, unit.path, path, "", "note", "", "", "", "", record)
+
+
+def remove_units(db: RowTransaction, keys: Sequence[str]) -> None:
+    """Remove units; each key gets a number among the removed ones."""
+    if not keys:
+        return
+    last = _last_seq(db)
+    for table in ("unit", "strand"):
+        db.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key in keys])  # noqa: S608
+    db.executemany("DELETE FROM removed WHERE key = ?", [(key,) for key in keys])
+    db.executemany("INSERT INTO removed VALUES (?, ?)", enumerate(keys, last + 1))
+
+
+def version_span(session: str, turn_id: str) -> tuple[str, str, str, str]:
+    """Return the values for `VERSIONS`; `turn_id` has no mark of a version."""
+    start = f"{turn_id} edit-"
+    return session, turn_id, start, start + LAST_CHARACTER
+
+
+def hidden_turns(units: Iterable[Unit]) -> dict[str, str]:
+    """Return the turns that are highly sensitive because memories rest on them (`B17`).
+
+    They are given by key, with the persona that alone sees them.
+    """
+    return {
+        key: fact.persona or UNKNOWN_PERSONA
+        for fact in units
+        if isinstance(fact, Fact) and fact.sensitivity == HIGH
+        for key in (fact.source, *fact.also)
+        if key
+    }
+
+
+def renumber_turns(
+    db: RowTransaction, before: Iterable[Unit], after: Iterable[Unit]
+) -> None:
+    """Give turns a new number that these memories hide now, or no longer hide (`B17`).
+
+    The feed of changes lists them by this number, for clients that keep a copy.
+    Versions of an edited turn get a new number with it.
+    """
+    old, new = hidden_turns(before), hidden_turns(after)
+    changed = [key for key in old | new if old.get(key) != new.get(key)]
+    if not changed:
+        return
+    found = db.execute(
+        "SELECT session, turn FROM unit "
+        "WHERE kind = 'turn' AND key IN (SELECT value FROM json_each(?))",
+        (json.dumps(changed),),
+    )
+    keys = {
+        key: None
+        for session, turn in found.fetchall()
+        for key, _ in db.execute(VERSIONS, version_span(session, base_id(turn)))
+    }
+    _renumber(db, list(keys))
+
+
+def renumber_facts(db: RowTransaction, entry: Entry) -> None:
+    """Give the facts a new number that rest on a conversation, if its level changed."""
+    known = db.execute(
+        "SELECT sensitive FROM session WHERE path = ?", (entry.path,)
+    ).fetchone()
+    if known and entry.session and bool(known[0]) != entry.session.sensitive:
+        stem = PurePosixPath(entry.path).stem
+        found = db.execute(
+            "SELECT key FROM unit WHERE kind = 'fact' AND instr(record, ?)",
+            (f"{stem}#^",),
+        )
+        _renumber(db, [key for (key,) in found.fetchall()])
+
+
+def _renumber(db: RowTransaction, keys: Sequence[str]) -> None:
+    rows = list(enumerate(keys, _last_seq(db) + 1))
+    db.executemany("UPDATE unit SET seq = ? WHERE key = ?", rows)
+
+
+def _last_seq(db: RowTransaction) -> int:
+    return int(db.execute(LAST_SEQ).fetchone()[0])
