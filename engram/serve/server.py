@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import os
 import socket
 import struct
@@ -56,7 +55,7 @@ class OwnUserProtocol(H11Protocol):
 
     A connection of another user to the Unix socket is closed unread, and one whose
     request head takes too long. Where there are as many connections as allowed, a new
-    one closes the one that has been without a request for the longest time.
+    one closes those that have been without a request for the longest time.
     """
 
     head_seconds: float
@@ -73,8 +72,8 @@ class OwnUserProtocol(H11Protocol):
                 "a connection of another user was closed"
             )
             transport.abort()
-        elif len(self.connections) >= (self.limit_concurrency or math.inf):
-            self._make_room()
+        elif self.limit_concurrency:
+            self._make_room(1 + len(self.connections) - self.limit_concurrency)
 
     def data_received(self, data: bytes) -> None:
         """Read data; stop the timer once the head of the request is complete."""
@@ -86,21 +85,23 @@ class OwnUserProtocol(H11Protocol):
         super().connection_lost(exc)
         self.stop_timer()
 
-    def _make_room(self) -> None:
-        """Close the connection whose request head is due first.
+    def _make_room(self, places: int) -> None:
+        """Close this many connections, those whose request head is due first.
 
         One that was opened just now is left: its request may be on the way.
         """
+        if places <= 0:
+            return
         latest = self.loop.time() + self.head_seconds - SILENT_SECONDS
         due = {
-            other.head_timer.when(): other
+            other: other.head_timer.when()
             for other in self.connections
             if isinstance(other, OwnUserProtocol) and other.head_timer
         }
-        if due and min(due) < latest:
-            oldest = due[min(due)]
-            oldest.stop_timer()  # it is closed soon; the next one closes another
-            oldest.transport.abort()
+        for other in sorted(due, key=due.__getitem__)[:places]:
+            if due[other] < latest:
+                other.stop_timer()  # it is closed soon; the next one closes another
+                other.transport.abort()
 
     def stop_timer(self) -> None:
         """Wait for no head any more."""
