@@ -4,5 +4,5 @@ In: the name of an operation and its arguments. Out: a dictionary that fits JSON
 EngramError. A new command and HTTP route takes two files, three at most: a row in
 `conversation_rows.py`, `memory_rows.py` or `vault_rows.py`, a method that handles it in
 the module of its part, and, where its result shall not print as a plain tree, a
-function in `serve/output.py`. Start with `table.py`, which has all rows.
+function in `serve/render/`. Start with `table.py`, which has all rows.
 """

@@ -12,7 +12,7 @@ from engram.errors import BadRequestError, ConflictError, ForbiddenError
 from engram.ingest.importers import read_export
 from engram.serve.commands import run as run_command
 from engram.serve.observe import feed
-from engram.serve.output import _run
+from engram.serve.render.reports import run_lines
 from engram.vault import frontmatter
 
 SAID = (
@@ -259,6 +259,6 @@ def test_an_undo_that_did_nothing_offers_no_undo(memory, tmp_path):
     memory.call("withdraw", {"session": "old", "id": "m0"})
     done = memory.call("undo", {"id": run})
     assert not done["deeds"]
-    lines = list(_run(done | {"cadence": "undo"}))
+    lines = list(run_lines(done | {"cadence": "undo"}))
     assert "undo: nothing to do" in lines
     assert not any("engram undo" in line for line in lines)

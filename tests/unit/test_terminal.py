@@ -12,10 +12,11 @@ import click
 import pytest
 
 from engram.errors import NotFoundError
-from engram.serve import completion, details, terminal
+from engram.serve import completion, terminal
 from engram.serve.commands import run
 from engram.serve.commands.vault import stats
 from engram.serve.output import shown
+from engram.serve.render import details
 
 ROOT = Path(__file__).parents[2]
 COLOUR = re.compile(r"\033\[\d+m")

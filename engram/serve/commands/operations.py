@@ -10,7 +10,7 @@ import click
 
 from engram.operations.table import BY_NAME, OPERATIONS
 from engram.serve.command_group import CliContext, Command, tree
-from engram.serve.output import BRIEF
+from engram.serve.render import BRIEF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from engram.serve.output import related_days
+from engram.serve.render.memories import related_days
 from engram.serve.spans import AHEAD
 from engram.serve.web.html import Html, join, said, tag
 from engram.serve.web.layout import (

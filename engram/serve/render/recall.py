@@ -1,0 +1,106 @@
+"""The hits of `recall` as text."""
+
+from __future__ import annotations
+
+from engram.serve.render.lines import HIT_CHARACTERS, joined, name_of
+
+TYPE_CHECKING = False  # loading typing would slow each call of the command line
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+EDGES = 3
+"""The most edges of a hit that are printed, the surest first."""
+
+
+def recall_lines(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
+    """The hits with their evidence, or the reason why there are none."""
+    hits = result.get("hits", [])
+    own = [hit for hit in hits if not hit.get("beside")]
+    listed = hits if explain or not own else own
+    for place, hit in enumerate(listed, 1):
+        yield from _hit(place, hit, explain=explain)
+    if more := len(hits) - len(listed):
+        yield f"{more} more {'was' if more == 1 else 'were'} said around these; --explain shows all."
+    if not hits:
+        yield f"Nothing recalled: {_why_empty(result)}."
+    if explain:
+        yield ""
+        yield f"{result.get('tokens', 0)} tokens in {len(hits)} hits"
+        yield f"filtered: {_filtered(result) or 'nothing'}"
+        if time := result.get("time"):
+            yield f"time: {time}"
+        steps = result.get("milliseconds", {})
+        spent = ", ".join(f"{step} {value:.1f}" for step, value in steps.items())
+        yield f"milliseconds: {spent}; together {sum(steps.values()):.1f}"
+    if hits and not result.get("complete", True):
+        yield "The index is not ready yet; there may be more."
+    elif hits and result.get("note"):
+        yield str(result["note"])
+
+
+def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
+    """One hit: its text, a line of marks, the quoted turn, and how it was scored."""
+    text = str(hit.get("text", ""))
+    cut = len(text) > HIT_CHARACTERS
+    if cut:
+        text = text[:HIT_CHARACTERS].rstrip() + " …"
+    first, *rest = text.splitlines() or [""]
+    yield f"{place:>2}. {first}"
+    yield from (f"    {line}" for line in rest)
+
+    marks = [
+        hit.get("category") or hit.get("kind"),
+        hit.get("provenance") or hit.get("speaker"),
+        str(hit.get("when") or "")[:16],
+        name_of(str(hit.get("key") or ""), hit),
+        f"all of it: {hit.get('path', '')}" if cut else "",
+    ]
+    yield "    " + joined(marks)
+    yield from _quote(hit)
+    if fault := hit.get("fault"):
+        yield f"    ! {fault}"
+    if explain:
+        yield from _score(hit)
+
+
+def _quote(hit: Mapping[str, Any]) -> Iterator[str]:
+    """The words of the turn behind a hit."""
+    if quote := hit.get("quote"):
+        source = f" ({hit['source']})" if hit.get("source") else ""
+        reworded = ", before it was put in these words" if hit.get("reworded") else ""
+        yield f"    “{quote}”{source}{reworded}"
+
+
+def _score(hit: Mapping[str, Any]) -> Iterator[str]:
+    """How a hit was scored."""
+    parts = " ".join(
+        f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items()
+    )
+    yield f"    score {hit.get('score', 0):.3f} = {parts}"
+    for edge in hit.get("edges", [])[:EDGES]:
+        yield f"    {edge['type']} edge with {edge['with']}, confidence {edge['confidence']:.2f}"
+    tokens, path = hit.get("tokens", 0), hit.get("path", "")
+    yield f"    trust {hit.get('trust', 1):.2f}, {tokens} tokens, {path}"
+
+
+def _why_empty(result: Mapping[str, Any]) -> str:
+    if not result.get("complete", True):
+        return "the index is not ready yet"
+    if result.get("note"):
+        return str(result["note"]).rstrip(".")
+    if filtered := _filtered(result):
+        return f"filtered by {filtered}"
+    return "there are no memories about this"
+
+
+def _filtered(result: Mapping[str, Any]) -> str:
+    filtered = result.get("filtered", {})
+    if not filtered:
+        return ""
+    from engram.serve.spans import LEFT_OUT
+
+    return ", ".join(
+        f"{LEFT_OUT.get(reason, reason)} ({count})"
+        for reason, count in filtered.items()
+    )

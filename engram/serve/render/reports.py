@@ -1,0 +1,155 @@
+"""What commands did, as text: turns stored, runs of maintenance, what was removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.serve.render.lines import one_line, tree_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+REFUSALS = 5
+"""The most refused lines that are printed."""
+
+
+def stored_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Counts of turns, and the first that were refused, with what to do."""
+    refused = result.get("refused", [])
+    yield from tree_lines({**result, "refused": refused[:REFUSALS]})
+    if len(refused) > REFUSALS:
+        yield f"  and {len(refused) - REFUSALS:,} more; --json lists all"
+    if (
+        not result.get("stored")
+        and refused
+        and all("not JSON" in one for one in refused)
+    ):
+        yield 'One JSON object a line is wanted, such as {"text": "I like tea."}.'
+        yield "`engram import FILE` reads other files, `engram remember` a statement."
+
+
+def merge_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """What becomes of two memories or names, and the run."""
+    if result.get("kept"):
+        yield f"  stays: {one_line(result['kept'])}"
+        yield f"  goes:  {one_line(result['merged'])}"
+    yield from run_lines(result)
+
+
+def run_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """A maintenance run: what it did or would do and why, and what it did not do."""
+    if result["frozen"]:
+        yield f"Nothing was done: {result['frozen']}."
+        return
+    would = "would " if result["dry_run"] else ""
+    for action in result["deeds"]:
+        path, to = action["path"], action["to"]
+        where = f"{path} → {to}" if to not in {"", path} else path
+        yield f"  {would}{action['name']}: {where or 'ties'} ({action['why']})"
+    done = ", ".join(f"{name} {number}" for name, number in result["counts"].items())
+    yield f"{result['cadence']}: {done or 'nothing to do'}"
+    yield from _not_done(result)
+    if result["run"] and result["deeds"] and not result["dry_run"]:
+        yield f"`engram undo {result['run']}` takes it back."
+
+
+def _not_done(result: Mapping[str, Any]) -> Iterator[str]:
+    """What a run left for the user, for later or for a model, and what failed."""
+    for why in result["held"].values():
+        yield f"  held: {why}; nothing of it is done without a tick"
+    for one in result["holding"]:
+        yield f"    held: {one['name']}: {one['path']} ({one['why']})"
+    for path, why in result["put_off"].items():
+        yield f"  put off: {path}, {why}"
+    for why, number in result["left"].items():
+        yield f"  left to you: {number}, {why}"
+    for one in result["findings"]:
+        yield f"  noticed: {one['path'] or one['name']}, {one['why']}"
+    for task, number in result["unasked"].items():
+        yield f"  skipped, no model answered: {task} {number}"
+    for name, why in result["failures"].items():
+        yield f"  failed: {name}, {why}"
+
+
+def purge_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """What was removed for good, or would be, and what was searched for it."""
+    if "memories" in result:
+        yield from _purged_units(result)
+        return
+    would = "would remove" if result["dry_run"] else "removed"
+    for path in result["removed"]:
+        yield f"  {would} {path}"
+    for path, why in result["failures"].items():
+        yield f"  failed: {path}, {why}"
+    if not result["removed"]:
+        yield "Nothing was removed." if result["failures"] else "The trash is empty."
+    elif not result["dry_run"]:
+        yield (
+            "No `engram undo` brings it back. Its words may still be in the undo "
+            "history (state folder) and in git."
+        )
+
+
+def _purged_units(result: Mapping[str, Any]) -> Iterator[str]:
+    dry = result["dry_run"]
+    would = "would delete" if dry else "deleted"
+    counts = f"{result['memory_count']} memories and {result['turn_count']} turns"
+    yield f"{would} {counts}"
+    for one in result["memories"]:
+        yield f"  memory {one['id']}: {one['text']}"
+    for one in result["turns"]:
+        left = f", but for: {one['left']}" if one["left"] else ""
+        yield f"  turn {one['id']}{left}"
+    for one in result["stay"]:
+        yield f"  stays, with less evidence: {one['id']}: {one['text']}"
+    if dry:
+        yield "Nothing was changed. Add --yes to delete it for good."
+        return
+    files = ", ".join(
+        f"{name}: {one.get('rows') or one['files']} {'rows' if 'rows' in one else 'files'}, "
+        f"{one['bytes']} bytes"
+        for name, one in result["searched"].items()
+    )
+    yield (
+        f"searched for {result['traces']} sentences, names and words, as they are and "
+        f"in UTF-16 and base64, in {files}"
+    )
+    for one in result["left"]:
+        yield f"  left: {one['path']}: {one['why']}"
+    found = "Words of it are left in these files." if result["left"] else "0 hits."
+    yield found
+    if result["history"].get("commits"):
+        yield f"{result['history']['commits']} commits still have it."
+    if result["history"].get("fix"):
+        yield result["history"]["fix"]
+
+
+def runs_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """One line for each maintenance run, the last one first."""
+    if not result["runs"]:
+        yield "There was no run yet."
+    for run in result["runs"]:
+        counts = run.get("counts", {})
+        done = ", ".join(_count(name, number) for name, number in counts.items())
+        gone = "taken back" if run["cadence"] == "import" else "no longer kept"
+        kept = "" if run["can_be_undone"] else f" · {gone}"
+        cadence = run["cadence"] or "cut short"
+        cadence += f" of {run['file']}" if run.get("file") else ""
+        yield f"{run['id']} · {str(run['at'])[:16]} · {cadence} · {done or 'nothing'}{kept}"
+        for name, why in run.get("failures", {}).items():
+            yield f"    failed: {name}, {why}"
+
+
+def _count(name: str, number: int) -> str:
+    """The count of a pass, or of the facts that a filing "ended by rule"."""
+    if " by " not in name:
+        return f"{name} {number}"
+    return f"{number} fact{'s' * (number != 1)} {name}"
+
+
+def eval_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """How well questions were answered."""
+    from engram.serve.evaluation import report
+
+    yield from report.lines(result)
