@@ -7,9 +7,7 @@ exceptions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -132,19 +130,29 @@ class ConflictError(EngramError):
     status = 409
 
 
-@dataclass(frozen=True, slots=True)
 class Holder:
     """The process that has a vault.
 
     `address` is where other daemons reach it, or ''. It has the vault until `until`, in
-    `left` seconds by the clock of the database, unless it renews its lease.
+    `left` seconds by the clock of the database, unless it renews its lease. It is no
+    dataclass, for loading that library would slow each call of the command line.
     """
 
-    host: str
-    pid: int
-    address: str = ""
-    until: datetime | None = None
-    left: float = 0.0
+    __slots__ = ("address", "host", "left", "pid", "until")
+
+    def __init__(
+        self,
+        host: str,
+        pid: int,
+        address: str = "",
+        until: datetime | None = None,
+        left: float = 0.0,
+    ) -> None:
+        self.host = host
+        self.pid = pid
+        self.address = address
+        self.until = until
+        self.left = left
 
 
 class LockedError(EngramError):
