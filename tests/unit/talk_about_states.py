@@ -54,6 +54,14 @@ The user's daughter likes horses.
 The user does not eat meat.
 Malik is a pastry chef at a hotel in Mitte.
 The user has an appointment at the dentist on 14 January.
+The user is pregnant.
+The user owes Carl 300 pounds.
+Fabi owes the user 80 euros.
+The user runs a bakery in Bristol.
+The user takes ramipril.
+The user is allergic to nuts.
+The user's boyfriend is Tom.
+The user's GP is Dr Whitlock.
 """.strip().splitlines(),
     "de": """
 Die Person fährt einen VW Passat.
@@ -193,6 +201,46 @@ De vriend van de gebruiker heet Joris.
 
 TALK = {
     "en": """
+They took me off the mailing list.
+They took me off the ward round.
+We closed the bakery early today.
+We closed the bakery at six.
+I sold the bakery a new oven.
+I paid Carl back half of it.
+I paid Carl back 50 pounds.
+I paid Carl a visit.
+I paid Carl.
+I'm paying Carl back in May.
+Fabi paid me back 20 euros.
+Fabi paid me a visit.
+Fabi paid me back in kind.
+I had a baby shower on Sunday.
+We had the baby photos printed.
+My sister had her baby christened.
+My sister had her baby.
+The dog had a baby gate.
+I'm expecting a parcel.
+We had the baby monitor repaired.
+I'm not with Tom today.
+It's over with the rain.
+I left my boyfriend a note.
+I left my boyfriend at the station.
+I left my boyfriend's keys at home.
+I had to put Mia down on the sofa.
+We moved into first place.
+I moved into the fast lane.
+I moved into Marketing.
+I read the Whitlock novel, my doctor is away again.
+Where do I live again?
+Again, I live in Munich.
+I'm vegetarian again on Mondays.
+I'm tired again.
+I'm not allergic to nuts in small amounts.
+Mum lives in Kiel with dad.
+My dad lives in Ulm.
+I'm off work again.
+I got rid of the old car seat.
+I bought a hook to replace the old one.
 I'm not working at Bosch today.
 I'm not with Anna today.
 I don't eat meat today.
@@ -1176,6 +1224,41 @@ Bas is gestopt bij het stoplicht.
 CHANGES = [
     tuple(line.split(" | "))
     for line in """
+They took me off the ramipril yesterday. | The user takes ramipril.
+I came off ramipril yesterday. | The user takes ramipril.
+My new GP is Dr Osei. | The user's GP is Dr Whitlock.
+I've moved into Rosewood Lodge, the care home in Kingston. | The user lives in Hobart with their cat.
+I had to put Rex down on Tuesday. | Rex lives in Kiel.
+I'm vegan again. | The user is not vegan anymore.
+I eat meat again. | The user is vegetarian.
+I've started eating meat again. | The user is vegetarian.
+We're back living in Berlin. | The user lives in Munich.
+It's over with Tom. | The user's boyfriend is Tom.
+I left my boyfriend. | The user's boyfriend is Tom.
+I gave birth on Friday. | The user is pregnant.
+We had the baby. | The user is pregnant.
+I had a little girl on Sunday. | The user is pregnant.
+The baby was born on Friday. | The user is pregnant.
+Our daughter Mia was born last week. | The user is pregnant.
+I had a miscarriage. | The user is pregnant.
+I'm not pregnant any more. | The user is pregnant.
+Helen had the baby. | Helen is expecting a baby.
+My sister had her baby. | The user's sister is pregnant.
+Paid Carl back today. | The user owes Carl 300 pounds.
+I've paid Carl back. | The user owes their brother Carl 300 pounds.
+I've paid back my brother. | The user owes their brother 300 pounds.
+I no longer owe Carl money. | The user owes Carl 300 pounds.
+Fabi finally paid me back. | Fabi owes the user 80 euros.
+Fabi gave me my money back. | Fabi owes the user 80 euros.
+We sold the bakery. | The user runs a bakery in Bristol.
+I've shut the shop down. | The user owns a shop.
+I bought a Polo to replace the Golf. | The user drives a Golf.
+I got rid of the car. | The user drives a Golf.
+Mum's moved to Accra. | The user's mother lives in Kumasi.
+Mum moved in with us. | The user's mother lives in Kumasi.
+Dad moved to Ulm. | My father lives in Kiel.
+Turns out I'm not allergic to nuts after all. | The user is allergic to nuts.
+I'm not allergic to nuts, the test came back negative. | The user is allergic to nuts.
 I quit my job at the bookstore today | The user works at the campus bookstore.
 tyler and i broke up 😭 on valentine's day omg | The user is dating this guy named Tyler.
 They moved the medical check to 27 April. | The medical check is on 20 April.

@@ -43,8 +43,8 @@ FIXED = frozenset({"birthday", "birthplace", "origin"})
 
 ENDS_WITH_LIFE = frozenset(
     """
-    address age car date diet dose eats email employer figure habit home illness job
-    like medication partner pet phone study thing weight
+    address age car date debt diet dose eats email employer figure habit home illness
+    job like medication partner pet phone pregnant study thing weight
     """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
 """Attributes of a person or an animal that end with its death."""

@@ -386,7 +386,7 @@ def _subject(
     said, owner = _one(parts, _SUBJECTS), parts.get("o")
     subject = reading.subject(said, owner) if said or owner else elided
     whole, name = _one(parts, _WHOLE), parts.get("p")
-    if row.over and _DAILY.isdisjoint(row.attributes) and not is_denied(clause):
+    if row.over and row.attributes[0] not in _DAILY and not is_denied(clause):
         read = replace(read, dropped="")  # what is sold today is sold
     if whole and reading.is_limited(whole, read):
         return ()
