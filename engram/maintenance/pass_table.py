@@ -1,7 +1,7 @@
 """The passes of each cadence, and the search for one by its name.
 
 A pass is named by its function; the name is also the action in the log, the key in the
-counts of a run, and the argument of `engram consolidate --only`.
+counts of a run, and the argument of `engram consolidate --pass`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from engram.errors import BadRequestError
 from engram.maintenance.passes import (
+    bridges,
     entities,
+    entity_text,
     insight,
     lifecycle,
     merge,
@@ -18,6 +20,7 @@ from engram.maintenance.passes import (
     sessions,
     states,
     stories,
+    subjects,
     todos,
     vectors,
 )
@@ -35,10 +38,10 @@ LIGHT: tuple[Pass, ...] = (
     merge.compare,
     entities.unite,
     entities.retire,
-    entities.describe,
-    entities.relate,
+    entity_text.describe,
+    entity_text.relate,
     profiles.profile,
-    entities.cleanup,
+    entity_text.cleanup,
     lifecycle.expire,
     lifecycle.topics,
     insight.guidelines,
@@ -58,24 +61,24 @@ NIGHTLY: tuple[Pass, ...] = (
     insight.integrate,
     entities.unite,
     entities.retire,
-    entities.subjects,
-    entities.describe,
-    entities.relate,
+    subjects.subjects,
+    entity_text.describe,
+    entity_text.relate,
     lifecycle.expire,
-    entities.cards,
-    entities.bridges,
+    entity_text.cards,
+    bridges.bridges,
     insight.probe,
     insight.drift,
     stories.storylines,
     profiles.profile,
     profiles.identity,
-    entities.cleanup,
+    entity_text.cleanup,
     lifecycle.topics,
     lifecycle.logs,
 )
 WEEKLY: tuple[Pass, ...] = (
     stories.macros,
-    entities.cleanup,
+    entity_text.cleanup,
     insight.guidelines,
     lifecycle.edges,
 )
