@@ -74,13 +74,6 @@ class LoggedRuns:
 
 
 @dataclass(frozen=True, slots=True)
-class BegunImport:
-    """The id of an import, as the argument `run` of what it stores."""
-
-    run: str
-
-
-@dataclass(frozen=True, slots=True)
 class ComingChange:
     """What becomes of a memory without use, when and why.
 
@@ -104,36 +97,6 @@ class ComingChanges:
 
     days: int
     coming: list[ComingChange]
-
-
-@dataclass(frozen=True, slots=True)
-class NearNode:
-    """A memory or an entity, with the number of steps to it."""
-
-    id: str
-    name: str
-    kind: str
-    type: str
-    distance: int
-
-
-@dataclass(frozen=True, slots=True)
-class NearEdge:
-    """A tie of two nodes."""
-
-    source: str
-    target: str
-    type: str
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a memory or an entity, the `center`, is connected with."""
-
-    center: str
-    nodes: list[NearNode]
-    edges: list[NearEdge]
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,3 +190,53 @@ class VaultStatus:
     parked_turns: int
     dead_turns: int
     embeddings: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PurgedText:
+    """A memory that went or stays, by its words; of a turn what is `left`."""
+
+    id: str
+    text: str = ""
+    left: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftWords:
+    """A file that still has words of what was purged, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedStore:
+    """How much of a store was searched; a database has `rows`."""
+
+    files: int
+    bytes: int
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was purged or, with `dry_run`, would be; `stay` loses evidence.
+
+    `clean` says that a search found no word of it, `left` where there are some;
+    `traces` is the number of sentences, names and words that were searched for. Where
+    the trash was emptied, there are `removed` and `failures` instead.
+    """
+
+    dry_run: bool
+    memories: list[PurgedText] = field(default_factory=list)
+    turns: list[PurgedText] = field(default_factory=list)
+    stay: list[PurgedText] = field(default_factory=list)
+    memory_count: int = 0
+    turn_count: int = 0
+    clean: bool = True
+    left: list[LeftWords] = field(default_factory=list)
+    searched: dict[str, SearchedStore] = field(default_factory=dict)
+    traces: int = 0
+    history: dict[str, Any] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)

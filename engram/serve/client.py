@@ -8,30 +8,32 @@ from __future__ import annotations
 import json
 import os
 
-from engram.operations.results import (
-    Changes,
+from engram.operations.conversation_results import (
     Context,
+    Flushed,
+    Observed,
+    Recalled,
+    Todos,
+    WithdrawnTurns,
+)
+from engram.operations.memory_results import (
+    Changes,
     CorrectedMemory,
     Decided,
     DigestOfSpan,
     Entities,
     Explained,
-    Flushed,
     Forgotten,
     History,
     MemoryPage,
-    Observed,
-    Recalled,
     Remembered,
     Review,
     Sensitivity,
     Sessions,
     Shown,
-    Todos,
     Verified,
-    WithdrawnTurns,
-    typed,
 )
+from engram.operations.results import typed
 from engram.operations.vault_results import RunReport
 from engram.serve.connection import ClosedVault, RemoteVault, connect
 
