@@ -15,6 +15,7 @@ import pytest
 
 from engram import config
 from engram.memory import VaultMemory
+from tests.postgres import UnavailableServerError, server
 from tests.size import FULL, PART
 
 # The same commit gives the same result each time; new examples are tried at full size.
@@ -96,6 +97,16 @@ class Clock:
 
     def steady(self) -> float:
         return (self.now - self._jumped).timestamp()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """The connection string of a PostgreSQL server; skips where none can run."""
+    try:
+        with server() as dsn:
+            yield dsn
+    except UnavailableServerError as reason:
+        pytest.skip(f"no PostgreSQL here: {reason}")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -46,7 +47,7 @@ def server():
         try:
             yield f"host={folder} user=postgres dbname=postgres"
         finally:
-            process.terminate()
+            process.send_signal(signal.SIGINT)  # which waits for no client
             process.wait(SECONDS)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

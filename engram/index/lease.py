@@ -141,6 +141,11 @@ class LeaseKeeper:
             found = db.execute(_OWNER, (vault,)).fetchone()
         return Holder(*found) if found else None
 
+    def lease_of(self, vault: str) -> Lease | None:
+        """Return the lease under which this process has a vault, or None."""
+        with self._lock:
+            return self._leases.get(vault)
+
     def take(self, vault: str, *, state: str = "", kernel: str = "") -> Lease:
         """Take a vault. Raises LockedError with the holder where another has it.
 

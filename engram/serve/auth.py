@@ -37,7 +37,7 @@ from engram.serve.web.layout import refusal
 from engram.vault import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -170,12 +170,14 @@ def tcp_access(
     tokens: Mapping[str, str],
     web: WebAccess | None = None,
     issued: IssuedTokens | None = None,
+    hosts: Sequence[str] = (),
 ) -> SocketAccess:
     """Access through a loopback port: exact host, port and origin, and a token.
 
-    `web` lets the browsers of the owner see the page.
+    `web` lets the browsers of the owner see the page. `hosts` are further names of the
+    port, as of a server in front of it.
     """
-    names = (f"127.0.0.1:{port}", f"localhost:{port}")
+    names = (f"127.0.0.1:{port}", f"localhost:{port}", *filter(None, hosts))
     return SocketAccess(
         frozenset(name.encode() for name in names),
         frozenset(f"http://{name}".encode() for name in names),

@@ -105,10 +105,10 @@ class _Queue:
 class PoolServer:
     """Answers for all vaults of `pool`; `port` is 0 where there is none for all.
 
-    `beat` is the monotonic time at which its event loop last ran.
+    `hosts` are further values of Host under which clients reach the port. `beat` is the monotonic time at which its event loop last ran.
     """
 
-    def __init__(self, pool: VaultPool, port: int) -> None:
+    def __init__(self, pool: VaultPool, port: int, hosts: Sequence[str] = ()) -> None:
         self.pool = pool
         self.port = port
         self.policy = pool.policy
@@ -119,7 +119,7 @@ class PoolServer:
             self.port = int(self._listener.getsockname()[1])
         self._nobody = AuthMiddleware(
             _nothing,
-            tcp_access(self.port, {"chat": secrets.token_hex()}),
+            tcp_access(self.port, {"chat": secrets.token_hex()}, hosts=hosts),
             self.policy,
         )
         self._table: dict[str, PooledVault] = {}

@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.text import ulid
 from engram.daemon.sockets import LOOPBACK
-from engram.errors import ConflictError, EngramError, UnavailableError
+from engram.errors import (
+    BadRequestError,
+    ConflictError,
+    EngramError,
+    UnavailableError,
+)
 from engram.operations.health import OPEN_MODE
 from engram.pipeline.commits import WAITING
 from engram.serve import socket_client
@@ -99,14 +104,29 @@ def serve(load: Callable[[], Settings], port: int | None) -> None:
 
 
 def serve_vaults(
-    root: Path, port: int | None, show: Callable[[str, dict[str, Any]], None]
+    root: Path,
+    port: int | None,
+    show: Callable[[str, dict[str, Any]], None],
+    address: str = "",
 ) -> None:
     """Serve every vault below `root` in this process until SIGTERM or SIGINT.
 
-    Shows the address and how to make a token. Raises LockedError where another process
-    serves this folder.
+    Shows the address and how to make a token. Where the index is in PostgreSQL, other
+    daemons may serve the same folder, and reach this one at `address`. Else raises
+    LockedError where another process serves this folder.
     """
     from engram import config
+
+    settings = config.load(root, os.environ)
+    if settings.postgres:
+        _serve_fleet(settings, port, show, address)
+        return
+    if address:
+        raise BadRequestError(
+            "other daemons reach this one only where they share a database",
+            where="--address",
+            fix="Set `postgres` in your configuration; docs/fleet.md says how.",
+        )
     from engram.core.policy import ServePolicy
     from engram.daemon import pool
     from engram.serve.pool_server import PoolServer
@@ -114,14 +134,56 @@ def serve_vaults(
 
     lock = locks.lock_vaults(root)
     try:
-        vaults = pool.VaultPool(
-            root, lambda folder: config.load(folder, os.environ), ServePolicy()
-        )
+        vaults = pool.VaultPool(root, _loaded, ServePolicy())
         server = PoolServer(vaults, port or 0)
         show("daemon", _pool_shown(root, [one.folder for one in vaults.vaults()], port))
         pool.run(vaults, server)
     finally:
         lock.release()
+
+
+def _loaded(folder: Path) -> Settings:
+    from engram import config
+
+    return config.load(folder, os.environ)
+
+
+def _serve_fleet(
+    settings: Settings,
+    port: int | None,
+    show: Callable[[str, dict[str, Any]], None],
+    address: str,
+) -> None:
+    """Serve the vaults below a folder together with other daemons.
+
+    `settings` are those of the folder as if it were a vault.
+    """
+    from engram.config import without_password
+    from engram.core.policy import ServePolicy
+    from engram.daemon import pool
+    from engram.daemon.fleet import UNREACHABLE, FleetPool
+    from engram.index.lease import LeaseKeeper
+    from engram.serve.auth import token_of
+    from engram.serve.fleet_server import FleetServer
+
+    if address and not port:
+        raise BadRequestError(
+            "without a port other daemons cannot reach this one",
+            where="--address",
+            fix="Give `--tcp PORT` too.",
+        )
+    if port:
+        address = address or f"http://{LOOPBACK}:{port}"
+    root, policy = settings.vault, ServePolicy()
+    keeper = LeaseKeeper(settings.postgres, address or UNREACHABLE, policy)
+    vaults = FleetPool(root, _loaded, policy, keeper)
+    key = token_of(settings.state.parent / "fleet-key")
+    server = FleetServer(vaults, port or 0, key, address)
+    folders = [one.folder for one in vaults.vaults()]
+    database = without_password(settings.postgres)
+    fleet = {"database": database, "reached_at": address or "its sockets alone"}
+    show("daemon", _pool_shown(root, folders, port) | {"fleet": fleet})
+    pool.run(vaults, server)
 
 
 def _pool_shown(

@@ -13,7 +13,6 @@ from engram.testing import Simulation
 from tests.fakes.judging import judging
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer
-from tests.postgres import UnavailableServerError, server
 
 START = datetime(2027, 1, 11, 9, tzinfo=UTC)
 """When a simulation begins."""
@@ -24,16 +23,6 @@ def running():
     """A fake model server; each test scripts it."""
     with FakeServer() as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    """The connection string of a PostgreSQL server; skips where none can run."""
-    try:
-        with server() as dsn:
-            yield dsn
-    except UnavailableServerError as reason:
-        pytest.skip(f"no PostgreSQL here: {reason}")
 
 
 @pytest.fixture

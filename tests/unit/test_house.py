@@ -30,7 +30,7 @@ HOMES = {
     "starlette": {"engram/serve/", "engram/daemon/"},
     "uvicorn": {"engram/serve/", "engram/daemon/"},
     "click": {"engram/serve/"},
-    "httpx2": {"engram/serve/proxy/"},
+    "httpx2": {"engram/serve/proxy/", "engram/serve/forwarding.py"},
 }
 """The only places that import a library."""
 

@@ -37,6 +37,12 @@ from engram.serve.output import put
     type=click.Path(path_type=Path, file_okay=False, readable=False, exists=True),
     help="Serve every vault in this folder, each for its own tokens.",
 )
+@click.option(
+    "--address",
+    default="",
+    metavar="URL",
+    help="Where other daemons with the same --vaults and database reach this one.",
+)
 @click.pass_obj
 def daemon(
     cli: CliContext,
@@ -46,6 +52,7 @@ def daemon(
     record: Path | None,
     replay: Path | None,
     vaults: Path | None,
+    address: str,
 ) -> None:
     """Start the daemon of the vault, or of every vault in a folder.
 
@@ -58,8 +65,14 @@ def daemon(
     for name, folder in ((RECORD, record), (REPLAY, replay)):
         if folder:
             os.environ[name] = str(folder.absolute())
+    if address and not vaults:
+        raise BadRequestError(
+            "only the daemon of a folder of vaults has an address",
+            where="--address",
+            fix="Give `--vaults DIR` too.",
+        )
     if vaults:
-        setup.serve_vaults(vaults.resolve(), tcp, cli.show)
+        setup.serve_vaults(vaults.resolve(), tcp, cli.show, address)
     elif foreground:
         setup.serve(cli.settings, tcp)
     else:
