@@ -36,14 +36,17 @@ class UnavailableServerError(Exception):
 
 
 @contextmanager
-def server():
-    """Start a server on a private socket; yield its connection string."""
+def server(*settings):
+    """Start a server on a private socket; yield its connection string.
+
+    `settings`, such as `fsync=on`, come after those of `QUICK`.
+    """
     if given := os.environ.get(GIVEN):
         yield given
         return
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     try:
-        process = _start(folder)
+        process = _start(folder, settings)
         try:
             yield f"host={folder} user=postgres dbname=postgres"
         finally:
@@ -53,8 +56,8 @@ def server():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _start(folder):
-    binaries = _binaries()
+def _start(folder, more):
+    binaries = programs()
     account = _account(folder)
     if account and _run([binaries / "postgres", "--version"], account).returncode:
         # that user may not enter the folder of the environment
@@ -69,7 +72,7 @@ def _start(folder):
     )
     if made.returncode:
         raise UnavailableServerError(f"initdb: {made.stderr.strip()[-300:]}")
-    settings = [part for one in QUICK for part in ("-c", one)]
+    settings = [part for one in (*QUICK, *more) for part in ("-c", one)]
     process = subprocess.Popen(
         [binaries / "postgres", "-D", data, "-k", folder, *settings],
         stdout=subprocess.DEVNULL,
@@ -87,7 +90,7 @@ def _start(folder):
     return process
 
 
-def _binaries():
+def programs():
     """Return the folder of the programs in the wheel, the newest version of them."""
     found = importlib.util.find_spec(WHEEL)
     if found is None or not found.submodule_search_locations:

@@ -24,18 +24,18 @@ def migrate(connection: Connection[Any]) -> None:
     """Bring the schema to the newest version, one numbered file after another.
 
     Each is a transaction of its own, so an interrupted migration goes on where it was.
-    Raises ConfigError for a schema that a newer engram made.
+    A backup has no roles: where it was restored, they are made again. Raises ConfigError
+    for a schema that a newer engram made.
     """
     names = sorted(path.name for path in MIGRATIONS.glob("*.sql"))
-    known = _known(connection)
-    if known == names:
+    if _known(connection) == (names, True):
         return
     connection.execute("SELECT pg_advisory_lock(%s)", (_MIGRATING,))
     try:
         connection.execute(SEARCH_PATH)
         for statement in _PREPARE:
             connection.execute(statement)
-        known = _known(connection)
+        known, is_protected = _known(connection)
         if newer := [name for name in known if name not in names]:
             raise ConfigError(
                 f"a newer engram made this database ({newer[-1]})",
@@ -46,9 +46,11 @@ def migrate(connection: Connection[Any]) -> None:
             with connection.transaction():
                 text = (MIGRATIONS / name).read_text("utf-8")
                 connection.execute(text.encode())
-                for statement in _PROTECT:
-                    connection.execute(statement)
+                _protect(connection)
                 connection.execute("INSERT INTO migration VALUES (%s)", (name,))
+        if known == names and not is_protected:
+            with connection.transaction():
+                _protect(connection)
     finally:
         with suppress(psycopg.Error):
             connection.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATING,))
@@ -62,14 +64,29 @@ def vector_version(connection: Connection[Any]) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", row[0])) if row else ()
 
 
-def _known(connection: Connection[Any]) -> list[str]:
-    """Return the names of the migrations that were made, in order."""
+def _known(connection: Connection[Any]) -> tuple[list[str], bool]:
+    """Return the migrations that were made, in order, and whether the role has rights.
+
+    A role that row security binds anyway needs no other.
+    """
     with suppress(psycopg.errors.UndefinedTable):
-        rows = connection.execute("SELECT name FROM engram.migration ORDER BY name")
-        return [name for (name,) in rows]
-    return []
+        found = connection.execute(_KNOWN).fetchone()
+        assert found
+        return found[0], found[1]
+    return [], False
 
 
+def _protect(connection: Connection[Any]) -> None:
+    for statement in _PROTECT:
+        connection.execute(statement)
+
+
+_KNOWN = """
+SELECT array(SELECT name FROM engram.migration ORDER BY name), EXISTS (
+    SELECT FROM pg_roles WHERE rolname = current_user AND NOT (rolsuper OR rolbypassrls)
+    OR rolname = 'engram_vault' AND has_schema_privilege(oid, 'engram', 'USAGE')
+)
+"""
 _PREPARE = (
     "CREATE SCHEMA IF NOT EXISTS engram",
     """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import subprocess
 import sys
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -24,6 +25,7 @@ from engram.index.postgres import PostgresStore
 from engram.index.search import Index
 from engram.index.vectors import Vectors, digest
 from engram.serve.commands import run
+from tests.postgres import UnavailableServerError, programs, server
 
 TOLD = (
     "Anna owns a lighthouse in Porto.",
@@ -243,6 +245,37 @@ def test_a_restored_backup_makes_no_edits_of_what_engram_wrote_since(
     log = (memory.settings.vault / "state/memory-actions.jsonl").read_text()
     assert "a person edited" not in log
     closed(memory)
+
+
+# row: X15
+def test_a_backup_restored_on_another_server_answers_as_before(
+    opened, stored, empty, tmp_path
+):
+    """With pg_dump and pg_restore, as docs/postgres.md says: the role is made anew."""
+    try:
+        binaries = programs()
+    except UnavailableServerError as reason:
+        pytest.skip(str(reason))
+    memory = reopened(opened, replace(stored, postgres=empty))
+    for text in TOLD:
+        memory.call("remember", {"text": text})
+    before = answers(memory)
+    generation = memory.index.catalog.database.generation
+    closed(memory)
+    backup = tmp_path / "engram.dump"
+    dump = ("--format=custom", "--schema=engram", f"--file={backup}")
+    subprocess.run([binaries / "pg_dump", *dump, empty], check=True)
+    with server() as other:
+        with administrator(other) as admin:
+            admin.execute("CREATE EXTENSION vector")
+        restore = ("--no-owner", "--no-privileges", f"--dbname={other}", backup)
+        subprocess.run([binaries / "pg_restore", *restore], check=True)
+        memory = reopened(opened, replace(stored, postgres=other))
+        assert memory.index.catalog.database.generation == generation  # not read again
+        assert answers(memory) == before
+        rows = memory.call("doctor", {})["findings"]
+        assert [row["level"] for row in rows if row["code"] == "database"] == ["notice"]
+        closed(memory)
 
 
 # row: X15
