@@ -197,7 +197,7 @@ class StorageError(EngramError):
 
 
 class UnavailableError(EngramError):
-    """The daemon is starting, stopping or not running.
+    """The daemon is starting, stopping or not running, or may not store anything now.
 
     With `retry_after` it is worth to try again after so many seconds.
     """

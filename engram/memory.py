@@ -12,6 +12,7 @@ import logging
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engram.core import trust
@@ -23,6 +24,7 @@ from engram.errors import (
     LockedError,
     ModelError,
     NotFoundError,
+    StorageError,
 )
 from engram.extraction.extract import Extractor
 from engram.index.conversations import SessionReader
@@ -135,6 +137,7 @@ class VaultMemory:
     ) -> None:
         self.settings = settings
         self.keeper = keeper
+        self._lock: locks.Lock | None = None
         self.clock = clock
         self.steady = steady
         self._monotonic = monotonic
@@ -155,8 +158,8 @@ class VaultMemory:
         template.check_vault(settings.vault)
         for folder in (settings.state, settings.cache):
             disk.make_folders(folder)
-        self._lock = locks.lock(settings.state / "lock", settings.vault)
-        if self._lock.unlocked:
+        self._lock = self._locked()
+        if self._lock.unlocked and not settings.postgres:
             self.health.report("lock", UNLOCKED.format(why=self._lock.unlocked))
         try:
             self._record_place()
@@ -169,6 +172,17 @@ class VaultMemory:
             if hasattr(self, "store"):
                 self.store.close()
             self._lock.release()
+            raise
+
+    def _locked(self) -> locks.Lock:
+        settings = self.settings
+        leased = bool(settings.postgres)
+        try:
+            return locks.lock(settings.state / "lock", settings.vault, leased=leased)
+        except LockedError as fault:
+            if self.keeper:
+                with suppress(StorageError):
+                    fault.holder = self.keeper.owner_of(settings.rows_name)
             raise
 
     def open_copy(self) -> None:
@@ -220,9 +234,10 @@ class VaultMemory:
     def _build(self) -> None:
         """Build every part from parts above it."""
         settings = self.settings
-        self.commits = CommitLog(settings, self.health, self.executor)
+        kernel = self._lock.kernel if self._lock and settings.postgres else ""
+        self.store = open_store(settings, keeper=self.keeper, kernel=kernel)
+        self.commits = CommitLog(settings, self.health, self.executor, self.store)
         self.clock_guard = ClockGuard(settings, self.health, self.clock, self.steady)
-        self.store = open_store(settings, keeper=self.keeper)
         self.vault = Vault(settings.vault, _before_write(self.store, self.commits))
         self.index = Index(
             settings,
@@ -231,7 +246,11 @@ class VaultMemory:
             git=self.commits.repository,
             store=self.store,
         )
-        self.journal = Journal(settings.state / "journal", settings.policy.journal)
+        self.journal = Journal(
+            settings.state / "journal",
+            settings.policy.journal,
+            partial(intake.check_owned, self.store),
+        )
         self.intake = intake.Intake(
             self.journal, self.index, settings, self.health, self.vault
         )
@@ -409,6 +428,8 @@ class VaultMemory:
 
     def save(self) -> None:
         """Write usage, and snapshots of what would be slow to make again."""
+        if not self.store.is_owned:
+            return
         self.index.save()
         self.maintenance_loop.schedule.save()
         self._save_handed_out()
@@ -440,17 +461,25 @@ class VaultMemory:
         self.readiness.set_compared(compared=False)
         self.queue.close()
         try:
-            with suppress(EngramError):
-                self.usage_tracker.flush()
-                self.maintenance_loop.schedule.save()
-                self._save_handed_out()
-                self._save_own_writes()
-                if not self.commits.away():
-                    self.reconciler.box_writer.save()
-            self.index.close()
+            if self.store.is_owned:
+                with suppress(EngramError):
+                    self._save_on_close()
         finally:
             self.journal.close()
-            self._lock.release()
+            self.store.clean = self.journal.is_empty
+            try:
+                self.index.close()
+            finally:
+                if self._lock:
+                    self._lock.release()
+
+    def _save_on_close(self) -> None:
+        self.usage_tracker.flush()
+        self.maintenance_loop.schedule.save()
+        self._save_handed_out()
+        self._save_own_writes()
+        if not self.commits.away():
+            self.reconciler.box_writer.save()
 
     def call(
         self, name: str, params: dict[str, Any], standing: str = "chat"

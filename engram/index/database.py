@@ -22,6 +22,7 @@ from engram.core.sessions import SessionProgress
 from engram.core.text import HASH_VERSION
 from engram.errors import EngramError, NotFoundError, StorageError
 from engram.vault import disk, location
+from engram.vault.usage import device_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -206,13 +207,15 @@ def open_database(
 def open_store(
     settings: Settings,
     report: Callable[[int, int], object] | None = None,
+    *,
     keeper: LeaseKeeper | None = None,
+    kernel: str = "",
 ) -> IndexStore:
     """Open the rows of the index, in PostgreSQL or in the cache of this machine.
 
     Rows in the cache of this machine are moved to PostgreSQL first. `report` is called
-    with the number of rows moved and the number of all. `keeper` has the leases and the
-    connections of a process with many vaults.
+    with the number of rows moved and the number of all. `keeper` has the connections
+    and leases of the process; `kernel` is that of the locks on the vault.
     """
     policy = settings.policy.files
     if not settings.postgres:
@@ -220,8 +223,14 @@ def open_store(
     from engram.index.postgres import PostgresStore
     from engram.index.transfer import take_over
 
-    written = stamp(settings.vault, settings.zone, policy)
-    store = PostgresStore(settings.postgres, settings.rows_name, written, keeper=keeper)
+    store = PostgresStore(
+        settings.postgres,
+        settings.rows_name,
+        stamp(settings.vault, settings.zone, policy),
+        keeper=keeper,
+        state=device_of(settings.state),
+        kernel=kernel,
+    )
     try:
         _forget_restored(store, settings.state / FENCE)
         take_over(store, settings.cache, report or _unreported)
@@ -300,6 +309,8 @@ class CatalogDatabase:
         self.generation = ""
         self.changes = 0
         self.lost = False
+        self.is_owned = True
+        self.clean = False
         disk.make_folders(path.parent)
         try:
             self._open()

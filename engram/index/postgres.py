@@ -101,6 +101,14 @@ class PostgresStore:
         return self.lease.lost
 
     @property
+    def is_owned(self) -> bool:
+        """Whether the next owner sees what is written to the journal now.
+
+        A process alone has its journal to itself, and goes on without the database.
+        """
+        return self.lease.is_valid() if self.keeper.address else not self.lost
+
+    @property
     def fence(self) -> int:
         """The number under which this process has the vault."""
         return self.lease.fence

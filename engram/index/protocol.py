@@ -122,6 +122,17 @@ class IndexStore(Protocol):
     def lost(self) -> bool:
         """Whether another process is known to have taken the vault."""
 
+    @property
+    def is_owned(self) -> bool:
+        """Whether what is written to the journal now is seen by the next owner.
+
+        It is False in one of several daemons that did not hear from the database for
+        the time of a lease.
+        """
+
+    clean: bool
+    """Whether, when the store is closed, no turn waits in the journal."""
+
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
     from engram.core.policy import Policy
     from engram.errors import Health
+    from engram.index.protocol import IndexStore
     from engram.index.search import Index
     from engram.vault.journal import Journal, UnfiledTurns
     from engram.vault.store import Vault
@@ -69,6 +70,20 @@ class Accepted:
     stored: int
     duplicates: int
     replaced: int
+
+
+def check_owned(store: IndexStore) -> None:
+    """Raise UnavailableError where another process may have taken the vault.
+
+    Then it would not see what this one acknowledges. A turn that is in the journal
+    already may be stored all the same; sent again, it is known.
+    """
+    if not store.is_owned:
+        raise UnavailableError(
+            "another process may have this vault now",
+            retry_after=2,
+            fix="Nothing was acknowledged; send the turns again.",
+        )
 
 
 def unread() -> UnavailableError:
@@ -151,9 +166,11 @@ class Intake:
         the older ones once it is filed. Raises ConflictError where it has another role,
         source or persona, or comes twice in one request; BusyError
         if too many turns wait, BadRequestError for a request that is too large,
-        UnavailableError if the catalogue was rebuilt meanwhile, StorageError if the
-        disk fails. After an error nothing is stored.
+        UnavailableError if the catalogue was rebuilt meanwhile or another process may
+        have the vault, StorageError if the disk fails. After an error nothing is
+        acknowledged.
         """
+        check_owned(self.index.catalog.database)
         commit: Future[None] = Future()
         with self._lock:
             generation = self.index.scanner.generation
@@ -175,6 +192,7 @@ class Intake:
         self._commit(list(placed.values()), commit, now)
         for other in other_commits:
             other.result()
+        check_owned(self.index.catalog.database)
         every_key = tuple(
             key or placed[turn.session, turn.id].key
             for key, turn in zip(keys, turns, strict=True)

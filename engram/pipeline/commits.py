@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from engram.config import Settings
     from engram.errors import Health
+    from engram.index.protocol import IndexStore
     from engram.pipeline.executor import Executor
 
 log = logging.getLogger("engram.git")
@@ -41,6 +42,7 @@ class CommitLog:
         settings: Settings,
         health: Health,
         executor: Executor,
+        store: IndexStore,
     ) -> None:
         self.policy = settings.policy.files
         self.repository = Git.open(
@@ -49,6 +51,7 @@ class CommitLog:
         self.git = self.repository if settings.git else None
         self.health = health
         self.executor = executor
+        self._store = store
         self._unrecorded: set[str] = set()
         self._touched = False
         self._done: tuple[str, str] | None = None
@@ -111,6 +114,7 @@ class CommitLog:
         now = time.monotonic()
         if (
             self.git is None
+            or not self._store.is_owned
             or not (done or self._waits)
             or now < (self._next_try_of_done if done else self._next_try)
         ):

@@ -309,6 +309,8 @@ class Git:
             raise
         if found and before == self._seen():
             self.mark_known(self.stamp(), found)
+        # what was noted meanwhile stays
+        noted, added = self._noted(DUE), self._noted(ADDED)
         self._leave((noted - due).union(left), added - due)
         return found
 

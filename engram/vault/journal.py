@@ -15,12 +15,13 @@ from __future__ import annotations
 import json
 import threading
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engram.core.records import FiledTurn, Problem, Turn
-from engram.errors import EngramError, StorageError
+from engram.errors import ConflictError, EngramError, StorageError
 from engram.vault import disk
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _CRC = b'{"crc":"'
 _BODY = len(_CRC) + len('00000000",')
+
+
+def _accept() -> None:
+    """Do nothing: no other process has the journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +105,19 @@ class Journal:
     """The journal in `folder`.
 
     `replay` must be called once, first; all other methods may be called from any
-    thread. `degraded` is the message of the last write error, '' after a success.
+    thread. `check_owner` is called before each change of a file, and raises an
+    EngramError where it may not be made. `degraded` is the message of the last write error, '' after a success.
     """
 
-    def __init__(self, folder: Path, policy: JournalPolicy) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        policy: JournalPolicy,
+        check_owner: Callable[[], None] = _accept,
+    ) -> None:
         self.folder = folder
         self.policy = policy
+        self._check_owner = check_owner
         self.degraded = ""
         lock = threading.Lock()
         self._free = threading.Condition(lock)  # no caller writes, or a group is done
@@ -159,6 +171,12 @@ class Journal:
         self._newest = max(self._newest, *self._segments, 0)
         return self._unfiled(problems)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether every turn is settled."""
+        with self._free:
+            return not self._unsettled
+
     def unfiled(self) -> UnfiledTurns:
         """The turns that are not settled now."""
         with self._free:
@@ -195,7 +213,7 @@ class Journal:
     def append(self, turns: Sequence[FiledTurn]) -> tuple[int, ...]:
         """Store turns durably; their numbers, in order.
 
-        After a StorageError none of them is acknowledged.
+        After an EngramError none of them is acknowledged.
         """
         return self._commit([_turn_record(filed) for filed in turns])
 
@@ -251,6 +269,7 @@ class Journal:
             self._writing = True
             try:
                 self._close()
+                self._check_owner()
                 old = [number for number in self._segments if number <= self._newest]
                 self._rewrite_unsettled()
                 for number in sorted(old):
@@ -294,9 +313,8 @@ class Journal:
                 else:
                     self._write_group()
         if group.fault is not None:
-            raise StorageError(
-                group.fault.what, where=group.fault.where, fix=group.fault.fix
-            )
+            kind = type(group.fault)
+            raise kind(group.fault.what, where=group.fault.where, fix=group.fault.fix)
         return seqs
 
     def _write_group(self) -> None:
@@ -367,12 +385,15 @@ class Journal:
 
         After an error the segment is closed, and the next write begins a new one.
         """
+        self._check_owner()
         if self._log is not None and self._log.size >= self.policy.segment_bytes:
             self._close()
-        if self._log is None:
+        while self._log is None:
             self._newest += 1
-            self._segments[self._newest] = False
-            self._log = disk.AppendFile(self._path(self._newest))
+            # a former owner of the vault may have made one too late
+            with suppress(ConflictError):
+                self._log = disk.AppendFile(self._path(self._newest))
+                self._segments[self._newest] = False
         try:
             self._log.add(b"".join(lines))
         except EngramError:
@@ -396,6 +417,7 @@ class Journal:
         for number in old:
             if number in needed:
                 break
+            self._check_owner()
             path = self._path(number)
             if self._segments[number]:
                 disk.move(path, path.with_suffix(".damaged"))

@@ -26,7 +26,7 @@ _UNKNOWN = "unknown"
 class Lock:
     """Locks on files or folders, held until `release` or the end of the process.
 
-    `unlocked` says why the folder could not be locked, or is ''.
+    `unlocked` says why one of them could not be locked, or is ''.
     """
 
     def __init__(self, path: Path, *descriptors: int, unlocked: str = "") -> None:
@@ -34,17 +34,42 @@ class Lock:
         self.unlocked = unlocked
         self._descriptors = descriptors
 
+    @property
+    def kernel(self) -> str:
+        """Which running kernel keeps others of its file system from the lock.
+
+        It is '' where that cannot be said: a file system may accept a lock that it does
+        not keep.
+        """
+        if self.unlocked or not self._descriptors:
+            return ""
+        first = self._descriptors[0]
+        with os_errors(self.path):
+            again = syscalls.SYS.open(f"/proc/self/fd/{first}", os.O_RDONLY)
+        try:
+            syscalls.SYS.lock(again)
+        except BlockingIOError:
+            boot = syscalls.SYS.boot_id()
+            return f"{boot} {os.fstat(first).st_dev}" if boot else ""
+        except OSError:
+            return ""
+        finally:
+            _close(again)
+        return ""
+
     def release(self) -> None:
         """Release the locks; the lock file stays."""
         for descriptor in self._descriptors:
             _close(descriptor)
 
 
-def lock(path: Path, folder: Path | None = None) -> Lock:
+def lock(path: Path, folder: Path | None = None, *, leased: bool = False) -> Lock:
     """Lock `folder`, where one is given, and then the file `path`, without waiting.
 
     The lock on the folder also excludes a process that keeps its lock file elsewhere.
-    Raises LockedError with the process id of the holder, or StorageError.
+    With `leased` a database says who has the vault: then the file system of `path`, too,
+    may be one that cannot lock. Raises LockedError with the process id of the holder,
+    or StorageError.
     """
     descriptors: list[int] = []
     unlocked = ""
@@ -52,11 +77,12 @@ def lock(path: Path, folder: Path | None = None) -> Lock:
         descriptor, unlocked = _locked_folder(folder)
         descriptors.append(descriptor)
     try:
-        descriptors.append(_locked_file(path))
+        descriptor, why = _locked_file(path, leased=leased)
+        descriptors.append(descriptor)
     except EngramError:
         Lock(path, *descriptors).release()
         raise
-    return Lock(path, *descriptors, unlocked=unlocked)
+    return Lock(path, *descriptors, unlocked=unlocked or why)
 
 
 def lock_vaults(folder: Path) -> Lock:
@@ -92,14 +118,17 @@ def _locked_folder(folder: Path, does: str = "owns this vault") -> tuple[int, st
     return descriptor, ""
 
 
-def _locked_file(path: Path) -> int:
-    """A descriptor of the lock file, locked; the file holds our process id."""
+def _locked_file(path: Path, *, leased: bool) -> tuple[int, str]:
+    """A descriptor of the lock file, and why it could not be locked or ''.
+
+    The file holds our process id.
+    """
     with os_errors(path):
         descriptor = syscalls.SYS.open(
             str(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         )
         try:
-            syscalls.SYS.lock(descriptor)
+            why = _locked(descriptor, leased=leased)
             syscalls.SYS.truncate(descriptor, 0)
             write_all(descriptor, f"{os.getpid()}\n".encode())
         except OSError as error:
@@ -112,7 +141,18 @@ def _locked_file(path: Path) -> int:
                 where=str(path),
                 fix="Stop it, or talk to it instead.",
             ) from error
-    return descriptor
+    return descriptor, why
+
+
+def _locked(descriptor: int, *, leased: bool) -> str:
+    """Lock a file; why it cannot be locked or '', where that is allowed."""
+    try:
+        syscalls.SYS.lock(descriptor)
+    except OSError as error:
+        if not leased or error.errno not in NO_FOLDER_LOCK:
+            raise
+        return os.strerror(error.errno)
+    return ""
 
 
 def _close(descriptor: int) -> None:

@@ -15,6 +15,7 @@ import secrets
 import signal
 import stat
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.errors import (
@@ -27,7 +28,6 @@ from engram.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 NOREPLACE, EXCHANGE = 1, 2
@@ -131,6 +131,12 @@ class Syscalls:
     def lock(self, descriptor: int) -> None:
         """Lock the file exclusively with flock(2). Raises BlockingIOError if taken."""
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def boot_id(self) -> str:
+        """The name that the kernel gave itself when it started, or ''."""
+        with suppress(OSError):
+            return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return ""
 
     def has_no_writer(self, descriptor: int) -> bool | None:
         """Whether no process has the file open for writing; None if that is unknown.

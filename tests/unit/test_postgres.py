@@ -25,6 +25,7 @@ from engram.index.postgres import PostgresStore
 from engram.index.search import Index
 from engram.index.vectors import Vectors, digest
 from engram.serve.commands import run
+from engram.vault.usage import device_of
 from tests.postgres import UnavailableServerError, programs, server
 
 TOLD = (
@@ -138,7 +139,14 @@ def test_a_process_that_lost_the_vault_writes_no_file_any_more(opened, stored, t
             "UPDATE engram.lease SET until = 'epoch' WHERE vault = %s", (store.vault,)
         )
     with (
-        closing(PostgresStore(store.dsn, store.vault, store.stamp)),
+        closing(
+            PostgresStore(
+                store.dsn,
+                store.vault,
+                store.stamp,
+                state=device_of(told.settings.state),
+            )
+        ),
         pytest.raises(LockedError, match="took this vault meanwhile"),
     ):
         told.call("remember", {"text": "Too late."})

@@ -181,8 +181,8 @@ def _move(settings: Settings, bar: Bar) -> None:
         raise ConfigError("no database is set", where="postgres", fix=NO_DATABASE)
     template.check_vault(settings.vault)
     disk.make_folders(settings.state)
-    lock = locks.lock(settings.state / "lock", settings.vault)
+    lock = locks.lock(settings.state / "lock", settings.vault, leased=True)
     try:
-        open_store(settings, show_progress).close()
+        open_store(settings, show_progress, kernel=lock.kernel).close()
     finally:
         lock.release()

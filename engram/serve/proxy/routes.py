@@ -22,7 +22,12 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from engram.core.trust import OWNER
-from engram.errors import BadRequestError, BusyError, ForbiddenError
+from engram.errors import (
+    BadRequestError,
+    BusyError,
+    ForbiddenError,
+    UnavailableError,
+)
 from engram.serve.proxy.messages import (
     APIS,
     Message,
@@ -347,8 +352,8 @@ class Proxy:
         for _ in range(TRIES):
             try:
                 self._call("observe", {"turns": [row]}, standing)
-            except BusyError as busy:
-                time.sleep(busy.retry_after)
+            except (BusyError, UnavailableError) as busy:
+                time.sleep(busy.retry_after or 1)
             except Exception as fault:  # noqa: BLE001  # the answer is already out
                 # the message of the error may hold words of the conversation
                 log.warning("a turn was not stored: %s", type(fault).__name__)

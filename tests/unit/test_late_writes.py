@@ -1,0 +1,290 @@
+"""A process that stood still, and goes on after another took its vault.
+
+Two memories on one vault and one state folder, each with a lease keeper of its own, on a
+file system without locks: as two daemons on two machines that share their folders.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from contextlib import closing, suppress
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from engram.errors import EngramError, LockedError, UnavailableError
+from engram.index.lease import LeaseKeeper
+from engram.memory import VaultMemory
+from engram.vault import syscalls
+from engram.vault.git import Git
+
+TOLD = "Anna owns a lighthouse in Porto."
+
+
+class Network(syscalls.Syscalls):
+    """A file system that cannot lock. Before the next call of the kind `before`, once,
+    `event` happens.
+    """
+
+    before = ""
+    event = None
+
+    def lock(self, _descriptor):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    def _meet(self, call):
+        if call == self.before:
+            self.before = ""
+            self.event()
+
+    def rename(self, old, new, folder, to, flags=0):
+        if new.endswith(".md"):
+            self._meet("rename")
+        super().rename(old, new, folder, to, flags)
+
+    def link(self, old, new, folder):
+        self._meet("link")
+        super().link(old, new, folder)
+
+    def fdatasync(self, descriptor):
+        self._meet("sync")
+        super().fdatasync(descriptor)
+        self._meet("synced")
+
+
+@pytest.fixture
+def network(monkeypatch):
+    disk = Network()
+    monkeypatch.setattr(syscalls, "SYS", disk)
+    return disk
+
+
+@pytest.fixture
+def daemons(settings, postgres, clock, network, tmp_path):
+    """Start a memory on the vault as another daemon, with a cache of its own."""
+    vault_id = secrets.token_hex(8)
+    made = []
+
+    def start(address="http://a:1"):
+        keeper = LeaseKeeper(postgres, address)
+        memory = VaultMemory(
+            replace(
+                settings,
+                postgres=postgres,
+                place=None,
+                vault_id=vault_id,
+                cache=tmp_path / f"cache-{len(made)}",
+            ),
+            clock=clock,
+            steady=clock.steady,
+            keeper=keeper,
+        )
+        made.append((memory, keeper))
+        memory.start()
+        memory.catch_up()
+        return memory
+
+    yield start
+    for memory, keeper in reversed(made):
+        with suppress(EngramError):
+            memory.close()
+        keeper.close()
+
+
+def end_lease(memory):
+    """Let the time be over for which the memory has its vault."""
+    lease = memory.store.lease
+    with closing(psycopg.connect(memory.store.dsn, autocommit=True)) as admin:
+        admin.execute(
+            "UPDATE engram.lease SET until = now() WHERE vault = %s", (lease.vault,)
+        )
+    lease.valid_until = 0.0
+
+
+def notes(memory, folder="facts"):
+    return {
+        path.name: path.read_text()
+        for path in (memory.settings.vault / folder).rglob("*.md")
+    }
+
+
+def turn(name, text):
+    return {"turns": [{"id": name, "session": "s", "text": text}]}
+
+
+# row: X15
+def test_a_late_change_of_a_note_overwrites_no_newer_one(daemons, network):
+    """It was checked in time, and published after the other had changed the note."""
+    first = daemons()
+    told = first.call("remember", {"text": TOLD})
+    newer = b"\nIt was built in 1901.\n"
+
+    def happen():
+        end_lease(first)
+        second = daemons("http://b:1")
+        second.vault.rewrite(told["path"], lambda raw: raw + newer)
+
+    network.before, network.event = "rename", happen
+    with pytest.raises(EngramError):
+        first.call("update", {"id": told["id"], "pinned": True})
+    [note] = notes(first).values()
+    assert newer.decode() in note
+    assert "pinned" not in note
+    with pytest.raises(LockedError, match="took this vault meanwhile"):
+        first.call("update", {"id": told["id"], "pinned": True})
+
+
+# row: X15
+def test_a_late_new_note_takes_the_place_of_no_other(daemons, network):
+    first = daemons()
+    network.before = "link" if not syscalls._renameat2 else "rename"
+    seconds = []
+
+    def happen():
+        end_lease(first)
+        seconds.append(daemons("http://b:1"))
+        seconds[0].call("remember", {"text": TOLD})
+
+    network.event = happen
+    with pytest.raises(EngramError):
+        first.call("remember", {"text": TOLD})
+    with pytest.raises(LockedError):
+        first.call("remember", {"text": "The boat is red."})
+    assert [note.count(TOLD) for note in notes(first).values()] == [1]
+    [hit] = seconds[0].call("recall", {"query": "lighthouse"})["hits"]
+    assert hit["text"] == TOLD
+
+
+# row: X15
+@pytest.mark.parametrize("before", ["sync", "synced"])
+def test_a_turn_is_not_acknowledged_once_another_may_have_the_vault(
+    daemons, network, before
+):
+    """Not even where its journal was written: the other has read it before."""
+    first = daemons()
+    first.executor.attended = True
+    first.call("observe", turn("a", "Porto has a late ferry."))
+    seconds = []
+
+    def happen():
+        end_lease(first)
+        seconds.append(daemons("http://b:1"))
+
+    network.before, network.event = before, happen
+    with pytest.raises(UnavailableError) as fault:
+        first.call("observe", turn("b", "The ferry is green."))
+    assert fault.value.retry_after
+    [second] = seconds
+    second.call("observe", turn("b", "The ferry is green."))
+    second.call("observe", turn("c", "The ferry leaves at noon."))
+    with suppress(EngramError):
+        first.pipeline.drain()
+    first.close()
+    second.close()
+    third = daemons("http://c:1")
+    third.call("flush", {})
+    [session] = notes(third, "sessions").values()
+    for text in ("Porto has a late ferry.", "ferry is green", "ferry leaves at noon"):
+        assert session.count(text) == 1
+
+
+# row: X15
+def test_a_former_owner_removes_no_segment_and_makes_none(daemons):
+    first = daemons()
+    first.executor.attended = True
+    first.call("observe", turn("a", "Porto has a late ferry."))
+    end_lease(first)
+    second = daemons("http://b:1")
+    second.executor.attended = True
+    second.call("observe", turn("b", "The ferry is green."))
+    folder = first.settings.state / "journal"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(UnavailableError):
+        first.journal.settle([1])
+    with pytest.raises(UnavailableError):
+        first.journal.rewrite(lambda _: True)
+    first.close()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert not second.store.lost
+
+
+# row: X15
+def test_a_segment_that_was_made_too_late_is_stepped_over(daemons):
+    memory = daemons()
+    memory.executor.attended = True
+    newest = memory.journal._newest
+    (memory.settings.state / "journal" / f"{newest + 1:08}.jsonl").write_bytes(b"")
+    assert memory.call("observe", turn("a", "Porto has a late ferry."))["stored"] == 1
+
+
+# row: X15
+def test_a_former_owner_makes_no_commit(daemons, settings):
+    subprocess.run(["git", "init", "-q", settings.vault], check=True)
+    first = daemons()
+    first.call("remember", {"text": TOLD})
+    git = Git.open(settings.vault, settings.state / "x")
+    before = git.stamp()
+    first.executor.attended = True
+    first.call("remember", {"text": "The boat is red."})
+    end_lease(first)
+    second = daemons("http://b:1")
+    first.between_operations()
+    first.close()
+    assert git.stamp() == before
+    second.call("remember", {"text": "The boat is new."})
+    assert git.stamp() != before
+
+
+# row: X15
+def test_what_the_database_did_not_renew_in_time_is_acknowledged_by_one_alone(
+    daemons,
+):
+    """A process without an address has its journal to itself, and goes on."""
+    fleet = daemons()
+    fleet.store.lease.valid_until = 0.0
+    with pytest.raises(UnavailableError, match="may have this vault"):
+        fleet.call("observe", turn("a", "Porto has a late ferry."))
+    fleet.store.keeper.renew()
+    assert fleet.call("observe", turn("a", "Porto has a late ferry."))["stored"] == 1
+    fleet.close()
+    alone = daemons("")
+    alone.store.lease.valid_until = 0.0
+    assert alone.call("observe", turn("b", "The ferry is green."))["stored"] == 1
+
+
+# row: X15
+def test_the_vault_of_a_process_that_was_killed_is_taken_at_once(
+    settings, postgres, tmp_path, opened
+):
+    """On the same machine its locks tell that it has ended; its turn is there."""
+    program = (
+        "import sys; from pathlib import Path; from dataclasses import replace\n"
+        "from engram import config; from engram.memory import VaultMemory\n"
+        "vault, home, dsn = sys.argv[1:]\n"
+        "given = {'ENGRAM_HOME': home, 'HOME': home}\n"
+        "settings = replace(config.load(Path(vault), given), postgres=dsn)\n"
+        "memory = VaultMemory(settings); memory.start(); memory.catch_up()\n"
+        "memory.executor.attended = True\n"
+        "turn = {'id': 'w', 'text': 'Porto has a late ferry.'}\n"
+        "memory.call('observe', {'turns': [turn]})\n"
+        "print('told', flush=True); sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", program, settings.vault, tmp_path / "home"]
+    with subprocess.Popen(
+        [*command, postgres], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"told\n"
+        with pytest.raises(LockedError, match=str(process.pid)):
+            opened(postgres=postgres)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        memory = opened(postgres=postgres)
+    assert memory.store.fence == 2
+    [hit, *_] = memory.call("recall", {"query": "late ferry"})["hits"]
+    assert hit["text"] == "Porto has a late ferry."
