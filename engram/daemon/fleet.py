@@ -12,15 +12,17 @@ import logging
 import os
 import socket
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from engram.daemon.jobs import CONSOLIDATE, EXTRACT, JobTable
+from engram.daemon.members import MemberTable, this_member
 from engram.daemon.pool import OPENERS, VaultPool
 from engram.errors import EngramError, LockedError, StorageError, UnavailableError
 from engram.memory import VaultMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -33,15 +35,18 @@ if TYPE_CHECKING:
     from engram.index.lease import LeaseKeeper
 
 log = logging.getLogger("engram.fleet")
-UNREACHABLE = "none"
-"""The address of a daemon without a port."""
+AT_ONCE = 4 * OPENERS
+"""How many vaults are taken for their work in one look."""
+ADD_SECONDS = 600.0
 
 
 class FleetPool(VaultPool):
     """The vaults below `root`, of which other daemons may have some open.
 
     `keeper` has the leases of this process. Where another process has a vault, opening
-    it raises LockedError with the holder.
+    it raises LockedError with the holder. `key` is in the folder of the states. Raises
+    ConfigError where the daemons that run have other folders, StorageError where the
+    database cannot be asked.
     """
 
     def __init__(
@@ -50,12 +55,19 @@ class FleetPool(VaultPool):
         load: Callable[[Path], Settings],
         policy: ServePolicy,
         keeper: LeaseKeeper,
+        key: str,
     ) -> None:
         self.keeper = keeper
         self.jobs = JobTable(keeper)
+        self.members = MemberTable(keeper, this_member(keeper.address, root, key))
         self._reasons: dict[Path, str] = {}
         self._fault = ""
+        self._added: set[str] = set()
+        self._add_all_at = 0.0
+        others = self.members.join()
         super().__init__(root, load, policy)
+        there = ", ".join(f"{one.pid} on {one.host}" for one in others)
+        log.info("other daemons: %s", there or "none yet")
 
     # -- who has a vault ---------------------------------------------------------------
 
@@ -78,12 +90,17 @@ class FleetPool(VaultPool):
             return None
         return holder
 
+    def acquire_open(self, vault: PooledVault) -> Any:
+        """Return the server of a vault that is open and not lost, else None."""
+        return None if self._is_lost(vault) else super().acquire_open(vault)
+
     def acquire(self, vault: PooledVault) -> Any:
         """Open a vault if it is closed, and return its server; `release` must follow.
 
         Raises LockedError with the holder where another process has it.
         """
-        if vault.daemon is None and (holder := self.owner_of(vault)):
+        closed = vault.daemon is None or self._is_lost(vault)
+        if closed and (holder := self.owner_of(vault)):
             raise LockedError(
                 f"process {holder.pid} on {holder.host} has this vault open",
                 where=str(vault.folder),
@@ -101,6 +118,10 @@ class FleetPool(VaultPool):
         """
         self._reasons[vault.folder] = "the daemon that had it does not answer"
         return super().acquire(vault)
+
+    def _is_lost(self, vault: PooledVault) -> bool:
+        lease = self.keeper.lease_of(vault.settings.rows_name)
+        return lease is not None and lease.lost
 
     # -- open and close ----------------------------------------------------------------
 
@@ -145,10 +166,11 @@ class FleetPool(VaultPool):
             for vault in vaults
             if vault.daemon is None and now >= vault.retry_at
         }
-        opened = sum(vault.daemon is not None for vault in vaults)
-        places = min(OPENERS, self.policy.open_vaults - opened) - len(self._waking)
+        in_use = sum(vault.users > 0 for vault in vaults) + len(self._waking)
+        places = min(AT_ONCE, self.policy.open_vaults - in_use)
         try:
-            self.jobs.add([*closed])
+            self.members.stay()
+            self._add(closed)
             taken = self.jobs.take([*closed], places)
         except EngramError as fault:
             if str(fault) != self._fault:
@@ -161,7 +183,19 @@ class FleetPool(VaultPool):
             self._reasons[closed[name].folder] = reason
         return [closed[name] for name in taken]
 
+    def _add(self, closed: Mapping[str, PooledVault]) -> None:
+        """Add rows for new vaults, and now and then for all: a database may be lost."""
+        now = time.monotonic()
+        if now > self._add_all_at:
+            self._added.clear()
+            self._add_all_at = now + ADD_SECONDS
+        if fresh := closed.keys() - self._added:
+            self.jobs.add([*fresh])
+            self._added |= fresh
+
     def stop(self) -> None:
         """Close every vault, so that other daemons can take them at once."""
         super().stop()
+        with suppress(EngramError):
+            self.members.leave()
         self.keeper.close()

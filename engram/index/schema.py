@@ -137,6 +137,9 @@ _PROTECT = (
         IF to_regclass('job') IS NOT NULL THEN
             REVOKE ALL ON job FROM engram_vault;
         END IF;
+        IF to_regclass('daemon') IS NOT NULL THEN
+            REVOKE ALL ON daemon FROM engram_vault;
+        END IF;
     EXCEPTION WHEN undefined_object THEN NULL;
     END $$
     """,

@@ -94,8 +94,12 @@ class FleetServer(PoolServer):
                 if gone.sent or time.monotonic() > last:
                     await refuse(gone, send)
                     return
-                acquire = self.pool.take_over
-                await asyncio.sleep(self.policy.lock_look_seconds)
+                if acquire != self.pool.take_over:
+                    acquire = self.pool.take_over
+                else:
+                    acquire = self.pool.acquire
+                    pause = max(self.policy.lock_look_seconds, holder.left)
+                    await asyncio.sleep(min(self.policy.beat_seconds, pause))
             except EngramError as refused:
                 await refuse(refused, send)
                 return

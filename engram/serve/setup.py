@@ -7,6 +7,7 @@ import os
 import secrets
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -161,7 +162,7 @@ def _serve_fleet(
     from engram.config import without_password
     from engram.core.policy import ServePolicy
     from engram.daemon import pool
-    from engram.daemon.fleet import UNREACHABLE, FleetPool
+    from engram.daemon.fleet import FleetPool
     from engram.index.lease import LeaseKeeper
     from engram.serve.auth import token_of
     from engram.serve.fleet_server import FleetServer
@@ -175,9 +176,11 @@ def _serve_fleet(
     if port:
         address = address or f"http://{LOOPBACK}:{port}"
     root, policy = settings.vault, ServePolicy()
-    keeper = LeaseKeeper(settings.postgres, address or UNREACHABLE, policy)
-    vaults = FleetPool(root, _loaded, policy, keeper)
+    # without a port it is told from others, and cannot be asked by them
+    name = address or f"no port: {socket.gethostname()} {os.getpid()}"
+    keeper = LeaseKeeper(settings.postgres, name, policy)
     key = token_of(settings.state.parent / "fleet-key")
+    vaults = FleetPool(root, _loaded, policy, keeper, key)
     server = FleetServer(vaults, port or 0, key, address)
     folders = [one.folder for one in vaults.vaults()]
     database = without_password(settings.postgres)

@@ -35,14 +35,14 @@ KEY = "0123456789" * 7
 class Host:
     """One daemon in this process: sockets and cache of its own, the rest shared."""
 
-    def __init__(self, fleet, number, policy):
+    def __init__(self, fleet, number, policy, key):
         self.fleet = fleet
         self.env = fleet.env_of(number)
         port = free_port()
         address = f"http://127.0.0.1:{port}"
         self.keeper = LeaseKeeper(fleet.dsn, address, policy)
-        self.pool = FleetPool(fleet.folder, self.load, policy, self.keeper)
-        self.server = FleetServer(self.pool, port, KEY, address)
+        self.pool = FleetPool(fleet.folder, self.load, policy, self.keeper, key)
+        self.server = FleetServer(self.pool, port, key, address)
         self.server.start()
         self.server.follow()
 
@@ -106,8 +106,8 @@ class Fleet:
             **self.more,
         }
 
-    def start(self, number, policy=QUICK):
-        self.hosts.append(Host(self, number, policy))
+    def start(self, number, policy=QUICK, key=KEY):
+        self.hosts.append(Host(self, number, policy, key))
         return self.hosts[-1]
 
 

@@ -106,9 +106,10 @@ def test_each_transaction_has_a_role_that_row_security_binds(told):
         "SELECT relname FROM pg_class WHERE relnamespace = 'engram'::regnamespace "
         "AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity)"
     )
-    assert sorted(tables) == [("job",), ("migration",)]
-    with pytest.raises(StorageError, match="permission denied"):
-        store.query("SELECT * FROM job")
+    assert sorted(tables) == [("daemon",), ("job",), ("migration",)]
+    for table in ("daemon", "job"):
+        with pytest.raises(StorageError, match="permission denied"):
+            store.query(f"SELECT * FROM {table}")
 
 
 def test_a_vault_that_another_process_has_open_is_refused(postgres, told):
