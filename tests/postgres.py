@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 GIVEN = "ENGRAM_TEST_POSTGRES"
@@ -33,6 +33,13 @@ QUICK = (
 
 class UnavailableServerError(Exception):
     """No server can run here; the message says why."""
+
+
+def administrator(dsn):
+    """Return a connection that is closed after its `with` block."""
+    import psycopg
+
+    return closing(psycopg.connect(dsn, autocommit=True))
 
 
 @contextmanager

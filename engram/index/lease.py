@@ -36,6 +36,10 @@ EVERY_VAULT = "*"
 _now = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
 """The seconds since the machine started, sleep included."""
 
+_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '5s'"
+STOP_SECONDS = 5.0
+"""How long a stop waits for a database that does not answer."""
+
 _OWNER = (
     "SELECT host, pid, address, until, "
     "extract(epoch FROM until - clock_timestamp())::float8 FROM lease "
@@ -110,6 +114,10 @@ class _Last(NamedTuple):
     until: Any
     left: float
 
+    def holder(self) -> Holder:
+        """Return the process that the row names."""
+        return Holder(self.host, self.pid, self.address, self.until, self.left)
+
 
 class LeaseKeeper:
     """The leases and the connections of one process in one database.
@@ -132,6 +140,7 @@ class LeaseKeeper:
         self._renewing = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._migrated = False
 
     # -- who has a vault ---------------------------------------------------------------
 
@@ -156,7 +165,7 @@ class LeaseKeeper:
         """
         with self._taking(vault), self._faults():
             with self.connections.use() as connection:
-                migrate(connection)
+                self._migrate(connection)
                 began = _now()
                 lease = self._taken(connection, vault, state, kernel)
             lease.valid_until = began + self.policy.lease_seconds
@@ -210,9 +219,15 @@ class LeaseKeeper:
     def transaction(self) -> Iterator[psycopg.RawCursor[Any]]:
         """Open a transaction that sees the leases of all vaults, and no other rows."""
         with self._faults(), self.connections.use() as connection:
-            migrate(connection)
+            self._migrate(connection)
             with every_vault(connection) as cursor:
                 yield cursor
+
+    def _migrate(self, connection: psycopg.Connection[Any]) -> None:
+        """Bring the schema to the newest version, once for each database."""
+        if not self._migrated:
+            migrate(connection)
+            self._migrated = True
 
     def check(
         self, lease: Lease, found: Sequence[tuple[Any, ...]], *, renew: bool = True
@@ -237,7 +252,7 @@ class LeaseKeeper:
         """Stop renewing and close the connections; leases that are held end by time."""
         self._stop.set()
         if self._thread:
-            self._thread.join()
+            self._thread.join(STOP_SECONDS)
         self.connections.close()
 
     # -- taking ------------------------------------------------------------------------
@@ -249,9 +264,7 @@ class LeaseKeeper:
             db.execute(_FIRST, (vault,))
             self._check_free(_last(db, _LAST, vault), state, kernel)
         with every_vault(connection) as db:
-            # waits for a transaction of the last holder; each holds its row for sharing
-            db.execute("SET LOCAL lock_timeout = '5s'")
-            last = _last(db, f"{_LAST} FOR UPDATE", vault)
+            last = self._last_locked(db, vault)
             self._check_free(last, state, kernel)
             own = (socket.gethostname(), os.getpid(), kernel, self._process)
             values = (vault, self.policy.lease_seconds, *own, self.address, state)
@@ -260,16 +273,28 @@ class LeaseKeeper:
         clean = last.clean
         return Lease(vault, int(found[0]), self._process, was_clean=clean)
 
+    def _last_locked(self, db: psycopg.RawCursor[Any], vault: str) -> _Last:
+        """Return the row of a vault, which no other process can change or write under.
+
+        A transaction in which the last holder writes rows is waited for.
+        """
+        seen = _last(db, _LAST, vault)
+        db.execute(_LOCK_TIMEOUT)
+        try:
+            return _last(db, f"{_LAST} FOR UPDATE", vault)
+        except psycopg.errors.LockNotAvailable:
+            raise self._held(seen.holder()) from None
+
     def _check_free(self, last: _Last, state: str, kernel: str) -> None:
         """Raise LockedError where the vault has an owner, or turns that are not seen."""
         ended = last.kernel == kernel != "" or last.process == self._process
         if last.left > 0 and not ended:
-            raise self._held(Holder(*last[1:3], last.address, last.until, last.left))
+            raise self._held(last.holder())
         if not last.clean and state != last.state != "":
             raise LockedError(
                 f"turns of this vault may wait in the state folder of {last.host}",
                 where=without_password(self.dsn),
-                fix=f"Start engram on {last.host}, or share its state folder with this machine.",
+                fix=f"Start engram on {last.host} with that folder, or share the folder with this machine. If it is lost, docs/postgres.md tells how to go on without it.",
             )
 
     def _held(self, holder: Holder) -> LockedError:
@@ -294,7 +319,7 @@ class LeaseKeeper:
             fences = [lease.fence for lease in held]
             values = (vaults, self.policy.lease_seconds, self._process, fences)
             with self.connections.use_own() as own, every_vault(own) as db:
-                db.execute("SET LOCAL lock_timeout = '5s'")
+                db.execute(_LOCK_TIMEOUT)
                 renewed = set(db.execute(_RENEW, values).fetchall())
         for lease in held:
             if (lease.vault, lease.fence) in renewed:
@@ -302,13 +327,13 @@ class LeaseKeeper:
             else:
                 self._lose(lease)
 
-    def _lose(self, lease: Lease) -> None:
+    def _lose(self, lease: Lease, why: str = "another process took it") -> None:
         with self._lock:
             if self._leases.get(lease.vault) is not lease:
                 return  # it was released meanwhile
         if not lease.lost:
             lease.lost = True
-            log.warning("another process took vault %s", lease.vault)
+            log.warning("vault %s is lost: %s", lease.vault, why)
 
     def _start(self) -> None:
         if self._thread is None and not self._stop.is_set():
@@ -324,12 +349,28 @@ class LeaseKeeper:
                 self.renew()
                 fault = ""
             except StorageError as error:
+                if not self._migrated:
+                    self._lose_all()
                 if str(error) != fault:
                     fault = str(error)
                     log.warning("the leases are not renewed: %s", fault)
 
-    def _faults(self) -> Any:
-        return database_faults(self.dsn)
+    def _lose_all(self) -> None:
+        """Give up every vault, as the rows of all are gone; each is to be opened anew."""
+        with self._lock:
+            held = list(self._leases.values())
+        for lease in held:
+            self._lose(lease, "the tables in the database are gone")
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            with database_faults(self.dsn):
+                yield
+        except StorageError as fault:
+            if isinstance(fault.__cause__, psycopg.errors.UndefinedTable):
+                self._migrated = False
+            raise
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,6 +14,7 @@ from engram.testing import Simulation
 from tests.fakes.judging import judging
 from tests.fakes.keeping import Keeping
 from tests.fakes.openai_server import FakeServer
+from tests.postgres import administrator
 
 START = datetime(2027, 1, 11, 9, tzinfo=UTC)
 """When a simulation begins."""
@@ -23,6 +25,18 @@ def running():
     """A fake model server; each test scripts it."""
     with FakeServer() as server:
         yield server
+
+
+@pytest.fixture
+def empty(postgres):
+    """A database without a schema."""
+    from psycopg.conninfo import make_conninfo
+
+    name = f"d{secrets.token_hex(6)}"
+    with administrator(postgres) as admin:
+        admin.execute(f"CREATE DATABASE {name}")
+        yield make_conninfo(postgres, dbname=name)
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

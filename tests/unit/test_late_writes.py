@@ -12,10 +12,9 @@ import secrets
 import signal
 import subprocess
 import sys
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 
-import psycopg
 import pytest
 
 from engram.errors import EngramError, LockedError, UnavailableError
@@ -23,6 +22,7 @@ from engram.index.lease import LeaseKeeper
 from engram.memory import VaultMemory
 from engram.vault import syscalls
 from engram.vault.git import Git
+from tests.postgres import administrator
 
 TOLD = "Anna owns a lighthouse in Porto."
 
@@ -100,7 +100,7 @@ def daemons(settings, postgres, clock, network, tmp_path):
 def end_lease(memory):
     """Let the time be over for which the memory has its vault."""
     lease = memory.store.lease
-    with closing(psycopg.connect(memory.store.dsn, autocommit=True)) as admin:
+    with administrator(memory.store.dsn) as admin:
         admin.execute(
             "UPDATE engram.lease SET until = now() WHERE vault = %s", (lease.vault,)
         )

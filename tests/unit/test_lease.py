@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import closing, contextmanager, suppress
+import time
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import closing, suppress
 from dataclasses import replace
 
-import psycopg
 import pytest
 
 from engram.core.policy import ServePolicy
 from engram.errors import LockedError, StorageError
 from engram.index.lease import LeaseKeeper
+from engram.index.postgres import PostgresStore
+from tests.postgres import administrator
 
 POLICY = ServePolicy()
 
@@ -34,12 +38,6 @@ def keepers(postgres):
     yield keeper
     for one in made:
         one.close()
-
-
-@contextmanager
-def administrator(dsn):
-    with closing(psycopg.connect(dsn, autocommit=True)) as admin:
-        yield admin
 
 
 def end_lease(dsn, vault):
@@ -139,8 +137,6 @@ def test_a_thread_renews_before_the_lease_is_over(keepers, vault):
 
 
 def _until(holds, seconds=10):
-    import time
-
     last = time.monotonic() + seconds
     while not holds() and time.monotonic() < last:
         time.sleep(0.01)
@@ -188,3 +184,62 @@ def test_a_process_that_ended_on_this_machine_is_followed_at_once(keepers, vault
     with pytest.raises(LockedError):
         second.take(vault)
     assert second.take(vault, kernel="boot 1").fence > lease.fence
+
+
+# row: X15
+def test_many_vaults_share_a_few_connections(keepers, postgres, vault):
+    """Also where all ask at once."""
+    keeper = keepers()
+    most = POLICY.database_connections
+    stores = [
+        PostgresStore(postgres, f"{vault}-{number}", "s", keeper=keeper)
+        for number in range(3 * most)
+    ]
+    with ThreadPoolExecutor(len(stores)) as threads:
+        asked = [
+            threads.submit(store.query, "SELECT pg_backend_pid(), pg_sleep(0.02)")
+            for store in stores
+        ]
+        seen = {one.result()[0][0] for one in asked}
+    assert 1 < len(seen) <= most
+    for store in stores:
+        store.set_setting("name", store.vault)
+    assert [store.setting("name") for store in stores] == [
+        store.vault for store in stores
+    ]
+    for store in stores:
+        store.close()
+
+
+# row: X15
+def test_rows_of_a_vault_that_was_lost_are_not_written(keepers, postgres, vault):
+    """The other owner waits for what is being written, and is told what comes later."""
+    first = PostgresStore(postgres, vault, "s", keeper=keepers())
+    with ThreadPoolExecutor(1) as threads:
+        with first.transaction() as db:
+            db.execute("INSERT INTO meta VALUES (?, ?)", ("said", "in time"))
+            end_lease(postgres, vault)
+            opening = threads.submit(
+                PostgresStore, postgres, vault, "s", keeper=keepers()
+            )
+            with pytest.raises(FutureTimeoutError):
+                opening.result(0.2)
+        second = opening.result()
+    assert second.setting("said") == "in time"
+    with pytest.raises(LockedError, match="took this vault meanwhile"):
+        first.set_setting("said", "too late")
+    assert first.lost
+    assert second.setting("said") == "in time"
+    first.close()
+    second.close()
+
+
+def test_a_vault_whose_tables_are_gone_is_to_be_opened_anew(empty, vault):
+    keeper = LeaseKeeper(empty, "", replace(POLICY, lease_seconds=0.3))
+    with closing(keeper):
+        lease = keeper.take(vault)
+        with administrator(empty) as admin:
+            admin.execute("DROP SCHEMA engram CASCADE")
+        assert _until(lambda: lease.lost)
+        keeper.release(lease)
+        assert keeper.take(vault).is_valid()

@@ -26,7 +26,7 @@ from engram.index.search import Index
 from engram.index.vectors import Vectors, digest
 from engram.serve.commands import run
 from engram.vault.usage import device_of
-from tests.postgres import UnavailableServerError, programs, server
+from tests.postgres import UnavailableServerError, administrator, programs, server
 
 TOLD = (
     "Anna owns a lighthouse in Porto.",
@@ -68,10 +68,6 @@ def answers(memory):
         [hit["text"] for hit in memory.call("recall", {"query": question})["hits"]]
         for question in ("lighthouse", "Which ferry leaves?", "allergic")
     ]
-
-
-def administrator(dsn):
-    return closing(psycopg.connect(dsn, autocommit=True))
 
 
 # -- tenants ---------------------------------------------------------------------------
@@ -169,16 +165,6 @@ def test_a_process_that_lost_the_vault_writes_no_file_any_more(opened, stored, t
 
 
 # -- the schema ------------------------------------------------------------------------
-
-
-@pytest.fixture
-def empty(postgres):
-    """A database without a schema."""
-    name = f"d{secrets.token_hex(6)}"
-    with administrator(postgres) as admin:
-        admin.execute(f"CREATE DATABASE {name}")
-        yield psycopg.conninfo.make_conninfo(postgres, dbname=name)
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def made(dsn):
