@@ -143,6 +143,7 @@ class Daemon:
     def state(self) -> dict[str, Any]:
         """Return the state of the daemon for `status`."""
         faults = self.faults()
+        lease = self.memory.store.shown_lease()
         return {
             "pid": os.getpid(),
             "uptime_seconds": round(time.monotonic() - self._began, 1),
@@ -151,6 +152,7 @@ class Daemon:
             "batches_waiting": self.threads.batches_waiting(),
             "degraded": faults,
             "degraded_count": len(faults),
+            **({"lease": lease} if lease else {}),
         }
 
     # -- life --------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class FleetPool(VaultPool):
     `keeper` has the leases of this process. Where another process has a vault, opening
     it raises LockedError with the holder. `key` is in the folder of the states. Raises
     ConfigError where the daemons that run have other folders, StorageError where the
-    database cannot be asked.
+    database cannot be asked. `others` are the daemons that ran at the start.
     """
 
     def __init__(
@@ -64,10 +64,8 @@ class FleetPool(VaultPool):
         self._fault = ""
         self._added: set[str] = set()
         self._add_all_at = 0.0
-        others = self.members.join()
+        self.others = self.members.join()
         super().__init__(root, load, policy)
-        there = ", ".join(f"{one.pid} on {one.host}" for one in others)
-        log.info("other daemons: %s", there or "none yet")
 
     # -- who has a vault ---------------------------------------------------------------
 

@@ -97,7 +97,11 @@ class Lease:
 
         It asks no database: the lease was renewed less than its time ago.
         """
-        return not self.lost and _now() < self.valid_until
+        return self.seconds_left() > 0
+
+    def seconds_left(self) -> float:
+        """Return how long the lease lasts if it is not renewed, 0 where it is over."""
+        return 0.0 if self.lost else max(0.0, self.valid_until - _now())
 
 
 class _Last(NamedTuple):

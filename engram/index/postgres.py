@@ -7,8 +7,10 @@ database is lost, it is filled again from the vault.
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
+import socket
 import threading
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -112,6 +114,16 @@ class PostgresStore:
     def fence(self) -> int:
         """The number under which this process has the vault."""
         return self.lease.fence
+
+    def shown_lease(self) -> dict[str, Any]:
+        """Return under which lease this process has the vault, for `status`."""
+        return {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "address": self.keeper.address,
+            "fence": self.lease.fence,
+            "seconds_left": round(self.lease.seconds_left(), 1),
+        }
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query. Raises StorageError."""

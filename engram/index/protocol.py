@@ -133,6 +133,9 @@ class IndexStore(Protocol):
     clean: bool
     """Whether, when the store is closed, no turn waits in the journal."""
 
+    def shown_lease(self) -> dict[str, Any]:
+        """Return under which lease this process has the vault, empty where none is."""
+
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
 

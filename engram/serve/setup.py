@@ -184,7 +184,11 @@ def _serve_fleet(
     server = FleetServer(vaults, port or 0, key, address)
     folders = [one.folder for one in vaults.vaults()]
     database = without_password(settings.postgres)
-    fleet = {"database": database, "reached_at": address or "its sockets alone"}
+    fleet = {
+        "database": database,
+        "reached_at": address or "its sockets alone; `--tcp PORT` lets others ask it",
+        "other_daemons": [f"{one.address} ({one.host})" for one in vaults.others],
+    }
     show("daemon", _pool_shown(root, folders, port) | {"fleet": fleet})
     pool.run(vaults, server)
 

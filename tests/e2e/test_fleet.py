@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import secrets
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -243,6 +244,11 @@ def test_the_command_line_reaches_a_vault_that_another_daemon_has(fleet):
     told = socket_client.call(door, "recall", {"query": "safe word"}, folder=folder)
     assert "Zirbelnuss" in str(told)
     assert first.has("anna")
+    lease = socket_client.call(door, "status", {}, folder=folder)["daemon"]["lease"]
+    assert lease["address"] == first.keeper.address
+    assert lease["host"] == socket.gethostname()
+    assert lease["fence"] == 1
+    assert 0 < lease["seconds_left"] <= QUICK.lease_seconds
     purge = {"ids": ["x"], "yes": True}
     with pytest.raises(NotFoundError):
         socket_client.call(door, "purge", purge, folder=folder, owner=True)
