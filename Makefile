@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 READY := $(VENV)/.ready
 
-.PHONY: demo demo-proxy demo-mcp test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean
+.PHONY: demo demo-proxy demo-mcp demo-fleet test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(if $(DATA),,$(BIN)/engram tour)
@@ -15,6 +15,9 @@ demo-proxy: $(READY)  ## a bot with the openai client gains memory by changing i
 
 demo-mcp: $(READY)  ## two agents with the official MCP client share a memory
 	@$(PY) examples/demo_mcp.py
+
+demo-fleet: $(READY)  ## three vaults on two daemons and a PostgreSQL; one daemon is killed
+	@$(PY) examples/demo_fleet.py
 
 test: $(READY)  ## every test, the fault batteries and property tests at a small size
 	$(BIN)/pytest -n 3 --dist worksteal
