@@ -21,6 +21,7 @@ from engram.serve.output import INTERRUPTED
 TYPE_CHECKING = False  # loading typing would slow each call of the command line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
     from typing import Any, TextIO
 
     from engram.core.records import ImportedMemory, Problem, Turn
@@ -179,6 +180,36 @@ def _read(
                 refused.append(f"{place}, message {number}: not a JSON object")
     else:
         turns[place] = turn
+
+
+class UndatedCount:
+    """The items of an import; counts the turns that have the time of their file."""
+
+    def __init__(
+        self, items: Iterable[Turn | ImportedMemory | Problem], modified: datetime
+    ) -> None:
+        self._items = items
+        self._modified = modified
+        self.turns = 0
+
+    def __iter__(self) -> Iterator[Turn | ImportedMemory | Problem]:
+        from engram.core.records import Turn
+
+        for item in self._items:
+            if isinstance(item, Turn) and item.occurred_at == self._modified:
+                self.turns += 1
+            yield item
+
+    def note(self) -> str:
+        """Return what to tell the user, or ''."""
+        if not self.turns:
+            return ""
+        day = self._modified.date()
+        return (
+            f"{self.turns} of the turns name no time and count as said on {day}, when the file "
+            "was last changed; a time is read from `timestamp`, `time`, `at` or "
+            "`created_at`"
+        )
 
 
 def feed(

@@ -895,6 +895,19 @@ def test_a_bad_turn_stays_behind_alone(texts, busy):
     }
 
 
+# row: X28
+def test_import_tells_how_many_turns_name_no_time(answers, tmp_path, capsys):
+    file = tmp_path / "turns.jsonl"
+    rows = [{"text": "a"}, {"text": "b", "at": "2026-03-04T10:00"}, {"text": "c"}]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    os.utime(file, (1.6e9, 1.6e9))
+    assert commands.run(["import", str(file), "--dry-run"]) == 0
+    assert "1 of the turns name no time and count as said on 2020-09-13" in (
+        capsys.readouterr().out
+    )
+    assert answers.calls == []
+
+
 def test_import_sends_what_the_reader_found_marked_as_imported(
     answers, tmp_path, capsys
 ):

@@ -201,6 +201,9 @@ De vriend van de gebruiker heet Joris.
 
 TALK = {
     "en": """
+My brother and I moved our mum to a home in Hull.
+My husband and his brother moved to York.
+Me and the team moved to the new office.
 They took me off the mailing list.
 They took me off the ward round.
 We closed the bakery early today.
@@ -1225,6 +1228,10 @@ CHANGES = [
     tuple(line.split(" | "))
     for line in """
 They took me off the ramipril yesterday. | The user takes ramipril.
+My husband and I moved to York. | The user lives in Leeds.
+Mark and I moved to York. | The user lives in Leeds.
+Me and my husband moved to York. | The user lives in Leeds with their husband.
+My dad and I both stopped smoking. | The user smokes.
 I came off ramipril yesterday. | The user takes ramipril.
 My new GP is Dr Osei. | The user's GP is Dr Whitlock.
 I've moved into Rosewood Lodge, the care home in Kingston. | The user lives in Hobart with their cat.

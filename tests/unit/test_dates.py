@@ -278,6 +278,44 @@ def test_what_is_open_stays_open(text):
 
 
 # row: X14
+MOVED = """
+My dentist appointment moved to Thursday at 10.
+My dentist appointment moved from Tuesday to Thursday at 10.
+The meeting was rescheduled to Thursday.
+They changed my appointment to Thursday.
+Der Zahnarzttermin wurde auf Donnerstag verschoben.
+Le rendez-vous est reporté à jeudi.
+Mi cita se ha cambiado al jueves.
+L'appuntamento è stato spostato a giovedì.
+De afspraak is verplaatst naar donderdag.
+A consulta foi adiada para quinta-feira.
+Приём перенесли на четверг.
+予約は木曜日に変更になりました。
+我的预约改到星期四了。
+"""
+
+
+# row: X14
+@pytest.mark.parametrize("text", MOVED.strip().splitlines())
+def test_what_was_moved_to_a_day_is_ahead(text):
+    when = datetime(2027, 2, 8, 9, tzinfo=UTC)  # a Monday
+    assert [one.start.day for one in resolve(text, when)] == [11]
+
+
+# row: X14
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("They changed the locks on Thursday.", 4),
+        ("We moved the sofa to the living room on Thursday.", 4),
+        ("We were away from Tuesday to Thursday.", 2),
+    ],
+)
+def test_what_was_done_on_a_day_is_past(text, day):
+    when = datetime(2027, 2, 8, 9, tzinfo=UTC)
+    assert [one.start.day for one in resolve(text, when)] == [day]
+
+
 def test_the_words_are_kept():
     """The interval holds the text's own words, and their place is theirs."""
     text = "We went there Last  Friday, remember"

@@ -23,6 +23,8 @@ STOPS = frozenset(".!?;。！？；\n")
 _COMMAS = frozenset(",，、:：–—")
 _WINDOW = 40
 """Tokens each side of a time that say whether its sentence looks back or ahead."""
+_PREPOSITIONS = frozenset("crqLRSExgiFT@h")
+"""Letters of the words before a time that belong to it in the grammar."""
 _NEAR = 2
 """Tokens between a report and a time that may be that of the report."""
 
@@ -65,6 +67,21 @@ class DateContext:
             token.word for token in (*row[left : self.first], *row[self.last : right])
         ]
 
+    def marked(self) -> str:
+        """The sentence with `§` in the place of the time, without its preposition."""
+        row, (left, right) = self.row, self.sentence()
+        first = next(
+            (
+                place
+                for place in range(self.first, self.last)
+                if row[place].letter not in _PREPOSITIONS
+            ),
+            self.first,
+        )
+        before = self.text[row[left].start : row[first].start]
+        after = self.text[row[self.last - 1].end : row[right - 1].end]
+        return f"{before}§{after}"
+
     def part(self, left: int, right: int) -> str:
         """The text of the tokens, with a blank for the time itself."""
         row, first, last = self.row, self.first, self.last
@@ -79,6 +96,8 @@ def direction(context: DateContext, lexicon: Lexicon) -> int:
     """-1 if the words look back, 1 if ahead (as the present does), 0 if unclear."""
     tense = lexicon.tense_of(context.text)
     whole = context.sentence()
+    if is_rescheduled(context, lexicon):
+        return 1
     if tense.unreal and tense.unreal.search(context.part(*whole)):
         return 0
     clause = context.clause(tense)
@@ -86,6 +105,12 @@ def direction(context: DateContext, lexicon: Lexicon) -> int:
     if found is None and clause != whole:
         found = _evidence(context, tense, *whole)
     return found or 0
+
+
+def is_rescheduled(context: DateContext, lexicon: Lexicon) -> bool:
+    """Return whether something was moved to the time, which therefore is ahead."""
+    moved = lexicon.tense_of(context.text).rescheduled
+    return moved is not None and bool(moved.search(context.marked()))
 
 
 def may_begin(context: DateContext, lexicon: Lexicon) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from engram.core.language.date_direction import STOPS, direction
+from engram.core.language.date_direction import STOPS, direction, is_rescheduled
 from engram.core.language.date_words import COUNTED_NOUNS, STOP_WORDS
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ def is_refused(rule: str, context: DateContext, lexicon: Lexicon) -> bool:
         return True
     if rule in _RELATIVE and _is_of_another_day(context):
         return True
+    if rule == "weekday_by_lean" and is_rescheduled(context, lexicon):
+        return False  # moved to Thursday
     refuses = _BY_RULE.get(rule)
     return refuses is not None and refuses(context, lexicon)
 

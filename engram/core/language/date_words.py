@@ -125,6 +125,7 @@ class TenseWords:
     not_evidence: LazyPattern | None
     unreal: LazyPattern | None
     duty: LazyPattern | None
+    rescheduled: LazyPattern | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +271,7 @@ def _tense(language: str, section: Mapping[str, str]) -> TenseWords:
         not_evidence=forms("not_evidence"),
         unreal=forms("unreal"),
         duty=forms("duty"),
+        rescheduled=forms("rescheduled"),
     )
 
 

@@ -30,6 +30,7 @@ from engram.core.language.date_direction import (
     DateContext,
     direction,
     has_duty,
+    is_rescheduled,
     may_begin,
 )
 from engram.core.language.date_grammar import GRAMMAR
@@ -334,7 +335,8 @@ def _scan(
         if rule == "skip":
             yield row[first].start, row[last - 1].end, None
             continue
-        context = DateContext(text, row, first, last)
+        rule, context = _moved_to(rule, DateContext(text, row, first, last), lexicon)
+        first = context.first
         if is_refused(rule, context, lexicon):
             continue
         match = _match(context, when, lexicon, lean)
@@ -364,6 +366,20 @@ def _scan(
                 role,
             ),
         )
+
+
+def _moved_to(
+    rule: str, context: DateContext, lexicon: Lexicon
+) -> tuple[str, DateContext]:
+    """Return the second day alone where something was moved from one to the other.
+
+    `moved from Tuesday to Thursday` names no stretch of days.
+    """
+    if rule == "range_of_weekdays":
+        second = replace(context, first=context.last - 1)
+        if is_rescheduled(second, lexicon):
+            return "weekday_by_lean", second
+    return rule, context
 
 
 _SWALLOWED = frozenset(

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 TEXT_KEYS = ("text", "content")
 _SESSION_KEYS = ("session", "session_id", "conversation", "conversation_id")
-_TIME_KEYS = ("occurred_at", "timestamp", "time", "created_at", "date")
+_TIME_KEYS = (
+    *("occurred_at", "timestamp", "time", "created_at", "create_time", "sent_at"),
+    *("at", "ts", "datetime", "date"),
+)
 _SPEAKER_KEYS = ("speaker", "name")
 _ID_KEYS = ("id", "message_id", "uuid")
 _SNIPPET = 60

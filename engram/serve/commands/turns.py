@@ -89,7 +89,7 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     turns were stored, were known already or were refused, and the run for `engram
     undo`. An interrupted import goes on with the same command.
     """
-    from engram.ingest.importers import is_pasted, read_export
+    from engram.ingest.importers import is_pasted, read_export, values
     from engram.ingest.importers.files import NO_CONVERSATIONS, digest
     from engram.serve import observe as serve_observe
 
@@ -97,13 +97,15 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
         raise NotFoundError(
             "the file to import does not exist", where=str(file), fix="Check the path."
         )
-    found = read_export(file, cli.settings().zone, kind)
+    zone = cli.settings().zone
+    modified = values.modified(file, zone)
+    found = serve_observe.UndatedCount(read_export(file, zone, kind), modified)
     if dry_run:
         result = serve_observe.counted(found)
     else:
         number = 0
         if sys.stderr.isatty():  # the bar wants to know how much there is
-            number = sum(1 for _ in read_export(file, cli.settings().zone, kind))
+            number = sum(1 for _ in read_export(file, zone, kind))
         with cli.connect() as vault:
             begun = {"file": file.name, "source": digest(file)}
             begun_run = vault.call("begin_import", begun)["run"]
@@ -120,5 +122,7 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
         )
     if kind == "auto" and result.get("memories") and is_pasted(file):
         result["note"] = "each line was read as one memory"
+    elif note := found.note():
+        result["note"] = note
     cli.show("import", result)
     return serve_observe.exit_code(result)
