@@ -194,7 +194,9 @@ def shown(daemons: list[DaemonProcess], stack: ExitStack) -> int:
             victim.end(signal.SIGKILL)
             print(f"   kill -9: daemon {victim.letter} is gone")
         tell(client, thing, kept)
-    print(f"   {client.tried_again} requests met it, and went to {other.letter} instead")
+    print(
+        f"   {client.tried_again} requests met it, and went to {other.letter} instead"
+    )
     print(f"   acknowledged so far: {kept.total()} turns")
     for line in other.told():
         print(f"   log of {other.letter}: {line}")

@@ -17,12 +17,12 @@ _spec = importlib.util.spec_from_file_location(
 generate = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(generate)
 NAMED = generate.named_tests()
-ROWS = {
-    cells[0]: cells[1:]
+LINES = [
+    line.strip("| ").split(" | ")
     for line in (ROOT / "docs" / "rows.md").read_text().splitlines()
     if re.match(r"\| [A-Z]\d+ \|", line)
-    for cells in [line.strip("| ").split(" | ")]
-}
+]
+ROWS = {cells[0]: cells[1:] for cells in LINES}
 
 
 def test_generated_pages_are_up_to_date():
@@ -47,6 +47,11 @@ def test_every_key_is_on_the_page_of_its_file():
 def test_every_row_that_a_test_names_is_in_the_table_and_the_other_way_round():
     """A row without a test is a claim."""
     assert set(NAMED) == set(ROWS)
+
+
+def test_each_row_is_in_the_table_once_in_order():
+    ids = [cells[0] for cells in LINES]
+    assert ids == sorted(ROWS, key=lambda row: (row[0], int(row[1:])))
 
 
 def test_every_comment_stands_above_a_test():
