@@ -17,20 +17,26 @@ if TYPE_CHECKING:
     from engram.index.lease import LeaseKeeper
 
 EXTRACT, CONSOLIDATE = "extract", "consolidate"
-KINDS = [EXTRACT, CONSOLIDATE]
-"""Turns that wait become notes; maintenance runs."""
+KINDS = [CONSOLIDATE, EXTRACT]
+"""Maintenance runs, of which each vault always has a row; turns that wait become notes.
+
+Rows are locked in this order, and before the lease of their vault, so that no two
+transactions wait for each other.
+"""
 
 _ADD = (
     "INSERT INTO job (vault_id, kind) SELECT vault_id, kind "
     "FROM unnest($1::text[]) AS vault_id, unnest($2::text[]) AS kind "
     "WHERE NOT EXISTS (SELECT FROM job WHERE job.vault_id = vault_id.vault_id) "
-    "ON CONFLICT DO NOTHING"
+    "ORDER BY 1, 2 ON CONFLICT DO NOTHING"
 )
 _FIND = (
-    "SELECT vault_id FROM job WHERE due <= now() AND vault_id = ANY($1) "
+    "SELECT vault_id FROM job WHERE kind = 'consolidate' AND vault_id = ANY($1) "
+    "AND EXISTS (SELECT FROM job AS one WHERE one.vault_id = job.vault_id "
+    "AND one.due <= now()) "
     "AND NOT EXISTS (SELECT FROM lease WHERE lease.vault = job.vault_id "
     "AND lease.until > clock_timestamp()) "
-    "ORDER BY served, due LIMIT $2 FOR UPDATE SKIP LOCKED"
+    "ORDER BY served, due LIMIT $2 FOR UPDATE OF job SKIP LOCKED"
 )
 _SERVED = "UPDATE job SET served = now() WHERE vault_id = ANY($1)"
 _OPENED = (
@@ -38,6 +44,7 @@ _OPENED = (
     "SELECT $1, kind, now() FROM unnest($2::text[]) AS kind "
     "ON CONFLICT (vault_id, kind) DO UPDATE SET due = now(), served = now()"
 )
+_LOCK = "SELECT FROM job WHERE vault_id = $1 ORDER BY kind FOR UPDATE"
 _FENCE = "SELECT fence FROM lease WHERE vault = $1 FOR UPDATE"
 _WAITS = "UPDATE job SET due = $3, served = now() WHERE vault_id = $1 AND kind = $2"
 _DONE = "DELETE FROM job WHERE vault_id = $1 AND kind = $2"
@@ -63,9 +70,8 @@ class JobTable:
         if most < 1 or not vaults:
             return []
         with self._keeper.transaction() as db:
-            rows = db.execute(_FIND, (list(vaults), most * len(KINDS))).fetchall()
-            found = list(dict.fromkeys(vault for (vault,) in rows))[:most]
-            # in one order, so that two daemons do not wait for each other
+            rows = db.execute(_FIND, (list(vaults), most)).fetchall()
+            found = [vault for (vault,) in rows]
             kept = set(self._keeper.reserve(db, sorted(found)))
             taken = [vault for vault in found if vault in kept]
             db.execute(_SERVED, (taken,))
@@ -84,6 +90,7 @@ class JobTable:
         Does nothing where another process has taken the vault since `fence`.
         """
         with self._keeper.transaction() as db:
+            db.execute(_LOCK, (vault,))
             if db.execute(_FENCE, (vault,)).fetchall() != [(fence,)]:
                 return
             for kind, when in due.items():
