@@ -250,6 +250,7 @@ class VaultMemory:
             settings.state / "journal",
             settings.policy.journal,
             partial(intake.check_owned, self.store),
+            self.store.fence,
         )
         self.intake = intake.Intake(
             self.journal, self.index, settings, self.health, self.vault

@@ -310,6 +310,7 @@ class CatalogDatabase:
         self.changes = 0
         self.lost = False
         self.is_owned = True
+        self.fence = 0
         self.clean = False
         disk.make_folders(path.parent)
         try:

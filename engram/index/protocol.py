@@ -123,6 +123,10 @@ class IndexStore(Protocol):
         """Whether another process is known to have taken the vault."""
 
     @property
+    def fence(self) -> int:
+        """The number of this taking of the vault; 0 where there is no lease."""
+
+    @property
     def is_owned(self) -> bool:
         """Whether what is written to the journal now is seen by the next owner.
 

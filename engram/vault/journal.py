@@ -16,6 +16,7 @@ import json
 import threading
 import zlib
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _CRC = b'{"crc":"'
 _BODY = len(_CRC) + len('00000000",')
+_FENCE_BITS = 32
+"""The bits of a number that count the records of one owner; those above are its fence."""
 
 
 def _accept() -> None:
@@ -106,7 +109,10 @@ class Journal:
 
     `replay` must be called once, first; all other methods may be called from any
     thread. `check_owner` is called before each change of a file, and raises an
-    EngramError where it may not be made. `degraded` is the message of the last write error, '' after a success.
+    EngramError where it may not be made. `fence` grows with each owner of the vault: no
+    two owners give one number, so a record that a former one wrote too late means none
+    of the turns of its successor. `degraded` is the message of the last write error, ''
+    after a success.
     """
 
     def __init__(
@@ -114,6 +120,7 @@ class Journal:
         folder: Path,
         policy: JournalPolicy,
         check_owner: Callable[[], None] = _accept,
+        fence: int = 0,
     ) -> None:
         self.folder = folder
         self.policy = policy
@@ -129,6 +136,7 @@ class Journal:
         self._segments: dict[int, bool] = {}  # number → whether it is damaged
         self._newest = 0
         self._unsettled: dict[int, _UnsettledTurn] = {}
+        self._first = fence << _FENCE_BITS
         self._seq = 0
 
     # -- reading -----------------------------------------------------------------------
@@ -169,6 +177,7 @@ class Journal:
                 )
             )
         self._newest = max(self._newest, *self._segments, 0)
+        self._seq = max(self._seq, self._first)
         return self._unfiled(problems)
 
     @property
@@ -313,8 +322,7 @@ class Journal:
                 else:
                     self._write_group()
         if group.fault is not None:
-            kind = type(group.fault)
-            raise kind(group.fault.what, where=group.fault.where, fix=group.fault.fix)
+            raise copy(group.fault)
         return seqs
 
     def _write_group(self) -> None:

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import pytest
 
+from engram.core.records import FiledTurn, Turn
 from engram.errors import EngramError, LockedError, UnavailableError
 from engram.index.lease import LeaseKeeper
 from engram.memory import VaultMemory
@@ -288,3 +289,37 @@ def test_the_vault_of_a_process_that_was_killed_is_taken_at_once(
     assert memory.store.fence == 2
     [hit, *_] = memory.call("recall", {"query": "late ferry"})["hits"]
     assert hit["text"] == "Porto has a late ferry."
+
+
+# row: X15
+def test_what_a_former_owner_writes_too_late_hides_no_turn_of_its_successor(daemons):
+    """It was stopped between the check and the write of its first records."""
+    first = daemons()
+    end_lease(first)
+    second = daemons("http://b:1")
+    second.executor.attended = True
+    second.call("observe", turn("a", "Porto has a late ferry."))
+    first.journal._check_owner = lambda: None
+    late = Turn("b", "s", "user", "Not acknowledged.", first.clock_guard.clock(), "")
+    [number] = first.journal.append([FiledTurn(late, "late", "t1")])
+    first.journal.settle([number])
+    end_lease(second)
+    third = daemons("http://c:1")
+    waiting = [filed.turn.text for _, filed in third.journal.unfiled().turns]
+    assert waiting == ["Porto has a late ferry."]
+
+
+# row: X15
+def test_who_waits_for_the_same_sync_is_told_when_to_come_back(daemons):
+    memory = daemons()
+    memory.executor.attended = True
+
+    def lost():
+        raise UnavailableError(
+            "another process may have it", retry_after=2, fix="Wait."
+        )
+
+    memory.journal._check_owner = lost
+    with pytest.raises(UnavailableError) as fault:
+        memory.call("observe", turn("a", "Porto has a late ferry."))
+    assert fault.value.retry_after == 2
