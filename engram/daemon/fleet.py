@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING
 from engram.daemon.jobs import CONSOLIDATE, EXTRACT, JobTable
 from engram.daemon.members import MemberTable, this_member
 from engram.daemon.pool import OPENERS, VaultPool
-from engram.errors import EngramError, LockedError, StorageError, UnavailableError
+from engram.errors import (
+    ConfigError,
+    EngramError,
+    LockedError,
+    StorageError,
+    UnavailableError,
+)
 from engram.memory import VaultMemory
 
 if TYPE_CHECKING:
@@ -38,6 +44,7 @@ log = logging.getLogger("engram.fleet")
 AT_ONCE = 4 * OPENERS
 """How many vaults are taken for their work in one look."""
 ADD_SECONDS = 600.0
+ASK_AGAIN_SECONDS = 5
 
 
 class FleetPool(VaultPool):
@@ -72,16 +79,17 @@ class FleetPool(VaultPool):
     def owner_of(self, vault: PooledVault) -> Holder | None:
         """Return the other process that has a vault, or None.
 
-        Raises UnavailableError where the database cannot be asked.
+        Raises UnavailableError where the database cannot be asked, also where a newer
+        program changed it: its daemons answer.
         """
         try:
             holder = self.keeper.owner_of(vault.settings.rows_name)
-        except StorageError as fault:
+        except (ConfigError, StorageError) as fault:
             raise UnavailableError(
-                "who has this vault cannot be asked now",
+                f"who has this vault cannot be asked now: {fault.what}",
                 where=fault.where,
-                fix="The database does not answer; try again in a moment.",
-                retry_after=5,
+                fix=fault.fix,
+                retry_after=ASK_AGAIN_SECONDS,
             ) from fault
         own = (socket.gethostname(), os.getpid(), self.keeper.address)
         if holder is None or (holder.host, holder.pid, holder.address) == own:

@@ -7,17 +7,20 @@ import logging
 import os
 import secrets
 import socket
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from engram import config
 from engram.core.policy import ServePolicy
 from engram.daemon.fleet import FleetPool
-from engram.errors import NotFoundError
+from engram.errors import ConfigError, NotFoundError
 from engram.index.lease import LeaseKeeper
 from engram.serve import socket_client
 from engram.serve.fleet_server import FleetServer
@@ -25,7 +28,7 @@ from engram.serve.tokens import IssuedTokens
 from examples.echo_server import EchoServer
 from tests.fakes.answers import free_port
 from tests.fakes.openai_server import FakeServer
-from tests.fakes.world import PATIENCE
+from tests.fakes.world import PATIENCE, ROOT
 
 QUICK = replace(ServePolicy(), linger_seconds=0.0, broken_seconds=0.0)
 MARK = {"anna": "Zirbelnuss", "bob": "Quittenbrot"}
@@ -50,11 +53,11 @@ class Host:
     def load(self, folder):
         return config.load(folder, self.env)
 
-    def ask(self, name, path, body=None, *, role="chatbot", **headers):
+    def ask(self, name, path, body=None, *, role="chatbot", port=0, **headers):
         token = self.fleet.tokens.get((name, role), name)
         head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         raw = None if body is None else json.dumps(body).encode()
-        url = f"http://127.0.0.1:{self.server.port}{path}"
+        url = f"http://127.0.0.1:{port or self.server.port}{path}"
         request = urllib.request.Request(url, raw, head | headers)
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
@@ -150,7 +153,7 @@ def test_a_request_reaches_its_vault_through_any_daemon(fleet):
             assert status == 200
             assert events.count("data:") > 2
             assert MARK["anna"] in str(echo.requests[-1])
-            big = {"turns": [{"text": "x" * 3_000_000, "id": f"{host.server.port}"}]}
+            big = {"turns": [{"text": "x" * 600_000, "id": f"{host.server.port}"}]}
             assert host.ask("anna", "/v1/turns", big)[0] in {202, 400}
             assert host.ask("anna", "/v1/nothing")[0] == 404
             assert host.ask("0" * 64, "/v1/stats")[0] == 401
@@ -292,6 +295,56 @@ def test_a_request_waits_for_the_vault_of_a_daemon_that_is_gone(fleet):
     status, answer = second.ask("anna", "/v1/turns", {"turns": [turn]})
     assert (status, json.loads(answer)["duplicates"]) == (202, 1)
     assert "Zwolle" in second.ask("anna", "/v1/recall", {"query": "Zwolle"})[1]
+
+
+# row: X15
+def test_a_daemon_that_is_killed_is_followed_at_once(tmp_path, postgres):
+    """By command: it names the others, and refuses what does not fit to them."""
+    fleet = Fleet(tmp_path, postgres)
+    port = free_port()
+    command = [
+        *(sys.executable, "-P", "-m", "engram", "daemon", "--tcp", str(port)),
+        *("--vaults", str(fleet.folder)),
+    ]
+    env = {**fleet.env_of(1), "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        said = ""
+        while "reached_at" not in said:
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+        assert f"reached_at: http://127.0.0.1:{port}" in said
+        wait_until(lambda: listens(port))
+        key = (fleet.root / "state" / "engram" / "fleet-key").read_text().strip()
+        elsewhere = {**env, "XDG_STATE_HOME": str(tmp_path / "not shared")}
+        other = [part if part != str(port) else str(free_port()) for part in command]
+        refused = subprocess.run(
+            other, env=elsewhere, capture_output=True, text=True, check=False
+        )
+        assert refused.returncode == ConfigError.exit_code
+        assert "other states" in refused.stderr
+        assert "XDG_STATE_HOME" in refused.stderr
+
+        host = fleet.start(0, key=key)
+        try:
+            turn = {"text": "I live in Zwolle.", "session": "s", "id": "1"}
+            told = host.ask("anna", "/v1/turns", {"turns": [turn]}, port=port)
+            assert told[0] == 202
+            until = host.pool.owner_of(host.vault("anna")).until
+            process.kill()
+            process.wait()
+            answer = host.ask("anna", "/v1/recall", {"query": "Zwolle"})[1]
+            assert "I live in Zwolle" in answer
+            assert datetime.now(UTC) < until  # nobody waited for that
+        finally:
+            host.close()
+
+
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 # row: X15
