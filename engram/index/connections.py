@@ -37,7 +37,15 @@ _LIMITS = (
     "SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = '30s'"
 )
 """A host that vanished, or a process that stands still, keeps no row for long."""
-CONNECT_SECONDS = 10
+_OPTIONS: dict[str, str | int] = {
+    "application_name": "engram",
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+"""A server that vanished is given up after about fifteen seconds."""
 WAIT_SECONDS = 30.0
 """How long a transaction waits until a connection is free."""
 FIX = "The vault is complete without it; check that the server runs, then try again."
@@ -72,10 +80,14 @@ class Connections:
             self._places.release()
 
     @contextmanager
-    def use_own(self) -> Iterator[psycopg.Connection[Any]]:
-        """Use a connection that waits for no other; for one thread at a time."""
+    def use_own(self, settings: str) -> Iterator[psycopg.Connection[Any]]:
+        """Use a connection that waits for no other; for one thread at a time.
+
+        `settings` are statements that it begins with.
+        """
         if self._own is None or self._own.closed:
             self._own = self._connect()
+            self._own.execute(settings.encode())
         try:
             yield self._own
         except psycopg.OperationalError:
@@ -113,12 +125,11 @@ class Connections:
             connection.close()
 
     def _connect(self) -> psycopg.Connection[Any]:
-        connection = psycopg.connect(
-            self.dsn,
-            autocommit=True,
-            connect_timeout=CONNECT_SECONDS,
-            application_name="engram",
-        )
+        given = psycopg.conninfo.conninfo_to_dict(self.dsn)
+        # what the connection string says itself counts
+        options = {name: value for name, value in _OPTIONS.items() if name not in given}
+        dsn = psycopg.conninfo.make_conninfo(self.dsn, **options)
+        connection = psycopg.connect(dsn, autocommit=True)
         connection.adapters.register_loader("json", TextLoader)
         connection.execute(f"{SEARCH_PATH}; {_LIMITS}".encode())
         return connection

@@ -37,6 +37,7 @@ _now = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
 """The seconds since the machine started, sleep included."""
 
 _LOCK_TIMEOUT = "SET LOCAL lock_timeout = '5s'"
+_FOR_RENEWAL = f"SET engram.vault = '{EVERY_VAULT}'; SET lock_timeout = '5s'"
 STOP_SECONDS = 5.0
 """How long a stop waits for a database that does not answer."""
 
@@ -322,8 +323,11 @@ class LeaseKeeper:
             vaults = [lease.vault for lease in held]
             fences = [lease.fence for lease in held]
             values = (vaults, self.policy.lease_seconds, self._process, fences)
-            with self.connections.use_own() as own, every_vault(own) as db:
-                db.execute(_LOCK_TIMEOUT)
+            with (
+                self.connections.use_own(_FOR_RENEWAL) as own,
+                psycopg.RawCursor(own) as db,
+            ):
+                # one statement alone: a process that is stopped within it locks no row
                 renewed = set(db.execute(_RENEW, values).fetchall())
         for lease in held:
             if (lease.vault, lease.fence) in renewed:

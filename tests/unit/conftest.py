@@ -28,6 +28,14 @@ def running():
 
 
 @pytest.fixture
+def stored(settings, postgres):
+    """Settings with the index in PostgreSQL, under an id of its own."""
+    return replace(
+        settings, postgres=postgres, place=None, vault_id=secrets.token_hex(8)
+    )
+
+
+@pytest.fixture
 def empty(postgres):
     """A database without a schema."""
     from psycopg.conninfo import make_conninfo

@@ -12,11 +12,14 @@ import secrets
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
+from engram.core.policy import ServePolicy
 from engram.core.records import FiledTurn, Turn
 from engram.errors import EngramError, LockedError, UnavailableError
 from engram.index.lease import LeaseKeeper
@@ -25,6 +28,7 @@ from engram.vault import syscalls
 from engram.vault.git import Git
 from tests.postgres import administrator
 
+POLICY = ServePolicy()
 TOLD = "Anna owns a lighthouse in Porto."
 
 
@@ -72,7 +76,7 @@ def daemons(settings, postgres, clock, network, tmp_path):
     vault_id = secrets.token_hex(8)
     made = []
 
-    def start(address="http://a:1"):
+    def start(address="http://a:1", **changes):
         keeper = LeaseKeeper(postgres, address)
         memory = VaultMemory(
             replace(
@@ -81,20 +85,23 @@ def daemons(settings, postgres, clock, network, tmp_path):
                 place=None,
                 vault_id=vault_id,
                 cache=tmp_path / f"cache-{len(made)}",
+                **changes,
             ),
             clock=clock,
             steady=clock.steady,
             keeper=keeper,
         )
-        made.append((memory, keeper))
+        made.append((None, keeper))
         memory.start()
+        made[-1] = (memory, keeper)
         memory.catch_up()
         return memory
 
     yield start
     for memory, keeper in reversed(made):
-        with suppress(EngramError):
-            memory.close()
+        if memory:
+            with suppress(EngramError):
+                memory.close()
         keeper.close()
 
 
@@ -260,33 +267,121 @@ def test_what_the_database_did_not_renew_in_time_is_acknowledged_by_one_alone(
 
 
 # row: X15
-def test_the_vault_of_a_process_that_was_killed_is_taken_at_once(
-    settings, postgres, tmp_path, opened
+def test_a_vault_with_turns_in_a_journal_elsewhere_is_refused(daemons, tmp_path):
+    """Until they are filed where they are; then the vault may go anywhere."""
+    first = daemons()
+    first.executor.attended = True
+    first.call("observe", turn("a", "Porto has a late ferry."))
+    first.close()
+    with pytest.raises(LockedError, match="may wait in the state folder of"):
+        daemons("http://b:1", state=tmp_path / "elsewhere")
+    again = daemons()
+    again.call("flush", {})
+    again.close()
+    other = daemons("http://b:1", state=tmp_path / "elsewhere")
+    [hit, *_] = other.call("recall", {"query": "late ferry"})["hits"]
+    assert hit["text"] == "Porto has a late ferry."
+
+
+OPENED = """\
+import os, signal, sys; from pathlib import Path; from dataclasses import replace
+from engram import config; from engram.core.policy import ServePolicy
+from engram.errors import EngramError; from engram.index.lease import LeaseKeeper
+from engram.memory import VaultMemory; from engram.vault import syscalls
+vault, home, dsn, name, seconds = sys.argv[1:]
+given = {'ENGRAM_HOME': home, 'HOME': home}
+settings = replace(config.load(Path(vault), given), postgres=dsn,
+    place=None, vault_id=name)
+keeper = LeaseKeeper(dsn, '', ServePolicy(lease_seconds=float(seconds)))
+memory = VaultMemory(settings, keeper=keeper); memory.start(); memory.catch_up()
+"""
+"""Opens the vault in a process of its own."""
+
+
+@pytest.fixture
+def opened_stored(opened, stored):
+    """A function that opens that vault here."""
+    return partial(
+        opened, postgres=stored.postgres, place=None, vault_id=stored.vault_id
+    )
+
+
+def process_on(settings, program, seconds):
+    """Run a program on the vault, under leases of so many seconds."""
+    home = settings.state.parents[1]
+    told = (settings.vault, home, settings.postgres, settings.vault_id, str(seconds))
+    return subprocess.Popen(
+        [sys.executable, "-c", OPENED + program, *told],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+# row: X15
+def test_a_process_that_stood_still_within_a_write_overwrites_nothing(
+    stored, opened_stored, monkeypatch
 ):
+    """Stopped by a signal after its question to the database, until its lease is over."""
+    stops = (
+        "class Stopping(syscalls.Syscalls):\n"
+        "    def lock(self, descriptor): pass\n"
+        "    def rename(self, old, new, folder, to, flags=0):\n"
+        "        if flags == syscalls.EXCHANGE:\n"
+        "            os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "        super().rename(old, new, folder, to, flags)\n"
+        "told = memory.call('remember', {'text': 'Anna owns a lighthouse.'})\n"
+        "print(told['path'], flush=True)\n"
+        "syscalls.SYS = Stopping()\n"
+        "try:\n"
+        "    memory.call('update', {'id': told['id'], 'pinned': True})\n"
+        "    print('written', flush=True)\n"
+        "except EngramError as fault:\n"
+        "    print('refused', flush=True)\n"
+        "try:\n"
+        "    memory.call('remember', {'text': 'Too late.'})\n"
+        "except EngramError as fault:\n"
+        "    print(fault.code, flush=True)\n"
+    )
+    monkeypatch.setattr(syscalls, "SYS", Network())
+    with process_on(stored, stops, 1) as process:
+        path = process.stdout.readline().decode().strip()
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        memory = _when_free(opened_stored)
+        memory.vault.rewrite(path, lambda raw: raw + b"\nIt was built in 1901.\n")
+        process.send_signal(signal.SIGCONT)
+        assert process.stdout.read().split() == [b"refused", b"locked"]
+    note = (stored.vault / path).read_text()
+    assert "built in 1901" in note
+    assert "pinned" not in note
+
+
+def _when_free(opened):
+    last = time.monotonic() + 40
+    while True:
+        try:
+            return opened()
+        except LockedError:
+            if time.monotonic() > last:
+                raise
+            time.sleep(0.1)
+
+
+# row: X15
+def test_the_vault_of_a_process_that_was_killed_is_taken_at_once(stored, opened_stored):
     """On the same machine its locks tell that it has ended; its turn is there."""
-    program = (
-        "import sys; from pathlib import Path; from dataclasses import replace\n"
-        "from engram import config; from engram.memory import VaultMemory\n"
-        "vault, home, dsn = sys.argv[1:]\n"
-        "given = {'ENGRAM_HOME': home, 'HOME': home}\n"
-        "settings = replace(config.load(Path(vault), given), postgres=dsn)\n"
-        "memory = VaultMemory(settings); memory.start(); memory.catch_up()\n"
+    told = (
         "memory.executor.attended = True\n"
         "turn = {'id': 'w', 'text': 'Porto has a late ferry.'}\n"
         "memory.call('observe', {'turns': [turn]})\n"
         "print('told', flush=True); sys.stdin.read()\n"
     )
-    command = [sys.executable, "-c", program, settings.vault, tmp_path / "home"]
-    with subprocess.Popen(
-        [*command, postgres], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+    with process_on(stored, told, POLICY.lease_seconds) as process:
         assert process.stdout.readline() == b"told\n"
         with pytest.raises(LockedError, match=str(process.pid)):
-            opened(postgres=postgres)
+            opened_stored()
         process.send_signal(signal.SIGKILL)
         process.wait()
-        memory = opened(postgres=postgres)
-    assert memory.store.fence == 2
+        memory = opened_stored()
     [hit, *_] = memory.call("recall", {"query": "late ferry"})["hits"]
     assert hit["text"] == "Porto has a late ferry."
 

@@ -36,14 +36,6 @@ TOLD = (
 
 
 @pytest.fixture
-def stored(settings, postgres):
-    """Settings with the index in PostgreSQL, under an id of its own."""
-    return replace(
-        settings, postgres=postgres, place=None, vault_id=secrets.token_hex(8)
-    )
-
-
-@pytest.fixture
 def told(opened, stored):
     memory = opened(postgres=stored.postgres, place=None, vault_id=stored.vault_id)
     for text in TOLD:
