@@ -620,8 +620,8 @@ class Intake:
             return batch
         items = tuple(replace(item, left_over=False) for item in batch.waiting)
         batch = replace(batch, waiting=items, attempts=batch.attempts + 1)
-        # If the disk fails, the filing of the batch reports it.
-        with suppress(StorageError):
+        # If it cannot be written now, the filing of the batch reports it.
+        with suppress(StorageError, UnavailableError):
             self.journal.park(
                 batch.seqs,
                 batch.attempts,

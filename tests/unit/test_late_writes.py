@@ -267,6 +267,26 @@ def test_what_the_database_did_not_renew_in_time_is_acknowledged_by_one_alone(
 
 
 # row: X15
+def test_turns_wait_while_the_lease_is_not_renewed_and_are_filed_once_afterwards(
+    daemons,
+):
+    """The journal is not written meanwhile; the turns are there after a crash."""
+    first = daemons()
+    first.executor.attended = True
+    first.call("observe", turn("a", "Porto has a late ferry."))
+    first.close()
+    second = daemons("http://b:1")
+    second.store.lease.valid_until = 0.0
+    second.pipeline.drain()
+    assert not second.journal.is_empty
+    second.store.keeper.renew()
+    second.call("flush", {})
+    assert second.journal.is_empty
+    [session] = notes(second, "sessions").values()
+    assert session.count("Porto has a late ferry.") == 1
+
+
+# row: X15
 def test_a_vault_with_turns_in_a_journal_elsewhere_is_refused(daemons, tmp_path):
     """Until they are filed where they are; then the vault may go anywhere."""
     first = daemons()
