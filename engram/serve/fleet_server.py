@@ -42,7 +42,7 @@ class FleetServer(PoolServer):
     pool: FleetPool
 
     def __init__(self, pool: FleetPool, port: int, key: str, address: str) -> None:
-        super().__init__(pool, port, [urlsplit(address).netloc])
+        super().__init__(pool, port, [urlsplit(address).netloc.lower()])
         self._key = key.encode()
         self._forwarder = Forwarder(self._key, self.policy)
 

@@ -14,6 +14,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from engram.core.text import ulid
 from engram.daemon.sockets import LOOPBACK
@@ -167,6 +168,13 @@ def _serve_fleet(
     from engram.serve.auth import token_of
     from engram.serve.fleet_server import FleetServer
 
+    parts = urlsplit(address)
+    if address and (parts.scheme not in {"http", "https"} or not parts.hostname):
+        raise BadRequestError(
+            "this is no address of a server",
+            where=f"--address {address}",
+            fix="Give one like `https://host-a.internal:8765`.",
+        )
     if address and not port:
         raise BadRequestError(
             "without a port other daemons cannot reach this one",
