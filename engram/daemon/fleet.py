@@ -85,12 +85,7 @@ class FleetPool(VaultPool):
         try:
             holder = self.keeper.owner_of(vault.settings.rows_name)
         except (ConfigError, StorageError) as fault:
-            raise UnavailableError(
-                f"who has this vault cannot be asked now: {fault.what}",
-                where=fault.where,
-                fix=fault.fix,
-                retry_after=ASK_AGAIN_SECONDS,
-            ) from fault
+            raise _unavailable(fault) from fault
         own = (socket.gethostname(), os.getpid(), self.keeper.address)
         if holder is None or (holder.host, holder.pid, holder.address) == own:
             return None
@@ -135,9 +130,14 @@ class FleetPool(VaultPool):
         return VaultMemory(settings, executor=threads, keeper=self.keeper)
 
     def _start(self, vault: PooledVault) -> None:
-        # first: what is acknowledged from now on is due, whatever happens to this process
-        self.jobs.opened(vault.settings.rows_name)
-        super()._start(vault)
+        try:
+            # first: what is acknowledged from now on is due, whatever happens here
+            self.jobs.opened(vault.settings.rows_name)
+            super()._start(vault)
+        except ConfigError as fault:
+            if fault.where == "postgres":
+                raise _unavailable(fault) from fault
+            raise
         reason = self._reasons.pop(vault.folder, "its work is due")
         log.info("took vault %s: %s", vault.folder.name, reason)
 
@@ -205,3 +205,13 @@ class FleetPool(VaultPool):
         with suppress(EngramError):
             self.members.leave()
         self.keeper.close()
+
+
+def _unavailable(fault: EngramError) -> UnavailableError:
+    """Return the answer where the database does not serve this daemon, but may others."""
+    return UnavailableError(
+        f"this daemon cannot take the vault now: {fault.what}",
+        where=fault.where,
+        fix=fault.fix,
+        retry_after=ASK_AGAIN_SECONDS,
+    )

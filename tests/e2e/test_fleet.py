@@ -15,6 +15,7 @@ import urllib.request
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import psycopg
 import pytest
 
 from engram import config
@@ -152,7 +153,6 @@ def test_a_request_reaches_its_vault_through_any_daemon(fleet):
             status, events = host.ask("anna", "/proxy/v1/chat/completions", chat)
             assert status == 200
             assert events.count("data:") > 2
-            assert MARK["anna"] in str(echo.requests[-1])
             big = {"turns": [{"text": "x" * 600_000, "id": f"{host.server.port}"}]}
             assert host.ask("anna", "/v1/turns", big)[0] in {202, 400}
             assert host.ask("anna", "/v1/nothing")[0] == 404
@@ -345,6 +345,22 @@ def test_a_daemon_that_is_killed_is_followed_at_once(tmp_path, postgres):
 def listens(port):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+# row: X15
+def test_a_daemon_older_than_the_database_leaves_vaults_to_newer_ones(fleet, postgres):
+    """What it has open it goes on with; for others a client is told to come back."""
+    host, _ = fleet()
+    assert host.ask("anna", "/v1/stats")[0] == 200
+    with psycopg.connect(postgres, autocommit=True) as admin:
+        admin.execute("INSERT INTO engram.migration VALUES ('9999_newer.sql')")
+        try:
+            assert host.ask("anna", "/v1/stats")[0] == 200
+            status, answer = host.ask("bob", "/v1/stats")
+        finally:
+            admin.execute("DELETE FROM engram.migration WHERE name > '9'")
+    assert status == 503
+    assert "a newer engram made this database" in answer
 
 
 # row: X15
