@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -187,7 +188,10 @@ def _serve_fleet(
     # without a port it is told from others, and cannot be asked by them
     name = address or f"no port: {socket.gethostname()} {os.getpid()}"
     keeper = LeaseKeeper(settings.postgres, name, policy)
-    key = token_of(settings.state.parent / "fleet-key")
+    path = settings.state.parent / "fleet-key"
+    with suppress(ConflictError):  # the first daemons may start at once
+        token_of(path)
+    key = token_of(path)
     vaults = FleetPool(root, _loaded, policy, keeper, key)
     server = FleetServer(vaults, port or 0, key, address)
     folders = [one.folder for one in vaults.vaults()]
