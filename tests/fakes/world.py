@@ -4,14 +4,17 @@ of its own.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from engram.serve import socket_client
@@ -20,6 +23,17 @@ from tests.fakes.answers import ID, free_port
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
 """Seconds to wait for what takes a fraction of one; others may use the machine."""
+
+
+@cache
+def new_vault():
+    """A vault as `engram init` makes it, for copies; made once in a process."""
+    folder = Path(tempfile.mkdtemp(prefix="engram-new-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-P", "-m", "engram", "init", str(folder / "vault")]
+    subprocess.run(command, env=env, cwd=folder, capture_output=True, check=True)
+    return folder / "vault"
 
 
 class World:
@@ -40,7 +54,7 @@ class World:
             "TZ": "UTC",
         }
         if source is None:
-            self.engram("init")
+            shutil.copytree(new_vault(), self.vault, dirs_exist_ok=True)
             self.configure("")
         else:
             for folder in (self.vault, self.home):

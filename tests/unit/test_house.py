@@ -5,14 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "engram"
-TREES = {
-    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text())
-    for path in sorted(PACKAGE.rglob("*.py"))
-}
 
 HOMES = {
     "openai": {"engram/llm/connection.py"},
@@ -59,6 +56,15 @@ exception.
 ROOT_ENTRIES = 18
 
 
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax trees of the package by path; only the worker that needs them parses."""
+    return {
+        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text())
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
 def imported_packages(tree: ast.AST) -> set[str]:
     """Top-level names of every import in the tree."""
     found = set()
@@ -82,7 +88,7 @@ def test_the_package_root_has_few_entries():
 def test_each_library_is_imported_in_its_home_only():
     offenders = [
         f"{package} in {path}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for package in imported_packages(tree) & HOMES.keys()
         if not any(path.startswith(home) for home in HOMES[package])
     ]
@@ -94,7 +100,7 @@ def test_core_imports_only_the_standard_library_and_re2():
     allowed -= {"os", "io", "pathlib", "random", "time"}
     offenders = [
         f"{path}: {sorted(extra)}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path.startswith("engram/core/")
         and (extra := imported_packages(tree) - allowed)
     ]
@@ -104,7 +110,7 @@ def test_core_imports_only_the_standard_library_and_re2():
 def test_core_reads_files_in_its_language_loader_alone():
     offenders = [
         path
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path.startswith("engram/core/") and "importlib" in imported_packages(tree)
     ]
     assert offenders == ["engram/core/language/languages.py"]
@@ -112,7 +118,7 @@ def test_core_reads_files_in_its_language_loader_alone():
 
 def test_a_class_name_exists_once():
     places: dict[str, list[str]] = {}
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(path)
@@ -123,7 +129,7 @@ def test_a_class_name_exists_once():
 def test_each_package_says_what_it_is_for():
     offenders = [
         path
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path.endswith("__init__.py")
         and len((ast.get_docstring(tree) or "").splitlines()) < 3
     ]
@@ -133,7 +139,7 @@ def test_each_package_says_what_it_is_for():
 def test_only_the_disk_modules_change_files():
     offenders = [
         f"{path}:{node.lineno}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path not in DISK
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and _changes_files(node)
@@ -163,7 +169,7 @@ def _opens_for_writing(node: ast.Call) -> bool:
 def test_only_the_daemon_and_the_pass_runner_catch_every_exception():
     offenders = [
         f"{path}:{node.lineno}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path not in CATCH_ALL
         for node in ast.walk(tree)
         if isinstance(node, ast.ExceptHandler) and _swallows_everything(node)

@@ -842,10 +842,14 @@ def test_a_wish_that_is_refused_leaves_nothing_behind(memory):
 
 
 # row: X18
-def test_files_of_one_conversation_that_begin_in_one_second_are_all_found(memory):
+def test_files_of_one_conversation_that_begin_in_one_second_are_all_found(
+    opened, settings
+):
     """Each persona has its own, and what grows too long goes on in another; an import
     knows only the day.
     """
+    buffer = replace(settings.policy.buffer, session_bytes=4096)
+    memory = opened(policy=replace(settings.policy, buffer=buffer))
     when = "2026-03-04T10:00:00"
     observe(
         memory,
@@ -860,7 +864,7 @@ def test_files_of_one_conversation_that_begin_in_one_second_are_all_found(memory
             for name in "ab"
         ),
     )
-    long = "pebble " * 30_000
+    long = "pebble " * 118
     observe(
         memory,
         *(turn(number, f"{long} {number}", occurred_at=when) for number in range(12)),

@@ -30,8 +30,11 @@ from tests.fakes.batches import (
     tree,
 )
 from tests.fakes.obsidian import broken_links
+from tests.size import FULL
 
 BERLIN, MUNICH = "Anna lives in Berlin.", "Anna lives in Munich."
+SESSIONS = 50 if FULL else 24
+"""How often recalled text comes back; 12 sessions try every way in which it does."""
 EMPHASIS = (
     "really",
     "truly",
@@ -1134,7 +1137,7 @@ def test_why_tells_each_verdict_with_its_reason(judging):
 
 
 # row: X7
-def test_fifty_sessions_of_injected_recall_teach_nothing(memory, clock):
+def test_sessions_of_injected_recall_teach_nothing(memory, clock):
     """A program puts what was recalled into the user's next turn, fenced or bare, and a
     model repeats it.
 
@@ -1155,7 +1158,7 @@ def test_fifty_sessions_of_injected_recall_teach_nothing(memory, clock):
     memory.call("flush", {})
     known = every(memory)
     assert len(known) >= 6
-    for number in range(50):
+    for number in range(SESSIONS):
         clock.advance(hours=1)
         session = f"later {number}"
         query = (
