@@ -125,7 +125,8 @@ class SessionReader:
         The latest comes first.
         """
         files = self.index.catalog.latest_sessions(persona, self.policy.spine_talks)
-        found = [self._summary_keys(file.path) for file in files]
+        stale = self._stale()
+        found = [self._summary_keys(file.path, stale) for file in files]
         return [keys for keys in found if keys.get("one_liner")]
 
     def stretches(self) -> list[SessionFile]:
@@ -157,14 +158,12 @@ class SessionReader:
 
     def one_liner(self, path: str) -> str:
         """Return the summary of a session file in one line, '' where it has none."""
-        return str(self._summary_keys(path).get("one_liner") or "")
+        return str(self._summary_keys(path, self._stale()).get("one_liner") or "")
 
-    def _summary_keys(self, path: str) -> Mapping[str, object]:
-        """Return the front matter of a session file, without a stale summary."""
+    def _summary_keys(self, path: str, stale: Collection[str]) -> Mapping[str, object]:
+        """Return the front matter of a session file; {} if its summary is `stale`."""
         keys = frontmatter.read(self.read(path)).keys
-        if keys.get("one_liner") and stem_of(path) in self._stale():
-            return {}
-        return keys
+        return {} if keys.get("one_liner") and stem_of(path) in stale else keys
 
     def _stale(self) -> set[str]:
         return stale_stems(self.read(STATE_FILE))
@@ -176,10 +175,11 @@ class SessionReader:
 
         It has a summary, and its file is none of `without`, which are stems.
         """
+        stale = self._stale()
         for file in self.index.catalog.latest_sessions(
             persona, self.policy.spine_talks
         ):
-            keys = self._summary_keys(file.path)
+            keys = self._summary_keys(file.path, stale)
             if stem_of(file.path) not in without and keys.get("one_liner"):
                 return keys, file.progress.ended
         return None
@@ -211,10 +211,11 @@ class SessionReader:
         Before the session has a file, the text comes from the state (rows E9, E14). The
         text of another session is never returned.
         """
+        fresh = running - self._stale()
         for file in self.index.catalog.latest_sessions(
             persona, self.policy.spine_talks
         ):
-            if stem_of(file.path) in running - self._stale():
+            if stem_of(file.path) in fresh:
                 body = frontmatter.read(self.read(file.path)).body
                 if text := read_block(body, "rolling"):
                     return text

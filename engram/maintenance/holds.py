@@ -14,7 +14,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engram.core import holds
 from engram.core.records import Create, Edit
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 STATE = "state/held.json"
+IdsByPass = dict[str, list[str]]
+"""Ids of memories by the name of a pass."""
 LISTED = 200
 """Memories that a note lists."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -68,36 +70,40 @@ class Holds:
 
     def waiting(self) -> dict[str, list[str]]:
         """Return by pass the ids of the memories that wait for approval."""
-        return self._state("waiting")
+        return self._state()[0]
 
     def rejected(self) -> dict[str, list[str]]:
         """Return by pass the ids of the memories for which a person rejected it."""
-        return self._state("rejected")
+        return self._state()[1]
 
     def status(self) -> dict[str, str]:
         """Return by pass, in words, what is held."""
+        waiting, _, later = self._state()
         held = {
             name: f"a run about {_counted(len(ids), 'memory', 'memories')} waits for your word in {path_of(name)}"
-            for name, ids in self.waiting().items()
+            for name, ids in waiting.items()
         }
-        later = self._state("later").items()
         return held | {
             name: f"{len(ids)} memories are put away in the next nights"
-            for name, ids in later
+            for name, ids in later.items()
         }
 
-    def _state(self, part: str) -> dict[str, list[str]]:
+    def _state(self) -> tuple[IdsByPass, IdsByPass, IdsByPass]:
+        """Return by pass the ids that wait, were rejected, and are put away later."""
         try:
-            held = json.loads(self.vault.read(STATE)).get(part, {})
-            return {str(name): [str(one) for one in ids] for name, ids in held.items()}
-        except (EngramError, ValueError, TypeError, AttributeError):
-            return {}
+            stored = json.loads(self.vault.read(STATE))
+        except (EngramError, ValueError):
+            stored = {}
+        waiting, rejected, later = (
+            _ids_by_pass(stored, part) for part in ("waiting", "rejected", "later")
+        )
+        return waiting, rejected, later
 
     # -- a run within its bounds -------------------------------------------------------
 
     def closed(self) -> dict[str, frozenset[str]]:
         """Return by pass the memories it must not touch: waiting or rejected ones."""
-        waiting, rejected = self.waiting(), self.rejected()
+        waiting, rejected, _ = self._state()
         names = waiting.keys() | rejected.keys()
         return {
             name: frozenset((*waiting.get(name, ()), *rejected.get(name, ())))
@@ -119,7 +125,7 @@ class Holds:
             return PlanWithHolds(empty)
         draft, requests = self._within_limits(make_plan, empty, passes)
         names = {one.__name__ for one in passes}
-        waiting, _ = self._unanswered()
+        waiting, _, _ = self._unanswered()
         held = {
             name: f"{name} waits for a word in {path_of(name)}"
             for name in sorted(names & waiting.keys())
@@ -159,7 +165,7 @@ class Holds:
                 break
             draft = draft.restarted(frozenset(requests), portion)
             make_plan(draft)
-        waiting, _ = self._unanswered()
+        waiting, _, _ = self._unanswered()
         for name, actions_by_memory in proposed.items():
             if actions_by_memory and name not in waiting:
                 requests[name] = _with_proposals(
@@ -174,7 +180,7 @@ class Holds:
         self, draft: RunPlan, requests: Mapping[str, Request], names: set[str]
     ) -> None:
         """Plan a note that asks for each pass; one that asks already gets further lines."""
-        (waiting, rejected), later = self._unanswered(), self._state("later")
+        waiting, rejected, later = self._unanswered()
         for name, request in requests.items():
             if change := self._note(name, request, draft.now):
                 draft.add("hold", change)
@@ -187,15 +193,12 @@ class Holds:
         if raw := _state_bytes(state, self.vault):
             draft.add("hold", FileWrite(STATE, raw, "what is held"))
 
-    def _unanswered(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-        """Return the waiting and the rejected memories, by pass.
-
-        A question whose note a person deleted counts as rejected.
-        """
-        waiting, rejected = self.waiting(), self.rejected()
+    def _unanswered(self) -> tuple[IdsByPass, IdsByPass, IdsByPass]:
+        """Return the state; a question whose note a person deleted counts as rejected."""
+        waiting, rejected, later = self._state()
         for name in [one for one in waiting if not self.vault.exists(path_of(one))]:
             rejected[name] = sorted({*rejected.get(name, ()), *waiting.pop(name)})
-        return waiting, rejected
+        return waiting, rejected, later
 
     def _note(self, name: str, request: Request, now: datetime) -> Create | Edit | None:
         """Return the note about a held pass, or its new text.
@@ -220,16 +223,25 @@ class Holds:
 
     def answered(self, name: str, *, rejected: bool) -> None:
         """Record an answer; after a rejection the pass never touches these memories."""
-        waiting, refused = self.waiting(), self.rejected()
+        waiting, refused, later = self._state()
         ids = waiting.pop(name, [])
         if rejected:
             refused[name] = sorted({*refused.get(name, ()), *ids})
-        state = {"waiting": waiting, "rejected": refused, "later": self._state("later")}
+        state = {"waiting": waiting, "rejected": refused, "later": later}
         if raw := _state_bytes(state, self.vault):
             if self.vault.exists(STATE):
                 self.vault.rewrite(STATE, lambda _: raw)
             else:
                 self.vault.create(STATE, raw)
+
+
+def _ids_by_pass(stored: Any, part: str) -> IdsByPass:
+    """Return a part of the state, {} where it is damaged."""
+    try:
+        rows = stored.get(part, {}).items()
+        return {str(name): [str(one) for one in ids] for name, ids in rows}
+    except (TypeError, AttributeError):
+        return {}
 
 
 def path_of(name: str) -> str:
