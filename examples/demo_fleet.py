@@ -174,7 +174,7 @@ def shown(daemons: list[DaemonProcess], stack: ExitStack) -> int:
         stack.callback(stop, daemon)
         print(f"   daemon {daemon.letter}  http://127.0.0.1:{daemon.port}")
 
-    heading("2. Each vault is told something; whoever is asked first takes it")
+    heading("2. Each vault is told something, through both; one of them has it open")
     client = Client(daemons, tokens)
     kept: Counter[str] = Counter()
     for thing in THINGS[:10]:

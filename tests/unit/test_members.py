@@ -56,18 +56,23 @@ def test_daemons_of_one_folder_and_of_another_fleet_fit(own):
 def test_a_daemon_sees_those_that_live(postgres):
     with closing(LeaseKeeper(postgres)) as keeper:
         tables = [MemberTable(keeper, one) for one in (FIRST, SECOND)]
-        assert tables[0].join() == []
-        assert tables[1].join() == [FIRST]
+        assert known(tables[0].join()) == []
+        assert known(tables[1].join()) == [FIRST]
         again = MemberTable(keeper, FIRST._replace(pid=99))
-        assert again.join() == [SECOND]
+        assert known(again.join()) == [SECOND]
         again.leave()
         with pytest.raises(ConfigError, match="with other states"):
             MemberTable(keeper, FIRST._replace(state_mark="own")).join()
         with keeper.transaction() as db:
             db.execute("UPDATE daemon SET until = now()")
-        assert again.join() == []
+        assert known(again.join()) == []
         tables[1].leave()
         again.leave()
+
+
+def known(others):
+    """Leave out what other tests left in the database."""
+    return [one for one in others if one.host in "ab"]
 
 
 def test_the_states_are_told_apart_by_their_key(tmp_path):
