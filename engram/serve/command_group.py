@@ -117,10 +117,44 @@ class Command(click.Command):
         super().__init__(*args, **settings)
 
 
+OTHER_NAMES = {
+    name: command
+    for command, names in {
+        "entities": "people persons places things who",
+        "recall": "search find ask query get",
+        "remember": "add save store note new",
+        "forget": "delete remove rm",
+        "list": "ls facts memories",
+        "correct": "update change replace",
+        "open": "edit view",
+        "todos": "tasks promises reminders commitments agenda",
+        "web": "ui browser page",
+        "up": "start enable install",
+        "down": "stop disable",
+        "init": "create setup",
+        "doctor": "check verify",
+        "export": "backup dump",
+        "runs": "log logs",
+        "why": "explain",
+    }.items()
+    for name in names.split()
+}
+"""What people may call a command, with its name."""
+
+
 class CommandGroup(click.Group):
     """A group whose commands take the common options."""
 
     command_class = Command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command; a fault names the one that may be meant."""
+        meant = OTHER_NAMES.get(args[0])
+        if meant in self.commands and args[0] not in self.commands:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {meant!r}?")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(

@@ -29,6 +29,7 @@ from engram.errors import (
 )
 from engram.operations.table import BY_NAME, OPERATIONS
 from engram.serve import cli, commands, observe
+from engram.serve.command_group import OTHER_NAMES, tree
 from engram.serve.output import fault_shown, shown
 from engram.serve.reference import cli_reference
 from tests.fakes.answers import COUNTS, RECALLED, FakeAnswers, serving, settings_in
@@ -893,6 +894,19 @@ def test_a_bad_turn_stays_behind_alone(texts, busy):
         "duplicates": 0,
         "refused": ["a bad turn."] * texts.count("bad"),
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("people", "entities"), ("delete", "forget"), ("ui", "web")]
+)
+def test_another_name_of_a_command_is_answered_with_its_name(name, meant, capsys):
+    assert commands.run([name]) == BadRequestError.exit_code
+    assert f"Did you mean {meant!r}?" in capsys.readouterr().err
+
+
+def test_every_command_that_another_name_stands_for_is_there():
+    assert {*OTHER_NAMES.values()} <= tree.commands.keys()
+    assert not OTHER_NAMES.keys() & tree.commands.keys()
 
 
 # row: X28

@@ -91,3 +91,26 @@ def test_a_request_is_one_statement_where_a_rule_reads_it_too():
     assert statements("Please remember that I'm allergic to nuts.") == [
         "The user is allergic to nuts."
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (
+            "Remember that the vet of our cat Pixel isn't Mira, it's Dr. Horvat.",
+            "The vet of their cat Pixel isn't Mira, it's Dr. Horvat.",
+        ),
+        (
+            "Remember that my friend Tom still has my drill.",
+            "The user's friend Tom still has their drill.",
+        ),
+    ],
+)
+def test_what_is_said_of_a_relative_is_kept_beside_the_relation(text, kept):
+    relation, said = statements(text)
+    assert "is the user's" in relation
+    assert said == kept
+
+
+def test_a_mention_alone_is_one_statement():
+    assert statements("Remember my sister Anna.") == ["Anna is the user's sister."]

@@ -355,3 +355,29 @@ def test_what_somebody_is_has_not_the_time_of_what_they_do(text):
 def test_a_month_that_may_be_of_either_year_is_none(text):
     (one,) = facts(text)
     assert one.when is None
+
+
+# row: C3
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        (
+            "We have to pay it back by June.",
+            "The user and others have to pay it back by June (June 2027).",
+        ),
+        (
+            "We must call the landlord on Monday.",
+            "The user and others have to call the landlord on Monday (23 November 2026).",
+        ),
+        ("We're vegetarian.", "The user and others are vegetarian."),
+        (
+            "My husband and I moved to York.",
+            "The user's husband and the user moved to York.",
+        ),
+        ("We have to laugh every time.", ""),
+        ("We need to talk.", ""),
+        ("We're vegan bakers.", ""),
+    ],
+)
+def test_what_couples_say_of_themselves(text, statement):
+    assert [one.text for one in facts(text)] == [statement] * bool(statement)

@@ -190,7 +190,8 @@ def _kinship(
     """The statement of a person's relation to the speaker: `my sister Anna`."""
     text = f"{person.name} is {clause.speaker.possessive} {person.kin.lower()}"
     hint = relation_hint(KINSHIP, person.name, clause.speaker.name, person.kin, "")
-    return built(clause, KINSHIP, text, policy, person.name, hint)
+    statement = built(clause, KINSHIP, text, policy, person.name, hint)
+    return replace(statement, is_mention=True)
 
 
 _NAMED = Rule(

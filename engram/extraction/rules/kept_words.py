@@ -48,7 +48,11 @@ def kept_as_asked(
     if whole.is_task or not whole.speaker.to_bot:
         return
     text = whole.turn.text
-    read = [(text.find(one.candidate.quote), one.candidate.quote) for one in made]
+    read = [
+        (text.find(one.candidate.quote), one.candidate.quote)
+        for one in made
+        if not (one.is_mention and _says_more(one))
+    ]
     for first, last in words_to_keep(text):
         for begin, stop in sentences(text[first:last]):
             start, end = first + begin, first + stop
@@ -60,6 +64,12 @@ def kept_as_asked(
             clause = replace(whole, start=start, end=end, dates=dates)
             if MASK not in clause.words:
                 yield from _as_said(clause, policy)
+
+
+def _says_more(mention: RuleStatement) -> bool:
+    """Whether a clause says something of the person whom it mentions."""
+    one = mention.candidate
+    return len(one.quote.split()) >= len(one.text.split()) - 1
 
 
 def _as_said(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement]:

@@ -47,11 +47,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RuleStatement:
-    """A candidate with the relation it gives and the types of its entities."""
+    """A candidate with the relation it gives and the types of its entities.
+
+    `is_mention` says that it comes from a mention, as `our cat Pixel`, and not from what
+    the clause says.
+    """
 
     candidate: Candidate
     relation: Relation | None = None
     types: Mapping[str, str] = field(default_factory=dict)
+    is_mention: bool = False
 
 
 def is_speaker_name(name: str, speaker: ClauseSpeaker) -> bool:
