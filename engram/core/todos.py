@@ -50,7 +50,7 @@ _STAGE_NAMES = {
 }
 """What people call the stages of a promise."""
 
-KEPT, CANCELLED = "kept", "cancelled"
+KEPT, CANCELLED, MOVED = "kept", "cancelled", "moved to another time"
 """Why a promise is settled by words of the user."""
 
 TIME_OVER = "its time is over"
@@ -220,7 +220,8 @@ def due_words(fact: Fact, now: datetime, zone: tzinfo) -> str:
     day = f"{due.astimezone(zone):%Y-%m-%d}" if due else ""
     if settled := next((tag for tag in (FULFILLED, EXPIRED) if tag in fact.tags), ""):
         done = f" {fact.done.astimezone(zone):%Y-%m-%d}" if fact.done else ""
-        word = CANCELLED if fact.end_reason.startswith(CANCELLED) else settled
+        why = (CANCELLED, MOVED)
+        word = next(filter(fact.end_reason.startswith, why), settled)
         return f"{KEPT if settled == FULFILLED else word}{done}"
     if not day:
         return ""
@@ -365,10 +366,17 @@ def _settlement(
     if not most:
         return None
     best = [one for score, one in scores if score == most]
-    tag, why = (FULFILLED, KEPT) if report.outcome == "kept" else (EXPIRED, CANCELLED)
+    tag, why = _OUTCOMES[report.outcome]
     if all(same_task(best[0].text, one.text, report.language) for one in best):
         return Settlement(_due_first(best, when), tag, why)
     return Settlement(tuple(best), tag, why, asks=True)
+
+
+_OUTCOMES = {
+    "kept": (FULFILLED, KEPT),
+    "dropped": (EXPIRED, CANCELLED),
+    "moved": (EXPIRED, MOVED),
+}
 
 
 def _due_first(promises: Sequence[Fact], when: datetime | None) -> tuple[Fact, ...]:

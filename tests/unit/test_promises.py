@@ -260,6 +260,39 @@ def test_an_event_that_is_off_is_cancelled(text, promise, tags):
     assert [tag for _, tag in settled(text, promises=[promise])] == tags
 
 
+ROME = "The user is flying to Rome on 3 April 2027 with Anna."
+WEDDING = "The user and others plan to get married next summer (the summer of 2027)."
+
+
+# row: E16
+@pytest.mark.parametrize(
+    ("text", "promise", "why"),
+    [
+        ("The dinner with Paul was moved to Friday.", EVENT, todos.MOVED),
+        ("We postponed the dinner with Paul.", EVENT, todos.MOVED),
+        ("The Rome trip is off.", ROME, todos.CANCELLED),
+        ("Our flight to Rome got cancelled.", ROME, todos.CANCELLED),
+        ("We've postponed the wedding to 2029.", WEDDING, todos.MOVED),
+        ("We moved the sofa to the living room.", ROME, None),
+        ("I've moved to York.", WEDDING, None),
+        ("The Paris trip is off.", ROME, None),
+        (
+            "Die Prüfung wurde auf Donnerstag verschoben.",
+            "Die Person hat am Montag eine Prüfung.",
+            todos.MOVED,
+        ),
+        (
+            "Le concert est reporté à samedi.",
+            "La personne a un concert vendredi (2027-03-05).",
+            todos.MOVED,
+        ),
+    ],
+)
+def test_an_event_that_was_moved_is_not_due_at_its_old_time(text, promise, why):
+    found = todos.settlements(text, promised(promise))
+    assert [one.why for one in found] == [why] * bool(why)
+
+
 # row: E16
 @pytest.mark.parametrize(
     ("text", "context", "kept"),

@@ -23,7 +23,7 @@ from engram.core.language.words import IRREGULAR, content, fold, words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-Outcome = Literal["kept", "dropped"]
+Outcome = Literal["kept", "dropped", "moved"]
 
 _KEY = "promises"
 _LONGEST = 400
@@ -78,6 +78,7 @@ class _Rules:
     kept: tuple[LazyPattern, ...]
     dropped: tuple[LazyPattern, ...]
     called_off: tuple[LazyPattern, ...]
+    moved: tuple[LazyPattern, ...]
     done: LazyPattern
     lead: LazyPattern
     refused: LazyPattern
@@ -95,6 +96,7 @@ class _Rules:
     endings: tuple[str, ...]
     prefixes: LazyPattern
     alike: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    nouns: Mapping[str, frozenset[str]] = field(default_factory=dict)
     verb_last: bool = False
 
     @property
@@ -161,6 +163,10 @@ def _of_part(part: str, rules: _Rules) -> Iterator[PromiseReport]:
     for one in rules.called_off:
         if found := one.search(part):
             yield _report(part, "", found["o"], "dropped", rules, is_event=True)
+    for one in rules.moved:
+        if found := one.search(part):
+            yield _report(part, "", found["o"], "moved", rules, is_event=True)
+            return
     part = " ".join(rules.before.sub("", part.replace(_DATE, " ").strip()).split())
     if rules.refused.search(part):
         return
@@ -314,6 +320,8 @@ def fits(
     if named:
         wanted = replace(wanted, verbs=frozenset())
     rules = _rules(report.language)
+    if report.is_event:
+        report = _as_promised(report, wanted, rules)
     if rules.unspaced:
         return _fits_signs(report, wanted)
 
@@ -331,6 +339,20 @@ def fits(
     if things - met and _means_less(report, wanted, verbs, rules):
         return 0
     return len(met) + len(verbs)
+
+
+def _as_promised(
+    report: PromiseReport, wanted: PromiseWords, rules: _Rules
+) -> PromiseReport:
+    """Return the report of an event with the word by which the promise names it.
+
+    The trip to Rome is off: "I'm flying to Rome".
+    """
+    for head in report.heads - wanted.words:
+        if found := rules.nouns.get(head, frozenset()) & wanted.words:
+            things = report.things - {head} | found
+            return replace(report, heads=found, things=things)
+    return report
 
 
 def _means_less(
@@ -511,6 +533,7 @@ def _rules(code: str) -> _Rules:
         some("kept"),
         some("dropped"),
         some("called_off"),
+        some("moved"),
         one("done"),
         one("lead"),
         one("refused"),
@@ -529,11 +552,15 @@ def _rules(code: str) -> _Rules:
         one("prefixes"),
         verb_last="verb_last" in section,
     )
-    return replace(rules, alike=_alike(section.get("alike", ""), rules))
+    return replace(
+        rules,
+        alike=_alike(section.get("alike", ""), rules),
+        nouns=_alike(section.get("nouns", ""), rules),
+    )
 
 
 def _alike(text: str, rules: _Rules) -> dict[str, frozenset[str]]:
-    """The stems of verbs that may stand for each other, one group a line."""
+    """The stems of words that may stand for each other, one group a line."""
     found: dict[str, frozenset[str]] = {}
     for group in languages.entries(text):
         stems = frozenset(_stem(word, rules) for word in fold(group).split())

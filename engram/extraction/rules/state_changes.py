@@ -114,8 +114,15 @@ def _of_state(
     """Return the statement of a state; outside English its date stands at the end."""
     when = clause.when() if state.language != "en" else None
     dated = f"{text} ({in_figures(when)})" if when else text
-    rule = _STATES[_CATEGORIES.get(state.attribute.split()[0], "fact")]
+    rule = _STATES[_category(state, clause)]
     return built(clause, rule, dated, policy, name)
+
+
+def _category(state: State, clause: Clause) -> str:
+    """The category of a state; what got another day is planned for that day."""
+    name = state.attribute.split()[0]
+    is_planned = name == "date" and state.value and clause.when()
+    return "commitment" if is_planned else _CATEGORIES.get(name, "fact")
 
 
 def _speaker_in(code: str, speaker: ClauseSpeaker) -> tuple[str, str]:
@@ -146,5 +153,5 @@ _CATEGORIES = {
 }
 _STATES = {
     name: Rule("state", name, "probable", "open", REMEMBER, "")
-    for name in ("fact", "preference", "relationship")
+    for name in ("fact", "preference", "relationship", "commitment")
 }
