@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 READY := $(VENV)/.ready
 
-.PHONY: demo demo-proxy demo-mcp demo-fleet test lint test-fault bench-recall bench-speed bench-nightly bench-write year lives docs measure lock clean
+.PHONY: demo demo-proxy demo-mcp demo-fleet test lint test-fault bench-recall bench-speed bench-nightly bench-scale bench-write year lives docs measure lock clean
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(if $(DATA),,$(BIN)/engram tour)
@@ -42,6 +42,9 @@ bench-speed: $(READY)  ## speeds as ratios to yardsticks of the same run
 
 bench-nightly: $(READY)  ## a night that finds nothing, and one that archives one in a hundred, beside a parse of the vault
 	$(PY) benchmarks/bench_nightly.py
+
+bench-scale: $(READY)  ## what a fleet of vaults costs and needs; docs/scale.md and its plot anew
+	$(PY) benchmarks/fleet_page.py --update
 
 bench-write: $(READY)  ## what becomes of an adversarial conversation: precision, duplicates, evidence, dates, secrets
 	$(PY) benchmarks/bench_write.py
