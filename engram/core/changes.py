@@ -15,7 +15,12 @@ from engram.core import todos
 from engram.core.categories import category_of
 from engram.core.dedup import Effect, is_event, session_count, weakened_confidence
 from engram.core.language.paraphrase import tells_name
-from engram.core.language.state_changes import is_fixed, replacement, state_time
+from engram.core.language.state_changes import (
+    is_fixed,
+    left_workplace,
+    replacement,
+    state_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -69,7 +74,7 @@ def ended_facts(
     for fact, states in known:
         if fact.status != "active" or is_event(fact):
             continue
-        if change := _change(new, said_at, states, fact.created):
+        if change := _change(new, said_at, states, fact):
             found.append((fact, change))
 
     changes = [change for _, change in found]
@@ -92,12 +97,13 @@ def _change(
     new: Iterable[State],
     said_at: datetime,
     old: Sequence[State],
-    told_at: datetime | None,
+    fact: Fact,
 ) -> _Change | None:
-    """The first of the `new` states that ends one of the `old` ones, told at `told_at`.
+    """The first of the `new` states that ends one of the `old` ones, which `fact` tells.
 
     A change that is older than the telling of the old state ends nothing.
     """
+    told_at = fact.created
     is_later = told_at is None or said_at - told_at > LATER
     for state in new:
         if is_fixed(state) or not (state.change or is_later):
@@ -105,7 +111,7 @@ def _change(
         if told_at and state_time(state, said_at) < told_at and state.dated:
             continue
         for other in old:
-            why = replacement(state, other)
+            why = replacement(state, other) or left_workplace(state, other, fact.text)
             if why and not _grows_too_fast(state, other, said_at, told_at):
                 return _Change(state, other, why)
     return None
@@ -126,7 +132,7 @@ def _is_unclear(change: _Change, others: Sequence[_Change]) -> bool:
 
     "Training moved to Friday" may mean that of either child.
     """
-    if change.new.attribute == "schedule":
+    if change.new.attribute in {"date", "schedule"}:
         return len({one.old.subject for one in others}) > 1
     if change.new.value or change.new.attribute not in SEVERAL:
         return False

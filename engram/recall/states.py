@@ -396,12 +396,13 @@ def _newest_first(
 ) -> list[RankedSlot]:
     """The slots, of those that answer the one that was told last above the others.
 
-    Only for an attribute with one value at a time, and a question for what holds.
+    Only for an attribute with one value at a time, and a question for what holds. Of
+    what was told at one time, what holds is above what is over.
     """
     if wanted.over or wanted.attribute.partition(" ")[0] not in SINGLE:
         return slots
     told_at = {
-        one.key: one.at
+        one.key: (one.at, not one.state.over)
         for one in stated
         if one.key not in past and _is_asked(one.state, wanted)
     }

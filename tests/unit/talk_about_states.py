@@ -64,6 +64,11 @@ The user's boyfriend is Tom.
 The user's GP is Dr Whitlock.
 """.strip().splitlines(),
     "de": """
+Die Person ist schwanger.
+Die Person schuldet Fabi 80 Euro.
+Fabi schuldet der Person 80 Euro.
+Die Person ist allergisch gegen Nüsse.
+Die Person studiert Maschinenbau.
 Die Person fährt einen VW Passat.
 Die Person nimmt Ramipril.
 Uwe arbeitet bei Siemens.
@@ -94,6 +99,11 @@ Die Person ist 34 Jahre alt.
 Die Wohnung der Person ist 60 Quadratmeter.
 """.strip().splitlines(),
     "fr": """
+La personne est enceinte.
+La personne doit 300 euros à Marc.
+Marc doit 300 euros à la personne.
+La personne est allergique aux noix.
+La personne est serveuse dans un restaurant.
 La personne roule en Clio.
 La personne prend de la cortisone.
 Gaël travaille chez Orange.
@@ -118,6 +128,10 @@ La mère de la personne habite à Brest.
 La personne a 34 ans.
 """.strip().splitlines(),
     "es": """
+La persona está embarazada.
+La persona le debe 300 euros a Carlos.
+Carlos le debe 300 euros a la persona.
+La persona es alérgica al marisco.
 La persona conduce un Seat Ibiza.
 La persona toma omeprazol.
 El hermano de la persona, Raúl, trabaja en Correos.
@@ -178,22 +192,39 @@ Estoy casada con Paco.
 私は35歳です。
 """.strip().splitlines(),
     "it": """
+La persona è incinta.
+Marco deve 300 euro alla persona.
+La persona deve 300 euro a Marco.
+La persona è allergica alle noci.
+Il ragazzo della persona si chiama Matteo.
 La persona guida una Panda.
 La persona prende la cortisone.
 Davide fa il cuoco.
 Il mercoledì faccio pilates.
 """.strip().splitlines(),
     "pt": """
+A pessoa está grávida.
+A pessoa deve 900 reais a Beto.
+Beto deve 900 reais à pessoa.
 A pessoa tem um Peugeot.
 Às terças jogo futsal.
 A mulher da pessoa se chama Teresa.
 """.strip().splitlines(),
     "nl": """
+De gebruiker is zwanger.
+De gebruiker is Anouk 500 euro schuldig.
+Anouk is de gebruiker 500 euro schuldig.
+De gebruiker eet geen vlees.
+De gebruiker is allergisch voor noten.
 Op maandag ga ik hardlopen.
 Bas is loodgieter.
 De vriend van de gebruiker heet Joris.
 """.strip().splitlines(),
     "ru": """
+Пользователь: беременна.
+Пользователь должен Марине 15000 рублей.
+Марина должна пользователю 100 рублей.
+Пользователь работает бухгалтером в строительной фирме.
 По вторникам хожу в бассейн.
 Саша работает учителем.
 """.strip().splitlines(),
@@ -205,6 +236,10 @@ My brother and I moved our mum to a home in Hull.
 My husband and his brother moved to York.
 Me and the team moved to the new office.
 They took me off the mailing list.
+I quit my job, almost.
+I don't eat meat, except on Sundays.
+We lost our dog, but found him.
+I left Bosch, then went back.
 They took me off the ward round.
 We closed the bakery early today.
 We closed the bakery at six.
@@ -714,6 +749,26 @@ I started as a joke.
 I started as the goalkeeper.
 """.strip().splitlines(),
     "de": """
+Ich habe das Kind vom Kindergarten abgeholt.
+Wir haben das Baby gewickelt.
+Meine Tochter ist in der Schule.
+Mein Sohn hat ein Baby gesehen.
+Meine Schwester hat entbunden.
+Die Hebamme hat eine Frau entbunden.
+Ich habe Fabi die Bohrmaschine zurückgegeben und die Hälfte bezahlt.
+Fabi hat mir das Buch zurückgegeben.
+Fabi hat mir einen Teil zurückgezahlt.
+Fabi hat mir 20 Euro zurückgezahlt.
+Ich habe Fabi 20 Euro zurückgezahlt.
+Ich bin nicht allergisch gegen Katzen.
+Ich esse wieder zu viel.
+Das Studium ist anstrengend.
+Mama wohnt in Kiel.
+Papa ist müde.
+Mit der Farbe ist Schluss.
+Bin ich froh.
+Bin gerade in Berlin.
+Bin in Berlin gelandet und warte auf den Koffer.
 Im Spiel war ich Bauer, jetzt wohne ich in Ulm.
 Nächsten Dienstag fällt Kegeln aus.
 Kegeln ist ein schöner Sport.
@@ -846,6 +901,19 @@ Ich bin in Rente meiner Mutter eingesprungen.
 Ich fahre jetzt nach Hause.
 """.strip().splitlines(),
     "fr": """
+Ma sœur a accouché.
+J'ai eu le bébé au téléphone.
+J'ai remboursé la moitié à Marc.
+J'ai remboursé 50 euros.
+Marc m'a remboursé la moitié.
+Marc m'a rendu mon livre.
+J'ai rendu le livre à Marc.
+Je ne suis pas allergique aux chats.
+J'ai quitté la réunion.
+J'ai quitté le bureau à six heures.
+Je mange de nouveau trop.
+Avec la pluie c'est fini.
+Maman habite à Brest.
 Jeudi prochain il n'y a pas escalade.
 Le dimanche je fais aussi de l'escalade.
 L'escalade est passée à la télé.
@@ -948,6 +1016,17 @@ J'ai 5 minutes de retard.
 Je travaille maintenant à Lyon.
 """.strip().splitlines(),
     "es": """
+Mi hermana ha dado a luz.
+Ya nació la idea.
+Le he pagado la cena a Carlos.
+Le pagué 20 euros a Carlos.
+Carlos me ha devuelto el libro.
+Carlos me ha devuelto la mitad.
+He dejado a Ana en el aeropuerto.
+No soy alérgica a los gatos.
+He vuelto a casa.
+Vuelvo a trabajar el lunes.
+Me han quitado una muela.
 La doctora me subió el sueldo a 1000 euros.
 Este miércoles no juego al pádel.
 El pádel es un deporte muy bonito.
@@ -1188,6 +1267,18 @@ Ahora trabajo en Madrid.
 今は大阪で働いています。
 """.strip().splitlines(),
     "it": """
+Mia sorella ha partorito.
+Ho reso il libro a Marco.
+Ho restituito 50 euro a Marco.
+Marco mi ha restituito il libro.
+Marco mi ha restituito la metà.
+Sono tornata a casa.
+Sono tornata a lavorare.
+Non sono allergica ai gatti.
+Ho lasciato Matteo alla stazione.
+Ho lasciato la borsa in ufficio.
+Ho lasciato tutto.
+È nata una bella amicizia.
 Mercoledì prossimo niente pilates.
 Il venerdì faccio anche pilates.
 Pilates è faticoso.
@@ -1199,6 +1290,14 @@ Davide si è licenziato dalla chat.
 Io e Luca ci siamo visti.
 """.strip().splitlines(),
     "pt": """
+Minha irmã deu à luz.
+O sol nasceu.
+Paguei o jantar ao Beto.
+Paguei o aluguel.
+Beto me devolveu o livro.
+Beto me pagou um café.
+Voltei a trabalhar.
+Voltei para casa.
 Terça que vem não há futsal.
 Às sextas também jogo futsal.
 Vendi a bicicleta.
@@ -1208,6 +1307,16 @@ Terminei com a leitura.
 A Teresa separou-se do grupo no museu.
 """.strip().splitlines(),
     "nl": """
+Mijn zus is bevallen.
+De baby is ziek.
+Anouk heeft me het boek teruggegeven.
+Ik heb Anouk de helft terugbetaald.
+Ik heb Anouk 50 euro terugbetaald.
+Ik eet weer te veel.
+Ik eet geen vis vandaag.
+Ik ben niet allergisch voor katten.
+Ik ben gestopt bij het stoplicht.
+Onze dochter is op school.
 Volgende maandag ga ik niet hardlopen.
 Op zaterdag ga ik ook hardlopen.
 Het is uit met de pret.
@@ -1216,6 +1325,12 @@ Bas is gestopt met roken.
 Bas is gestopt bij het stoplicht.
 """.strip().splitlines(),
     "ru": """
+Сестра родила.
+Вернула Марине книгу.
+Марина вернула мне книгу.
+Я вышла из школы в шесть.
+Я снова устала.
+Мама живёт в Твери.
 В следующий вторник бассейн закрыт.
 По субботам я тоже хожу в бассейн.
 Саша ушёл гулять.
@@ -1497,5 +1612,177 @@ Odio el jazz. | A la persona le gusta el jazz.
 祖母が亡くなりました。 | 祖母は京都に住んでいます。
 辞表を出しました。 | ユーザーはトヨタで働いています。
 ジャズは好きじゃなくなりました。 | ユーザーはジャズが好きです。
+So, bin jetzt nach Gratkorn gezogen | Die Person wohnt in Graz.
+Wir wohnen wieder in Köln | Die Person wohnt in Rom.
+Ich esse wieder Fleisch | Die Person isst kein Fleisch.
+Ich esse wieder Fleisch | Die Person ist vegetarisch.
+Ich bin wieder vegan | Die Person ist nicht mehr vegan.
+Sophie und ich haben uns getrennt | Die Freundin der Person heißt Sophie.
+Mit Sophie ist Schluss | Die Freundin der Person heißt Sophie.
+Ich habe mich von Sophie getrennt | Die Freundin der Person heißt Sophie.
+Meine neue Freundin heißt Mirjam | Die Freundin der Person heißt Sophie.
+Das Baby ist da | Die Person ist schwanger.
+Unsere Tochter ist am Freitag geboren | Die Person ist schwanger.
+Ich habe entbunden | Die Person ist schwanger.
+Wir haben das Baby verloren | Die Person ist schwanger.
+Meine Schwester hat ihr Kind bekommen | Die Schwester der Person ist schwanger.
+Lena hat entbunden | Lena ist schwanger.
+Ich hab Fabi das Geld zurückgezahlt | Die Person schuldet Fabi 80 Euro.
+Der Fabi hat mir die 80 Euro endlich zurückgezahlt | Fabi schuldet der Person 80 Euro.
+Fabi hat mir das Geld zurückgegeben | Fabi schuldet der Person 80 Euro.
+Mama ist nach Bremen gezogen | Die Mutter der Person wohnt in Kiel.
+Meine Mama ist nach Bremen gezogen | Die Mutter der Person wohnt in Kiel.
+Papa ist zu uns gezogen | Der Vater der Person wohnt in Kiel.
+Ich nehme kein Ramipril mehr | Die Person nimmt Ramipril.
+Ramipril wurde abgesetzt | Die Person nimmt Ramipril.
+Meine neue Hausärztin ist Dr. Klein | Die Hausärztin der Person ist Dr. Weber.
+Studium fertig! | Die Person studiert Maschinenbau.
+Ich habe mein Studium abgeschlossen | Die Person studiert Maschinenbau.
+Der Zahnarzttermin ist auf Montag verschoben | Der Zahnarzttermin der Person ist am 18. Februar.
+Ich bin doch nicht allergisch gegen Nüsse | Die Person ist allergisch gegen Nüsse.
+Ich bin nicht mehr gegen Nüsse allergisch | Die Person ist gegen Nüsse allergisch.
+Ich arbeite nicht mehr bei Bosch, sondern bei Siemens | Die Person arbeitet bei Bosch.
+Bei Bosch hab ich gekündigt | Die Person arbeitet bei Bosch.
+Unser Hund ist gestern gestorben | Die Person hat einen Hund.
+Nos hemos mudado a Castellón | La persona vive en Valencia.
+Vuelvo a vivir en Madrid | La persona vive en Valencia.
+Vivo otra vez en Madrid | La persona vive en Valencia.
+Ahora vivimos en Madrid | La persona vive en Valencia.
+Ya no soy vegetariana | La persona es vegetariana.
+He vuelto a comer carne | La persona es vegetariana.
+Ya nació | La persona está embarazada.
+Ya ha nacido la niña | La persona está embarazada.
+He dado a luz | La persona está embarazada.
+Nació mi hija | La persona está embarazada.
+Perdimos el bebé | La persona está embarazada.
+Léa ha tenido el bebé | Léa está embarazada.
+Ya le he pagado a Carlos | La persona le debe 300 euros a Carlos.
+Le devolví el dinero a Carlos | La persona debe 300 euros a Carlos.
+Carlos me ha devuelto el dinero | Carlos le debe 300 euros a la persona.
+Mamá se ha mudado a Zaragoza | La madre de la persona vive en Teruel.
+Mi mamá se mudó a Zaragoza | La madre de la persona vive en Teruel.
+Pablo y yo lo hemos dejado | El novio de la persona se llama Pablo.
+He roto con Pablo | El novio de la persona se llama Pablo.
+He dejado a Pablo | El novio de la persona se llama Pablo.
+He dejado Seat | La persona trabaja en Seat.
+Me han despedido | La persona trabaja en Seat.
+Ya no trabajo de enfermera | La persona trabaja de enfermera.
+Mi hermano ha dejado el bar, ahora trabaja de programador | El hermano de la persona trabaja de camarero.
+Ya no tomo omeprazol | La persona toma omeprazol.
+Me han quitado el omeprazol | La persona toma omeprazol.
+Se nos murió el perro | La persona tiene un perro.
+Al final no soy alérgica al marisco | La persona es alérgica al marisco.
+On habite de nouveau à Paris | La personne habite à Nantes.
+J'habite maintenant à Paris | La personne habite à Nantes.
+En fait je ne suis plus végétarienne | La personne est végétarienne.
+Je ne suis plus végétarienne, je remange du poisson | La personne est végétarienne.
+Je remange de la viande | La personne est végétarienne.
+J'ai recommencé à manger de la viande | La personne est végétarienne.
+Je suis de nouveau végétarienne | La personne n'est plus végétarienne.
+J'ai accouché hier | La personne est enceinte.
+Le bébé est né | La personne est enceinte.
+Notre fille est née lundi | La personne est enceinte.
+J'ai fait une fausse couche | La personne est enceinte.
+Léa a accouché d'un petit garçon | Léa est enceinte.
+Ma sœur a accouché | La sœur de la personne est enceinte.
+J'ai remboursé Marc | La personne doit 300 euros à Marc.
+Marc m'a remboursé | Marc doit 300 euros à la personne.
+Maman a déménagé à Rennes | La mère de la personne habite à Brest.
+Ma maman a déménagé à Rennes | La mère de la personne habite à Brest.
+Avec Yanis c'est fini, je l'ai quitté hier | Le copain de la personne s'appelle Yanis.
+J'ai quitté Yanis | Le copain de la personne s'appelle Yanis.
+Yanis et moi, on n'est plus ensemble | Le copain de la personne s'appelle Yanis.
+Yanis et moi on s'est séparés | Le copain de la personne s'appelle Yanis.
+J'ai démissionné du resto | La personne est serveuse dans un resto.
+Du coup j'ai démissionné du resto | La personne est serveuse dans un resto.
+Je ne suis plus serveuse | La personne est serveuse.
+J'ai été prise chez Decathlon | La personne travaille chez Airbus.
+J'ai un nouveau boulot chez Decathlon | La personne travaille chez Airbus.
+J'ai quitté Airbus | La personne travaille chez Airbus.
+Je ne prends plus de Doliprane | La personne prend du Doliprane.
+Finalement je ne suis pas allergique aux noix | La personne est allergique aux noix.
+Notre chien est mort hier | La personne a un chien.
+Vivo di nuovo a Torino | La persona vive a Milano.
+Sono tornata a vivere a Torino | La persona vive a Milano.
+Sono tornata a vivere a Torino | La persona si è trasferita a Milano.
+Non sono più vegetariana | La persona è vegetariana.
+Mangio di nuovo carne | La persona è vegetariana.
+Ho partorito ieri | La persona è incinta.
+È nata la bambina | La persona è incinta.
+È nato nostro figlio | La persona è incinta.
+Lucia ha partorito | Lucia è incinta.
+Ho ridato i soldi a Marco | La persona deve 300 euro a Marco.
+Marco mi ha restituito i soldi | Marco deve 300 euro alla persona.
+Mamma si è trasferita a Savona | La madre della persona vive a Cuneo.
+Mia mamma si è trasferita a Savona | La madre della persona vive a Cuneo.
+Matteo e io ci siamo lasciati | Il ragazzo della persona si chiama Matteo.
+Ho lasciato Matteo | Il ragazzo della persona si chiama Matteo.
+Con Matteo è finita | Il ragazzo della persona si chiama Matteo.
+Mi sono licenziata | La persona lavora alla Fiat.
+Non faccio più l'architetta | La persona fa l'architetta.
+Non prendo più il ramipril | La persona prende il ramipril.
+Alla fine non sono allergica alle noci | La persona è allergica alle noci.
+Rex è morto | Il cane della persona si chiama Rex.
+We wonen nu in Gent | De gebruiker woont in Utrecht.
+Ik woon weer in Gent | De gebruiker woont in Utrecht.
+Ik eet weer vlees | De gebruiker eet geen vlees.
+Ik ben niet meer vegetarisch | De gebruiker is vegetarisch.
+Ik ben bevallen | De gebruiker is zwanger.
+De baby is geboren | De gebruiker is zwanger.
+Onze dochter is geboren | De gebruiker is zwanger.
+Lisa is bevallen | Lisa is zwanger.
+Ik heb Anouk terugbetaald | De gebruiker is Anouk 500 euro schuldig.
+Anouk heeft me terugbetaald | Anouk is de gebruiker 500 euro schuldig.
+Mama is naar Assen verhuisd | De moeder van de gebruiker woont in Zwolle.
+Mijn mam is naar Assen verhuisd | De moeder van de gebruiker woont in Zwolle.
+Joris en ik zijn uit elkaar | De vriend van de gebruiker heet Joris.
+Het is uit met Joris | De vriend van de gebruiker heet Joris.
+Ik ben geen leraar meer | De gebruiker werkt als leraar.
+Ik heb ontslag genomen | De gebruiker werkt bij ING.
+Ik slik geen ramipril meer | De gebruiker slikt ramipril.
+Ik blijk toch niet allergisch voor noten | De gebruiker is allergisch voor noten.
+Voltei a morar em Olinda | A pessoa mora em Recife.
+Moro de novo em Olinda | A pessoa mora em Recife.
+Não sou mais vegetariana | A pessoa é vegetariana.
+Voltei a comer carne | A pessoa é vegetariana.
+O bebê nasceu | A pessoa está grávida.
+Minha filha nasceu ontem | A pessoa está grávida.
+A Tainá deu à luz | Tainá está grávida.
+Paguei o Beto | A pessoa deve 900 reais a Beto.
+Beto me pagou | Beto deve 900 reais à pessoa.
+Mamãe se mudou pra Natal | A mãe da pessoa mora em Olinda.
+Minha mãe se mudou pra Natal | A mãe da pessoa mora em Olinda.
+João e eu terminamos | O namorado da pessoa se chama João.
+Terminei com o João | O namorado da pessoa se chama João.
+Não trabalho mais como motorista | A pessoa trabalha como motorista.
+Pedi demissão da Vale | A pessoa trabalha na Vale.
+Não tomo mais losartana | A pessoa toma losartana.
+Мы снова живём в Москве | Пользователь живёт в Калининграде.
+Я опять живу в Москве | Пользователь живёт в Калининграде.
+Я больше не вегетарианец | Пользователь вегетарианец.
+Я снова ем мясо | Пользователь не ест мясо.
+Я родила | Пользователь беременна.
+Марина родила | Марина беременна.
+Я вернула Марине долг | Пользователь должен Марине 15000 рублей.
+Вернула Марине долг | Пользователь должна Марине 15000 рублей.
+Марина вернула мне долг | Марина должна пользователю 100 рублей.
+Мама переехала в Тулу | Мать пользователя живёт в Твери.
+Мама переехала в Тулу | Мама пользователя живёт в Твери.
+Мы с Сергеем развелись | Мужа пользователя зовут Сергей.
+Я уволилась | Пользователь работает бухгалтером.
+Я уволилась из школы | Пользователь работает в школе.
+Дима переехал в Москву | Дима живёт в Питере.
+Я больше не принимаю эналаприл | Пользователь принимает эналаприл.
+今は日産のノートに乗っています。 | 車はトヨタのヤリスに乗っています。
+今は日産のノートに乗っています。 | ユーザーはヤリスに乗っています。
+昨日、出産しました。 | ユーザーは妊娠しています。
+赤ちゃんが生まれました。 | ユーザーは妊娠しています。
+また東京に住んでいます。 | ユーザーは大阪に住んでいます。
+今は神戸に住んでいます。 | ユーザーは大阪に住んでいます。
+弟にお金を返しました。 | ユーザーは弟に3万円借りています。
+もうベジタリアンではありません。 | ユーザーはベジタリアンです。
+市役所を辞めました。 | ユーザーは市役所で働いています。
+健二と離婚しました。 | ユーザーの夫は健二です。
+犬が死にました。 | ユーザーは犬を飼っています。
 """.strip().splitlines()
 ]

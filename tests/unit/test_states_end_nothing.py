@@ -224,3 +224,23 @@ def test_i_quit_is_unclear_where_two_jobs_are_known():
 def test_who_gave_in_ends_a_diet_and_takes_back_a_resolution(text, fact, is_ended):
     """What was resolved does not last; the end of what was resolved does."""
     assert bool(ended(text, fact)) is is_ended
+
+
+def test_a_moved_appointment_is_the_only_one_of_its_kind_or_in_doubt():
+    moved = states("They moved my appointment to Monday.")
+    known = [
+        _fact("The user's dentist appointment is on 18 March.", TOLD),
+        _fact("The user's eye appointment is on 20 March.", TOLD),
+    ]
+    (one,) = ended_facts(moved, NOW, known[:1])
+    assert not one.is_unclear
+    assert all(one.is_unclear for one in ended_facts(moved, NOW, known))
+
+
+def test_leaving_a_workplace_ends_the_job_that_names_it():
+    job = "The user is a waitress in a restaurant."
+    assert ended("I quit the restaurant.", job) == []  # guests leave restaurants
+    assert ended(
+        "J'ai démissionné du restaurant.",
+        "La personne est serveuse dans un restaurant.",
+    )

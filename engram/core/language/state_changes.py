@@ -16,6 +16,7 @@ from engram.core.language.dates import latest, next_beginning
 from engram.core.language.state_subjects import USER, bare, names_same
 from engram.core.language.state_table import PEOPLE
 from engram.core.language.state_words import reading_of
+from engram.core.language.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,6 +70,20 @@ def replacement(new: State, old: State) -> str:
     if new.over != old.over:
         return _ended_or_begun(new, old)
     return "" if new.over or new.addition else _another_value(new, old)
+
+
+def left_workplace(new: State, old: State, text: str) -> str:
+    """Why leaving a workplace ends a job whose statement, `text`, names the workplace.
+
+    "I quit the restaurant" ends "The user is a waitress in a restaurant"; '' if not.
+    """
+    if (new.attribute, old.attribute) != ("employer", "job") or not new.over:
+        return ""
+    if old.over or not new.value or not names_same(new.subject, old.subject):
+        return ""
+    told = set(words(text))
+    is_there = all(any(word.startswith(one) for word in told) for one in new.value)
+    return "no longer holds: job" if is_there else ""
 
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -152,6 +167,8 @@ def _same_subject(one: State, other: State) -> bool:
     """Whether two subjects are one; of a figure, whosever it is."""
     if one.attribute == "schedule":
         return is_same_event(one.subject, other.subject)
+    if one.attribute == "date" and one.change:
+        return is_same_event(bare(one.subject), bare(other.subject))
     if one.attribute.partition(" ")[0] in {"figure", "date"}:
         return bare(one.subject) == bare(other.subject)
     return names_same(one.subject, other.subject)

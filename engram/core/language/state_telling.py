@@ -22,8 +22,18 @@ def told(clause: str, state: State, subject: str, possessive: str) -> str:
     """A clause that tells a state, in the third person, or ''.
 
     `subject` and `possessive` are those of the speaker: "our dog died" becomes "the
-    user's dog died". '' where it still has a word of the first person.
+    user's dog died". '' where it still has a word of the first person. Fillers before
+    the clause are left out where it is told without them only.
     """
+    bare_clause = reading_of(state.language).without_lead(clause)
+    whole = (clause, bare_clause) if bare_clause != clause else (clause,)
+    ways = [_told(one, state, subject, possessive) for one in whole]
+    named = (one for one in ways if subject.casefold() in one.casefold())
+    return next(named, "") or next(filter(None, ways), "")
+
+
+def _told(clause: str, state: State, subject: str, possessive: str) -> str:
+    """The clause in the third person with its fillers, or ''."""
     text = _with_holes(clause, state)
     own = state.subject[0] == USER
     if own and state.language in _OWN_THIRD_PERSON and not _names_speaker(text):

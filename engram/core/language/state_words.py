@@ -168,6 +168,13 @@ class StateReading:
             return True
         return not self.unspaced and not _TIMES.isdisjoint(value.split())
 
+    def limits(self, aside: str) -> bool:
+        """Whether an aside begins with a limit, or says that something did not last."""
+        found = self._limits.search(aside) if self._limits else None
+        return (found is not None and not found.start()) or self.is_undone(
+            aside, resolved=True
+        )
+
     def begins(self, clause: str) -> bool:
         """Whether a clause names the day from which on it holds: "from May on"."""
         if not _has(self._starting, normalise(clause)):

@@ -43,9 +43,10 @@ from engram.core.language.state_table import (
 from engram.core.language.state_words import SOME_DAY, ReadClause, reading_of
 from engram.core.language.words import stop_words_by_language
 from engram.core.language.words import words as words_of
+from engram.core.text import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
 _MOST_CHARS = 600
@@ -214,12 +215,27 @@ def _of_clause(
     `named` are the attributes by language that the text may tell. `is_first` says that
     the text begins with the clause, so that one without a subject is about the user.
     """
-    for code in _likeliest(clause, [code for code in rows() if code in named]):
-        spaced = code not in languages.unspaced()
-        elided = (USER,) if spaced or is_first else ()
-        if found := _in_language(clause, code, named[code], elided):
-            return found
+    for words in _up_to_aside(clause, named):
+        for code in _likeliest(words, [code for code in rows() if code in named]):
+            spaced = code not in languages.unspaced()
+            elided = (USER,) if spaced or is_first else ()
+            if found := _in_language(words, code, named[code], elided):
+                return found
     return []
+
+
+def _up_to_aside(clause: str, codes: Iterable[str]) -> Iterator[str]:
+    """A clause, and what precedes an aside: "I quit my job, so relieved!".
+
+    An aside that may limit or take back what precedes it stays with it.
+    """
+    yield clause
+    words, comma, aside = clause.partition(", ")
+    if not comma or len(words.split()) < _SEVERAL or is_denied(aside):
+        return
+    plain = normalise(aside)
+    if not any(reading_of(code).limits(plain) for code in codes):
+        yield words
 
 
 def _likeliest(clause: str, codes: list[str]) -> list[str]:
