@@ -16,6 +16,7 @@ from engram.core.categories import category_of
 from engram.core.dedup import Effect, is_event, session_count, weakened_confidence
 from engram.core.language.paraphrase import tells_name
 from engram.core.language.state_changes import (
+    ends_one_of_several,
     is_fixed,
     left_workplace,
     replacement,
@@ -111,7 +112,11 @@ def _change(
         if told_at and state_time(state, said_at) < told_at and state.dated:
             continue
         for other in old:
-            why = replacement(state, other) or left_workplace(state, other, fact.text)
+            why = (
+                replacement(state, other)
+                or left_workplace(state, other, fact.text)
+                or ends_one_of_several(state, other, fact.text)
+            )
             if why and not _grows_too_fast(state, other, said_at, told_at):
                 return _Change(state, other, why)
     return None
@@ -130,8 +135,11 @@ def _grows_too_fast(
 def _is_unclear(change: _Change, others: Sequence[_Change]) -> bool:
     """Whether words without a value ("I quit") may end any of several values.
 
-    "Training moved to Friday" may mean that of either child.
+    "Training moved to Friday" may mean that of either child. The end of one of several
+    values of a statement leaves the others.
     """
+    if change.old.listed and change.new.over and change.new.value:
+        return True
     if change.new.attribute in {"date", "schedule"}:
         return len({one.old.subject for one in others}) > 1
     if change.new.value or change.new.attribute not in SEVERAL:

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from engram.core.changes import ended_facts
-from engram.core.language.state_changes import state_time
+from engram.core.language.state_changes import replacement, state_time
 from engram.core.language.state_subjects import USER
 from engram.core.language.state_telling import told
 from engram.core.language.states import in_context, states
@@ -244,3 +244,36 @@ def test_leaving_a_workplace_ends_the_job_that_names_it():
         "J'ai démissionné du restaurant.",
         "La personne est serveuse dans un restaurant.",
     )
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        (
+            "I'm not allergic to nuts any more.",
+            "The user is allergic to nuts and eggs.",
+        ),
+        (
+            "I'm not allergic to eggs any more.",
+            "The user is allergic to nuts and eggs.",
+        ),
+        ("I no longer take ramipril.", "The user takes ramipril and metformin."),
+        ("I no longer take metformin.", "The user takes ramipril and metformin."),
+        (
+            "Ich bin nicht mehr allergisch gegen Eier.",
+            "Die Person ist allergisch gegen Nüsse und Eier.",
+        ),
+    ],
+)
+def test_the_end_of_one_of_several_is_asked_about(text, fact):
+    (one,) = ended_facts(states(text), NOW, [_fact(fact, TOLD)])
+    assert one.is_unclear
+    assert not any(
+        replacement(new, old) for new in states(text) for old in states(fact)
+    )
+
+
+def test_the_end_of_another_one_is_not():
+    fact = "The user is allergic to nuts and eggs."
+    assert ended("I'm not allergic to cats any more.", fact) == []

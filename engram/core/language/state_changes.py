@@ -86,6 +86,18 @@ def left_workplace(new: State, old: State, text: str) -> str:
     return "no longer holds: job" if is_there else ""
 
 
+def ends_one_of_several(new: State, old: State, text: str) -> str:
+    """Why one of several values that `text` names is over; '' if none is.
+
+    "I'm not allergic to eggs any more" after "The user is allergic to nuts and eggs".
+    """
+    is_end = new.over and not old.over and old.listed and new.value
+    if not is_end or new.attribute != old.attribute or not _same_subject(new, old):
+        return ""
+    is_named = _roots(new.value) <= _roots(words(text))
+    return f"no longer holds: {_spoken(new)}" if is_named else ""
+
+
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -125,6 +137,8 @@ def _ended_or_begun(new: State, old: State) -> str:
     name = _spoken(new)
     if new.addition and not new.over:
         return ""
+    if new.over and old.listed and new.value:
+        return ""  # the others may hold
     if new.over:
         return f"no longer holds: {name}" if _is_within(old, new) else ""
     is_same = _is_within(old, new) and _is_within(new, old)

@@ -95,6 +95,8 @@ class StateReading:
         self._articles = frozenset(section.get("articles", "").split())
         self._indefinite = frozenset(section.get("indefinite", "").split())
         self._after_value = frozenset(section.get("after_value", "").split())
+        sentence_words = languages.section("sentences").get(code, {})
+        self._joining = frozenset(sentence_words.get("joining", "").split())
         self._lead = _prefix(section.get("leads", ""))
         self._fillers = _fillers(section.get("leads", ""), section.get("adverbs", ""))
         self._adverbs = self._phrase(section, "adverbs")
@@ -294,6 +296,15 @@ class StateReading:
         if not self._first.isdisjoint(head):
             return ()
         return tuple(word for word in head if word not in self._indefinite)
+
+    def lists_more(self, said: str) -> bool:
+        """Whether another value follows the first one: "nuts and eggs"."""
+        is_begun = False
+        for word in said.split():
+            if is_begun and word in self._after_value:
+                return word in self._joining
+            is_begun = is_begun or word not in self._articles
+        return False
 
     def _unspaced_value(self, said: str) -> tuple[str, ...]:
         """The value in a script without blanks; () where it is long or none."""

@@ -71,8 +71,9 @@ class State:
     `subject` is ("user",) for the user, ("user", "dog") for the user's dog, ("eva",)
     for Eva; `value` are folded words, none where an end names no value. `over` says
     that the words end the state, `change` that they tell it as new ("moved", "now").
-    It is `planned` if it begins on a day to come, which `dated` names. `start` and
-    `end` are the place of its clause in the text.
+    It is `planned` if it begins on a day to come, which `dated` names. `listed` says
+    that its words name further values: "nuts" of "allergic to nuts and eggs". `start`
+    and `end` are the place of its clause in the text.
     """
 
     language: str
@@ -83,6 +84,7 @@ class State:
     change: bool = False
     addition: bool = False
     planned: bool = False
+    listed: bool = False
     dated: str = ""
     start: int = 0
     end: int = 0
@@ -353,6 +355,7 @@ def _read(
     values = _values(row, parts, clause)
     if values is None:
         return []
+    reading = reading_of(row.language)
     is_regular = read.is_regular and not row.change
     is_change = row.change or (read.is_new and row.may_change)
     state = State(
@@ -365,7 +368,12 @@ def _read(
         addition=read.is_addition or is_regular or (row.shared and not is_change),
     )
     found = [
-        replace(state, attribute=_attribute(name, parts), value=value)
+        replace(
+            state,
+            attribute=_attribute(name, parts),
+            value=value,
+            listed=reading.lists_more(_value_words(name, parts)),
+        )
         for name, value in values.items()
     ]
     valued = [one for one in found if one.value]
