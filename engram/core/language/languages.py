@@ -45,7 +45,7 @@ _SECTIONS: Mapping[str, str] = {
         indefinite articles countable countable_signs
     """,
     "states": """
-        written leads adverbs news additions regularly limits long_ago undone gave_in
+        written leads adverbs news additions regularly limits exceptions long_ago undone gave_in
         first_person possessive user own no_subject no_subject_signs no_value no_value_signs
         not_places not_place_signs not_employers not_names naming articles indefinite
         after_value capitalises_nouns workplaces meat meatless cues plans ends changes

@@ -104,6 +104,7 @@ class StateReading:
         self._additions = self._phrase(section, "additions")
         self._regularly = self._phrase(section, "regularly")
         self._limits = self._phrase(section, "limits")
+        self._exceptions = self._phrase(section, "exceptions")
         self._long_ago = self._phrase(section, "long_ago")
         dates = languages.section("dates").get(code, {})
         self._starting = self._phrase(_phrases_of(dates), "starting")
@@ -171,11 +172,9 @@ class StateReading:
         return not self.unspaced and not _TIMES.isdisjoint(value.split())
 
     def limits(self, aside: str) -> bool:
-        """Whether an aside begins with a limit, or says that something did not last."""
-        found = self._limits.search(aside) if self._limits else None
-        return (found is not None and not found.start()) or self.is_undone(
-            aside, resolved=True
-        )
+        """Whether an aside begins with an exception, or what precedes it did not last."""
+        found = self._exceptions.match(aside) if self._exceptions else None
+        return found is not None or self.is_undone(aside, resolved=True)
 
     def begins(self, clause: str) -> bool:
         """Whether a clause names the day from which on it holds: "from May on"."""
