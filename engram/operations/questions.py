@@ -105,9 +105,9 @@ class Questions:
         fresh = {one: now.isoformat() for one in counted if one not in shown}
         if fresh:
             since = now - timedelta(days=policy.days)
-            ids = {one.id for one in cases}
-            kept = {one for one, at in shown.items() if at > since or one in ids}
-            old = {key: at for key, at in state.items() if key in kept or key == HANDED}
+            kept = {one.id for one in cases} | {HANDED}
+            kept |= {one for one, at in shown.items() if at > since}
+            old = {key: at for key, at in state.items() if key in kept}
             self._write(old | fresh)
         return [one for one in order if one in free or one in counted]
 

@@ -59,25 +59,10 @@ def compared(rows: Rows, earlier: Rows, seed: int) -> dict[str, Any]:
             "the earlier results are about none of these questions",
             fix="Name with --against the results of the same files.",
         )
-    measured = [pair for pair in pairs if all("systems" in row for row in pair)]
-    names = [
-        name
-        for name in (measured[0][1]["systems"] if measured else ())
-        if name in measured[0][0]["systems"]
-    ]
     shown: dict[str, Any] = {
         "questions": len(pairs),
         "left_out": len(rows) + len(known) - 2 * len(pairs),
-        "systems": {
-            name: _bounds(
-                metrics.paired(
-                    [old["systems"][name] for old, _ in measured],
-                    [new["systems"][name] for _, new in measured],
-                    seed,
-                )
-            )
-            for name in names
-        },
+        "systems": _system_differences(pairs, seed),
     }
     answered = [pair for pair in pairs if all("right" in row for row in pair)]
     if answered:
@@ -87,6 +72,27 @@ def compared(rows: Rows, earlier: Rows, seed: int) -> dict[str, Any]:
         )
         shown["answers"] = _bounds(metrics.paired(before, after, seed))
     return shown
+
+
+def _system_differences(
+    pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], seed: int
+) -> dict[str, Any]:
+    """Return the differences of each retriever that both runs measured."""
+    measured = [pair for pair in pairs if all("systems" in row for row in pair)]
+    if not measured:
+        return {}
+    first, second = measured[0]
+    return {
+        name: _bounds(
+            metrics.paired(
+                [old["systems"][name] for old, _ in measured],
+                [new["systems"][name] for _, new in measured],
+                seed,
+            )
+        )
+        for name in second["systems"]
+        if name in first["systems"]
+    }
 
 
 def _bounds(intervals: Mapping[str, MeanInterval]) -> dict[str, dict[str, float]]:
