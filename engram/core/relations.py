@@ -67,13 +67,15 @@ def update_relations(
     start = seen.valid_from or now
     if len(holding) == 1 and not (start > now and holding[0].valid_until):
         changed[_key(holding[0])] = _closed(holding[0], start, "", now)
+    return (*changed.values(), _opened(seen, rivals, start, now))
+
+
+def _opened(seen: Edge, rivals: Iterable[Edge], start: datetime, now: datetime) -> Edge:
+    """Return the relation that `seen` opens at `start`; it ends where the next began."""
     later = _next_start(rivals, start)
     end = min(filter(None, (later, seen.valid_until)), default=None)
     until = seen.until if end == seen.valid_until else ""
-    opened = replace(
-        seen, reinforced=now, valid_from=start, valid_until=end, until=until
-    )
-    return (*changed.values(), opened)
+    return replace(seen, reinforced=now, valid_from=start, valid_until=end, until=until)
 
 
 def ended_relations(

@@ -624,16 +624,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             for place, (key, value, matched) in zip(best, found, strict=True)
         )
         least = score[best[-1]] if len(best) == k else 0.0
-        filtered = reasons[~permitted & (score > least)]
-        numbers = np.bincount(filtered, minlength=len(REASONS)).tolist()
-        return SearchResult(
-            hits,
-            {
-                why: number
-                for why, number in zip(REASONS, numbers, strict=True)
-                if number
-            },
-        )
+        return SearchResult(hits, _counts(reasons[~permitted & (score > least)]))
 
     def _boosts(self, question: Question, rows: Places) -> dict[str, Floats]:
         speakers = {
@@ -667,6 +658,12 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             links.places[some], links.weights[some] * beside[some], len(rows)
         )
         return scoring.Match(term.weight, own, akin, dated, dated + near)
+
+
+def _counts(reasons: Ints) -> dict[str, int]:
+    """Return how many rows a filter left out, by reason."""
+    numbers = np.bincount(reasons, minlength=len(REASONS)).tolist()
+    return {why: some for why, some in zip(REASONS, numbers, strict=True) if some}
 
 
 def _compacted(rows: ColumnStore, postings: Postings) -> tuple[ColumnStore, Postings]:
