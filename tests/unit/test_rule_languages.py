@@ -38,6 +38,21 @@ TO_DO = [
         "2026-12-03",
     ),
     (
+        "Am 3. Dezember habe ich einen Termin beim Augenarzt.",
+        "Die Person hat einen Termin beim Augenarzt (2026-12-03).",
+        "2026-12-03",
+    ),
+    (
+        "Ich habe am 3. Dezember um 9 Uhr einen Termin beim Augenarzt.",
+        "Die Person hat am 3. Dezember um 9 Uhr einen Termin beim Augenarzt (2026-12-03).",
+        "2026-12-03",
+    ),
+    (
+        "Im Mai fahren wir nach Italien.",
+        "Die Person und andere fahren nach Italien (2027-05).",
+        "2027-05-01",
+    ),
+    (
         "Der Klempner kommt am Freitag.",
         "Der Klempner kommt am Freitag (2026-11-27).",
         "2026-11-27",
@@ -244,6 +259,13 @@ def test_what_is_ahead_is_a_promise_with_its_day_in_figures(text, statement, due
             ["Die Person heißt Jonas.", "Die Person wohnt in Ulm."],
         ),
         ("Ich bin Lehrerin.", ["Die Person ist Lehrerin."]),
+        ("Wir leben mit zwei Katzen in Bremen.", ["Die Person wohnt in Bremen."]),
+        (
+            "Wir essen seit Neujahr kein Fleisch.",
+            ["Die Person und andere essen kein Fleisch."],
+        ),
+        ("Gestern habe ich Kuchen gebacken.", []),
+        ("Heute habe ich keine Lust.", []),
         ("Ich mag keinen Rosenkohl.", ["Die Person mag keinen Rosenkohl."]),
         ("Ich vertrage keine Laktose.", ["Die Person verträgt keine Laktose."]),
         (
