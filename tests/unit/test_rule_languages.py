@@ -264,6 +264,11 @@ def test_what_is_ahead_is_a_promise_with_its_day_in_figures(text, statement, due
             "Wir essen seit Neujahr kein Fleisch.",
             ["Die Person und andere essen kein Fleisch."],
         ),
+        (
+            "Mein Hausarzt ist Doktor Feddersen.",
+            ["Der Hausarzt der Person heißt Doktor Feddersen."],
+        ),
+        ("Mein Tierarzt ist nett.", []),
         ("Gestern habe ich Kuchen gebacken.", []),
         ("Heute habe ich keine Lust.", []),
         ("Ich mag keinen Rosenkohl.", ["Die Person mag keinen Rosenkohl."]),
