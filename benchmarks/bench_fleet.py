@@ -2,6 +2,7 @@
 
     python benchmarks/bench_fleet.py                      4 daemons, 200 vaults, 10,000 turns
     python benchmarks/bench_fleet.py --daemons 3 --vaults 20 --turns 500 --seed 7
+    python benchmarks/bench_fleet.py --pause 20 40        a fault only every 20 to 40 seconds
     python benchmarks/bench_fleet.py --calm               the same load without faults
     python benchmarks/bench_fleet.py --out FILE           and write the figures as JSON
 
@@ -475,6 +476,8 @@ def main(words: Sequence[str]) -> int:
             parser.add_argument(f"--{name}", action="store_true")
         elif isinstance(default, int | float):
             parser.add_argument(f"--{name}", type=type(default), default=default)
+        else:  # seconds from and to
+            parser.add_argument(f"--{name}", type=float, nargs=2, default=default)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--keep", type=Path, help="an empty folder for all files")
     told = vars(parser.parse_args(words))
