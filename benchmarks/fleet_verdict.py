@@ -223,9 +223,20 @@ def compared(
                 verdict.counts["answers that closing the vault changed"] += 1
             else:
                 verdict.faults["recall equals the embedded index"].append(
-                    f"{name}: {query!r}: daemons {given[:2]}, rows {left[query][:2]}, "
-                    f"files {embedded[query][:2]}"
+                    f"{name}: {query!r}: "
+                    f"rows alone {_others(left[query], embedded[query])}, "
+                    f"files alone {_others(embedded[query], left[query])}, "
+                    f"daemons as rows: {given == left[query]}"
                 )
+
+
+def _others(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """The hits of one answer, with their places, that another has elsewhere or not."""
+    return [
+        (place, hit)
+        for place, hit in enumerate(some)
+        if others[place : place + 1] != [hit]
+    ]
 
 
 def answers(settings: Settings, queries: Sequence[str]) -> dict[str, list[Any]]:
