@@ -158,6 +158,20 @@ class Catalog:
             added = self._units_between(first, last)
             return Delta(f"{own}:{last}", False, keys, added)
 
+    def mark_before(self, mark: str, keys: Collection[str]) -> str:
+        """Return `mark`, or an earlier one after which all units of `keys` come."""
+        if not keys:
+            return mark
+        generation, _, number = mark.partition(":")
+        rows = self.database.query(
+            "SELECT min(seq) FROM unit WHERE key IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(keys)),),
+        )
+        first = rows[0][0]
+        if first is None or not number or first > int(number):
+            return mark
+        return f"{generation}:{first - 1}"
+
     def changes(self, mark: str, limit: int) -> CatalogChanges | None:
         """Return up to `limit` changes after `mark`; None for an unknown mark."""
         with self.database.lock:

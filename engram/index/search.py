@@ -98,11 +98,13 @@ class Index:
     def save(self) -> None:
         """Write a snapshot of the lexical index, for a faster start.
 
-        Waiting turns are left out: the journal brings them back.
+        Waiting turns are left out: the journal brings them back. Those that are in the
+        catalogue already come after its mark, because another process may settle them.
         """
         with self._updating:
             lexical = self._with_new()
-            lexical.save(self.settings.cache, self._mark, tuple(self._waiting))
+            mark = self.catalog.mark_before(self._mark, self._waiting)
+            lexical.save(self.settings.cache, mark, tuple(self._waiting))
         if self.semantic:
             self.semantic.tidy(self.lexical)
 

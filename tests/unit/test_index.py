@@ -10,6 +10,7 @@ import pytest
 from engram.core import ranking
 from engram.index.filters import SearchFilter
 from engram.index.search import Index
+from engram.vault import sessions
 
 WORDS = (
     "The tide is high in Porto.",
@@ -82,6 +83,29 @@ def test_a_crash_between_catalogue_and_snapshot_heals(told, settings, clock):
     crashed.add_turns([waiting])
     assert scores(crashed, clock) == expected
     crashed.catalog.close()
+
+
+# row: X15
+# row: X20
+def test_a_turn_that_was_written_before_a_crash_stays_in_the_snapshot(told, settings):
+    """The next process has it from the journal, and saves. Another settles it, so the
+    journal does not bring it back when this cache is used again.
+    """
+    (waiting,) = told.index._waiting.values()
+    path = sessions.path(waiting.note)
+    raw = sessions.new_session([waiting], settings.zone)
+    told.vault.create(path, raw)
+    told.index.wrote({path: raw})
+
+    after_crash = Index(settings, told.vault)
+    after_crash.add_turns([waiting])
+    after_crash.close()
+    later = Index(settings, told.vault)
+    where = SearchFilter(("turn",), ("active",), "", None)
+    question = ranking.parse_question("waiting tide", told.clock())
+    found = later.lexical.search(question, where, 50).hits
+    later.catalog.close()
+    assert waiting.key in [one.key for one in found]
 
 
 # row: X20
