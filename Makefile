@@ -3,8 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 READY := $(VENV)/.ready
+# Tests start hundreds of processes; each of them would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-proxy demo-mcp demo-fleet test lint test-fault bench-recall bench-speed bench-nightly bench-scale bench-write year lives docs measure lock clean
+.PHONY: demo demo-proxy demo-mcp demo-fleet test lint test-fault bench-recall bench-speed bench-nightly bench-scale bench-write year lives docs measure lock clean bytecode
 
 demo: $(READY)  ## play a conversation through the real daemon in a temporary vault (DATA=file: yours)
 	@$(if $(DATA),,$(BIN)/engram tour)
@@ -21,6 +23,9 @@ demo-fleet: $(READY)  ## three vaults on two daemons and a PostgreSQL; one daemo
 
 test: $(READY)  ## every test, the fault batteries and property tests at a small size
 	$(BIN)/pytest -n 3 --dist worksteal
+
+bytecode: $(READY)  ## compile the modules of the tests once, which else each process of `make test` does
+	$(BIN)/pytest --collect-only -q >/dev/null
 
 lint: $(READY)  ## format, lint, types, storeys
 	$(BIN)/ruff format --check .

@@ -25,7 +25,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -417,6 +417,7 @@ def run(plan: Plan, dsn: str, folder: Path) -> Verdict:
         if plan.calm:
             rested(load, ports)
         before = database.cpu(), {one.pid: cpu_of(one.pid) for one in made}
+        opened_before = opened(dsn)
         began = time.monotonic()
         chaos.start()
         try:
@@ -438,6 +439,7 @@ def run(plan: Plan, dsn: str, folder: Path) -> Verdict:
             verdict.figures |= {
                 "CPU of the daemons, s": round(spent, 2),
                 "CPU of the database, s": round(after[0] - before[0], 2),
+                "vaults opened": opened(dsn) - opened_before,
             }
         verdict.figures |= {
             "acknowledged, ms (p50, p99)": _spread(load.waits),
@@ -454,11 +456,22 @@ def run(plan: Plan, dsn: str, folder: Path) -> Verdict:
 
 def connections(dsn: str) -> int:
     """The connections that the daemons have to the database."""
+    return counted(
+        dsn,
+        "SELECT count(*) - 1 FROM pg_stat_activity "
+        "WHERE backend_type = 'client backend'",
+    )
+
+
+def opened(dsn: str) -> int:
+    """How often a daemon has taken a vault so far."""
+    return counted(dsn, "SELECT count(*) FROM audit.taken")
+
+
+def counted(dsn: str, query: LiteralString) -> int:
+    """Return the number that a query gives."""
     with closing(psycopg.connect(dsn, autocommit=True)) as admin:
-        row = admin.execute(
-            "SELECT count(*) - 1 FROM pg_stat_activity "
-            "WHERE backend_type = 'client backend'"
-        ).fetchone()
+        row = admin.execute(query).fetchone()
     assert row
     return int(row[0])
 
@@ -470,7 +483,9 @@ def _spread(seconds: Sequence[float]) -> list[float]:
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for name, default in asdict(Plan()).items():
         if isinstance(default, bool):
             parser.add_argument(f"--{name}", action="store_true")

@@ -171,7 +171,10 @@ def _sorted(*parts: tuple[Floats, NDArray[np.int64], int]) -> Events:
 
 @dataclass
 class Prices:
-    """The seconds of each vault's requests, of engram and of the database."""
+    """The CPU seconds of each vault's requests, of engram and of the database.
+
+    `idle` are those of a vault that is open, for a second.
+    """
 
     answer: tuple[list[float], ...]
     answer_database: tuple[list[float], ...]
@@ -180,6 +183,8 @@ class Prices:
     opening: list[float]
     opening_database: list[float]
     closing: list[float]
+    idle: list[float]
+    idle_database: list[float]
     forward: float
 
     @classmethod
@@ -192,6 +197,7 @@ class Prices:
         night, night_db = costs.pair("nightly", notes)
         opening, opening_db = costs.pair("daemon.warm_open", notes)
         closing, closing_db = costs.pair("daemon.close_each", notes)
+        idle, idle_db = costs.pair("daemon.idle_each", notes)
         inside, _ = costs.pair("recall", notes)
         return cls(
             tuple(one.tolist() for one in (ack, ask, zero)),
@@ -204,6 +210,8 @@ class Prices:
             opening.tolist(),
             (opening_db + closing_db).tolist(),
             closing.tolist(),
+            idle.tolist(),
+            idle_db.tolist(),
             float(np.median(np.maximum(ask - inside, 0))),
         )
 
@@ -233,8 +241,8 @@ class Simulation:
     """Daemons with the vaults that they have open, and the cores of one database.
 
     A request is carried out by the daemon that has its vault; one that arrives at
-    another is forwarded. Requests wait for each other. Work that nobody waits for
-    (filing, nightly runs) halves their speed meanwhile, as threads of one process do.
+    another is forwarded. Requests wait for each other. Background work (filing,
+    nightly runs) halves their speed while it runs, as threads of one process do.
     """
 
     def __init__(
@@ -257,6 +265,14 @@ class Simulation:
             OrderedDict() for _ in range(daemons)
         ]
         self._owner: dict[int, int] = {}
+        self._opened_at: dict[int, float] = {}
+        self._end = seconds
+
+    def open_all(self, vaults: int) -> None:
+        """Start with every vault open, in turn on each daemon; costs nothing."""
+        for vault in range(vaults):
+            self._take(vault % self.daemons, vault, 0.0, 0)
+        self.played.openings = 0
 
     def run(self, events: Events, chance: np.random.Generator) -> Played:
         """Play the events."""
@@ -269,6 +285,10 @@ class Simulation:
             strict=True,
         ):
             self._event(at, vault, kind, door)
+        for daemon, used in enumerate(self._used):
+            for vault, at in used.items():
+                until = min(at + self.policy.idle_seconds, self._end)
+                self._stay_open(daemon, vault, until)
         self.played.busy = np.array(self._busy)
         self.played.database = np.array(self._database)
         return self.played
@@ -282,7 +302,7 @@ class Simulation:
         work = database = 0.0
         if owner is None:
             owner = door
-            self._take(owner, vault, bucket)
+            self._take(owner, vault, at, bucket)
             work, database = prices.opening[vault], prices.opening_database[vault]
         elif owner != door:
             self._busy[door][bucket] += prices.forward
@@ -308,26 +328,38 @@ class Simulation:
         heapq.heapreplace(self._cores, ends)
         return ends
 
-    def _take(self, daemon: int, vault: int, bucket: int) -> None:
+    def _take(self, daemon: int, vault: int, at: float, bucket: int) -> None:
         used, played = self._used[daemon], self.played
         if len(used) >= self.policy.open_vaults:
-            self._close(daemon, bucket)
+            self._close(daemon, at, bucket)
             played.squeezed += 1
         self._owner[vault] = daemon
-        used[vault] = 0.0
+        self._opened_at[vault] = used[vault] = at
         played.openings += 1
         played.open_most = max(played.open_most, len(self._owner))
         played.open_on_one = max(played.open_on_one, len(used))
 
     def _expire(self, daemon: int, at: float, bucket: int) -> None:
         used = self._used[daemon]
-        while used and at - next(iter(used.values())) > self.policy.idle_seconds:
-            self._close(daemon, bucket)
+        idle = self.policy.idle_seconds
+        while used and at - (last := next(iter(used.values()))) > idle:
+            self._close(daemon, last + idle, bucket)
 
-    def _close(self, daemon: int, bucket: int) -> None:
+    def _close(self, daemon: int, at: float, bucket: int) -> None:
         vault, _ = self._used[daemon].popitem(last=False)
         del self._owner[vault]
+        self._stay_open(daemon, vault, at)
         self._busy[daemon][bucket] += self.prices.closing[vault]
+
+    def _stay_open(self, daemon: int, vault: int, until: float) -> None:
+        """Add what a vault cost while it was open, until the second `until`."""
+        begin = self._opened_at.pop(vault)
+        last = len(self._database) - 1
+        for bucket in range(int(begin // BUCKET), min(int(until // BUCKET), last) + 1):
+            start, end = bucket * BUCKET, (bucket + 1) * BUCKET
+            seconds = max(min(until, end) - max(begin, start), 0.0)
+            self._busy[daemon][bucket] += seconds * self.prices.idle[vault]
+            self._database[bucket] += seconds * self.prices.idle_database[vault]
 
 
 # -- what is needed --------------------------------------------------------------------
@@ -457,6 +489,10 @@ def shown(
 # -- held against what was measured ----------------------------------------------------
 
 
+SMALL = 10.0
+"""The notes of a vault that was empty before the measured run."""
+
+
 def predicted(measured: dict[str, Any], costs: Costs) -> dict[str, float]:
     """What a run of `bench_fleet.py --calm` should take, from the costs of small vaults."""
     plan, counts = measured["plan"], measured["counts"]
@@ -465,7 +501,7 @@ def predicted(measured: dict[str, Any], costs: Costs) -> dict[str, float]:
     questions = counts.get("answers 200 to /v1/recall", 0) - plan["questions"]
     chance = np.random.default_rng(plan["seed"])
     vaults = plan["vaults"]
-    notes = np.full(vaults, 100.0)
+    notes = np.full(vaults, SMALL)
     weights = chance.lognormal(0, 1, vaults)
     share = weights / weights.sum()
     said = chance.choice(vaults, turns, p=share)
@@ -475,11 +511,11 @@ def predicted(measured: dict[str, Any], costs: Costs) -> dict[str, float]:
         (chance.uniform(0, seconds, len(asked)), asked, QUESTION),
     )
     prices = Prices.of(costs, notes)
-    played = Simulation(plan["daemons"], 2, prices, ServePolicy(), seconds).run(
-        events, chance
-    )
-    base = float(costs.at("daemon.closed.private_bytes", 100.0))
-    each = float(costs.at("daemon.open_each.private_bytes", 100.0))
+    simulation = Simulation(plan["daemons"], 2, prices, ServePolicy(), seconds)
+    simulation.open_all(vaults)  # `bench_fleet.py` lets each make its first runs
+    played = simulation.run(events, chance)
+    base = float(costs.at("daemon.closed.private_bytes", SMALL))
+    each = float(costs.at("daemon.open_each.private_bytes", SMALL))
     memory = plan["daemons"] * base + played.open_most * each
     return {
         "CPU of the daemons, s": float(played.busy.sum()),

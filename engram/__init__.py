@@ -1,6 +1,6 @@
-"""Long-term memory for chatbots, kept as a folder of Markdown.
+"""Long-term memory for chatbots, stored as a folder of Markdown files.
 
-`from engram import Memory` is the public interface; it is loaded when it is asked for.
+`from engram import Memory` is the public interface; it is imported on first use.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ FILES: Mapping[Place, str] = {
     "vault": "the vault's engram.toml",
     "user": "the user's configuration file",
 }
-"""The file of each place, as messages name it."""
+"""The name of the file of each place, for messages."""
 
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -45,9 +45,9 @@ OPENAI_URL = "https://api.openai.com/v1"
 class Key:
     """One setting.
 
-    `place` is the file that may contain it: `engram.toml` in the vault, or the file of
-    the user. `env` is its environment variable. A text is one of `choices`, or matches
-    `pattern`. A whole number without a policy row is between 0 and `most`.
+    `place` is the file that may contain it: `engram.toml` in the vault, or the user's
+    configuration file. `env` is its environment variable. A text is one of `choices`,
+    or matches `pattern`. A whole number without a policy row is between 0 and `most`.
     """
 
     name: str
@@ -128,14 +128,14 @@ TEXT_KEYS: tuple[Key, ...] = (
         "vault",
         list,
         [],
-        "your own regular expressions that mean: distil this turn now",
+        "your own regular expressions; a turn that matches one is distilled at once",
     ),
     Key(
         "disabled_actions",
         "vault",
         list,
         [],
-        f"what is never done to memories by itself: {', '.join(ACTIONS)}",
+        f"actions that engram never does by itself: {', '.join(ACTIONS)}",
         choices=ACTIONS,
     ),
     Key(
@@ -283,18 +283,18 @@ def without_password(dsn: str) -> str:
 
 
 STATIC_TABLE = "wordllama"
-"""The embedding model whose table the extra `semantic` installs; it needs no server."""
+"""The embedding model of the extra `semantic`: a table of vectors without a server."""
 
 RECORD, REPLAY = "ENGRAM_RECORD", "ENGRAM_REPLAY"
-"""Variables that name a folder of recorded model calls, to write or to answer from."""
+"""Environment variables for a folder of model calls, to record to or replay from."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
     """The language model, its server, and the model for small tasks (`B14`).
 
-    `record` is the folder to which calls are written, `replay` the one that answers in
-    place of the server. `repr` leaves the API key out.
+    `record` is the folder to which calls are written, `replay` the folder with calls
+    that are answered without the server. `repr` leaves the API key out.
     """
 
     name: str
@@ -334,10 +334,10 @@ class ProxySettings:
 class Settings:
     """The settings of one vault.
 
-    `state`, `cache` and `runtime` are the folders of this vault outside of it; `place`
-    is how they were chosen, by the id of the vault. `holds` is whether large
-    maintenance runs wait for a confirmation: ask or apply. `postgres` is the connection
-    string of the database that has the index; '' for files in `cache`.
+    `state`, `cache` and `runtime` are the folders of this vault outside of it, and
+    `place` is how they were chosen, by the id of the vault. `holds` is `ask` if large
+    maintenance runs wait for a confirmation, else `apply`. `postgres` is the connection
+    string of the database with the index; '' for files in `cache`.
     """
 
     vault: Path
@@ -369,7 +369,7 @@ class Settings:
 
     @property
     def rows_name(self) -> str:
-        """The name of this vault in a database of many; a copy has another."""
+        """The name of this vault in a shared database; a copy has another name."""
         return self.place.leaf if self.place else self.vault_id
 
 
@@ -388,8 +388,8 @@ def load(vault: Path | None, env: Mapping[str, str]) -> Settings:
     """Return the settings of a vault.
 
     The vault is the first of: `vault`, ENGRAM_VAULT, the one in the user's file, the
-    current folder if it is a vault, and ~/Engram. Raises ConfigError, which names the
-    problems in all files and variables.
+    current folder if it is a vault, and ~/Engram. Raises ConfigError with the problems
+    of all files and variables.
     """
     problems: list[str] = []
     user = _read(user_file(env), "user", problems)
@@ -454,7 +454,7 @@ def _policy(values: Mapping[str, Any]) -> Policy:
 
 
 def _owner_names(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The configured names of the owner: the name, then the aliases."""
+    """Return the configured names of the owner: the name, then the aliases."""
     names = (values["owner.name"], *values["owner.aliases"])
     return tuple(
         dict.fromkeys(" ".join(name.split()) for name in names if name.strip())
@@ -486,8 +486,8 @@ def _vault_folder(
         OSError,
         RuntimeError,
         ValueError,
-    ) as fault:  # or the current folder is gone
-        problems.append(f"vault: {str(chosen)!r} names no folder ({fault})")
+    ) as fault:  # or the current folder was deleted
+        problems.append(f"vault: {str(chosen)!r} is not a folder ({fault})")
         return _home(env)
 
 
@@ -497,11 +497,11 @@ def _id_at(folder: Path) -> str:
 
 
 SIMILAR = 0.75
-"""How much of an unknown key a known one must share to be meant."""
+"""Minimum similarity (0–1) of an unknown key and a suggested one."""
 
 
 def _homes(env: Mapping[str, str]) -> tuple[Path, Path, Path]:
-    """Return the folders of state, cache and sockets, which contain one for each vault.
+    """Return the folders of state, cache and sockets of all vaults.
 
     While no daemon runs, all of it may be deleted except the journal in the state.
     """
@@ -545,7 +545,7 @@ def _read(path: Path, place: Place, problems: list[str]) -> dict[str, Any]:
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    """Return what an unknown key may be meant for; '' where none is near enough."""
+    """Return a suggestion for an unknown key, or ''."""
     if inside := [one for one in known if one.startswith(f"{name}.")]:
         return f", it is a table; did you mean {inside[0]!r}?"
     leaf = name.rpartition(".")[2]
@@ -662,7 +662,7 @@ def _proxy(
 def _second_server(
     section: str, values: Mapping[str, Any], env: Mapping[str, str], problems: list[str]
 ) -> tuple[str, str | None]:
-    """Return address and API key of a server that defaults to the language model's.
+    """Return the address and API key of a server that defaults to the language model's.
 
     The API key of the language model is sent to no other server.
     """
@@ -696,7 +696,7 @@ def _api_key(
                 why = (
                     os.strerror(fault.errno or 0)
                     if isinstance(fault, OSError)
-                    else "no text, or no such place"
+                    else "not UTF-8, or no such file"
                 )
                 problems.append(
                     f"{section}.api_key_file: {place} cannot be read ({why})"

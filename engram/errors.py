@@ -1,7 +1,7 @@
-"""The errors a request can raise, and `Health`, which records errors that last.
+"""The errors that a request can raise, and `Health`, which records lasting faults.
 
-Each error class knows its exit code and its HTTP status. A message says what happened,
-where, and what to do. Problems in a user's text are values (`records.Problem`), not
+Each error class has an exit code and an HTTP status. A message says what happened,
+where, and how to fix it. Problems in a user's text are values (`records.Problem`), not
 exceptions.
 """
 
@@ -22,7 +22,7 @@ class Health:
         self._problems: dict[str, str] = {}
 
     def report(self, part: str, problem: str) -> None:
-        """Record why `part` does not work; an empty `problem` says that it works."""
+        """Record why `part` does not work; an empty `problem` means that it works."""
         if problem:
             self._problems[part] = problem
         else:
@@ -44,7 +44,7 @@ class Health:
 class EngramError(Exception):
     """An error with a message for the user and a code for a program.
 
-    `what` says what happened, `where` the place and `fix` what to do about it.
+    `what` is the fault, `where` its place and `fix` the way to correct it.
     """
 
     code = "internal"
@@ -64,7 +64,7 @@ class EngramError(Exception):
 
 
 def unexpected(name: str, fault: Exception) -> EngramError:
-    """Return the error to report for an exception that the program did not expect.
+    """Return the error to report for an unexpected exception.
 
     Its place is logged without its message, which may contain text from the vault.
     """
@@ -77,7 +77,7 @@ def unexpected(name: str, fault: Exception) -> EngramError:
     )
     logging.getLogger("engram").error("%s: %s at %s", name, type(fault).__name__, place)
     return EngramError(
-        f"{name} met an unexpected {type(fault).__name__}",
+        f"{name} failed with an unexpected {type(fault).__name__}",
         fix="See the log of the daemon.",
     )
 
@@ -107,7 +107,7 @@ class UnauthorisedError(EngramError):
 
 
 class ForbiddenError(EngramError):
-    """The caller may not do this, or the path leads out of the vault."""
+    """The caller may not do this, or the path leads outside the vault."""
 
     code = "forbidden"
     exit_code = 77
@@ -131,11 +131,11 @@ class ConflictError(EngramError):
 
 
 class Holder:
-    """The process that has a vault.
+    """The process that has a vault open.
 
-    `address` is where other daemons reach it, or ''. It has the vault until `until`, in
-    `left` seconds by the clock of the database, unless it renews its lease. It is no
-    dataclass, for loading that library would slow each call of the command line.
+    `address` is its address for other daemons, or ''. Its lease lasts until `until`,
+    that is for `left` seconds by the clock of the database, unless it is renewed. It is
+    not a dataclass, because that import would slow down each call of the command line.
     """
 
     __slots__ = ("address", "host", "left", "pid", "until")
@@ -156,7 +156,7 @@ class Holder:
 
 
 class LockedError(EngramError):
-    """Another process has locked the vault; `holder` says which, where that is known."""
+    """Another process has locked the vault; `holder` is that process if it is known."""
 
     code = "locked"
     exit_code = 75
@@ -199,7 +199,7 @@ class StorageError(EngramError):
 class UnavailableError(EngramError):
     """The daemon is starting, stopping or not running, or may not store anything now.
 
-    With `retry_after` it is worth to try again after so many seconds.
+    `retry_after` is the number of seconds after which to try again, or None.
     """
 
     code = "unavailable"
@@ -214,9 +214,9 @@ class UnavailableError(EngramError):
 
 
 class ModelError(EngramError):
-    """The language model failed, which is not the same as an answer without memories.
+    """The language model failed, which is different from an answer without memories.
 
-    `retryable` says whether the same batch may succeed later.
+    `retryable` is true if the same batch may succeed later.
     """
 
     code = "model"

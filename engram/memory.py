@@ -1,8 +1,7 @@
-"""VaultMemory: one vault in one process. It opens, wires and closes; the parts do the rest.
+"""VaultMemory: opens, wires and closes one vault in one process.
 
-Operations that read, and `observe`, may be called from any thread. Everything that
-writes notes belongs to one thread at a time: the writer of a daemon, or the caller where
-no daemon runs.
+Operations that read, and `observe`, may be called from any thread. Only one thread at a
+time may write notes: the writer of a daemon, or the caller if no daemon runs.
 """
 
 from __future__ import annotations
@@ -92,13 +91,13 @@ UNLOCKED = (
 )
 
 HANDED_OUT = "injected.json"
-"""In the state folder: which texts recall handed out, by session (`X7`)."""
+"""File in the state folder: the texts that recall returned, by session (`X7`)."""
 
 FILING = frozenset({"observe", "flush", "remember"})
-"""The operations that file memories, which then need vectors."""
+"""Operations that file memories, which then need vectors."""
 
 OWN_WRITES = "own-writes.json"
-"""In the cache: which files this program wrote in the last minute."""
+"""File in the cache: the files that this program wrote in the last minute."""
 
 
 def utc_now() -> datetime:
@@ -107,7 +106,7 @@ def utc_now() -> datetime:
 
 
 def _before_write(store: IndexStore, commits: CommitLog) -> Callable[[str], None]:
-    """Return what comes before each write of a file: it still is this process's vault."""
+    """Return the check before each write that this process still owns the vault."""
 
     def check(path: str) -> None:
         store.check_owner()
@@ -119,9 +118,9 @@ def _before_write(store: IndexStore, commits: CommitLog) -> Callable[[str], None
 class VaultMemory:
     """One vault with its journal and index. `start` before use, `close` after.
 
-    `executor` does the work between calls. `clock` is the wall clock, `steady` (seconds)
-    the clock that it is checked against, `monotonic` (seconds) times the second look at
-    files that are gone; tests and simulations pass clocks of their own. `keeper` has the
+    `executor` does the work between calls. `clock` is the wall clock, `steady`
+    (seconds) the clock that it is compared with, and `monotonic` (seconds) times the
+    second scan of missing files; tests and simulations pass their own. `keeper` has the
     leases of a process with many vaults, whose index is in PostgreSQL.
     """
 
@@ -148,11 +147,11 @@ class VaultMemory:
     # -- life --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Take the locks, open the index, replay the journal.
+        """Acquire the locks, open the index, replay the journal.
 
-        From here on recall works, and says that it is incomplete until `warm` is done.
-        Raises NotFoundError (no vault there), LockedError (another process has the vault
-        or its state) and StorageError.
+        From then on recall works, and reports that it is incomplete until `warm` is
+        done. Raises NotFoundError (no vault), LockedError (another process has the
+        vault or its state) and StorageError.
         """
         settings = self.settings
         template.check_vault(settings.vault)
@@ -186,10 +185,10 @@ class VaultMemory:
             raise
 
     def open_copy(self) -> None:
-        """Open the vault for `read` alone, without its locks; `close_copy` ends it.
+        """Open the vault for `read` only, without its locks; `close_copy` ends it.
 
-        The settings name copies of the cache and the state of the process that owns
-        the vault. The vault itself is read as it is, and not written.
+        The settings name copies of the cache and the state of the process that owns the
+        vault. The vault itself is read in place, and not written.
         """
         template.check_vault(self.settings.vault)
         for folder in (self.settings.state, self.settings.cache):
@@ -208,9 +207,9 @@ class VaultMemory:
     def _record_place(self) -> None:
         """Record that the state folder belongs to this vault folder.
 
-        Raises LockedError where another folder took it since the settings were loaded.
-        A restored backup is another folder, so its catalogue begins anew and nothing
-        counts as deleted.
+        Raises LockedError if another folder has acquired it since the settings were
+        loaded. A restored backup is another folder, so its catalogue begins anew and
+        nothing counts as deleted.
         """
         settings, place = self.settings, self.settings.place
         if place is None or str(settings.state) != place.state:
@@ -219,9 +218,9 @@ class VaultMemory:
         now = location.choose_again(place, str(settings.vault), settings.vault_id)
         if now.leaf != place.leaf:
             raise LockedError(
-                "another vault took this state meanwhile",
+                "another vault has acquired this state in the meantime",
                 where=place.state,
-                fix="Try again: it gets a state of its own.",
+                fix="Try again: the vault then gets its own state.",
             )
 
         record = settings.state / location.RECORD
@@ -318,7 +317,11 @@ class VaultMemory:
             self.note_writer, forgetting, cases, maintenance, self.clock
         )
         self.files = FileSync(
-            self.reconciler, self.review_queue, self.readiness, self.commits
+            self.reconciler,
+            self.review_queue,
+            self.readiness,
+            self.commits,
+            schedule,
         )
         editor = NoteEditor(self.files)
         self.memory_operations = MemoryOperations(
@@ -379,7 +382,7 @@ class VaultMemory:
         )
 
     def _load(self) -> None:
-        """Read the state that the last process saved; each file may be missing."""
+        """Read the state that the last process saved; any of the files may be missing."""
         settings = self.settings
         with suppress(EngramError, ValueError, TypeError):
             self.vault.own_writes.update(
@@ -389,10 +392,10 @@ class VaultMemory:
             self.handed_out.load(json.loads(disk.read(settings.state / HANDED_OUT)))
 
     def catch_up(self) -> set[Path]:
-        """Compare the vault with the catalogue and take in what changed meanwhile.
+        """Compare the vault with the catalogue and index the changes.
 
-        Returns the paths that need a second look, as `FileSync.rescan` does; without a
-        daemon they had it.
+        Returns the paths that need a second scan, as `FileSync.rescan` does; without a
+        daemon they have had it.
         """
         # First, so that the files of an interrupted run do not count as user edits.
         self.maintenance_loop.maintenance.recover()
@@ -410,11 +413,11 @@ class VaultMemory:
 
     @property
     def ready(self) -> bool:
-        """Whether the catalogue knows what is in the vault."""
+        """Whether the catalogue covers the whole vault."""
         return self.readiness.ready
 
     def embed(self) -> bool:
-        """Embed some units that have no vector; return whether more wait (`X18`).
+        """Embed some units without a vector; return whether more are waiting (`X18`).
 
         May be called from any thread.
         """
@@ -428,7 +431,7 @@ class VaultMemory:
         return False
 
     def save(self) -> None:
-        """Write usage, and snapshots of what would be slow to make again."""
+        """Write the usage, and snapshots of data that is slow to compute."""
         if not self.store.is_owned:
             return
         self.index.save()
@@ -441,7 +444,10 @@ class VaultMemory:
         self.commits.defer_commit()
 
     def _save_handed_out(self) -> None:
-        """Keep what recall handed out over a restart; a crash loses an hour (`X7`)."""
+        """Save the texts that recall returned for the next start (`X7`).
+
+        A crash loses those of an hour.
+        """
         content = json.dumps(self.handed_out.dump()).encode()
         disk.write_derived(self.settings.state / HANDED_OUT, content)
 
@@ -458,7 +464,7 @@ class VaultMemory:
         disk.write_derived(self.settings.cache / OWN_WRITES, content)
 
     def close(self) -> None:
-        """Save, and release the vault. Turns that wait stay in the journal."""
+        """Save, and release the vault. Waiting turns stay in the journal."""
         self.readiness.set_compared(compared=False)
         self.queue.close()
         try:
@@ -487,9 +493,9 @@ class VaultMemory:
     ) -> dict[str, Any]:
         """Carry out the operation `name`; its result fits JSON. Raises EngramError.
 
-        `standing` is the kind of token that the caller showed (`X17`): chat, import or
-        tool; or `owner` for the owner's command line, which counts as a chat and also
-        gets notes whose persona is not known.
+        `standing` is the kind of the caller's token (`X17`): chat, import or tool; or
+        `owner` for the owner's command line, which counts as a chat and also gets notes
+        whose persona is unknown.
         """
         operation = named(name)
         self._refresh_for(operation)
@@ -505,10 +511,10 @@ class VaultMemory:
     def read(
         self, name: str, params: dict[str, Any], standing: str = "chat"
     ) -> dict[str, Any]:
-        """Carry out an operation on the index as it is, without looking at the files.
+        """Carry out an operation on the index as it is, without scanning the files.
 
-        On its own it is for operations that only read: then another thread may change
-        the vault meanwhile. Raises EngramError.
+        Called directly it is only for operations that read, because another thread may
+        change the vault at the same time. Raises EngramError.
         """
         operation, arguments = named(name), checked(name, params)
         operation.authorise(standing)
@@ -525,7 +531,7 @@ class VaultMemory:
         return self._handlers[name](**arguments)
 
     def _embed_alone(self) -> None:
-        """Embed what waits, where no daemon does; after a fault not again."""
+        """Embed waiting units if there is no daemon; do not try again after an error."""
         if "embeddings" in self.health.problems():
             return
         try:
@@ -535,10 +541,10 @@ class VaultMemory:
             self.health.report("embeddings", str(fault))
 
     def _refresh_for(self, operation: Operation) -> None:
-        """Compare the vault with the index where this operation needs it.
+        """Compare the vault with the index if this operation needs it.
 
-        With a daemon the watcher reports changed files; without one they are looked for
-        after a while.
+        With a daemon the watcher reports changed files; without one the files are
+        scanned after a while.
         """
         alone = not self.executor.attended
         if alone:

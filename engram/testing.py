@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 NEVER = datetime.max.replace(tzinfo=UTC)
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
-"""The first and the longest pause before a failed maintenance run is tried again; the
+"""First and longest pause before a failed maintenance run is tried again. The
 daemon tries each minute.
 """
 
@@ -48,11 +48,11 @@ class Simulation:
     `vault` is a folder with an `engram.toml` (a line `id = "…"` is enough; without
     `zone` it is in UTC), `at` the time at which the daemon starts, `home` a folder for
     journal, index and state. A second simulation of the same vault and home is a
-    restart. `env` holds further environment variables, such as `ENGRAM_MODEL`; the
+    restart. `env` has further environment variables, such as `ENGRAM_MODEL`; the
     environment of the process is not read. Use it as a context manager, or `close` it.
 
-    Raises ValueError for a time without a zone, NotFoundError where `vault` is no
-    vault, ConfigError, and LockedError where another process has the vault open.
+    Raises ValueError for a time without a zone, NotFoundError if `vault` is not a
+    vault, ConfigError, and LockedError if another process has the vault open.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Simulation:
             Path(vault),
             {"ENGRAM_HOME": str(home), "HOME": str(home), "TZ": "UTC", **(env or {})},
         )
-        # there are no workers that a flush could wait for
+        # there are no workers for a flush to wait for
         policy = replace(
             settings.policy, serve=replace(settings.policy.serve, flush_seconds=0.0)
         )
@@ -109,11 +109,11 @@ class Simulation:
     ) -> dict[str, Any]:
         """Carry out an operation and the background work that is due at once.
 
-        Returns the result of the operation, as a client of the daemon gets it.
-        `standing` is the kind of token: "chat", "import" or "tool". When this returns,
-        a turn with a high signal is distilled and filed, as are five turns; others when
-        their time comes. The `faults` of `status` include those of the background work.
-        Raises EngramError as the operation does.
+        Returns the result of the operation in the form for clients of the daemon.
+        `standing` is the kind of token: "chat", "import" or "tool". On return a turn
+        with a high signal is distilled and filed, and so is every fifth turn; other
+        turns are distilled when their time comes. The `faults` of `status` include
+        those of the background work. Raises EngramError like the operation.
         """
         if not self._memory.ready:
             self._background.check_batches()
@@ -150,9 +150,9 @@ class Simulation:
     def files_changed(self) -> None:
         """Scan the files after the test wrote, moved or removed some.
 
-        Then the clock moves by `quiet_seconds`, because engram leaves notes alone that
-        were edited within that time. The time of a file is that of the machine; where
-        it matters when a note was written, set it with `os.utime` before.
+        Then the clock moves by `quiet_seconds`, because engram does not change notes
+        that were edited within that time. The modification time of a file is that of
+        the machine; if it matters, set it with `os.utime` before.
         """
         self._touched, self._pause = True, timedelta()
         self._background.files_changed(None)
@@ -171,7 +171,9 @@ class Simulation:
             return
         self._closed = True
         try:
-            with suppress(EngramError):  # what cannot be filed stays in the journal
+            with suppress(
+                EngramError
+            ):  # turns that cannot be filed stay in the journal
                 self._memory.pipeline.flush_waiting()
         finally:
             self._memory.close()
@@ -188,14 +190,14 @@ class Simulation:
     def _ticks(self) -> dict[str, datetime]:
         """Return the next regular time of maintenance and of the scan.
 
-        Times at which they would find nothing to do are skipped.
+        Times without any work are skipped.
         """
         due = (
             self._memory.maintenance_loop.next_due() if self._memory.ready else self.now
         )
         if due > self.now:
             self._pause = timedelta()
-        elif self._maintained_at == self.now:  # what is due was tried now, and failed
+        elif self._maintained_at == self.now:  # the due run was tried now and failed
             self._pause = min(2 * self._pause or FIRST_PAUSE, LONGEST_PAUSE)
         return {
             "tend": self._runner.tick(
@@ -236,7 +238,7 @@ class _Runner:
         return job()
 
     def model_place(self) -> AbstractContextManager[None]:
-        """Return a context that waits for nothing: there is one thread."""
+        """Return a context that never waits: there is one thread."""
         return nullcontext()
 
     # -- the runner of `Background` ----------------------------------------------------
@@ -266,19 +268,19 @@ class _Runner:
         self._regular[name] = timedelta(seconds=seconds), job
 
     def distil(self, batch: Batch) -> None:
-        """Distil the batch once no job is queued."""
+        """Distil the batch when no job is queued."""
         self._batches.append(batch)
 
     def maintain(self) -> None:
-        """Make the maintenance runs that are due once no other work is left."""
+        """Make the due maintenance runs when no other work is left."""
         self._maintenance_due = True
 
     def embed(self) -> None:
-        """Make vectors once no batch waits."""
+        """Make vectors when no batch waits."""
         self._embedding_due = True
 
     def read(self, name: str, job: Job) -> None:
-        """Leave the job out: nobody waits for an answer in a simulation."""
+        """Skip the job: in a simulation no request waits for its result."""
 
     # -- the clock and the jobs of the simulation --------------------------------------
 
@@ -326,7 +328,7 @@ class _Runner:
             self._settling = False
 
     def _step(self, background: Background) -> bool:
-        """Do the next piece of work; return False where there is none."""
+        """Do the next piece of work; return False if there is none."""
         self._attempt("between", background.memory.between_operations)
         if self._jobs:
             self._attempt(*self._jobs.popleft())
@@ -349,7 +351,7 @@ class _Runner:
 
 
 def _instant(time: datetime) -> datetime:
-    """The time in UTC. Raises ValueError where it has no zone."""
+    """Return the time in UTC. Raises ValueError if it has no zone."""
     if time.tzinfo is None:
         raise ValueError(
             f"{time} has no zone; give one, for example datetime(2026, 1, 1, tzinfo=UTC)"

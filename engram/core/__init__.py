@@ -1,6 +1,7 @@
 """Pure rules over frozen records: no clock, no disk, no randomness.
 
-In: records (`records.py`), numbers (`policy/`) and the time as arguments.
-Out: values and reasons in words; the reason is what tests, `why` and the log show.
-Start with `records.py`, then `lifecycle.py` (what becomes of a memory) and `decay.py`.
+The rules take records (`records.py`), numbers (`policy/`) and the time as arguments,
+and return values with their reasons in words; tests, `why` and the log show these
+reasons. Start with `records.py`, then read `lifecycle.py` (status, stage and archive of
+a memory) and `decay.py`.
 """

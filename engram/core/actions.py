@@ -1,4 +1,4 @@
-"""Rule on actions, and derive feedback and guidelines from the action log.
+"""Rule on actions, and compute feedback and guidelines from the action log.
 
 (Rows C21, C22, C30.)
 """
@@ -32,7 +32,7 @@ Ruling = Literal["allow", "defer", "deny"]
 Row = dict[str, Any]
 
 GUIDELINES_FILE = "state/compression-guidelines.md"
-"""The page with what the action log suggests, for people and assistants (`C21`)."""
+"""The page of guidelines from the action log, for people and assistants (`C21`)."""
 
 SOURCES = ("extraction", "consolidation", "replay", "manual", "unknown")
 CREATION_ACTIONS = frozenset({"create", "store", "review"})
@@ -51,7 +51,7 @@ _BUILDING = frozenset({"update_note", "create_artifact", "link_graph"})
 class Eligibility:
     """The properties of a memory that decide whether an action on it is allowed.
 
-    Confidence and importance are 0–1.
+    `confidence` and `importance` are 0–1.
     """
 
     confidence: float = 0.0
@@ -79,7 +79,7 @@ class Proposal:
 
 
 def propose(action: Action, known: Eligibility, policy: ActionPolicy) -> Proposal:
-    """Return the action with its ruling (`C22`)."""
+    """Return the proposal of an action on a memory, with its ruling (`C22`)."""
     return Proposal(action, known, *ruling(action, known, policy))
 
 
@@ -133,11 +133,12 @@ def ruling(
     *,
     tokens: int | None = None,
 ) -> tuple[Ruling, str]:
-    """Return the ruling on an action and why it is not allowed; first match (`C22`).
+    """Return the ruling on an action and the reason; '' if it is allowed (`C22`).
 
-    A disabled action is denied; a summary is deferred without tokens left; an important memory is not discarded; a
-    stale or archived one is not changed or linked; nothing is built on a memory of low
-    confidence whose source is known.
+    The first rule that applies counts: a disabled action is denied; a summary is
+    deferred while no `tokens` are left; an important memory is not discarded; a stale
+    or archived one is neither changed nor linked; nothing is derived from a memory of
+    low confidence whose source is known.
     """
     if action in policy.disabled:
         return "deny", f"{action} is switched off in the configuration"
@@ -162,7 +163,7 @@ def ruling(
 def parse_log(raw: bytes, limit: int) -> list[Row]:
     """Parse the latest `limit` rows of the action log, oldest first.
 
-    Rows of maintenance runs are left out: they would change what the next run reads.
+    Rows of maintenance runs are skipped: they would change the input of the next run.
     """
     latest: list[Row] = []
     for row in jsonl.rows(raw, newest_first=True):
@@ -174,7 +175,10 @@ def parse_log(raw: bytes, limit: int) -> list[Row]:
 
 
 def _is_event(row: Row) -> bool:
-    """Whether no maintenance run made a row; one of a filing names its evidence."""
+    """Return whether a row comes from outside of maintenance runs.
+
+    The row of a new memory comes from outside if it names its evidence.
+    """
     return "run" not in row or not {"met", "turn"}.isdisjoint(row)
 
 
@@ -191,11 +195,11 @@ def feedback(
     now: datetime,
     policy: ActionPolicy,
 ) -> dict[str, float]:
-    """Return how the latest memories of each category fared, −1…1 (`C30`).
+    """Return the success of the latest memories of each category, −1…1 (`C30`).
 
-    `category_by_memory` takes the id of a memory. It is the mean of the values of the
-    events, weighted by `1 − age/14 d` and divided
-    by the largest possible value: only failures give −1, only stores .27.
+    `category_by_memory` maps the id of a memory to its category. The value is the mean
+    of the values of the events, weighted by `1 − age/14 d` and divided by the largest
+    possible value: a category with failures only has −1, one with stores only .27.
     """
     priors = {
         "store": policy.stored,
@@ -253,13 +257,13 @@ class Advice:
 
 
 def advice(rows: Iterable[Row], policy: ActionPolicy) -> list[Advice]:
-    """Return what the latest events suggest for each action (`C21`).
+    """Return the advice for each action, computed from the latest events (`C21`).
 
     `delta = clamp(.12·(applied − failed)/total + .06·(good − poor)/(good + poor),
     ±.15)` from five events on. A memory is good if it was later confirmed, reinforced
-    or kept, and poor if it was later dropped, forgotten, corrected, disputed or
-    contradicted. What a person took back counts as failed and not as applied: a row
-    with `reversed` follows the row of the action.
+    or retained, and poor if it was later dropped, forgotten, corrected, disputed or
+    contradicted. An action that a person reversed counts as failed and not as applied;
+    its row with `reversed` follows the row of the action.
     """
     later: dict[str, set[str]] = defaultdict(set)
     counts: Counter[str] = Counter()
@@ -330,13 +334,16 @@ def guidelines(rows: Sequence[Row], policy: ActionPolicy) -> str:
         return ""
     outcomes = Counter(str(row.get("outcome", "applied")) for row in latest)
     advised = advice(latest, policy)
-    by_weight = sorted(advised, key=lambda one: (-abs(one.delta or 0.0), one.action))
+    by_weight = sorted(
+        advised,
+        key=lambda row_advice: (-abs(row_advice.delta or 0.0), row_advice.action),
+    )
     parts = [
         f"Events: {len(latest)}",
         f"Window: {latest[0]['at']} to {latest[-1]['at']}",
         "Version: 1",
         "\n## Action distribution\n",
-        *(f"- {one.action}: {one.total}" for one in advised),
+        *(f"- {row_advice.action}: {row_advice.total}" for row_advice in advised),
         "\n## Outcome distribution\n",
         *(f"- {outcome}: {number}" for outcome, number in sorted(outcomes.items())),
         "\n## Suggested guidelines\n",
@@ -345,16 +352,24 @@ def guidelines(rows: Sequence[Row], policy: ActionPolicy) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _line(one: Advice) -> str:
-    if one.delta is None:
-        return f"- {one.action}: hold, only {one.total} events"
-    advised = "do more" if one.delta > 0 else "do less" if one.delta < 0 else "hold"
+def _line(advice_row: Advice) -> str:
+    if advice_row.delta is None:
+        return f"- {advice_row.action}: hold, only {advice_row.total} events"
+    advised = (
+        "do more"
+        if advice_row.delta > 0
+        else "do less"
+        if advice_row.delta < 0
+        else "hold"
+    )
     quality = (
-        f", {one.good} proved good, {one.poor} poor" if one.good + one.poor else ""
+        f", {advice_row.good} proved good, {advice_row.poor} poor"
+        if advice_row.good + advice_row.poor
+        else ""
     )
     return (
-        f"- {one.action}: {advised} ({one.delta:+.2f}, {one.certainty} certainty, "
-        f"{one.total} events{quality})"
+        f"- {advice_row.action}: {advised} ({advice_row.delta:+.2f}, {advice_row.certainty} certainty, "
+        f"{advice_row.total} events{quality})"
     )
 
 

@@ -35,9 +35,10 @@ def topics(
 ) -> tuple[str, ...]:
     """Return the topics of memories, most frequent first (`C31`).
 
-    They are the tags and the names in `about`. The category is not a topic, because two
-    unrelated statements of the category `fact` have no subject in common; nor is the tag of memories that the user asked to keep.
-    `people`, the owner and the speakers, are not topics either: they occur everywhere.
+    Topics are the tags and the names in `about`. The category is not a topic, because
+    two unrelated statements of the category `fact` have no subject in common; neither
+    is the tag of memories that the user asked to keep. `people`, the owner and the
+    speakers, are not topics because they occur everywhere.
     """
     excluded = {*map(normalise, people), *CATEGORIES, REMEMBER_TAG, *SETTLED}
     names = [
@@ -47,14 +48,14 @@ def topics(
     return tuple(name for name, _ in counts.most_common(policy.topics))
 
 
-def topic_overlap(one: Collection[str], other: Collection[str]) -> float:
+def topic_overlap(first: Collection[str], second: Collection[str]) -> float:
     """Return the Jaccard index of two sets of topics; 0 for two empty sets.
 
     >>> topic_overlap(["anna", "porto"], ["anna", "coffee"])
     0.3333333333333333
     """
-    either = {*one, *other}
-    return len({*one} & {*other}) / len(either) if either else 0.0
+    either = {*first, *second}
+    return len({*first} & {*second}) / len(either) if either else 0.0
 
 
 def box_of_batch(
@@ -62,17 +63,17 @@ def box_of_batch(
     persona: str | None,
     memories: Sequence[Fact],
     about: tuple[str, ...],
-    said: datetime,
+    said_at: datetime,
 ) -> Box:
     """Return the box that a batch of memories with the topics `about` would open.
 
-    `said` is the time of the batch's last turn. The box begins with the earliest
-    memory, to the second. Its id is derived from that time, the session and the first
-    memory, so the same batch always gives the same box.
+    `said_at` is the time of the batch's last turn. The box begins at the time of the
+    earliest memory, rounded to a second. Its id is derived from that time, the session
+    and the first memory, so the same batch always gives the same box.
     """
     ids = tuple(dict.fromkeys(memory.id for memory in memories))
-    last = said.astimezone(UTC).replace(microsecond=0)
-    begun = min([said, *(memory.created for memory in memories if memory.created)])
+    last = said_at.astimezone(UTC).replace(microsecond=0)
+    begun = min([said_at, *(memory.created for memory in memories if memory.created)])
     opened = begun.astimezone(UTC).replace(microsecond=0)
     seed = "\n".join(("box", session, persona or "", *ids[:1]))
     return Box(ulid(opened, seed), session, persona, opened, last, about, ids)
@@ -83,9 +84,9 @@ def add_batch(
 ) -> tuple[Box | None, Box | None]:
     """Return the open box after the batch `new`, and the box that it closed (`C31`).
 
-    A box closes for the first of these reasons: too many memories (the batch is added
-    first), another subject, a silence. A batch without memories can end a box or extend
-    it, but opens none.
+    A box closes for the first of these reasons: too many memories (after the batch is
+    added), a new subject, a long silence. A batch without memories can close a box or
+    extend it, but never opens one.
     """
     fresh = tuple(
         memory for memory in new.memories if box is None or memory not in box.memories
@@ -93,16 +94,18 @@ def add_batch(
     joined = new if box is None else _joined(box, new, fresh, policy)
     if len(joined.memories) > policy.memories:
         return None, seal(joined, "max_memories", new.last, policy)
-    why = _ended(box, new, policy) if box and (fresh or not new.memories) else ""
+    why = (
+        _closing_reason(box, new, policy) if box and (fresh or not new.memories) else ""
+    )
     if box and why:
         return (new if new.memories else None), seal(box, why, new.last, policy)
     return (joined if joined.memories else None), None
 
 
 def seal(box: Box, why: str, at: datetime, policy: BoxPolicy) -> Box:
-    """Return `box` closed at `at`, between its last turn and the end of the gap.
+    """Return `box` closed at `at`, bounded by its last turn and the end of the gap.
 
-    So a box of an old conversation that is imported today was closed on the old day.
+    A box of an old conversation that is imported today thus closes on the old day.
     """
     if box.sealed:
         return box
@@ -115,26 +118,31 @@ def seal(box: Box, why: str, at: datetime, policy: BoxPolicy) -> Box:
 
 
 def box_title(memories: Sequence[Fact], box: Box) -> str:
-    """Return what the memories of a box are about, as its title.
+    """Return the title of a box: the subject that its memories share.
 
-    That is the name most of them are about, with what is most often said of it: a tag
-    of these memories, else a second name. A name that only one of several memories is
-    about is no title. Without a name it is the tags, if half of the memories share one,
-    else the weightiest statement. Names keep their spelling.
+    The title is the name that most memories are about, with the tag that most of these
+    memories have, or else a second name. A name that only one of several memories is
+    about is not used. Without a name the title consists of the tags if half of the
+    memories share one, and otherwise it is the most important statement. Names keep
+    their spelling.
     """
     names = _counted(memories, box, names=True)
     tags = _counted(memories, box, names=False)
     if names and len(memories) > _FEW:
-        named = sum(names[0] in memory.about for memory in memories)
-        names = names if named > 1 else []
+        shared = sum(names[0] in memory.about for memory in memories)
+        names = names if shared > 1 else []
     if names:
         name, second = [*names, ""][:2]
-        own = _counted([one for one in memories if name in one.about], box, names=False)
-        known = {one for full in names for one in (full, *full.split())}
+        own = _counted(
+            [memory for memory in memories if name in memory.about],
+            box,
+            names=False,
+        )
+        known = {name_part for full in names for name_part in (full, *full.split())}
         known = {*map(normalise, known)}
-        said = next((tag for tag in own if normalise(tag) not in known), "")
+        own_tag = next((tag for tag in own if normalise(tag) not in known), "")
         title = ", ".join(filter(None, (name, second)))
-        title = f"{name}: {_leaf(said)}" if said else title
+        title = f"{name}: {_leaf(own_tag)}" if own_tag else title
     elif _is_shared(tags, memories):
         title = ", ".join(map(_leaf, tags[:_TITLE_TAGS]))
     else:
@@ -145,13 +153,13 @@ def box_title(memories: Sequence[Fact], box: Box) -> str:
 
 
 def _is_shared(tags: Sequence[str], memories: Sequence[Fact]) -> bool:
-    """Return whether half of several memories have the first of these tags."""
+    """Return whether at least half of several memories have the first of these tags."""
     tagged = sum(tags[0] in memory.tags for memory in memories) if tags else 0
     return tagged > 1 and 2 * tagged >= len(memories)
 
 
 _FEW = 2
-"""Memories of a box that a name of one of them may stand for."""
+"""The largest number of memories of a box that the name of one of them may title."""
 
 
 def _leaf(tag: str) -> str:
@@ -161,12 +169,12 @@ def _leaf(tag: str) -> str:
 def _counted(memories: Sequence[Fact], box: Box, *, names: bool) -> list[str]:
     """Return the names or the tags of memories that are topics, most frequent first."""
     found = Counter(
-        one
+        topic
         for memory in memories
-        for one in (memory.about if names else memory.tags)
-        if normalise(one) in box.topics
+        for topic in (memory.about if names else memory.tags)
+        if normalise(topic) in box.topics
     )
-    return [one for one, _ in found.most_common()]
+    return [topic for topic, _ in found.most_common()]
 
 
 def box_subjects(box: Box) -> tuple[str, ...]:
@@ -175,11 +183,12 @@ def box_subjects(box: Box) -> tuple[str, ...]:
 
 
 def find_trace(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
-    """Return the id of the trace that a sealed `box` joins, a new one if none fits.
+    """Return the id of the trace that a closed `box` joins, or of a new trace.
 
     (Rows `C32`, `E14`.) Only traces of the same persona within `trace_days` of the box
-    count. The overlap is the best with one of a trace's latest `trace_boxes` boxes, not
-    with all its topics: those only grow, and a long trace would stop matching.
+    count. The overlap is the best one with the latest `trace_boxes` boxes of a trace.
+    All topics of a trace would not serve: their number only grows, so a long trace
+    would stop matching.
     """
     own = box_subjects(box)
     best = (policy.trace_overlap, datetime.min.replace(tzinfo=UTC), "")
@@ -205,14 +214,14 @@ def find_trace(box: Box, traces: Mapping[str, Trace], policy: BoxPolicy) -> str:
 def new_trace_id(box: Box) -> str:
     """Return the id of the trace that begins with `box`.
 
-    It is `trace-` and 8 hex digits of the SHA-256 of the sorted topics and the persona,
-    and of the day of the box where a trace that is over has that id already.
+    It is `trace-` and 8 hex digits of the SHA-256 of the sorted topics and the persona.
+    If an older trace already has that id, the day of the box is hashed too.
     """
     return _trace_id(box)
 
 
 def _is_recent(trace: Trace, box: Box, policy: BoxPolicy) -> bool:
-    """Return whether a trace was seen within `trace_days` of a box."""
+    """Return whether the last box of a trace is within `trace_days` of `box`."""
     window = timedelta(days=policy.trace_days)
     return box.opened - trace.seen <= window and trace.seen - box.last <= window
 
@@ -248,10 +257,10 @@ def _joined(box: Box, new: Box, fresh: tuple[str, ...], policy: BoxPolicy) -> Bo
     )
 
 
-def _ended(box: Box, new: Box, policy: BoxPolicy) -> str:
-    """Return why `box` ends before the batch `new`, or ''.
+def _closing_reason(box: Box, new: Box, policy: BoxPolicy) -> str:
+    """Return the reason why `box` closes before the batch `new`, or ''.
 
-    The topics of the batch count only if they include a new one.
+    The topics of the batch count only if at least one of them is new.
     """
     brings_topics = box.topics and {*new.topics} - {*box.topics}
     if brings_topics and topic_overlap(box.topics, new.topics) < policy.overlap:

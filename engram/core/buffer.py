@@ -1,4 +1,4 @@
-"""Decide when waiting turns are due, and failed ones are tried again (rows C2, X2)."""
+"""Decide when waiting turns are due, and when failed ones are retried (rows C2, X2)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from engram.core.records import FiledTurn, Level
 
 MOST_DOUBLINGS = 30
-"""Doublings of a wait that are computed: by then every bound is reached."""
+"""The most doublings of a wait that are computed; every bound is reached by then."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingTurn:
     """A turn on disk that is not extracted yet: journal number, place, signal, arrival.
 
-    `left_over`: it was there when the process started and has not been extracted since.
+    `left_over` is true for a turn that was already waiting when the process started.
     """
 
     seq: int
@@ -36,9 +36,9 @@ def flush_reason(
 ) -> str | None:
     """Return why the waiting turns of a session are due now, or None (`C2`).
 
-    In order: one has a high signal, and a reply or `reply_seconds` followed; there are
-    at least `turns` of them; the oldest has waited `minutes`, so two turns followed by
-    silence are extracted too.
+    The reasons, in order: a turn has a high signal and was followed by a reply or by
+    `reply_seconds` of silence; at least `turns` turns wait; the oldest has waited
+    `minutes`, so that two turns followed by silence are extracted too.
     """
     if not waiting:
         return None
@@ -59,17 +59,17 @@ def flush_time(waiting: Sequence[WaitingTurn], policy: BufferPolicy) -> datetime
 
 
 def _oldest_time(waiting: Sequence[WaitingTurn], policy: BufferPolicy) -> datetime:
-    """Return when the oldest of the waiting turns will have waited `minutes`."""
+    """Return the time at which the oldest waiting turn will have waited `minutes`."""
     return min(item.since for item in waiting) + timedelta(minutes=policy.minutes)
 
 
 def _urgent_time(
     waiting: Sequence[WaitingTurn], policy: BufferPolicy
 ) -> datetime | None:
-    """Return from when a high signal makes the turns due; None without one.
+    """Return the time from which a high signal makes the turns due; None without one.
 
     A turn of the user waits `reply_seconds` for the reply of the assistant, so that
-    question and answer are read together.
+    question and answer are extracted together.
     """
     urgent = [item.since for item in waiting if item.level == "high"]
     if not urgent:
@@ -90,9 +90,9 @@ def _is_user(item: WaitingTurn) -> bool:
 
 
 def retry_wait(failures: int, policy: ModelPolicy) -> timedelta:
-    """Return the wait after so many failures in a row, at least one (`X2`).
+    """Return the wait after `failures` failures in a row, at least one (`X2`).
 
-    It doubles with each failure, up to a bound.
+    The wait doubles with each failure, up to a bound.
     """
     doubled = policy.retry_seconds * 2.0 ** min(failures - 1, MOST_DOUBLINGS)
     return timedelta(seconds=min(doubled, policy.retry_most_seconds))

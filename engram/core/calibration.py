@@ -1,9 +1,9 @@
 """Map the cosines of a model to the nominal scale of the cut points.
 
-Cosines of two models cannot be compared: one gives unrelated sentences .05, another
-.75. A scale maps a model's raw cosines to the nominal similarities in which the cut
-points are written. Until a model is calibrated on the user's own facts, its
-similarities may rank, but neither merge nor invalidate.
+Cosines of two models cannot be compared: unrelated sentences have a cosine of .05 in
+one model and of .75 in another. A scale maps the raw cosines of a model to nominal
+similarities, the unit of the cut points. Until a model is calibrated on the user's own
+facts, its similarities are used for ranking only, not for merging or invalidating.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Point = tuple[float, float]
 class Scale:
     """Points (raw cosine, nominal similarity), both rising, joined by straight lines.
 
-    Unless `calibrated`, its similarities may not merge or invalidate.
+    Only the similarities of a `calibrated` scale may merge or invalidate facts.
     """
 
     points: tuple[Point, ...] = ((-1.0, -1.0), (1.0, 1.0))
@@ -52,12 +52,12 @@ def calibrate(
 ) -> Scale:
     """Return the scale of a model from the cosines of pairs of the user's own facts.
 
-    Almost all pairs of facts are unrelated, so their quantiles show where the model
-    puts unrelated texts: three of four pairs lie below the floor, nine of ten below the
-    episode cut, 97 in a hundred below the link, 997 in a thousand below "one subject".
-    Above that, pairs are too rare for quantiles; there the scale is a straight line to
-    1, the cosine of equal texts in every model, and no cut point for merging becomes
-    lower than it is written. With too few samples, or a model that hardly distinguishes
+    Almost all pairs of facts are unrelated, so their quantiles show the cosines that
+    the model gives to unrelated texts: 75% of the pairs are below the floor, 90% below
+    the episode cut, 97% below the link cut and 99.7% below "one subject". Above that,
+    pairs are too rare for quantiles; there the scale is a straight line to 1, the
+    cosine of equal texts in every model, and no cut point for merging becomes lower
+    than its nominal value. With too few samples, or a model that hardly distinguishes
     texts, the scale is uncalibrated.
     """
     policy = policy or SimilarityPolicy()

@@ -1,8 +1,8 @@
 """The categories of facts, one row each (row C3).
 
-Everything that depends on the category of a fact is a field of its row; no other module
-lists names of categories. Only how much a category adds to importance is a number of
-its own, `ImportancePolicy.<name>`, because users may read and set numbers.
+All properties that depend on the category of a fact are fields of its row; no other
+module lists names of categories. The one exception is the gain in importance,
+`ImportancePolicy.<name>`, because users may read and set numbers.
 """
 
 from __future__ import annotations
@@ -14,52 +14,54 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """One category, and what follows from it."""
+    """A category with all properties of its facts."""
 
     name: str
     aliases: tuple[str, ...] = ()
-    """Its names in the formats of other systems."""
+    """Names of this category in the formats of other systems."""
     tagged: tuple[str, ...] = ()
-    """Further such names, which also become a tag."""
+    """Further names in other formats; such a name is also added as a tag."""
     kind: Literal["note", "episode", ""] = ""
-    """The kind of its facts; '' where their words decide (row C6)."""
+    """The kind of its facts; '' if the words of the fact decide (row C6)."""
     protected: bool = False
-    """A fact never leaves by itself (law 1)."""
+    """Its facts are never archived or removed by a rule (law 1)."""
     slot: str = ""
     """The name of the category in a slot, which is this name and an entity (row E5).
 
     Facts of two categories with one `slot` share their slots.
     """
     layer: Literal["procedural", ""] = ""
-    """The layer of its facts; '' where their kind decides (row D1)."""
+    """The layer of its facts; '' if the kind decides (row D1)."""
     needs_steps: bool = False
-    """Only a text of several steps has that `layer`."""
+    """Whether only a text of several steps gets that `layer`."""
     promise: bool = False
-    """A fact is a promise, with a to-do (row E16)."""
+    """Its facts are promises, each with a to-do (row E16)."""
     corrects: bool = False
-    """A fact corrects an earlier statement (row A10)."""
+    """Its facts correct earlier statements (row A10)."""
     taste: bool = False
-    """A fact is a taste; it fades if its words name a day (law 2)."""
+    """Its facts are preferences; one that names a day fades (law 2)."""
     momentary: bool = False
-    """A fact fades and goes to the archive (law 2)."""
+    """Its facts fade and are archived (law 2)."""
     dated: bool = False
-    """The time in the words is when it happens, not when it begins (row X14)."""
+    """A time in the words is that of the event, not the beginning of a state (row X14).
+    """
     troubles: bool = False
-    """A fact may report a recurring trouble (row E15)."""
+    """Its facts may report a recurring trouble (row E15)."""
     relates_people: bool = False
-    """The names in a fact are people whom it relates to each other."""
+    """The names in a fact are people; the fact states a relation between them."""
     only_user: bool = False
-    """Only the user can say such a fact of themselves (row X27)."""
+    """Only the user can state such a fact about themselves (row X27)."""
     not_from_outside: bool = False
-    """A statement from outside never becomes such a fact (row X27)."""
+    """A statement from an external source never becomes such a fact (row X27)."""
     correctable: bool = False
-    """A fact becomes a correction if its turn corrects an earlier one (row C3)."""
+    """A fact becomes a correction if its turn corrects an earlier statement (row C3).
+    """
     profile: bool = False
-    """The profile of the user lists such facts (row C15)."""
+    """The user's profile lists its facts (row C15)."""
     spine: Literal["profile", "projects", "people", "open_loops", ""] = ""
-    """Its section in the persona summary (row E12).
+    """The section for its facts in the persona summary (row E12).
 
-    With '' a fact about the user is in the section of the profile.
+    '' puts a fact about the user into the section of the profile.
     """
 
 
@@ -158,13 +160,13 @@ _ROWS = (
 )
 
 CATEGORIES = {row.name: row for row in _ROWS}
-"""The rows by name, in the order in which they are offered."""
+"""The categories by name, in the order in which they are offered to a model."""
 
 INSIGHT = "insight"
-"""The tag of a fact that another system noted as a mere insight (row A16)."""
+"""The tag of a fact that another system labels an insight (row A16)."""
 
 PLAIN = _ROWS[0].name
-"""The category of a statement that belongs to no other."""
+"""The category of a statement that fits no other category."""
 
 
 _BY_NAME = MappingProxyType(
@@ -175,14 +177,14 @@ _BY_NAME = MappingProxyType(
 
 
 def category_named(name: str) -> tuple[str, str] | None:
-    """Return the category of this name and the tag that the name also gives (`A31`).
+    """Return the category with this name, and the tag that the name adds (`A31`).
 
-    The name may be that of another system: `architectural` is a decision, and `insight`
-    a fact with the tag `insight`. None for an unknown name.
+    The name may be one of another system: `architectural` is a decision, and `insight`
+    is a fact with the tag `insight`. An unknown name gives None.
     """
     return _BY_NAME.get(name.strip().casefold())
 
 
 def category_of(name: str) -> Category:
-    """The row of a category; the row of a plain fact for any other word."""
+    """Return the row of a category, or that of a plain fact for an unknown name."""
     return CATEGORIES.get(name, CATEGORIES[PLAIN])

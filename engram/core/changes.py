@@ -1,8 +1,8 @@
-"""Changes of state: which known facts a new statement ends (A7, A10; law 7).
+"""Changes of state: the known facts that a new statement ends (A7, A10; law 7).
 
-"I've moved to Augsburg" ends "The user lives in Munich" whatever the likeness of the
-words. The closed table of `language.states` reads both; the rules here say which facts
-end, and whether a person has to agree. All functions are pure.
+"I've moved to Augsburg" ends "The user lives in Munich", however similar the words are.
+The closed table of `language.states` parses both statements; the rules here decide
+which facts end, and whether a person has to agree. All functions are pure.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
 
 RULE = "rule of states"
-"""Named in the reason of a change that the closed table decided."""
+"""The suffix of the reason for a change that the closed table decided."""
 
 LATER = timedelta(hours=12)
-"""A statement without a word of change ends another one that is older than this."""
+"""A statement without a word of change ends only states older than this."""
 
 SEVERAL = frozenset({"employer", "job"})
-"""Attributes of which a person may have several, of which "I quit" ends one."""
+"""Attributes of which a person may have several values; "I quit" ends one of them."""
 
 _NAME_WORDS = 3
-"""The most words of a name."""
+"""The largest number of words of a name."""
 _END = " .!"
 
 
@@ -50,7 +50,7 @@ _END = " .!"
 class EndedFact:
     """A known fact that a new statement ends, and the reason.
 
-    `is_unclear` says that the statement may mean another one.
+    `is_unclear` is true if the statement may refer to another fact.
     """
 
     fact: Fact
@@ -63,13 +63,13 @@ def ended_facts(
     said_at: datetime,
     known: Iterable[tuple[Fact, Sequence[State]]],
 ) -> list[EndedFact]:
-    """The known facts that the states of a statement said at `said_at` end.
+    """Return the known facts that the states of a statement made at `said_at` end.
 
-    Words that tell a change end the old state at once; another value alone only where
-    the old one is older than `LATER`, for a person may name two homes in one breath.
-    A change that is dated before the old one was told ends nothing, and what happened
-    stays (`C33`). Words without a value ("I quit") are unclear where more than one
-    value is known.
+    Words of change end the old state at once. Another value without such words ends
+    only a state that is older than `LATER`, because a person may name two homes in one
+    breath. A change dated before the statement of the old state ends nothing, and
+    events never end (`C33`). Words without a value ("I quit") are unclear if more than
+    one value is known.
     """
     found: list[tuple[Fact, _Change]] = []
     for fact, states in known:
@@ -87,7 +87,7 @@ def ended_facts(
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """That the state `new` ends the state `old`, and why."""
+    """The state `new` ends the state `old`; `why` is the reason."""
 
     new: State
     old: State
@@ -100,9 +100,9 @@ def _change(
     old: Sequence[State],
     fact: Fact,
 ) -> _Change | None:
-    """The first of the `new` states that ends one of the `old` ones, which `fact` tells.
+    """Return the change by the first `new` state that ends a state of `fact`, or None.
 
-    A change that is older than the telling of the old state ends nothing.
+    A change that is older than the statement of the old state ends nothing.
     """
     told_at = fact.created
     is_later = told_at is None or said_at - told_at > LATER
@@ -125,7 +125,7 @@ def _change(
 def _grows_too_fast(
     new: State, old: State, said_at: datetime, told_at: datetime | None
 ) -> bool:
-    """Whether an age cannot be that of the same person: one of two sons."""
+    """Return whether an age is too high to be the same person's, as with two sons."""
     if new.attribute != "age" or not told_at:
         return False
     years = (said_at - told_at).days / 365
@@ -133,10 +133,10 @@ def _grows_too_fast(
 
 
 def _is_unclear(change: _Change, others: Sequence[_Change]) -> bool:
-    """Whether words without a value ("I quit") may end any of several values.
+    """Return whether words without a value ("I quit") may end any of several values.
 
-    "Training moved to Friday" may mean that of either child. The end of one of several
-    values of a statement leaves the others.
+    "Training moved to Friday" may refer to either child. The end of one of several
+    values of a statement does not end the others.
     """
     if change.old.listed and change.new.over and change.new.value:
         return True
@@ -155,9 +155,9 @@ def _is_unclear(change: _Change, others: Sequence[_Change]) -> bool:
 def successors(
     new: Sequence[State], known: Iterable[tuple[Fact, Sequence[State]]]
 ) -> list[Fact]:
-    """The known facts that end the states of `new` if they were told later.
+    """Return the known facts that end the states of `new` if they are later statements.
 
-    An old turn that is imported now does not bring back a state that is over.
+    An old turn that is imported now does not restore a state that is over.
     """
     return [
         fact
@@ -172,63 +172,66 @@ def successors(
     ]
 
 
-def other_name(new: str, old: str) -> bool:
-    """Whether two statements name the same being differently, at their end.
+def names_differ(new: str, old: str) -> bool:
+    """Return whether two statements end with different names of the same being.
 
-    >>> other_name("The user's son is called Tim.", "The user's son is called Max.")
+    >>> names_differ("The user's son is called Tim.", "The user's son is called Max.")
     True
-    >>> other_name("The user works with Ben.", "The user works with Ada.")
+    >>> names_differ("The user works with Ben.", "The user works with Ada.")
     False
     """
-    one, other = new.rstrip(_END).split(), old.rstrip(_END).split()
+    new_words, old_words = new.rstrip(_END).split(), old.rstrip(_END).split()
     same = 0
-    for mine, theirs in zip(one, other, strict=False):
-        if mine.casefold() != theirs.casefold():
+    for new_word, old_word in zip(new_words, old_words, strict=False):
+        if new_word.casefold() != old_word.casefold():
             break
         same += 1
-    values = one[same:], other[same:]
-    told = tells_name(" ".join(one[:same]))
-    return told and all(
+    values = new_words[same:], old_words[same:]
+    states_name = tells_name(" ".join(new_words[:same]))
+    return states_name and all(
         0 < len(value) <= _NAME_WORDS and all(word[0].isupper() for word in value)
         for value in values
     )
 
 
 def is_ended(
-    told: Sequence[State], known: Iterable[tuple[Fact, Sequence[State]]]
+    new: Sequence[State], known: Iterable[tuple[Fact, Sequence[State]]]
 ) -> bool:
-    """Whether a known fact that has ended tells one of these states."""
-    same = {(one.subject, one.attribute, one.value, one.over) for one in told}
+    """Return whether a known fact with one of these states has ended."""
+    same = {
+        (state_.subject, state_.attribute, state_.value, state_.over) for state_ in new
+    }
     return any(
-        (one.subject, one.attribute, one.value, one.over) in same
+        (state_.subject, state_.attribute, state_.value, state_.over) in same
         for fact, states in known
         if fact.status in {"superseded", "invalidated"}
-        for one in states
+        for state_ in states
     )
 
 
 def effects(
     ended: Sequence[EndedFact], claim: Evidence, guarded: Collection[str]
 ) -> tuple[Effect, ...]:
-    """What happens to the facts that a statement ends.
+    """Return the effects of a statement on the facts that it ends.
 
-    A fact with younger evidence stays. What the user says ends a fact. `guarded` are
-    the ids of facts whose notes only a person may change: one of them is asked about,
-    and so is a statement of another source, or one after too many changes.
+    A fact with later evidence does not change. A statement of the user ends a fact.
+    `guarded` are the ids of facts whose notes only a person may change: for these a
+    review case is opened instead, and also for a statement of another source or beyond
+    the limit of changes.
     """
     found: list[Effect] = []
-    remaining, asked = claim.remaining, False
-    for one in ended:
-        if one.fact.id in claim.newer:
+    remaining, is_open_case = claim.remaining, False
+    for ended_fact in ended:
+        if ended_fact.fact.id in claim.newer:
             continue
-        barred = not claim.from_user or one.fact.id in (claim.barred or {})
-        closed = barred or one.is_unclear or one.fact.id in guarded
+        barred = not claim.from_user or ended_fact.fact.id in (claim.barred or {})
+        closed = barred or ended_fact.is_unclear or ended_fact.fact.id in guarded
         if not closed and remaining > 0:
-            found.append(Effect("supersede", one.fact, one.why))
+            found.append(Effect("supersede", ended_fact.fact, ended_fact.why))
             remaining -= 1
-        elif not asked:
-            found.append(Effect("ask", one.fact, one.why))
-            asked = True
+        elif not is_open_case:
+            found.append(Effect("ask", ended_fact.fact, ended_fact.why))
+            is_open_case = True
     return tuple(found)
 
 
@@ -236,12 +239,12 @@ def effects(
 
 REPLACED = "something else holds now (read by a model)"
 OVER = "it is over (read by a model)"
-SUPPORTED = "more likely by what else was said (read by a model)"
+SUPPORTED = "more likely by another statement (read by a model)"
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedChanges:
-    """What happens to the facts that a model reads as over, and what was refused."""
+    """The effects on the facts that a model considers over, and the refused changes."""
 
     effects: tuple[Effect, ...] = ()
     refused: tuple[str, ...] = ()
@@ -258,63 +261,63 @@ def linked_changes(
     tells_change: bool,
     doubtful: bool,
 ) -> LinkedChanges:
-    """What happens to the facts that a model reads as over by the statement `new`.
+    """Return the effects on the facts that, by a model, the statement `new` ends.
 
-    The first rule that applies counts. What happened stays; what is planned ends only
-    another plan; a fact with younger evidence stays; words in doubt end nothing. Who is
-    not the user ends only what was said with no more trust, and no note that only a
-    person may change (`guarded`); of such a note, and after too many changes, the user
-    is asked, once. A promise is settled, by what the `words` of the user say, unless
-    another statement takes its place (`E16`). A fact from three sessions is weakened
-    where no words tell a change (`A10`); any other ends.
+    The first rule that applies counts. Events stay; a plan ends only another plan; a
+    fact with later evidence stays; words in doubt end nothing. A source other than the
+    user ends only facts with at most the same trust, and no note that only a person may
+    change (`guarded`). For such a note, and beyond the limit of changes, the user is
+    asked once. A promise is settled by the `words` of the user unless another statement
+    replaces it (`E16`). A fact from three sessions is weakened if no words report a
+    change (`A10`); any other fact ends.
     """
     effects: list[Effect] = []
     refused: list[str] = []
-    remaining, asked = claim.remaining, False
-    for one in linked:
-        fact = one.fact
+    remaining, is_open_case = claim.remaining, False
+    for ended_fact in linked:
+        fact = ended_fact.fact
         closed = fact.id in guarded
         if why := _refusal(fact, new, claim, closed=closed, doubtful=doubtful):
             refused.append(f"known: {why}")
         elif closed or remaining <= 0:
-            if not asked:
-                effects.append(Effect("ask", fact, one.why))
-            asked = True
-        elif settled := _settled(one, new, words):
+            if not is_open_case:
+                effects.append(Effect("ask", fact, ended_fact.why))
+            is_open_case = True
+        elif settled := _settled(ended_fact, new, words):
             effects.append(settled)
             remaining -= 1
         elif not tells_change and session_count(fact) >= policy.episodes:
             weakened = weakened_confidence(fact.confidence, policy)
-            effects.append(Effect("weaken", fact, one.why, weakened))
+            effects.append(Effect("weaken", fact, ended_fact.why, weakened))
         else:
-            effects.append(Effect("supersede", fact, one.why))
+            effects.append(Effect("supersede", fact, ended_fact.why))
             remaining -= 1
     return LinkedChanges(tuple(effects), tuple(refused))
 
 
-def _settled(one: EndedFact, new: Fact, words: str) -> Effect | None:
-    """The effect on a promise that was kept or called off, None for any other fact.
+def _settled(ended: EndedFact, new: Fact, words: str) -> Effect | None:
+    """Return the effect on a promise that was fulfilled or cancelled, else None.
 
-    A statement that takes the place of a promise, such as the date of another
-    appointment, supersedes it unless the words report what became of it.
+    A statement that replaces a promise, such as another date of an appointment,
+    supersedes it unless the words report the outcome.
     """
-    if not todos.is_open(one.fact) or category_of(new.category).promise:
+    if not todos.is_open(ended.fact) or category_of(new.category).promise:
         return None
-    tag, why = todos.outcome(words, one.why)
+    tag, why = todos.outcome(words, ended.why)
     if why == REPLACED:
         return None
-    return Effect("settle", one.fact, why, settled=tag)
+    return Effect("settle", ended.fact, why, settled=tag)
 
 
 def _refusal(
     old: Fact, new: Fact, claim: Evidence, *, closed: bool, doubtful: bool
 ) -> str:
-    """Why a statement may not end a known fact, or ''."""
+    """Return why a statement may not end a known fact, or ''."""
     is_plan = category_of(old.category).promise
     if is_event(old) and not is_plan and not claim.correction:
         return "what happened stays"
-    if _is_ahead(new) and not is_plan:
-        return "what is planned ends nothing yet"
+    if _is_in_future(new) and not is_plan:
+        return "a planned change ends nothing yet"
     if old.id in claim.newer:
         return "something younger is known"
     if doubtful:
@@ -324,7 +327,7 @@ def _refusal(
     return ""
 
 
-def _is_ahead(fact: Fact) -> bool:
-    """Whether a statement tells what is to come: a promise, or with a later date."""
+def _is_in_future(fact: Fact) -> bool:
+    """Return whether a fact concerns the future: a promise or a later date."""
     later = bool(fact.valid_from and fact.created and fact.valid_from > fact.created)
     return later or category_of(fact.category).promise

@@ -1,12 +1,13 @@
-"""Classify a text: its kind, confidence tier, importance (C4, C6, C10).
+"""Classify a text: its kind, confidence tier and importance (C4, C6, C10).
 
-Word lists are for English unless noted. The kind of memory is decided in every language
-with `dates` and `permanent_attributes` data.
+Word lists are English unless noted. The kind is decided in every language with `dates`
+and `permanent_attributes` data.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from engram.core.policy import ExtractionPolicy, ImportancePolicy
-    from engram.core.records import Interval
+    from engram.core.records import Fact, Interval
 
 
 def _any(listing: str) -> re.Pattern[str]:
-    """One of the phrases, as whole words; `*` lets a word go on. The listing separates
-    by `, `.
+    """Return a pattern of the phrases in `listing`, separated by `, `, as whole words.
+
+    A `*` at the end of a phrase matches any ending.
     """
     words = "|".join(
         re.escape(phrase).replace(r"\*", r"\w*") for phrase in listing.split(", ")
@@ -70,9 +72,7 @@ _EVENTS = re.compile(
     r"|[去买看吃见玩丢]了|[去看吃]过|(?:行き|食べ|見|買い|会い|遊び|なくし)ました|(?:行った|食べた|見た|買った|会った)",
     re.IGNORECASE,
 )
-"""Verbs of a past event: what was done once and is over; English, German, French,
-Spanish and, in part, others.
-"""
+"""Verbs of a single past event: English, German, French, Spanish and some of others."""
 _AS_OF = re.compile(r"\((?:as of|Stand:?|état au|a fecha de) [^)]*\)", re.IGNORECASE)
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -80,13 +80,14 @@ _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 def kind_of(
     text: str, category: str, tags: Collection[str] = (), when: Interval | None = None
 ) -> tuple[str, str]:
-    """Return episode or note, and why; the first rule that applies decides (`C6`).
+    """Return "episode" or "note", and the reason; the first rule that applies counts.
 
-    Order: a standing attribute → note, also with a date; a temporal marker → episode;
-    the category; the tags, note before episode; a past event, or a date or time word
-    that is not the beginning of a state → episode; else note (reversed by law 3).
-    `when` is the time that the statement is about. `Anna deployed it yesterday` →
-    episode, `Her birthday is on 14 March` → note, `The sky is blue` → note.
+    (Row `C6`.) The order is: a permanent attribute → note, also with a date; a temporal
+    marker → episode; the category; the tags, note before episode; a past event, or a
+    date or time word that is not the beginning of a state → episode; otherwise note
+    (law 3 reverses this). `when` is the time that the statement is about. `Anna
+    deployed it yesterday` → episode, `Her birthday is on 14 March` → note, `The sky is
+    blue` → note.
     """
     if attribute := permanent_attribute(text):
         return "note", f"tells of {attribute}"
@@ -115,21 +116,24 @@ def _kind_of_category(name: str) -> str:
 
 
 def _dated(text: str, when: Interval | None) -> str:
-    """Return the time expression of a statement, or '' if it begins a state."""
-    said = _AS_OF.sub("", text)
-    if _SINCE.search(said) or (when and when.role):
+    """Return the time expression of a statement; '' if a state begins at it."""
+    statement = _AS_OF.sub("", text)
+    if _SINCE.search(statement) or (when and when.role):
         return ""
-    if when and said == text:
+    if when and statement == text:
         return when.words.lower()
     return (
-        next((one.words.lower() for one in resolve(said, _SOME_DAY)), "")
-        if has_time_expression(said)
+        next((interval.words.lower() for interval in resolve(statement, _SOME_DAY)), "")
+        if has_time_expression(statement)
         else ""
     )
 
 
 def tier_of(confidence: float, policy: ExtractionPolicy) -> str:
-    """The tier: explicit ≥0.95, implied ≥0.70, inferred ≥0.40, else speculative (`C4`)."""
+    """Return the tier of a confidence (`C4`).
+
+    explicit ≥ 0.95, implied ≥ 0.70, inferred ≥ 0.40, otherwise speculative.
+    """
     if confidence >= policy.explicit:
         return "explicit"
     if confidence >= policy.implied:
@@ -168,12 +172,13 @@ _IMPORTANT_TAGS = frozenset(
 def importance_of(
     text: str, category: str, tags: Collection[str], policy: ImportancePolicy
 ) -> tuple[float, tuple[str, ...]]:
-    """Importance 0–1 by local rules, and what counted (`C10`).
+    """Return the importance, 0–1, by local rules, and the rules that applied (`C10`).
 
-    0.5; trivial → 0.1 and stop; critical marker +.20, high marker +.12, hedge −.15,
-    each once; the category's gain; from 200 characters min(.1, (length−200)/1000);
-    first person +.05; digits or names +.03; +.05 for each important tag; kept within
-    0–1. `I always prefer tea` as a preference: .5 + .12 + .10 + .05 = .77.
+    The base is 0.5; a trivial text has 0.1. Critical marker +.20, high marker +.12,
+    hedge −.15, each once; the gain of the category; from 200 characters min(.1,
+    (length−200)/1000); first person +.05; digits or names +.03; +.05 for each important
+    tag; clamped to 0–1. `I always prefer tea` as a preference: .5 + .12 + .10 + .05 =
+    .77.
     """
     if is_trivial(text, policy):
         return policy.trivial, ("trivial",)
@@ -210,7 +215,10 @@ def _heads(tags: Collection[str]) -> set[str]:
 
 
 def level_of(importance: float, policy: ImportancePolicy) -> str:
-    """The level: critical ≥.9, high ≥.7, normal ≥.4, low ≥.2, else trivial (`C10`)."""
+    """Return the level of an importance (`C10`).
+
+    critical ≥ .9, high ≥ .7, normal ≥ .4, low ≥ .2, otherwise trivial.
+    """
     cuts = (
         (policy.critical_level, "critical"),
         (policy.high_level, "high"),
@@ -244,7 +252,7 @@ _SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 def is_trivial(text: str, policy: ImportancePolicy) -> bool:
     """Return whether `text` is a greeting, thanks, assent, laughter or short (`C10`).
 
-    Short is up to 10 characters, where a CJK sign counts as 4: `谢谢` is trivial,
+    A short text has up to 10 characters, where a CJK sign counts as 4: `谢谢` is trivial,
     `我对花生过敏` (I am allergic to peanuts) is not.
     """
     width = len(text.strip()) + len(_SIGN.findall(text)) * (policy.sign_width - 1)
@@ -252,7 +260,7 @@ def is_trivial(text: str, policy: ImportancePolicy) -> bool:
 
 
 def is_social(text: str) -> bool:
-    """Return whether `text` is nothing but greeting, thanks, assent or laughter."""
+    """Return whether `text` is only a greeting, thanks, assent or laughter."""
     found = _WORD.findall(text.casefold().replace("’", "'"))
     return all(word in _SOCIAL or _LAUGHTER.fullmatch(word) for word in found)
 
@@ -260,9 +268,10 @@ def is_social(text: str) -> bool:
 def event_end(
     text: str, category: str, kind: str, when: Interval | None
 ) -> datetime | None:
-    """Return when an event is over by its time expression; None for a state (`X14`).
+    """Return the end of an event by its time expression; None for a state (`X14`).
 
-    "Anna was in Porto on 14 March" ends with that day; "Anna has lived in Porto since March" does not end with March.
+    "Anna was in Porto on 14 March" ends with that day; "Anna has lived in Porto since
+    March" does not end with March.
     """
     if when is None or when.role == "since" or is_end(category, when):
         return None
@@ -272,10 +281,45 @@ def event_end(
     return when.end if happens else None
 
 
-def is_end(category: str, when: Interval | None) -> bool:
-    """Return whether `when` is the end of what is said (`X14`): `until Friday`.
+def with_time_of(fact: Fact, old: Fact, said_at: datetime) -> Fact:
+    """Return a corrected fact with the time of the `old` one, or a new time (X8, X14).
 
-    A promise is due on that day instead.
+    An end that was guessed from the old words is left out.
+    """
+    fact = replace(
+        fact,
+        valid_from=old.valid_from,
+        valid_until=old.valid_until,
+        event_end=old.event_end,
+        expires=old.expires if old.origin == "user" else None,
+        dated_by=old.dated_by,
+    )
+    return with_new_time(fact, old.text, said_at)
+
+
+def with_new_time(fact: Fact, old_text: str, said_at: datetime) -> Fact:
+    """Return a fact with the time that its new words name (X14).
+
+    An event or a promise gets the time that its text names and `old_text` does not, if
+    that is a single one. A promise is ahead: a past time changes nothing.
+    """
+    times = {
+        one.start: one
+        for one in resolve(fact.text, said_at)
+        if one.words not in old_text
+    }
+    when = next(iter(times.values())) if len(times) == 1 else None
+    end = event_end(fact.text, fact.category, fact.kind, when)
+    is_promise = category_of(fact.category).promise
+    if when is None or end is None or (is_promise and end <= said_at):
+        return fact
+    return replace(fact, valid_from=when.start, event_end=end, dated_by="")
+
+
+def is_end(category: str, when: Interval | None) -> bool:
+    """Return whether `when` is the end of a state (`X14`), as in `until Friday`.
+
+    For a promise that day is the due date instead.
     """
     is_until = when is not None and when.role == "until"
     return is_until and not category_of(category).promise

@@ -1,32 +1,44 @@
 """Decide whether a new statement waits for review because of its source (row X27).
 
-A model that followed an injected instruction states plainly what it was told to store.
-So the text around the evidence is checked too: the whole quoted or pasted part, and the
+A model that followed an injected instruction returns a plain statement. Therefore the
+text around the evidence is checked too: the whole quoted or pasted part, and the
 surroundings in a tool's output.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core import trust
 from engram.core.categories import category_of
+from engram.core.language import languages
 from engram.core.language.injection import instruction
 from engram.core.language.quotations import is_title, quoted
 from engram.core.language.wishes import is_standing_wish
+from engram.core.language.words import FIRST_PERSON, fold, of_oneself, words
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from engram.core.policy import TrustPolicy
     from engram.core.records import Fact, Turn
 
 
-def containment_reason(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) -> str:
+def containment_reason(
+    fact: Fact,
+    turn: Turn,
+    quote: str,
+    policy: TrustPolicy,
+    owner: Collection[str] = (),
+) -> str:
     """Return why `fact`, based on the words `quote` of `turn`, waits in review, or ''.
 
-    It waits if it did not come from the user and it, or the text around its evidence,
-    reads like an instruction; and if it states a wish or a decision of the user but is
-    based on words that the user only quotes or passes on (`X27`). "I'm opening a
-    bakery!", which Paul wrote, is a plan of Paul's.
+    A fact from an external source waits if it, or the text around its evidence, reads
+    like an instruction. A wish or a decision of the user waits if its evidence is text
+    that the user only quotes or passes on (`X27`): "I'm opening a bakery!", written by
+    Paul, is a plan of Paul's. A fact about the user also waits if its evidence is such
+    text in the first person. `owner` are the names of the user.
     """
     said_by = trust.source_class(turn)
     part = quoted(turn.text, quote)
@@ -36,26 +48,56 @@ def containment_reason(fact: Fact, turn: Turn, quote: str, policy: TrustPolicy) 
         _near(turn.text, quote, policy.around) if turn.role == "tool" else quote
     )
     shape = instruction(fact.text) or instruction(around)
-    if shape and not (turn.role == "user" and _only_style(fact, around)):
+    may_wish = turn.role == "user" and said_by == "import" and not part
+    if shape and not (may_wish and _only_style(fact, around)):
         return f"reads like an instruction: {shape}"
-    if (
-        said_by == "user"
-        and category_of(fact.category).only_user
-        and not fact.about  # news of a friend are about the friend
-        and not is_title(part)
-    ):
+    if said_by != "user" or is_title(part):
+        return ""
+    on_user = _is_about_user(fact, owner)
+    if category_of(fact.category).only_user and (on_user or not fact.about):
         return "words of another author about what the user wants"
+    if on_user and _in_first_person(quote):
+        return "another author says it of themselves"
     return ""
 
 
-def _only_style(fact: Fact, around: str) -> bool:
-    """Whether a statement only says in what style the assistant is to answer.
+_SUBJECT_WORDS = 3
+
+
+@cache
+def _unspaced_pronouns() -> tuple[str, ...]:
+    """Return the pronouns of the first person in languages without blanks."""
+    listed = languages.texts("states", "first_person")
+    return tuple(
+        word
+        for code, text in listed.items()
+        if code in languages.unspaced()
+        for word in text.split()
+    )
+
+
+def _in_first_person(quote: str) -> bool:
+    """Return whether the author of a quote speaks of themselves."""
+    return of_oneself(fold(quote)) or any(
+        word in quote for word in _unspaced_pronouns()
+    )
+
+
+def _is_about_user(fact: Fact, owner: Collection[str]) -> bool:
+    """Return whether a statement begins with the user: "The user …", "Nora …"."""
+    names = {word for name in owner for word in words(name)}
+    nouns = languages.all_words("paraphrase", "user_nouns") | FIRST_PERSON
+    return not (names | nouns).isdisjoint(words(fact.text)[:_SUBJECT_WORDS])
+
+
+def _only_style(fact: Fact, surroundings: str) -> bool:
+    """Return whether a statement is only about the style of the assistant's answers.
 
     "Answer in short sentences", imported from an earlier conversation, is a wish of the
     user, although it gives the assistant an order (`C19`).
     """
-    shapes = {instruction(fact.text), instruction(around)} - {"", None}
-    harmless = shapes <= _STYLE_SHAPES and "://" not in around
+    shapes = {instruction(fact.text), instruction(surroundings)} - {"", None}
+    harmless = shapes <= _STYLE_SHAPES and "://" not in surroundings
     return harmless and is_standing_wish(fact.text)
 
 

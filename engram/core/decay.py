@@ -1,11 +1,11 @@
 """Compute the present worth of a memory by one law of fading (rows A25, B6, D4–D6).
 
-A fading value is stored with the time at which it had it, its anchor, and is read as
-`value · R(t)`, where `R(t) = curve(t / H)` and `H = base · strength / doubt`. Reading
-changes nothing; on use the value is evaluated, raised and anchored again. So the number
-of readings does not matter, and the next maintenance run makes up for a missed one
-(model §2). The rows of `LAWS` differ in nothing else. Edges fade in steps instead:
-`graph.edge_confidence` (`C34`).
+A fading value is stored with the time at which it was measured, its anchor. Its present
+value is `value · R(t)`, where `R(t) = curve(t / H)` and `H = base · strength / doubt`.
+Reading changes nothing; on use the value is evaluated, raised and anchored again. So
+the number of readings does not matter, and the next maintenance run makes up for a
+missed one (model §2). The rows of `LAWS` are the parameters of the law for each value.
+Edges fade in steps instead: `graph.edge_confidence` (`C34`).
 """
 
 from __future__ import annotations
@@ -35,22 +35,24 @@ _PASSING = frozenset({"working", "episodic"})
 
 @dataclass(frozen=True, slots=True)
 class FadingLaw:
-    """When fading begins, its half-life in the policy, and what slows or speeds it."""
+    """The parameters of a fading value: its anchor, half-life, strength and doubt."""
 
     clock: Literal["access", "anchor", "touch"]
-    """Begin of fading: the last access or, before the first, the last evidence; the
-    anchor of salience; or the later of access and evidence.
+    """The field of the anchor.
+
+    It is the last access or, before the first access, the last evidence; the anchor of
+    salience; or the later of access and evidence.
     """
     half_life_field: str
     """The field of `DecayPolicy` that holds the half-life."""
     strength: Literal["", "stability", "spacing"] = ""
-    """What lengthens the half-life: stability, or the spacing of recalls."""
+    """The input that lengthens the half-life: stability, or the spacing of recalls."""
     speeded_by: Literal["", "confidence", "trust"] = ""
-    """What shortens the half-life where it is low."""
+    """The input that shortens the half-life if it is low."""
     layers: frozenset[str] = frozenset()
-    """The layers that fade; all if empty."""
+    """The layers that fade; empty for all layers."""
     uses_policy_curve: bool = False
-    """Whether the curve is that of the policy; otherwise the value halves."""
+    """Whether the policy sets the curve; otherwise the value halves."""
 
 
 LAWS: Mapping[str, FadingLaw] = MappingProxyType(
@@ -69,8 +71,10 @@ LAWS: Mapping[str, FadingLaw] = MappingProxyType(
         "staleness": FadingLaw("touch", "confidence_days", strength="stability"),
     }
 )
-"""All that fades: confidence (seed A), salience (seed B), retention (seed D), and
-staleness, by which lasting memories rank lower.
+"""The fading values by name.
+
+They are confidence (seed A), salience (seed B), retention (seed D), and staleness,
+which lowers the rank of lasting memories.
 """
 
 
@@ -93,11 +97,12 @@ def half_life(
 ) -> float:
     """Return the days after which half of a value is left, ∞ if it does not fade.
 
-    `H = base · strength / doubt` (rows A25, B6, D1, D6, D8). Strength: stability 1–5,
-    or spacing `1 + access^gradient`, or 1. Doubt: `1 + 2·(1 − x)` of trust, or of confidence before the
-    first recall; from a confidence of .8 salience does not fade before it. A pinned
-    memory does not fade. Confidence at stability 1, 3, 5: 30, 90, 150 days. Raises
-    KeyError for another law.
+    `H = base · strength / doubt` (rows A25, B6, D1, D6, D8). The strength is stability
+    1–5, spacing `1 + access^gradient`, or 1. The doubt is `1 + 2·(1 − x)`, where x is
+    the trust or, before the first recall, the confidence; salience does not fade before
+    the first recall if the confidence is at least .8. A pinned memory does not fade.
+    Confidence at stability 1, 3, 5: 30, 90, 150 days. Raises KeyError for an unknown
+    law.
     """
     row, limits = LAWS[law], policy.decay
     doubt = _doubt(row, fact, usage, trust, limits)
@@ -112,7 +117,8 @@ def remaining_share(
 ) -> float:
     """Return the share of a value that is left at `now`, 0–1.
 
-    `R(t) = curve(t / H)`, which never rises with `now`. It is 1 before the anchor, or if no time is known.
+    `R(t) = curve(t / H)`, which never rises with `now`. It is 1 before the anchor, and
+    if no anchor is known.
     """
     row, halved = LAWS[law], half_life(law, fact, usage, trust, policy)
     if halved == math.inf:
@@ -123,10 +129,10 @@ def remaining_share(
 
 
 def recency(when: datetime, now: datetime, half_life: float) -> float:
-    """Return how recent the last touch at `when` is, 0–1 (rows A15, E7).
+    """Return the recency of the last access at `when`, 0–1 (rows A15, E7).
 
-    It is `2^(−days/half-life)`. With a half-life of ln2/.023 = 30.14 days it is seed A's `exp(−.023·days)`: .5016
-    after 30 days.
+    It is `2^(−days/half-life)`. With a half-life of ln2/.023 = 30.14 days it is seed
+    A's `exp(−.023·days)`: .5016 after 30 days.
     """
     return math.exp2(-_days(when, now) / half_life)
 
@@ -151,7 +157,7 @@ def _strength(row: FadingLaw, usage: Usage, limits: DecayPolicy) -> float:
 def _doubt(
     row: FadingLaw, fact: Fact, usage: Usage, trust: float, limits: DecayPolicy
 ) -> float:
-    """Return how many times faster it fades, 0 for not at all."""
+    """Return the factor by which doubt speeds up fading; 0 for no fading."""
     if row.speeded_by == "trust":
         return 1 + limits.doubt * (1 - trust)
     if row.speeded_by == "confidence" and not usage.access:
@@ -185,20 +191,21 @@ def _days(since: datetime | None, now: datetime) -> float:
     )
 
 
-def _later(one: datetime | None, other: datetime | None) -> datetime | None:
-    return max(one, other) if one and other else one or other
+def _later(first: datetime | None, second: datetime | None) -> datetime | None:
+    return max(first, second) if first and second else first or second
 
 
-# -- what it is worth ------------------------------------------------------------------
+# -- present values --------------------------------------------------------------------
 
 
 def effective_confidence(
     fact: Fact, usage: Usage, now: datetime, policy: Policy
 ) -> float:
-    """Return the confidence that is left at `now`, 0–1 (`A25`, law 4).
+    """Return the effective confidence at `now`, 0–1 (`A25`, law 4).
 
-    It is `confidence · ½^(days / (30·stability))`. The days count from the last evidence or use. .6, never touched again, is below .10
-    after 77.5 days and below .05 after 107.5.
+    It is `confidence · ½^(days / (30·stability))`. The days count from the last
+    evidence or use. An unused memory of .6 is below .10 after 77.5 days and below .05
+    after 107.5.
     """
     return fact.confidence * remaining_share(
         "confidence", fact, usage, now, 1.0, policy
@@ -206,11 +213,12 @@ def effective_confidence(
 
 
 def salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
-    """Return the salience that is left at `now`, 0–1 (`B6`).
+    """Return the effective salience at `now`, 0–1 (`B6`).
 
     It is `salience · e^(−rate·days)` since its anchor, with `rate = .02·doubt / (1 +
-    access^gradient)`; 1 for a pinned memory (`B16`). .5 and never recalled: below .01 on day 89 at a confidence of .4, on day 131 at .75, never
-    at .8. After 5 recalls at gradient 1.5: ×.944 in 35 days, ×.891 in 70.
+    access^gradient)`; 1 for a pinned memory (`B16`). A memory of .5 without recalls is
+    below .01 on day 89 at a confidence of .4, on day 131 at .75, and never at .8. After
+    5 recalls at gradient 1.5: ×.944 in 35 days, ×.891 in 70.
     """
     return (
         1.0
@@ -222,10 +230,11 @@ def salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> float:
 def retention(
     fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 ) -> float:
-    """Return how well a memory is retained at `now`, 0–1 (rows D4–D6).
+    """Return the retention of a memory at `now`, 0–1 (rows D4–D6).
 
-    It is `min(1, R + min(.3, .05·ln(1 + access)))`; R counts from the last access; `trust` is 0–1. The half-life is 30 days for working
-    and episodic memories, a third of that at trust 0; others are retained (`D1`).
+    It is `min(1, R + min(.3, .05·ln(1 + access)))`; R counts from the last access;
+    `trust` is 0–1. The half-life is 30 days for working and episodic memories, a third
+    of that at trust 0; other layers do not fade (`D1`).
     """
     limits = policy.decay
     use = min(limits.most_use, limits.gain_per_recall * math.log1p(usage.access))
@@ -237,9 +246,9 @@ def heat_inputs(
 ) -> tuple[float, float, float, float, float]:
     """Return confidence, access, recency, importance and feedback, each 0–1 (`C25`).
 
-    Heat and tiers weigh them. The tier's confidence (1, .8, .6, .35); `min(1, ln(1 +
-    access)/ln 21)`; `max(0, 1 − days/90)` since the last touch; importance; `(feedback
-    + 1)/2` of −1…1. A pinned memory counts as important and new.
+    They are the inputs of heat and of tiers: the tier's confidence (1, .8, .6, .35);
+    `min(1, ln(1 + access)/ln 21)`; `max(0, 1 − days/90)` since the last access;
+    importance; `(feedback + 1)/2` of −1…1. A pinned memory counts as important and new.
     """
     limits = policy.decay
     return (
@@ -284,10 +293,10 @@ def heat_score(
 def decay_score(
     fact: Fact, usage: Usage, now: datetime, trust: float, policy: Policy
 ) -> float:
-    """Return how much of a memory has faded at `now`, 0–1 (`C26`).
+    """Return the faded share of a memory at `now`, 0–1 (`C26`).
 
-    It is `1 − retention`. For a lasting memory it is `1 − ½^(days / (30·stability))` since the last touch,
-    which only says how stale it is.
+    It is `1 − retention`. For a lasting memory it is `1 − ½^(days / (30·stability))`
+    since the last access, a measure of staleness.
     """
     if layer_of(fact) in _PASSING:
         return 1 - retention(fact, usage, now, trust, policy)
@@ -304,8 +313,8 @@ def vitals(
 ) -> Vitals:
     """Return the vitals of a memory at `now`, each 0–1 (rows C24, A25, B6, D4).
 
-    Without use none of them improves. `trust` is its source's, 0–1 (`D6`); `feedback`
-    is that of its category, −1…1 (`C30`).
+    No value rises without use. `trust` is that of the source, 0–1 (`D6`); `feedback` is
+    that of the category, −1…1 (`C30`).
     """
     return Vitals(
         confidence=effective_confidence(fact, usage, now, policy),
@@ -318,9 +327,9 @@ def vitals(
 
 @dataclass(frozen=True, slots=True)
 class StageVitals:
-    """The vitals that decide on a stage, each computed when it is read.
+    """The vitals that decide the stage, each computed on first access.
 
-    Recall asks for the stage of every candidate, and most stages need one or two.
+    Recall computes the stage of every candidate, and most stages need only one or two.
     """
 
     fact: Fact
@@ -336,16 +345,16 @@ class StageVitals:
 
     @property
     def decay(self) -> float:
-        """How much has faded (`C26`)."""
+        """The faded share (`C26`)."""
         return decay_score(self.fact, self.usage, self.now, self.trust, self.policy)
 
     @property
     def heat(self) -> float:
-        """How hot it is (`C26`)."""
+        """The heat (`C26`)."""
         return heat_score(self.fact, self.usage, self.now, self.policy)
 
 
-# -- what use makes of it --------------------------------------------------------------
+# -- effects of use --------------------------------------------------------------------
 
 
 def after_recall(
@@ -358,15 +367,15 @@ def after_recall(
     from at least .5 for an archived memory; anchored at `now`, or at its old anchor if
     that is later.
     """
-    limits, held = policy.decay, anchor_salience(fact, usage, now, policy)
+    limits, anchored = policy.decay, anchor_salience(fact, usage, now, policy)
     worth = (
-        max(held.salience, limits.revival)
+        max(anchored.salience, limits.revival)
         if fact.status == "archived"
-        else held.salience
+        else anchored.salience
     )
     gap, gradient = _spaced(usage, now, limits)
     return replace(
-        held,
+        anchored,
         access=usage.access + 1,
         last_access=_later(now, usage.last_access),
         stability=round(
@@ -384,8 +393,8 @@ def after_recall(
 def anchor_salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> Usage:
     """Return the usage with its present salience, anchored at `now` or later.
 
-    Called before its law changes, as by an unpinning or a lower confidence, so that the
-    fading until then stays.
+    Call it before the law of the memory changes, for example by an unpinning or a lower
+    confidence: the fading until then is preserved.
     """
     at = _later(now, _since(LAWS["salience"], fact, usage))
     return replace(usage, salience=salience(fact, usage, now, policy), salience_at=at)
@@ -394,15 +403,15 @@ def anchor_salience(fact: Fact, usage: Usage, now: datetime, policy: Policy) -> 
 def after_confirmation(usage: Usage, now: datetime) -> Usage:
     """Return the usage after the same statement was repeated (`C17`).
 
-    Confirmations + 1, and new evidence.
+    It adds a confirmation and counts as new evidence.
     """
     return replace(after_evidence(usage, now), confirmations=usage.confirmations + 1)
 
 
 def after_evidence(usage: Usage, when: datetime) -> Usage:
-    """Return the usage with evidence at `when`, unless there is later one (`A8`).
+    """Return the usage with evidence at `when`, unless later evidence exists (`A8`).
 
-    Confidence fades from then on.
+    Confidence then fades from `when` on.
     """
     return replace(usage, evidence_at=_later(when, usage.evidence_at))
 
@@ -410,7 +419,7 @@ def after_evidence(usage: Usage, when: datetime) -> Usage:
 def _spaced(usage: Usage, now: datetime, limits: DecayPolicy) -> tuple[float, float]:
     """Return the days since the last recall, and the new gradient (`B7`).
 
-    + .1 if the interval grew, − .05 if it shrank.
+    The gradient rises by .1 if the interval grew, and falls by .05 if it shrank.
     """
     if not usage.last_access:
         return usage.gap_days, usage.gradient

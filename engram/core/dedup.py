@@ -1,8 +1,9 @@
-"""Decide what a new statement does to the known facts, with the reason.
+"""Decide the effect of a new statement on the known facts, with the reason.
 
-`check` decides what needs no comparison. A candidate that it lets pass is compared with
-its neighbours by `verdict_by_similarity`, and `decide` returns the changes. All three
-are pure functions: the caller searches, asks a model where the verdict is `judge`, and writes.
+`check` decides the cases without a comparison. The other candidates are compared with
+their neighbours by `verdict_by_similarity`, and `decide` returns the changes. All three
+are pure functions: the caller searches, writes, and asks a model if the verdict is
+`judge`.
 
     verdict = check(...)
     if verdict.action == "create":
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 Action = Literal["create", "confirm", "skip", "review", "reinforce", "judge"]
 JUDGEMENTS_FILE = "state/compared.json"
-"""The judgements of a model on pairs of statements.
+"""The file of a model's judgements on pairs of statements.
 
-Undoing a run keeps them, because they stay true.
+They stay true, so undoing a run does not remove them.
 """
 
 SAME_WORDS = "same statement"
@@ -40,7 +41,7 @@ SAYS_MORE = "says more than a protected memory"
 
 SAYS_THE_SAME = "says the same as another"
 JUDGED_THE_SAME = "judged the same as another"
-"""Why maintenance superseded a memory in favour of another one (`A22`)."""
+"""The reason of maintenance for superseding a memory with another one (`A22`)."""
 
 RelationKind = Literal["same", "contradicts", "independent"]
 EffectAction = Literal[
@@ -58,11 +59,11 @@ Destination = Literal["active", "review", "superseded", ""]
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """An active fact near a candidate, with their similarity on the nominal scale 0–1.
+    """An active fact near a candidate, with their nominal similarity, 0–1.
 
     `conflict` is the reason, from the words alone, why both cannot be true; `distinct`
-    is the reason why they are two facts whatever their similarity
-    (`similarity.compared`); '' for neither.
+    is the reason why they are two facts at any similarity (`similarity.compared`).
+    Either is '' if it does not apply.
     """
 
     fact: Fact
@@ -74,10 +75,10 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The action on a candidate and why.
+    """The action on a candidate, with the reason.
 
     `match` is the id of the fact that it matches, or ''; `neighbours` are the facts to
-    be judged, nearest first.
+    judge, nearest first.
     """
 
     action: Action
@@ -88,10 +89,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The answer of a model on a candidate and its numbered neighbours.
+    """The answer of a model about a candidate and its numbered neighbours.
 
-    `index` is 1 for the first neighbour, 0 for none. `warning` says why an answer that
-    named another relation counts as independent.
+    `index` is 1 for the first neighbour, 0 for none. `warning` is the reason why an
+    answer with another relation is treated as independent.
     """
 
     relation: RelationKind
@@ -101,15 +102,15 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence for a candidate, and the limits on what it may change.
+    """The evidence for a candidate, and the limits on its effects.
 
-    `source` is the key of its turn; `from_user` says whether the user said it,
-    `correction` whether it corrects a fact (by its category or the words of the turn).
+    `source` is the key of its turn; `from_user` is true if the user made the statement,
+    `correction` if it corrects a fact (by its category or the words of the turn).
     `barred` maps the id of a fact to the reason why the candidate may not replace it
     (`trust.supersede_refusal`). `newer` are the ids of facts with later evidence.
-    `remaining` is how many facts the batch may still retire. `protected` are the ids of
-    facts whose words stay, and `exceeded` those of them that say less than the
-    candidate (law 12).
+    `remaining` is the number of facts that the batch may still retire. `protected` are
+    the ids of facts whose words stay, and `exceeded` those of them that contain less
+    information than the candidate (law 12).
     """
 
     source: str
@@ -143,10 +144,10 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Where the candidate goes, and which known facts change.
+    """The destination of the candidate, and the changes of known facts.
 
-    `destination` is active, review or superseded; '' means that it gets no file of its
-    own. `superseded_by` is the id of the fact that supersedes it, or ''.
+    `destination` is active, review or superseded; '' means that the candidate gets no
+    file. `superseded_by` is the id of the fact that supersedes it, or ''.
     """
 
     destination: Destination
@@ -156,7 +157,7 @@ class Decision:
 
     @property
     def retired(self) -> int:
-        """Return how many facts the decision takes from the batch's limit."""
+        """Return the number of facts that count against the limit of the batch."""
         return sum(
             effect.action in {"invalidate", "supersede"} for effect in self.effects
         )
@@ -173,7 +174,7 @@ def check(
 
     In this order: `filed`, the same candidate was filed before a crash; `trivial`;
     `duplicate`, the id of an active fact with the same content hash (`C5`), which is
-    confirmed without a file; not `grounded`, its quote is not in the turn (`X17`).
+    confirmed without a new file; not `grounded`, its quote is not in the turn (`X17`).
     """
     if filed:
         return Verdict("skip", ALREADY_FILED)
@@ -187,7 +188,7 @@ def check(
 
 
 def _is_near(neighbour: Neighbour, cuts: SimilarityPolicy) -> bool:
-    """Return whether a neighbour is near enough to be judged.
+    """Return whether a neighbour is similar enough to be judged.
 
     Facts of the same slot need less similarity.
     """
@@ -200,30 +201,36 @@ def verdict_by_similarity(
 ) -> Verdict:
     """Return the verdict on a candidate and its nearest active facts (`A7`, `E5`).
 
-    Above .85 the best one is reinforced, unless their words make them distinct. All
-    from .70 to .85, the distinct ones above that, and those of the same slot from .40
-    are judged together, if there is a model. Without a model a conflict of words gives
-    `review`.
+    Above .85 the best neighbour is reinforced, unless the words make the two distinct.
+    All neighbours from .70 to .85, the distinct ones above that, and those of the same
+    slot from .40 are judged together if there is a model. Without a model, a conflict
+    of words gives `review`.
     """
     active = sorted(
-        (one for one in neighbours if one.fact.status == "active"),
-        key=lambda one: (-one.similarity, one.fact.id),
+        (neighbour for neighbour in neighbours if neighbour.fact.status == "active"),
+        key=lambda neighbour: (-neighbour.similarity, neighbour.fact.id),
     )
-    same = [one for one in active if one.similarity > cuts.same and not one.distinct]
+    same = [
+        neighbour
+        for neighbour in active
+        if neighbour.similarity > cuts.same and not neighbour.distinct
+    ]
     if same:
         why = f"says the same ({same[0].similarity:.2f})"
         return Verdict("reinforce", why, same[0].fact.id, (same[0],))
 
-    near = tuple(one for one in active if _is_near(one, cuts))
+    near = tuple(neighbour for neighbour in active if _is_near(neighbour, cuts))
     if not near:
         return Verdict("create", "new")
     if model:
         why = f"near {len(near)} known ({near[0].similarity:.2f})"
         return Verdict("judge", why, near[0].fact.id, near)
 
-    for one in near:
-        if one.conflict:
-            return Verdict("review", one.conflict, one.fact.id, (one,))
+    for neighbour in near:
+        if neighbour.conflict:
+            return Verdict(
+                "review", neighbour.conflict, neighbour.fact.id, (neighbour,)
+            )
     return Verdict("create", "near others, and no model to compare")
 
 
@@ -233,11 +240,11 @@ def decide(
     policy: DedupPolicy,
     judgement: Judgement | None = None,
 ) -> Decision:
-    """Return the decision for a verdict of `verdict_by_similarity` and a model's judgement.
+    """Return the decision for a verdict and, if there is one, a model's judgement.
 
-    A judgement that is missing, or names no neighbour, counts as independent. Without a
-    model a conflict of words retires the old fact where the user corrects it
-    explicitly, else the user is asked (rows `A8`–`A11`, `C33`, `X8`, `X9`).
+    A missing judgement, or one that names no neighbour, is treated as independent.
+    Without a model a conflict of words retires the old fact if the user corrects it
+    explicitly; otherwise the user is asked (rows `A8`–`A11`, `C33`, `X8`, `X9`).
     """
     if verdict.action == "reinforce":
         return _repeat(verdict.neighbours[0], evidence, policy, verdict.why)
@@ -254,9 +261,9 @@ def decide(
         and 1 <= judgement.index <= len(verdict.neighbours)
     )
     if judgement is None or not judged:
-        asked = verdict.action == "judge"
+        is_judged = verdict.action == "judge"
         return Decision(
-            "active", "independent of what is near" if asked else verdict.why
+            "active", "independent of what is near" if is_judged else verdict.why
         )
 
     known = verdict.neighbours[judgement.index - 1]
@@ -273,10 +280,11 @@ def _repeat(
     *,
     newer: bool = False,
 ) -> Decision:
-    """Decide on a candidate that says the same as a known fact.
+    """Decide on a candidate with the same meaning as a known fact.
 
-    It becomes evidence of that fact. Beside a protected one that says less it is a fact
-    of its own: what it adds would be lost (law 12).
+    The candidate becomes evidence of that fact. If the fact is protected and contains
+    less information, the candidate becomes a separate fact: its addition would be lost
+    (law 12).
     """
     if known.fact.id in evidence.exceeded:
         return Decision("active", SAYS_MORE)
@@ -291,7 +299,7 @@ def _confirm(
     *,
     newer: bool = False,
 ) -> Effect:
-    """Confirm, reinforce or rewrite a known fact that says the same (`A8`, `X23`).
+    """Return the effect that confirms, reinforces or rewrites `known` (`A8`, `X23`).
 
     A turn counts once. A fact of the user and a protected one keep their words.
     """
@@ -309,10 +317,11 @@ def _confirm(
 def repeated(
     fact: Fact, source: str, policy: DedupPolicy, why: str = SAME_WORDS
 ) -> Effect:
-    """Decide what the same words again, in the turn `source`, do to a fact (`A8`).
+    """Return the effect of a literal repetition in the turn `source` on a fact (`A8`).
 
-    They are one more source, unless a person stands by the fact, this turn counts
-    already, or the note names as many sources as it may: then only the log grows.
+    The turn becomes one more source of the fact, unless a person vouches for the fact,
+    the turn is already a source, or the note has the largest number of sources: then
+    the repetition is only logged.
     """
     known = tuple(key for key in (fact.source, *fact.also) if key)
     if is_user_backed(fact) or source in known or len(known) >= policy.sources:
@@ -325,8 +334,8 @@ def _contradict(known: Neighbour, evidence: Evidence, policy: DedupPolicy) -> De
     """Decide on a contradiction; the first rule that applies counts.
 
     An event stays, because it did happen (`C33`); older evidence changes no newer fact;
-    a source of lower trust waits in review (`X27`); for a fact of the user and after
-    the limit of the batch the user is asked (`X23`); a correction supersedes the old
+    a source of lower trust waits in review (`X27`); for a fact of the user, and beyond
+    the limit of the batch, the user is asked (`X23`); a correction supersedes the old
     fact and adds a tombstone (`X8`); a fact from three sessions is weakened (`A10`);
     any other is invalidated (`A11`).
     """
@@ -354,7 +363,7 @@ def _contradict(known: Neighbour, evidence: Evidence, policy: DedupPolicy) -> De
 
 
 def _ask(known: Neighbour, evidence: Evidence) -> Decision:
-    """Keep both sides of a conflict that only words show, and ask the user.
+    """Decide on a conflict that only the words show: file the candidate, ask the user.
 
     An older statement is superseded; one of lower trust waits in review.
     """
@@ -396,9 +405,9 @@ def is_merged(loser: Fact, winner: Fact) -> bool:
 
 
 def is_event(fact: Fact) -> bool:
-    """Return whether a fact is an event, which no later fact undoes (`C33`).
+    """Return whether a fact is an event, which no later fact invalidates (`C33`).
 
-    That is an episode with a time, or of a momentary category.
+    An event is an episode with a time, or a fact of a momentary category.
     """
     return fact.kind == "episode" and (
         fact.valid_from is not None or category_of(fact.category).momentary
@@ -406,7 +415,7 @@ def is_event(fact: Fact) -> bool:
 
 
 def session_count(fact: Fact) -> int:
-    """Return from how many conversations the evidence of a fact comes (`A10`)."""
+    """Return the number of conversations with evidence of a fact (`A10`)."""
     return len({key.partition("#")[0] for key in (fact.source, *fact.also) if key})
 
 
@@ -427,8 +436,8 @@ def is_own_change(before: Fact, after: Fact) -> bool:
     """Return whether a change of a note can only be engram's own (`X23`).
 
     Such a change adds the key of a turn to the evidence, or the id of a memory that it
-    supersedes or that supersedes it, where a user writes a link. Beyond that only the
-    fields that engram writes along with these differ.
+    supersedes or that supersedes it; a user would write a link there. All other changed
+    fields must be ones that engram writes together with these.
     """
     evidence = _added(_evidence_keys(before), _evidence_keys(after))
     supersedes = _added(before.supersedes, after.supersedes)
@@ -458,7 +467,7 @@ def _added(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...] | Non
     """Return the items of `after` that `before` lacks; None if `after` lacks one."""
     if not {*before} <= {*after}:
         return None
-    return tuple(one for one in after if one not in before)
+    return tuple(item for item in after if item not in before)
 
 
 def merge(old: Fact, new: Fact) -> Fact:

@@ -1,4 +1,4 @@
-"""Check claims of memories about a file system (row D10). Nothing is ever executed."""
+"""Check statements about a file system against the disk (row D10); execute nothing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Disk = "Callable[[str], bytes | None]"
 
 @dataclass(frozen=True, slots=True)
 class PathClaim:
-    """A path, a function of a file, a command of a build or a dependency in a text."""
+    """A path, a function in a file, a build command or a dependency named in a text."""
 
     kind: Kind
     name: str
@@ -51,7 +51,7 @@ class PathClaim:
 
 @dataclass(frozen=True, slots=True)
 class DriftFinding:
-    """A claim that is not true: the seed's `code` and the reason in words."""
+    """A false claim: the seed's `code` and the reason in words."""
 
     level: Level
     code: str
@@ -66,26 +66,31 @@ def find_claims(text: str) -> list[PathClaim]:
     plain = " ".join(
         word for word in _URL.sub(" ", text).split(" ") if not _TEMPLATE.search(word)
     )
-    found = [PathClaim("function", one[1], one[2]) for one in _FUNCTION.finditer(plain)]
-    found += [
-        PathClaim("path", one[0])
-        for pattern in (_ABSOLUTE, _RELATIVE)
-        for one in pattern.finditer(plain)
+    found = [
+        PathClaim("function", match[1], match[2]) for match in _FUNCTION.finditer(plain)
     ]
-    found += [PathClaim("command", one[1], "npm") for one in _NPM.finditer(plain)]
-    found += [PathClaim("command", one[1], "make") for one in _MAKE.finditer(plain)]
-    found += [PathClaim("dependency", one[1]) for one in _DEPENDENCY.finditer(plain)]
+    found += [
+        PathClaim("path", match[0])
+        for pattern in (_ABSOLUTE, _RELATIVE)
+        for match in pattern.finditer(plain)
+    ]
+    found += [PathClaim("command", match[1], "npm") for match in _NPM.finditer(plain)]
+    found += [PathClaim("command", match[1], "make") for match in _MAKE.finditer(plain)]
+    found += [
+        PathClaim("dependency", match[1]) for match in _DEPENDENCY.finditer(plain)
+    ]
     return list(dict.fromkeys(found))
 
 
 def check_claim(
     claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
 ) -> DriftFinding | None:
-    """Return why a claim is not true below `roots`, or None (`D10`).
+    """Return the reason why a claim is false below `roots`, or None (`D10`).
 
-    None also means that it cannot be decided. `disk` returns the content of a path, b''
-    if it cannot be read, None if it does not exist. A dead absolute path is an error; a
-    relative one is a warning, because it may refer to another folder.
+    None also means that the claim cannot be checked. `disk` returns the content of a
+    path, b'' if it cannot be read, None if it does not exist. A missing absolute path
+    is an error; a missing relative one is a warning, because it may refer to another
+    folder.
     """
     if claim.kind == "path":
         return _path(claim.name, roots, disk)
@@ -99,34 +104,34 @@ def check_claim(
 def _function(
     claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
 ) -> DriftFinding | None:
-    """Report a function that none of its possible files mentions."""
+    """Return a finding if none of its possible files mentions the function."""
     contents = [disk(path) for path in _places(claim.where, roots)]
     texts = [raw for raw in contents if raw]
     name = re.compile(rf"\b{re.escape(claim.name)}\b".encode())
     if not texts or any(name.search(raw) for raw in texts):
         return None
-    what = f"{claim.where} has no {claim.name}"
-    return DriftFinding("warning", "MISSING_FUNCTION", what)
+    message = f"{claim.where} has no {claim.name}"
+    return DriftFinding("warning", "MISSING_FUNCTION", message)
 
 
 def _dependency(
     claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
 ) -> DriftFinding | None:
-    """Report a dependency that no manifest below the roots names."""
+    """Return a finding if no manifest below the roots names the dependency."""
     manifests = [
         raw for root in roots for name in _MANIFESTS if (raw := disk(f"{root}/{name}"))
     ]
-    wanted = claim.name.casefold().encode()
-    if not manifests or any(wanted in raw.lower() for raw in manifests):
+    dependency = claim.name.casefold().encode()
+    if not manifests or any(dependency in raw.lower() for raw in manifests):
         return None
-    what = f"no manifest names {claim.name}"
-    return DriftFinding("warning", "MISSING_DEPENDENCY", what)
+    message = f"no manifest names {claim.name}"
+    return DriftFinding("warning", "MISSING_DEPENDENCY", message)
 
 
 def score(findings: Sequence[DriftFinding]) -> int:
     """Return `100 − 10 · errors − 3 · warnings − 1 · infos`, at least 0 (`D10`)."""
     cost = {"error": 10, "warning": 3, "info": 1}
-    return max(0, 100 - sum(cost[one.level] for one in findings))
+    return max(0, 100 - sum(cost[finding.level] for finding in findings))
 
 
 def _path(
@@ -135,15 +140,15 @@ def _path(
     if any(disk(path) is not None for path in _places(name, roots)):
         return None
     level: Level = "error" if name.startswith("/") else "warning"
-    return DriftFinding(level, "DEAD_PATH", f"nothing stands at {name}")
+    return DriftFinding(level, "DEAD_PATH", f"nothing exists at {name}")
 
 
 def _command(
     claim: PathClaim, roots: Sequence[str], disk: Callable[[str], bytes | None]
 ) -> DriftFinding | None:
-    """Report a missing script of `package.json` or target of a Makefile.
+    """Return a finding for a missing script of `package.json` or Makefile target.
 
-    Without such a file it cannot be decided.
+    Without such a file the command cannot be checked.
     """
     name = "package.json" if claim.where == "npm" else "Makefile"
     texts = [raw for root in roots if (raw := disk(f"{root}/{name}"))]
@@ -167,7 +172,7 @@ def _targets(raw: bytes) -> set[str]:
 
 
 def _places(name: str, roots: Sequence[str]) -> list[str]:
-    """Return the paths that a name may mean: itself, or below each root if relative."""
+    """Return the possible paths of a name: itself, or below each root if relative."""
     return (
         [name]
         if name.startswith("/")

@@ -1,4 +1,4 @@
-"""Names and types of entities, and when two names mean one (A20, C13, E2, E5, B1)."""
+"""Names and types of entities, and the equality of names (A20, C13, E2, E5, B1)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from engram.core.records import Entity, Turn
 
 OWNER = "owner"
-"""The name of the vault's owner where none is known; the ref is `person:owner`."""
+"""The display name of the vault's owner if none is known; the ref is `person:owner`."""
 
 OWNER_ALIAS = "the user"
-"""The alias that makes the note of a person the owner's note."""
+"""The alias that marks the note of a person as the owner's."""
 
 ALIAS = "alias"
 """The relation that adds another name to an entity."""
@@ -45,15 +45,15 @@ EXCLUSIVE_RELATIONS = frozenset(
         "boss",
     }
 )
-"""Relations with one target at a time: a new one ends the old (row B1)."""
+"""Relations to one target at a time: a new one ends the old one (row B1)."""
 
 COUPLE_RELATIONS = frozenset(
     {"partner", "spouse", "husband", "wife", "fiance", "girlfriend", "boyfriend"}
 )
-"""Relations that end together, whatever their type: `we broke up`."""
+"""Relations of any type that end together, as in `we broke up`."""
 
 LIFETIMES = ("week", "month", "year", "forever")
-"""The lifetimes that an extractor may give a memory (row B19)."""
+"""The possible lifetimes of a memory (row B19)."""
 
 _OWNERS = frozenset(
     {
@@ -82,11 +82,11 @@ _ORG = re.compile(
 
 @lru_cache(8192)
 def name_key(name: str) -> str:
-    """Return the form of a name in which its spellings are equal (`C13`, `E2`).
+    """Return the normal form of a name, equal for all its spellings (`C13`, `E2`).
 
-    Lower case, letters of any script, everything else as `_`. Accents and word order
-    count: Müller and Muller may be two people, and so may `Müller, Anna`, until an
-    alias says that they are one. `+` and `#` stay, so C, C++ and C# are three.
+    Letters of any script become lower case, all other characters `_`. Accents and word
+    order count: Müller and Muller may be two people, and so may `Müller, Anna`, unless
+    an alias joins them. `+` and `#` stay, so C, C++ and C# are three.
 
     >>> name_key("Anna  Müller"), name_key("ANNA-MÜLLER"), name_key("John O'Doe")
     ('anna_müller', 'anna_müller', 'john_o_doe')
@@ -113,8 +113,9 @@ def is_owner(name: str) -> bool:
 class EntityNames:
     """Entities by name and alias; each has a place, such as the path of its note.
 
-    A name goes before an alias. An ambiguous name or alias means no entity: two people
-    may share a first name, and Anna is Anna Müller only if an alias says so (`C13`).
+    A name takes precedence over an alias. An ambiguous name or alias refers to no
+    entity: two people may share a first name, and Anna is Anna Müller only by an alias
+    (`C13`).
 
     The entity with an alias such as `the user` is the owner. `given` are the names of
     the owner in the configuration.
@@ -130,7 +131,7 @@ class EntityNames:
         self._people: frozenset[str] | None = None
 
     def put(self, place: str, entity: Entity) -> None:
-        """Add the entity at `place`, replacing the one that was there."""
+        """Add the entity at `place`, replacing an earlier entity there."""
         self.drop(place)
         self._entities[place] = entity
         self._names[name_key(entity.name)].add(place)
@@ -164,19 +165,23 @@ class EntityNames:
         return self._entities.get(places[0]) if len(places) == 1 else None
 
     def owner(self) -> Entity | None:
-        """The entity of the owner, or None. Of several the first; the configuration
-        names one that has no alias such as `the user`.
+        """Return the entity of the owner, or None.
+
+        The first of several counts. Without an alias such as `the user`, the configured
+        names decide.
         """
         places = sorted(self._owners)
         if places:
             return self._entities.get(places[0])
         named = (self.one(name) for name in self._given)
-        return next((one for one in named if one and one.type == "person"), None)
+        return next(
+            (entity for entity in named if entity and entity.type == "person"), None
+        )
 
     def owner_names(self) -> tuple[str, ...]:
-        """The names of the owner: the configured ones, then those of their note.
+        """Return the names of the owner: the configured ones, then those of their note.
 
-        A name in the note that is also the name of somebody else is left out.
+        A name in the note that another entity also has is left out.
         """
         places = sorted(self._owners)
         entities = [
@@ -188,19 +193,20 @@ class EntityNames:
             name
             for entity in entities
             for name in (entity.name, *entity.aliases)
-            if not is_owner(name) and all(one in entities for one in self.called(name))
+            if not is_owner(name)
+            and all(other_entity in entities for other_entity in self.called(name))
         )
         return tuple(dict.fromkeys((*self._given, *noted)))
 
     def is_owner(self, name: str) -> bool:
-        """Whether `name` means the owner: `the user`, or a name of theirs (`A20`)."""
+        """Return whether `name` is `the user` or another name of the owner (`A20`)."""
         keys = self._owner_keys
         if keys is None:
             keys = self._owner_keys = frozenset(map(name_key, self.owner_names()))
         return is_owner(name) or name_key(name) in keys
 
     def people(self) -> frozenset[str]:
-        """The names of all persons but the owner. Safe from any thread."""
+        """Return the names of all persons except the owner. Thread-safe."""
         found = self._people
         if found is None:
             found = self._people = frozenset(
@@ -218,8 +224,10 @@ class EntityNames:
 
 
 def is_of_owner(turn: Turn, names: EntityNames) -> bool:
-    """Whether the owner said a turn: each turn of the user, whatever its label says,
-    except in a group, where only a speaker with a name of the owner is the owner.
+    """Return whether the owner is the speaker of a turn.
+
+    The owner speaks every turn with the role user, whatever its label is. In a group,
+    the label must be a name of the owner.
     """
     if turn.role != "user":
         return False
@@ -227,9 +235,9 @@ def is_of_owner(turn: Turn, names: EntityNames) -> bool:
 
 
 def subjects(about: Iterable[str], turn: Turn, names: EntityNames) -> list[str]:
-    """The names that a statement of a turn is about, without the owner's label (`A20`).
+    """Return the names that a statement is about, without the owner's label (`A20`).
 
-    What another speaker of a group says without a name is about that speaker.
+    A statement without a name by another speaker of a group is about that speaker.
     """
     if turn.speaker and is_of_owner(turn, names):
         label = name_key(turn.speaker)
@@ -246,14 +254,15 @@ def find_entity(name: str, entities: Iterable[Entity]) -> Entity | None:
 
 
 def entity_type_of(name: str, hint: str = "") -> str:
-    """Return the type of an entity (`B1`): `hint` if it is one, else by its name.
+    """Return the type of an entity (`B1`): a valid `hint`, else a type by the name.
 
     The hint is the extractor's, or `person` for a speaker. An organisation and an event
-    are recognised by the form of their names, all else is a concept; guessing more from
-    a name would be wrong too often. The user moves the note or sets its type.
+    are recognised by the form of their names; all others are concepts, because further
+    guesses from a name would be wrong too often. The user moves the note or sets its
+    type.
 
-    >>> entity_type_of("University of Porto"), entity_type_of("Anna"), entity_type_of("Anna", "person")
-    ('org', 'concept', 'person')
+    >>> entity_type_of("University of Porto"), entity_type_of("Anna", "person")
+    ('org', 'person')
     """
     if hint in ENTITY_TYPES:
         return hint
@@ -297,7 +306,7 @@ def names_subject(query_words: Sequence[str], names: Iterable[str]) -> bool:
     """Return whether the query contains a name or an alias of the subject (`A20`).
 
     `query_words` are the query's `words`, without possessive 's. The owner never
-    matches, nor does a name of stop words alone, which every question contains.
+    matches, nor does a name that consists of stop words, which every question contains.
     """
     return any(
         _contains_phrase(words(name), query_words)
@@ -307,18 +316,18 @@ def names_subject(query_words: Sequence[str], names: Iterable[str]) -> bool:
 
 
 def lifetime_end(
-    lifetime: str, said: datetime, policy: ExtractionPolicy
+    lifetime: str, stated_at: datetime, policy: ExtractionPolicy
 ) -> datetime | None:
-    """Return when a memory of this lifetime ends, or None (`B19`).
+    """Return the end of a memory with this lifetime, or None (`B19`).
 
-    That is 7, 30 or 365 days after `said` for week, month and year.
+    It is 7, 30 or 365 days after `stated_at` for week, month and year.
     """
     days: Mapping[str, float] = {
         "week": policy.week_days,
         "month": policy.month_days,
         "year": policy.year_days,
     }
-    return said + timedelta(days=days[lifetime]) if lifetime in days else None
+    return stated_at + timedelta(days=days[lifetime]) if lifetime in days else None
 
 
 def outdated_reason(
@@ -328,13 +337,13 @@ def outdated_reason(
 ) -> str | None:
     """Return why an entity's description of the time `described` is outdated, or None.
 
-    `filed` are the times at which facts about it were filed, `edited` the last edit of
-    its note by another writer (`B12`). It is computed from the notes, so no marker can
-    be wrong.
+    `filed` are the creation times of the facts about the entity, `edited` is the last
+    edit of its note by another writer (`B12`). The result is computed from the notes,
+    so it cannot become inconsistent.
     """
     latest = max(filed, default=None)
     if latest and (described is None or latest > described):
-        return "something was told since"
+        return "newer facts exist"
     return (
         "its note was edited" if edited and described and edited > described else None
     )

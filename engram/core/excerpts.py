@@ -17,14 +17,14 @@ _WIDE = re.compile(
 _BORDER = re.compile(r"[.!?]+[\"'”’)\]*_]*\s+|[。！？]+[”’」』)\]]*\s*|\n+")
 """The end of a sentence or of a line."""
 _ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)]|[a-zA-Z][.)])\s+")
-"""The sign before an item of a list; a border may not part it from its words."""
+"""The sign before an item of a list; no cut may separate it from the item."""
 _ELLIPSIS = "…"
 _STEM = 6
-"""Letters by which a word of the question is recognised in another form."""
+"""The number of letters that identify a word of the question in other inflections."""
 
 
 def count_tokens(text: str, policy: RecallPolicy) -> int:
-    """Estimate the number of tokens of `text`.
+    """Return the estimated number of tokens of `text`.
 
     The estimate is one token for `chars_per_token` characters, and one a character in
     scripts that write words without spaces.
@@ -33,15 +33,17 @@ def count_tokens(text: str, policy: RecallPolicy) -> int:
     return math.ceil((len(text) - wide) / policy.chars_per_token) + wide
 
 
-def excerpt(text: str, wanted: Sequence[str], limit: int, policy: RecallPolicy) -> str:
-    """Return the consecutive sentences of `text` with most of the `wanted` words.
+def excerpt(
+    text: str, search_words: Sequence[str], limit: int, policy: RecallPolicy
+) -> str:
+    """Return the consecutive sentences of `text` with most of the `search_words`.
 
-    The excerpt costs at most `limit` tokens; an ellipsis marks each cut, with the
-    number of items of a list that are missing after it. Of equal passages the first is
-    taken. A single sentence that is too long is cut at a word.
+    The excerpt costs at most `limit` tokens; an ellipsis marks each cut, followed by
+    the number of omitted list items. Of equal passages the first is chosen. A single
+    sentence that is too long is cut at a word.
     """
     pieces = _pieces(text)
-    wanted_words = _one_of(wanted)
+    wanted_words = _one_of(search_words)
     shared = [
         set(map(str.casefold, wanted_words.findall(piece))) if wanted_words else set()
         for piece in pieces
@@ -68,17 +70,17 @@ def excerpt(text: str, wanted: Sequence[str], limit: int, policy: RecallPolicy) 
     return f"{before}{passage}{_end(missing) if cut else ''}"
 
 
-def _one_of(wanted: Sequence[str]) -> re.Pattern[str] | None:
-    """Return a pattern for the beginnings of these words."""
-    if not wanted:
+def _one_of(search_words: Sequence[str]) -> re.Pattern[str] | None:
+    """Return a pattern that matches the beginnings of these words."""
+    if not search_words:
         return None
-    begun = sorted({re.escape(word[:_STEM]) for word in wanted})
-    border = r"\b" if all(word.isascii() for word in wanted) else ""
+    begun = sorted({re.escape(word[:_STEM]) for word in search_words})
+    border = r"\b" if all(word.isascii() for word in search_words) else ""
     return re.compile(f"{border}(?:{'|'.join(begun)})", re.IGNORECASE)
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the sentences and lines of a text; together they are the text."""
+    """Return the sentences and lines of a text, which concatenate to the text."""
     pieces, start = [], 0
     for border in _BORDER.finditer(text):
         piece = text[start : border.end()]
@@ -90,7 +92,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _end(items: int) -> str:
-    """Return the sign of a cut, with the number of items that it leaves out."""
+    """Return the sign of a cut, with the number of omitted list items."""
     if not items:
         return f" {_ELLIPSIS}"
     return f" {_ELLIPSIS} (+{items} item{'s' if items > 1 else ''})"
@@ -101,8 +103,8 @@ def _truncate(text: str, limit: int, policy: RecallPolicy) -> str:
 
     A single word that is too long is cut.
     """
-    kept = text[: max(0, int(limit * policy.chars_per_token))]
-    while kept and count_tokens(kept, policy) > limit:
-        kept = kept[: -max(1, len(kept) // 20)]
-    end = kept.rfind(" ")
-    return kept[:end] if end > 0 else kept
+    head = text[: max(0, int(limit * policy.chars_per_token))]
+    while head and count_tokens(head, policy) > limit:
+        head = head[: -max(1, len(head) // 20)]
+    end = head.rfind(" ")
+    return head[:end] if end > 0 else head

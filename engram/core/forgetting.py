@@ -1,12 +1,12 @@
-"""Hide forgotten statements in texts that are handed out (rows A26, X8; law 11).
+"""Hide forgotten statements in returned texts (rows A26, X8; law 11).
 
-`TombstoneSet` is made from the rows of `state/tombstones.jsonl`. It removes sentences
-from texts when they are handed out, and tells the writer which statements to leave out.
-Files are never rewritten for it. The rule:
+A `TombstoneSet` is built from the rows of `state/tombstones.jsonl`. It removes
+sentences from texts that recall returns, and selects the statements that the writer
+leaves out. It never rewrites files. The rule:
 
-- a sentence that says what was forgotten is hidden, from any source, if it was said
-  before the request to forget or not by the user in the chat;
-- what the user says in the chat afterwards is shown; if it states the same again, the
+- A sentence with a forgotten statement is hidden, from any source, if it is older than
+  the request to forget or does not come from the user in the chat.
+- A later sentence of the user in the chat is shown; if it repeats the statement, the
   tombstone ends at that time: later sentences from any source are shown too, older ones
   stay hidden.
 """
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 OMISSION = "[…]"
-"""Replaces hidden sentences."""
+"""The replacement for hidden sentences."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """When a text was said and in which turn (its key, '' for none).
+    """The time of a text and the key of its turn ('' for none).
 
-    `own` says that the user said it in the chat. `at` is None if the time is unknown.
-    `fact` marks the statement of a note and `memory` is its id: the note itself says
-    whether it is forgotten, because a request that a crash interrupted did not take
-    effect.
+    `own` is true for words of the user in the chat. `at` is None if the time is
+    unknown. `fact` marks the statement of a note and `memory` is the id of that note:
+    the status in the note decides whether it is forgotten, because a request that a
+    crash interrupted has no effect.
     """
 
     at: datetime | None = None
@@ -61,9 +61,10 @@ class Utterance:
 class Tombstone:
     """A forgotten statement, as fingerprints or as hashes of sentences (`exact`).
 
-    It was forgotten at `at`. `within` limits `exact` to one turn. `until` is when the
-    user stated it anew, in the turns `anew`. `turns`: only turns are hidden, because
-    the user deleted the note. `memory` was forgotten together with `whole`.
+    It was forgotten at `at`. `within` limits `exact` to one turn. `until` is the time
+    at which the user stated it again, in the turns `anew`. With `turns` only turns are
+    hidden, because the user deleted the note. `memory` was forgotten together with
+    `whole`.
     """
 
     memory: str
@@ -77,22 +78,27 @@ class Tombstone:
     turns: bool = False
     whole: str = ""
 
-    def holds(self, said: Utterance) -> bool:
-        """Return whether it hides a text with this origin."""
-        if said.key and said.key in self.anew:
+    def holds(self, utterance: Utterance) -> bool:
+        """Return whether the tombstone hides a text with this origin."""
+        if utterance.key and utterance.key in self.anew:
             return False
-        if (self.turns and said.fact) or (said.memory and said.memory == self.memory):
+        if (self.turns and utterance.fact) or (
+            utterance.memory and utterance.memory == self.memory
+        ):
             return False
-        if said.at is None:
+        if utterance.at is None:
             return self.until is None
-        later = said.at > self.at
+        later = utterance.at > self.at
         return not (
-            later and (said.own or (self.until is not None and said.at >= self.until))
+            later
+            and (
+                utterance.own or (self.until is not None and utterance.at >= self.until)
+            )
         )
 
 
 def read_restored(rows: Iterable[Mapping[str, object]]) -> dict[str, datetime]:
-    """Return when a person last brought a memory back, by its id, from these rows."""
+    """Return the time at which a person last restored each memory, by memory id."""
     return {
         str(row.get("memory")): at
         for row in rows
@@ -106,7 +112,8 @@ def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ..
     """Return the tombstones in force, from their rows in order.
 
     A row with `restored` removes the earlier ones of its memory and hash; one with
-    `lifted` (a turn's key) says that the user stated it anew. Invalid rows are skipped.
+    `lifted` (a turn's key) records that the user stated it again. Invalid rows are
+    skipped.
     """
     found: dict[tuple[str, str, str], Tombstone] = {}
     for row in rows:
@@ -122,9 +129,12 @@ def read_tombstones(rows: Iterable[Mapping[str, object]]) -> tuple[Tombstone, ..
         elif row.get("restored"):
             found.pop(name, None)
         elif "says" in row or "cut" in row:
-            said, cut = row.get("says"), row.get("cut")
+            statements, cut = row.get("says"), row.get("cut")
             known = tuple(
-                filter(None, map(from_row, said if isinstance(said, list) else ()))
+                filter(
+                    None,
+                    map(from_row, statements if isinstance(statements, list) else ()),
+                )
             )
             exact = frozenset(map(str, cut)) if isinstance(cut, list) else frozenset()
             turns, whole = row.get("only") == "turns", str(row.get("for") or memory)
@@ -145,17 +155,19 @@ def _time(value: object) -> datetime:
 def tombstone_row(text: str) -> dict[str, object]:
     """Return the fields of a tombstone that identify forgotten text.
 
-    They are the fingerprints of its statements, and the hashes of the sentences that
-    have none.
+    They are the fingerprints of its statements, and hashes of the sentences that have
+    no fingerprint.
     """
     known = fingerprints(text)
     plain = [text[start:end] for start, end in sentences(text)]
-    bare = [content_hash(one) for one in plain if not fingerprints(one)]
-    return {"says": [one.row() for one in known]} | ({"cut": bare} if bare else {})
+    bare = [content_hash(sentence) for sentence in plain if not fingerprints(sentence)]
+    return {"says": [fingerprint.row() for fingerprint in known]} | (
+        {"cut": bare} if bare else {}
+    )
 
 
 class TombstoneSet:
-    """The tombstones in force, compiled once; thread-safe, and free if empty."""
+    """The tombstones in force, compiled once; thread-safe, and cheap if empty."""
 
     def __init__(self, known: Sequence[Tombstone] = ()) -> None:
         self.stones = tuple(known)
@@ -166,9 +178,9 @@ class TombstoneSet:
         self._within = frozenset(stone.within for stone in self.stones if stone.within)
         self._bare = any(stone.exact and not stone.within for stone in self.stones)
         for stone in self.stones:
-            for one in stone.fingerprints:
-                for word in one.names or one.words:
-                    self._by_word[word].append((stone, one))
+            for fingerprint in stone.fingerprints:
+                for word in fingerprint.names or fingerprint.words:
+                    self._by_word[word].append((stone, fingerprint))
             for digest in stone.exact:
                 self._exact[digest].append(stone)
 
@@ -176,62 +188,63 @@ class TombstoneSet:
         return bool(self.stones)
 
     def of(self, memory: str) -> list[Tombstone]:
-        """Return the tombstones of `memory` and those set together with it."""
+        """Return the tombstones of `memory` and those created together with it."""
         return [stone for stone in self.stones if memory in {stone.whole, stone.memory}]
 
-    def _hiding(self, sentence: str, said: Utterance) -> list[Tombstone]:
+    def _hiding(self, sentence: str, utterance: Utterance) -> list[Tombstone]:
         """Return the tombstones that hide this sentence."""
         return [
             stone
-            for stone in self._repeated_by(sentence, said.key)
-            if stone.holds(said)
+            for stone in self._repeated_by(sentence, utterance.key)
+            if stone.holds(utterance)
         ]
 
-    def hides(self, text: str, said: Utterance) -> bool:
+    def hides(self, text: str, utterance: Utterance) -> bool:
         """Return whether any sentence of `text` is hidden."""
-        return self.shown(text, said) != text
+        return self.visible(text, utterance) != text
 
-    def shown(self, text: str, said: Utterance) -> str:
+    def visible(self, text: str, utterance: Utterance) -> str:
         """Return `text` with `OMISSION` for each run of hidden sentences.
 
         It is '' if all of it is hidden, and unchanged if nothing is.
         """
-        if not self.stones or not self._may_hide(text, said.key):
+        if not self.stones or not self._may_hide(text, utterance.key):
             return text
         spans = [
             (start, end)
             for start, end in sentences(text)
-            if self._hiding(text[start:end], said)
+            if self._hiding(text[start:end], utterance)
         ]
         if not spans:
-            return self._unless_hidden_whole(text, said)
-        kept, done = list[str](), 0
+            return self._unless_hidden_whole(text, utterance)
+        parts, position = list[str](), 0
         for start, end in spans:
-            if between := text[done:start].strip(" \t"):
-                kept.append(between)
-            if not kept or kept[-1] != OMISSION:
-                kept.append(OMISSION)
-            done = end
-        kept += filter(None, [text[done:].strip(" \t")])
+            if between := text[position:start].strip(" \t"):
+                parts.append(between)
+            if not parts or parts[-1] != OMISSION:
+                parts.append(OMISSION)
+            position = end
+        parts += filter(None, [text[position:].strip(" \t")])
         return (
             ""
-            if not any(part.strip(_NOTHING) for part in kept if part != OMISSION)
-            else " ".join(kept)
+            if not any(part.strip(_NOTHING) for part in parts if part != OMISSION)
+            else " ".join(parts)
         )
 
     def anew(
-        self, text: str, said: Utterance, *, asked: bool = False
+        self, text: str, utterance: Utterance, *, is_request: bool = False
     ) -> list[Tombstone]:
-        """Return the tombstones that the user lifts by stating the same again.
+        """Return the tombstones that the user lifts by repeating the statement.
 
-        A question, a quotation and a denial of the statement lift nothing. With `asked`
-        the user asks to remember it, which counts at the same moment too.
+        A question, a quotation and a denial of the statement lift nothing. With
+        `is_request` the user asks to remember the statement; then an equal time is late
+        enough.
         """
         if (
             not self.stones
-            or not said.own
-            or said.at is None
-            or not self._may_hide(text, said.key)
+            or not utterance.own
+            or utterance.at is None
+            or not self._may_hide(text, utterance.key)
         ):
             return []
         found: dict[tuple[str, str, str], Tombstone] = {}
@@ -241,12 +254,14 @@ class TombstoneSet:
             sentence = text[start:end]
             if is_question(sentence):
                 continue
-            for stone in self._repeated_by(sentence, said.key):
-                later = (asked or said.at > stone.at) and said.key not in stone.anew
+            for stone in self._repeated_by(sentence, utterance.key):
+                later = (
+                    is_request or utterance.at > stone.at
+                ) and utterance.key not in stone.anew
                 if later and all(
-                    one.denied == is_denied(sentence)
-                    for one in stone.fingerprints
-                    if restates(one, sentence)
+                    fingerprint.denied == is_denied(sentence)
+                    for fingerprint in stone.fingerprints
+                    if restates(fingerprint, sentence)
                 ):
                     found[stone.memory, stone.hash, stone.within] = stone
         return list(found.values())
@@ -255,29 +270,31 @@ class TombstoneSet:
         """Return whether the sentences of `text` must be checked one by one."""
         if self._bare or key in self._within:
             return True
-        held = tokens(text)
+        text_tokens = tokens(text)
         return any(
-            may_restate(one, held)
-            for word in self._by_word.keys() & held
-            for _, one in self._by_word[word]
+            may_restate(fingerprint, text_tokens)
+            for word in self._by_word.keys() & text_tokens
+            for _, fingerprint in self._by_word[word]
         )
 
-    def _unless_hidden_whole(self, text: str, said: Utterance) -> str:
+    def _unless_hidden_whole(self, text: str, utterance: Utterance) -> str:
         """Return '' if `text`, read as one statement over several lines, is hidden."""
-        one = " ".join(text.split())
+        one_line = " ".join(text.split())
         return (
             ""
-            if "\n" in text and len(one) <= _STATEMENT and self._hiding(one, said)
+            if "\n" in text
+            and len(one_line) <= _STATEMENT
+            and self._hiding(one_line, utterance)
             else text
         )
 
     def _repeated_by(self, sentence: str, key: str) -> Iterator[Tombstone]:
         """Yield the tombstones, each once, whose statement the sentence repeats."""
-        held = tokens(sentence)
+        sentence_tokens = tokens(sentence)
         seen = set[int]()
-        for word in self._by_word.keys() & held:
-            for stone, one in self._by_word[word]:
-                if id(stone) not in seen and restates(one, sentence):
+        for word in self._by_word.keys() & sentence_tokens:
+            for stone, fingerprint in self._by_word[word]:
+                if id(stone) not in seen and restates(fingerprint, sentence):
                     seen.add(id(stone))
                     yield stone
         if self._bare or key in self._within:

@@ -1,7 +1,7 @@
 """Edges between memories, and activation that spreads over them (`A13`, `B1`, `C34`).
 
-The confidence of an edge is stored with the time of its last observation and read
-through `edge_confidence`; it never decays in place.
+The confidence of an edge is stored with the time of its last observation;
+`edge_confidence` computes the effective value. The stored value never decays.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
 
 SESSION_PREFIX = "#^"
-"""Prefix of the name of a conversation's strand; no link contains it."""
+"""The prefix of the name of a conversation's strand; no link contains it."""
 
 _DAY = 86400.0
 _NOT_A_CONVERSATION = re.compile(rf"^[\d-]+{REMEMBERED}(?:-\d+)?$")
@@ -57,7 +57,7 @@ _CAUSE_WORDS = (
         "だから",
     ),
 )
-"""A text without any of these does not match `_CAUSE`.
+"""A text without any of these words does not match `_CAUSE`.
 
 Searching plain words is ten times as fast.
 """
@@ -92,8 +92,9 @@ def similarity_edges(
 class Position:
     """The position `at` of a memory on a strand.
 
-    A strand is the memories about an entity or of a conversation, in order. `name` is the entity's, or begins with `SESSION_PREFIX`; `cause` says that the
-    memory before it led to this one.
+    A strand is a sequence of memories: those about one entity, or those of one
+    conversation. `name` is the entity's, or begins with `SESSION_PREFIX`; `cause` is
+    true if the preceding memory is the cause of this one.
     """
 
     name: str
@@ -104,11 +105,11 @@ class Position:
 def positions(fact: Fact) -> tuple[Position, ...]:
     """Return the positions of a memory on its strands (`C34`).
 
-    They are ordered by time for each entity, and by turn in its conversation. Edges
-    that follow from them are never stored. *entity*: to the latest 10 earlier memories
-    about the same entity; *time*: to the memory before it in the conversation, except
-    for memories that the user asked to keep; *causal*: the same, from cause to effect,
-    where the text names a cause.
+    They are ordered by time for each entity, and by turn in a conversation. The edges
+    that follow from positions are never stored. *entity*: to the latest 10 earlier
+    memories about the same entity; *time*: to the preceding memory of the conversation,
+    except for memories that the user asked to keep; *causal*: the same, from cause to
+    effect, if the text names a cause.
     """
     when = fact.created.timestamp() if fact.created else 0.0
     about = tuple(Position(name, when) for name in dict.fromkeys(fact.about))
@@ -120,7 +121,7 @@ def positions(fact: Fact) -> tuple[Position, ...]:
 
 
 def _tells_cause(text: str) -> bool:
-    """Return whether `text` says that the statement before it is its cause."""
+    """Return whether `text` names the preceding statement as its cause."""
     folded = text.lower()
     return (
         any(map(folded.__contains__, _CAUSE_WORDS))
@@ -129,14 +130,14 @@ def _tells_cause(text: str) -> bool:
 
 
 def lookback(name: str, policy: LinkPolicy) -> int:
-    """Return to how many earlier memories of a strand one has edges (`C34`)."""
+    """Return how many earlier memories of a strand one memory is linked to (`C34`)."""
     return 1 if name.startswith(SESSION_PREFIX) else policy.siblings
 
 
 def edge_type(strand: str, *, cause: bool) -> str:
     """Return the type of an edge along the strand `name` (`C34`).
 
-    `cause` says that the later memory names the earlier one as its cause.
+    `cause` is true if the later memory names the earlier one as its cause.
     """
     if not strand.startswith(SESSION_PREFIX):
         return "entity"
@@ -148,8 +149,8 @@ def reinforce(
 ) -> Edge:
     """Return the edge after an observation at `now` (`C34`).
 
-    The confidence rises by 0.05 or `delta`, to at most 1. The gain is added to the effective confidence. A negative `delta` is ignored, and so
-    is an observation older than the last one.
+    The effective confidence rises by 0.05 or `delta`, to at most 1. A negative `delta`
+    is ignored, and so is an observation older than the last one.
     """
     gain = policy.reinforce if delta is None else delta
     if gain < 0 or (edge.reinforced and now <= edge.reinforced):
@@ -166,7 +167,8 @@ def edge_confidence(edge: Edge, now: datetime, policy: LinkPolicy) -> float:
 
     It is max(floor, c − 0.1·⌈(age − 90 d) / 90 d⌉) after the first 90 days. An edge
     below the floor is never raised to it; one without a time of observation does not
-    fade. 1.0 last seen 91 days ago gives 0.9, after 181 days 0.8, after 1,000 days 0.1.
+    fade. 1.0 last observed 91 days ago gives 0.9, after 181 days 0.8, after 1,000 days
+    0.1.
     """
     if edge.reinforced is None or edge.confidence <= policy.floor:
         return edge.confidence
@@ -180,7 +182,7 @@ def edge_confidence(edge: Edge, now: datetime, policy: LinkPolicy) -> float:
 WeightedEdge = tuple[str, str, str, float]
 """Source, target, type and current confidence of an edge.
 
-It leads back too, unless it is causal.
+An edge is followed in both directions, unless it is causal.
 """
 
 
@@ -202,12 +204,12 @@ def spread_activation(
 ) -> dict[str, float]:
     """Return the activation of memories at most 3 hops away from `seeds` (`C34`).
 
-    `around` returns the edges of some memories; each hop asks for the strongest just
-    reached, as long as they can pass on `policy.enough`. Along a path the activation is
-    the seed's (0–1) times weight · confidence · 0.7 for each hop; the best path counts.
-    An edge whose weight times confidence is below 0.2 is not followed. Then follow 8
-    rounds of `refine`, which concentrate the activation and are therefore scaled back
-    to the best path, and `inhibit`.
+    `around` returns the edges of some memories; each hop requests those of the
+    strongest memories just reached that can pass on at least `policy.enough`. Along a
+    path the activation is the seed's (0–1) times weight · confidence · 0.7 for each
+    hop; the best path counts. An edge whose weight times confidence is below 0.2 is not
+    followed. Then follow 8 rounds of `refine`, which concentrate the activation and are
+    therefore scaled back to the best path, and `inhibit`.
     """
     known: dict[str, dict[str, float]] = {}
     reached = dict(seeds)
@@ -230,7 +232,9 @@ def spread_activation(
             for node, value in ahead.items()
             if value * policy.hop >= policy.enough
         ]
-        wave = dict(nsmallest(policy.wave, strong, key=lambda one: (-one[1], one[0])))
+        wave = dict(
+            nsmallest(policy.wave, strong, key=lambda memory: (-memory[1], memory[0]))
+        )
     activation = {node: value for node, value in reached.items() if node not in seeds}
     refined = refine(activation, known, policy)
     strongest = max(refined.values(), default=0.0)
@@ -243,14 +247,14 @@ def refine(
     weighted_edges: Mapping[str, Mapping[str, float]],
     policy: LinkPolicy,
 ) -> dict[str, float]:
-    """Refine the activation over edges between reached memories, 8 rounds (`C34`).
+    """Return the activation after 8 rounds over edges between reached memories (`C34`).
 
     Each round is s'(v) = 0.15·s(v) + 0.85·Σ_u s(u)·w(u,v) / Σ_out(u), where
     `weighted_edges[u][v]` is w(u,v), confidence times weight. A node without such an
     edge keeps its 0.85, so the sum never changes.
     """
     place = {node: number for number, node in enumerate(activation)}
-    kept, flows = [1.0] * len(place), []
+    retained, flows = [1.0] * len(place), []
     for node, number in place.items():
         ties = [
             (place[other], strength)
@@ -258,14 +262,14 @@ def refine(
             if other in place
         ]
         if total := sum(strength for _, strength in ties):
-            kept[number] = 1 - policy.damping
+            retained[number] = 1 - policy.damping
             shares = [
                 (other, policy.damping * strength / total) for other, strength in ties
             ]
             flows.append((number, shares))
     scores = list(activation.values())
     for _ in range(policy.rounds):
-        fresh = list(map(mul, scores, kept))
+        fresh = list(map(mul, scores, retained))
         for number, shares in flows:
             score = scores[number]
             for other, share in shares:
@@ -275,9 +279,10 @@ def refine(
 
 
 def inhibit(activation: Mapping[str, float], policy: LinkPolicy) -> dict[str, float]:
-    """Lower each activation by those of the strongest 7: lateral inhibition (`C34`).
+    """Return each activation, lowered by those of the strongest 7 (`C34`).
 
-    a(v) − 0.15·Σ max(0, a(k) − a(v)), at least 0; the order is kept.
+    This lateral inhibition is a(v) − 0.15·Σ max(0, a(k) − a(v)), at least 0; it
+    preserves the order.
     """
     top = nlargest(policy.rivals, activation.values())
     least, total = min(top, default=0.0), sum(top)
@@ -309,14 +314,14 @@ def _widen(
         "causal": policy.causal_weight,
         "relation": policy.relation_weight,
     }
-    for start, end, what, confidence in found:
-        strength = weights.get(what, 0.0) * confidence
+    for start, end, kind_, confidence in found:
+        strength = weights.get(kind_, 0.0) * confidence
         if strength < policy.prune or start == end:
             continue
-        there = known.setdefault(start, {})
-        if strength > there.get(end, 0.0):
-            there[end] = strength
-        if what != "causal":
+        edges_of_start = known.setdefault(start, {})
+        if strength > edges_of_start.get(end, 0.0):
+            edges_of_start[end] = strength
+        if kind_ != "causal":
             back = known.setdefault(end, {})
             if strength > back.get(start, 0.0):
                 back[start] = strength

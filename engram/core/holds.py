@@ -1,4 +1,4 @@
-"""Limits on one run of consolidation without asking the user (law 6)."""
+"""Limits on the changes of a maintenance run without the user's consent (law 6)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ if TYPE_CHECKING:
     from engram.core.policy import ConsolidationPolicy
 
 PORTIONED_PASSES = frozenset({"archive", "expire"})
-"""Passes that put memories away in portions, a bounded number in each run; every other
-pass is held as a whole.
+"""Passes that archive or remove a bounded number of memories in each run.
+
+Every other pass is held as a whole.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """How many memories a run may end or archive, and how many notes it may rewrite."""
+    """The number of memories that a run may end or archive, and of notes to rewrite."""
 
     ended: int
     rewritten: int
@@ -42,8 +43,10 @@ def run_limits(active: int, notes: int, policy: ConsolidationPolicy) -> RunLimit
 def passes_over_limit(counts: Mapping[str, int], most: int) -> list[str]:
     """Return the passes to hold, largest first, so that the others stay within `most`.
 
-    >>> passes_over_limit({"merge": 30, "drift": 4}, 20), passes_over_limit({"merge": 12, "drift": 4}, 20)
-    (['merge'], [])
+    >>> passes_over_limit({"merge": 30, "drift": 4}, 20)
+    ['merge']
+    >>> passes_over_limit({"merge": 12, "drift": 4}, 20)
+    []
     """
     left, found = sum(counts.values()), []
     for name in sorted(counts, key=lambda name: (-counts[name], name)):
@@ -57,9 +60,9 @@ def passes_over_limit(counts: Mapping[str, int], most: int) -> list[str]:
 def hold_reasons(
     ended: Mapping[str, int], rewritten: Mapping[str, int], limit: RunLimits
 ) -> dict[str, str]:
-    """Return why a run holds passes, by the name of the pass.
+    """Return the reason for each pass that a run holds, by the name of the pass.
 
-    The arguments count the planned changes by pass.
+    `ended` and `rewritten` count the planned changes by pass.
     """
     reasons = {
         name: f"{name} would end {ended[name]} memories, and a run may end {limit.ended} without asking"
@@ -84,9 +87,9 @@ def hold_reasons(
 
 
 def archive_quota(ended: Mapping[str, int], limit: RunLimits) -> int | None:
-    """Return how many memories a run may archive if it would archive more, else None.
+    """Return the number of memories a run may archive, or None if it plans no more.
 
-    `ended` counts by pass.
+    `ended` counts the planned changes by pass.
     """
     others = sum(
         number for name, number in ended.items() if name not in PORTIONED_PASSES

@@ -18,7 +18,7 @@ _DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Surprise:
-    """How new a statement is, 0–1, its gain in importance, and whether it is known."""
+    """The novelty of a statement, 0–1, its gain in importance, and a duplicate flag."""
 
     score: float
     gain: float
@@ -32,13 +32,13 @@ def surprise(
     *,
     novelty: bool = True,
 ) -> Surprise:
-    """Return how surprising a statement is among its nearest memories (`D3`).
+    """Return the surprise of a statement among its nearest memories (`D3`).
 
     `score = 1 / (1 + e^(−10·(d − .35)))` with `d` the mean distance `1 − similarity` of
-    the nearest five, or of as many as there are; `gain = (score − .5)·.6`. Without any:
-    score 1, gain .15. A similarity of .92 makes it a `duplicate`, which gains nothing.
-    `novelty` is False for similarities of words alone, which show known statements but
-    not new ones: the gain is then at most 0.
+    the nearest five, or of all if there are fewer; `gain = (score − .5)·.6`. Without
+    any: score 1, gain .15. A similarity of .92 makes it a `duplicate`, which gains
+    nothing. `novelty` is False for similarities of words alone, which can identify
+    known statements but not new ones: the gain is then at most 0.
     """
     nearest = sorted(similarities, reverse=True)[: policy.neighbours]
     if nearest:
@@ -58,14 +58,14 @@ def surprise(
 
 
 def after_surprise(importance: float, gain: float, policy: DedupPolicy) -> float:
-    """Importance after the surprise, within .05–1 (`D3`)."""
+    """Return the importance after the surprise, within .05–1 (`D3`)."""
     return round(min(1.0, max(policy.least_importance, importance + gain)), 4)
 
 
 def after_mentions(importance: float, mentions: int, policy: DedupPolicy) -> float:
     """Return the importance, 0–1, after repetitions of a statement (`E14`).
 
-    The base importance stays (`D2`).
+    The stored base importance does not change (`D2`).
     """
     return round(min(1.0, importance + policy.mention_gain * math.log1p(mentions)), 4)
 
@@ -95,8 +95,8 @@ def importance_inputs(
 ) -> ImportanceInputs:
     """Return the inputs for a memory of this layer at `now` (`D2`).
 
-    `trust` is its source's, 0–1. Only the first use, the last one and the latest
-    evidence have a date. The valence is not known.
+    `trust` is its source's, 0–1. Dates are known only for the first use, the last one
+    and the latest evidence. The valence is not known.
     """
     known = list(
         dict.fromkeys(
@@ -129,8 +129,8 @@ def composite_importance(use: ImportanceInputs, policy: DedupPolicy) -> float:
     `.25·base + .12·min(1, .1·ln(1+recalls)) + .12·2^(−idle/30) + .08·.3·|valence| +
     .08·min(1, recalls/(span+1)) + .15·layer + .10·trust + .10·min(.2,
     .05·ln(1+confirmations)) + .08·activation`, where the layer gives working 0,
-    episodic .1, semantic .3, procedural .2. The first eight reach .76 at most. The base
-    importance itself is never overwritten.
+    episodic .1, semantic .3, procedural .2. The sum of the first eight is at most .76.
+    The stored base importance is never overwritten.
     """
     layers = {
         "episodic": policy.layer_episodic,
@@ -157,11 +157,10 @@ def composite_importance(use: ImportanceInputs, policy: DedupPolicy) -> float:
 
 
 def activation(ages: Sequence[float], policy: DedupPolicy) -> float:
-    """The base-level activation of ACT-R, squashed to 0–1 (`D2`): `1 / (1 + e^(−B))`,
-    `B = ln Σ age^(−½)`.
+    """Return the base-level activation of ACT-R, mapped to 0–1 (`D2`).
 
-    Ages in days, none younger than `least_use_days`; 0 without a use; one use a day ago
-    gives .5.
+    It is `1 / (1 + e^(−B))` with `B = ln Σ age^(−½)`. Ages are in days, at least
+    `least_use_days`. Without a use it is 0; one use a day ago gives .5.
     """
     strength: float = sum(max(age, policy.least_use_days) ** -0.5 for age in ages)
     return strength / (1 + strength)

@@ -1,8 +1,9 @@
 """JSON lines: the format of every append-only file, one JSON value a line, in UTF-8.
 
-The journal, the action log, tombstones, usage, edges and the smaller logs are read and
-written here. Reading is tolerant: a crash tears the last line, git and sync tools merge
-lines of other devices, and people edit; a line that cannot be read never hides another.
+This module reads and writes the lines of the journal, the action log, tombstones,
+usage, edges and the smaller logs. Reading is tolerant: a crash tears the last line, git
+and sync tools merge lines of other devices, and people edit. An unreadable line never
+hides another.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _decode = json.JSONDecoder().decode
 class JsonLine(NamedTuple):
     """One line of a file: its number from 1, its bytes with the line end, its value.
 
-    `fault` says why the value cannot be read; the value is None then.
+    `fault` is the reason why the value cannot be read; the value is then None.
     """
 
     number: int
@@ -30,10 +31,10 @@ class JsonLine(NamedTuple):
 
 
 def lines(raw: bytes) -> Iterator[JsonLine]:
-    """Every line of `raw` that is not blank, in order.
+    """Yield every line of `raw` that is not blank, in order.
 
-    Lines end at a newline only: U+2028 and U+0085 may stand in a JSON string. Bytes
-    that are not UTF-8 become U+FFFD.
+    Lines end at a newline only, because U+2028 and U+0085 are allowed in a JSON string.
+    Bytes that are not UTF-8 become U+FFFD.
     """
     for number, line in enumerate(raw.splitlines(keepends=True), start=1):
         if not line.isspace():
@@ -44,7 +45,7 @@ def lines(raw: bytes) -> Iterator[JsonLine]:
 def rows(
     raw: bytes, containing: str = "", *, newest_first: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """The JSON objects of `raw`, a line each; all other lines are skipped.
+    """Yield the JSON objects of `raw`, one a line; all other lines are skipped.
 
     Only lines whose text contains `containing` are parsed, which makes the search for
     one id in a long log cheap.
@@ -59,7 +60,7 @@ def rows(
 
 
 def encode(values: Iterable[Mapping[str, Any] | Sequence[Any]]) -> bytes:
-    """`values` as lines. A file name that is not UTF-8 is written with escapes."""
+    """Return `values` as lines; file names that are not UTF-8 have escapes."""
     return b"".join(map(_line, values))
 
 
@@ -71,7 +72,7 @@ def _line(value: object) -> bytes:
 
 
 def _value(line: bytes) -> tuple[Any, str]:
-    """The value of a line and '', or None and why it has none."""
+    """Return the value of a line and '', or None and the fault."""
     try:
         return _decode(line.decode("utf-8", "replace")), ""
     except (ValueError, RecursionError) as error:

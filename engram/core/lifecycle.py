@@ -1,12 +1,12 @@
 """Decide the status, stage, layer and tier of a memory.
 
-Each rule returns its reason in words, or None where it does not apply; the note, the
-log, a dry run and the forecast show that reason. A rule gets one memory at one moment
-and changes nothing.
+Each rule returns its reason in words, or None if it does not apply; the note, the log,
+a dry run and the forecast show that reason. A rule takes one memory at one moment and
+changes nothing.
 
-A rule may move a memory away only if `fading_reason` returns a reason and `protection`
-returns none. An end that the text or the user set comes before both, and a pin comes
-before that end.
+A rule archives or removes a memory only if `fading_reason` returns a reason and
+`protection` returns none. An end set by the text or the user takes precedence over
+both, and a pin takes precedence over that end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engram.core.records import Fact, Usage, Vitals
 
 STAGES = ("candidate", "validated", "active", "core", "stale", "archived")
-"""How far a memory is trusted (rows B3, C24).
+"""The degrees of trust in a memory (rows B3, C24).
 
 The stage is computed on demand and never written to a note.
 """
@@ -50,25 +50,25 @@ _DAY = timedelta(days=1)
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-# -- visibility in recall ----------------------------------------------------------------
+# -- visibility in recall --------------------------------------------------------------
 
 
 def hidden_reason(fact: Fact, now: datetime, *, archive: bool = False) -> str | None:
     """Return why `fact` is not recalled at `now`, or None (`A30`, `C23`, `B16`).
 
-    A pinned fact does not expire. With `archive` archived facts are recalled too: on
-    request, or where there are too few active ones.
+    A pinned fact does not expire. With `archive`, archived facts are recalled too: on
+    request, or if there are too few active ones.
     """
     if fact.status != "active" and not (archive and fact.status == "archived"):
         return fact.status
-    return _over(fact, now)
+    return _end_reason(fact, now)
 
 
 def hidden_reason_as_of(fact: Fact, then: datetime) -> str | None:
     """Return why `fact` is not recalled as of the past day `then`, or None (`X5`).
 
-    A fact counts if it had been created by then and was valid then, also if it was
-    superseded or invalidated later. A fact that the user removed never counts.
+    A fact counts if it existed and was valid then, even if it was superseded or
+    invalidated later. A fact that the user removed never counts.
     """
     if fact.status not in {"active", "archived", "superseded", "invalidated"}:
         return fact.status
@@ -76,21 +76,21 @@ def hidden_reason_as_of(fact: Fact, then: datetime) -> str | None:
         return "not yet known"
     if fact.valid_from and fact.valid_from > then:
         return "not yet valid"
-    return _over(fact, then)
+    return _end_reason(fact, then)
 
 
-def _over(fact: Fact, now: datetime) -> str | None:
-    """Return "expired" or "no longer valid" for a fact that has ended by `now`."""
+def _end_reason(fact: Fact, now: datetime) -> str | None:
+    """Return "expired" or "no longer valid" for a fact that has ended, else None."""
     if (end := effective_expiry(fact)) and end <= now:
         return "expired"
     return "no longer valid" if fact.valid_until and fact.valid_until <= now else None
 
 
 def effective_expiry(fact: Fact) -> datetime | None:
-    """Return when a memory expires, or None (`B16`).
+    """Return the time at which a memory expires, or None (`B16`).
 
-    A pin overrides `expires`, and protection overrides a guessed one: the expiry that
-    an extractor derived from a lifetime or from its doubt (rows B19, C17).
+    A pin overrides `expires`, and protection overrides a guessed one, which an
+    extractor derived from a lifetime or from low confidence (rows B19, C17).
     """
     if not fact.expires or fact.pinned:
         return None
@@ -98,9 +98,10 @@ def effective_expiry(fact: Fact) -> datetime | None:
 
 
 def is_guessed_expiry(fact: Fact) -> bool:
-    """Return whether the expiry of an extracted memory was guessed by the extractor.
+    """Return whether the extractor guessed the expiry of a memory.
 
-    A guessed expiry is whole days after the statement, also across a clock change.
+    A guessed expiry is a whole number of days after the statement, also across a clock
+    change.
     """
     if fact.expires is None or fact.created is None or fact.origin in {"", *_ASKED_FOR}:
         return False
@@ -120,13 +121,13 @@ def stage(
     policy: Policy,
     barred: str | None = None,
 ) -> tuple[str, str]:
-    """Return the stage of a memory and why; the first match counts (rows B3, C24, C27).
+    """Return the stage of a memory and the reason; the first match counts.
 
-    archived; stale: disputed, decay ≥ .65 or confidence < .10, unless pinned; core: 10
-    recalls; active: one recall, or heat ≥ .55 if the fact is vouched for; validated:
-    confirmed, or heat ≥ .55; else candidate. `barred` is the reason why the memory may
-    not be core (`X27`). The stage is '' for a memory that is neither active nor
-    archived.
+    (Rows B3, C24, C27.) archived; stale: disputed, decay ≥ .65 or confidence < .10,
+    unless pinned; core: 10 recalls; active: one recall, or heat ≥ .55 if the fact is
+    vouched for; validated: confirmed, or heat ≥ .55; else candidate. `barred` is the
+    reason why the memory may not be core (`X27`). The stage is '' for a memory that is
+    neither active nor archived.
     """
     limits = policy.lifecycle
     if fact.status != "active":
@@ -157,11 +158,11 @@ def stage(
 def group_stage(
     uses: Sequence[tuple[Usage, float]], policy: Policy
 ) -> tuple[str, float, int, str]:
-    """Return stage, salience, recalls of a note on several memories, and why (`B4`).
+    """Return stage, salience and recalls of a note on several memories, and why (`B4`).
 
-    `uses` are the usage and the salience of each of its active memories: the note is
-    used where one of them is. archived: none is left, or all are below .01; core: 10
-    recalls; active: one; else candidate.
+    `uses` are the usage and the salience of each of its active memories; a use of any
+    of them is a use of the note. archived: no memory is left, or all are below .01;
+    core: 10 recalls; active: one; else candidate.
     """
     limits = policy.lifecycle
     recalls = sum(usage.access for usage, _ in uses)
@@ -178,7 +179,7 @@ def group_stage(
 
 
 def nudge(stage: str, verification: str, policy: Policy) -> float:
-    """Return what recall adds to the score for trust: the stage's nudge (`C28`).
+    """Return the addition to the recall score for the stage (`C28`).
 
     candidate −.01, validated +.03, active +.05, core +.08, stale −.06, archived −.08; a
     disputed fact gets −.12 more. 0 without a stage.
@@ -208,24 +209,25 @@ def _recalls(usage: Usage) -> str:
     return "recalled once" if usage.access == 1 else f"recalled {usage.access} times"
 
 
-# -- protection, archive and trash ----------------------------------------------------------------
+# -- protection, archive and trash -----------------------------------------------------
 
 
-def protection(fact: Fact, kept: str | None = None) -> str | None:
-    """Return why a memory never leaves by itself, or None (law 1).
+def protection(fact: Fact, user_action: str | None = None) -> str | None:
+    """Return why no rule may archive or remove a memory, or None (law 1).
 
     Every pass that archives or removes memories calls this. Protected are memories that
     the user asked to keep, confirmed, edited or wrote by hand, the lasting categories,
     and permanent attributes of people, from any source. Such a memory leaves only at
-    its own end, when another replaces it, or when the user says so. `kept` is the
-    user's action on it in the action log. A settled commitment has reached its own end.
+    its own end, by a replacement, or at the user's request. `user_action` is an action
+    of the user in the action log that protects the memory, or None. A settled
+    commitment has reached its own end.
     """
     if fact.pinned:
         return "pinned"
     if settlement(fact):
         return None
-    if kept:
-        return kept
+    if user_action:
+        return user_action
     if fact.verification == "user_confirmed":
         return "a person confirmed it"
     if fact.origin in _ASKED_FOR or REMEMBER_TAG in fact.tags:
@@ -233,7 +235,7 @@ def protection(fact: Fact, kept: str | None = None) -> str | None:
     if not fact.source and fact.origin not in DERIVED_ORIGINS:
         return "written by hand"
     category = category_of(fact.category)
-    if category.protected and not _of_the_day(fact):
+    if category.protected and not _is_of_the_day(fact):
         return f"an open {category.name}" if category.promise else f"a {category.name}"
     attribute = permanent_attribute(fact.text)
     return f"tells of {attribute}" if attribute else None
@@ -260,7 +262,7 @@ def fading_reason(
                 if fact.layer == "episodic"
                 else "not distilled yet"
             )
-    if _of_the_day(fact):
+    if _is_of_the_day(fact):
         return "a preference of the day"
     if (
         fact.confidence < policy.extraction.inferred
@@ -276,7 +278,7 @@ def fading_reason(
     )
 
 
-def _of_the_day(fact: Fact) -> bool:
+def _is_of_the_day(fact: Fact) -> bool:
     """Return whether a preference names a time of at most a week.
 
     Examples are "today", "this week" and "on 3 May 2026".
@@ -284,7 +286,7 @@ def _of_the_day(fact: Fact) -> bool:
     if not category_of(fact.category).taste or not has_time_expression(fact.text):
         return False
     near = resolve(fact.text, fact.created or _SOME_DAY)
-    return any(one.granularity in _SHORT for one in near)
+    return any(interval.granularity in _SHORT for interval in near)
 
 
 def settlement(fact: Fact) -> str:
@@ -308,32 +310,41 @@ def departure(
     policy: Policy,
     *,
     said_by: str = "user",
-    kept: str | None = None,
+    user_action: str | None = None,
 ) -> tuple[str, str] | None:
-    """Return where an active memory goes at `now` and why, or None if it stays.
+    """Return the destination of an active memory at `now` and why, or None if it stays.
 
-    The place is "trash" or "archive" (rows B16, C16–C18). `trash_reason` is asked
-    first. A recall brings a memory back from the archive. No rule prunes.
+    The destination is "trash" or "archive" (rows B16, C16–C18). `trash_reason` takes
+    precedence. A recall restores a memory from the archive. No rule prunes.
     """
-    if why := trash_reason(fact, usage, now, policy, kept=kept):
+    if why := trash_reason(fact, usage, now, policy, user_action=user_action):
         return "trash", why
-    why = archive_reason(fact, usage, vitals, now, policy, said_by=said_by, kept=kept)
+    why = archive_reason(
+        fact, usage, vitals, now, policy, said_by=said_by, user_action=user_action
+    )
     return ("archive", why) if why else None
 
 
 def trash_reason(
-    fact: Fact, usage: Usage, now: datetime, policy: Policy, *, kept: str | None = None
+    fact: Fact,
+    usage: Usage,
+    now: datetime,
+    policy: Policy,
+    *,
+    user_action: str | None = None,
 ) -> str | None:
     """Return why a rule moves a memory to `.trash/`, or None (rows C16, C17).
 
-    A commitment tagged `fulfilled` or `expired` goes 90 days after it was settled. A
-    speculation (confidence < .40) goes after its end if it was neither confirmed nor
-    repeated for 30 days.
+    A commitment tagged `fulfilled` or `expired` is moved 90 days after it was settled.
+    A speculation (confidence < .40) is moved after its end if it was neither confirmed
+    nor repeated for 30 days.
     """
     if fact.status != "active" or fact.pinned:
         return None
     if over := settlement(fact):
-        since = _between(fact.done, now) if fact.done else _rest(fact, usage, now)
+        since = (
+            _between(fact.done, now) if fact.done else _time_at_rest(fact, usage, now)
+        )
         days = policy.lifecycle.resolved_days
         return (
             f"a commitment, {over} more than {days:g} days ago"
@@ -344,7 +355,7 @@ def trash_reason(
     doubted = (
         fact.confidence < limits.inferred
         and not usage.confirmations
-        and not protection(fact, kept)
+        and not protection(fact, user_action)
     )
     unconfirmed = timedelta(days=limits.speculative_days)
     if doubted and expiry_reason(fact, now) and _age(fact, usage, now) >= unconfirmed:
@@ -358,7 +369,9 @@ def expiry_reason(fact: Fact, now: datetime) -> str | None:
     A pinned memory does not expire.
     """
     return (
-        "expired" if fact.status == "active" and _over(fact, now) == "expired" else None
+        "expired"
+        if fact.status == "active" and _end_reason(fact, now) == "expired"
+        else None
     )
 
 
@@ -370,27 +383,28 @@ def archive_reason(
     policy: Policy,
     *,
     said_by: str = "user",
-    kept: str | None = None,
+    user_action: str | None = None,
 ) -> str | None:
     """Return why an active memory is archived, or None (rows B8, B16, C18, D11).
 
     It has expired; or `fading_reason` applies, `protection` does not, and either its
-    age is > 90 days, its importance < .3, its recalls ≤ 2 and its retention < .15 (a
-    limit of 1 leaves retention out), or its salience is < .01 (laws 1 and 2).
+    salience is < .01 or all of these hold: its age is > 90 days, its importance < .3,
+    its recalls ≤ 2 and its retention < .15 (a limit of 1 ignores retention; laws 1 and
+    2).
     """
     if why := expiry_reason(fact, now):
         return why
     if fact.status != "active":
         return None
-    worn = _worn(fact, usage, vitals, now, policy)
+    worn = _disuse_reason(fact, usage, vitals, now, policy)
     fading = fading_reason(fact, now, policy, said_by) if worn else None
-    return f"{fading}, {worn}" if fading and not protection(fact, kept) else None
+    return f"{fading}, {worn}" if fading and not protection(fact, user_action) else None
 
 
-def _worn(
+def _disuse_reason(
     fact: Fact, usage: Usage, vitals: Vitals, now: datetime, policy: Policy
 ) -> str | None:
-    """Return which limits of use and salience a memory fell below (rows B8, C18, D11)."""
+    """Return why a memory is no longer used or salient, or None (B8, C18, D11)."""
     limits = policy.lifecycle
     unneeded = (
         usage.access <= limits.archive_access
@@ -409,16 +423,16 @@ def _worn(
 
 
 def prune_reason(
-    fact: Fact, vitals: Vitals, threshold: float, *, kept: str | None = None
+    fact: Fact, vitals: Vitals, threshold: float, *, user_action: str | None = None
 ) -> str | None:
     """Return why a prune by the user ends an active memory, or None (`A24`).
 
-    It ends if its effective confidence is below `threshold`, 0–1. A protected memory
-    never ends this way.
+    It ends if its effective confidence is below `threshold`, 0–1. A protected memory is
+    never pruned.
     """
     if fact.status != "active" or vitals.confidence >= threshold:
         return None
-    return None if protection(fact, kept) else f"confidence below {threshold:g}"
+    return None if protection(fact, user_action) else f"confidence below {threshold:g}"
 
 
 def revival_reason(
@@ -428,10 +442,10 @@ def revival_reason(
 
     `usage` and `vitals` are those that it would have as an active memory. A memory
     stays archived if the user archived it (the note then gives no reason), if another
-    memory superseded it, if it is over, or if a rule would move it away again at once.
+    memory superseded it, if it is over, or if a rule would archive it again at once.
     """
     by_rule = fact.status == "archived" and fact.end_reason and not fact.superseded_by
-    if not by_rule or not usage.last_access or _over(fact, now):
+    if not by_rule or not usage.last_access or _end_reason(fact, now):
         return None
     active = replace(fact, status="active")
     leaves = departure(active, usage, vitals, now, policy)
@@ -439,9 +453,10 @@ def revival_reason(
 
 
 def fading_start(fact: Fact, usage: Usage) -> datetime | None:
-    """Return when the memory began to fade, or None if that is unknown.
+    """Return the time at which the memory began to fade, or None if it is unknown.
 
-    That is its own date, or the time at which engram first read its note if later.
+    It is its own date, or the time at which engram first read its note if that is
+    later.
     """
     return max(filter(None, (fact.created, usage.met)), default=None)
 
@@ -451,7 +466,7 @@ def _age(fact: Fact, usage: Usage, now: datetime) -> timedelta:
     return _between(fading_start(fact, usage) or now, now)
 
 
-def _rest(fact: Fact, usage: Usage, now: datetime) -> timedelta:
+def _time_at_rest(fact: Fact, usage: Usage, now: datetime) -> timedelta:
     """Return the time since the last statement or edit, or since fading began."""
     known = filter(None, (fading_start(fact, usage), usage.evidence_at))
     return _between(max(known, default=now), now)
@@ -472,8 +487,8 @@ def _between(start: datetime, end: datetime) -> timedelta:
 def layer_of(fact: Fact) -> str:
     """Return the layer of a memory (`D1`).
 
-    The layer in the note counts; else a skill or a principle with steps is procedural,
-    an episode is episodic, and any other memory is semantic.
+    The layer in the note takes precedence; otherwise a skill or a principle with steps
+    is procedural, an episode is episodic, and any other memory is semantic.
     """
     if fact.layer in LAYERS:
         return fact.layer
@@ -488,11 +503,11 @@ def layer_of(fact: Fact) -> str:
 def layer_promotion(
     fact: Fact, usage: Usage, now: datetime, policy: Policy
 ) -> tuple[str, str] | None:
-    """Return the layer to write to the note and why, or None to keep it (`D7`).
+    """Return the layer to write to the note and why, or None for no change (`D7`).
 
     A layer of '' removes the key. working ends after 30 minutes or 2 recalls; episodic
-    becomes semantic at importance ≥ .7 and 5 recalls, unless the note itself says
-    episodic, because then the user demoted it.
+    becomes semantic at importance ≥ .7 and 5 recalls, unless the note itself has the
+    layer episodic, because then the user demoted it.
     """
     limits = policy.lifecycle
     if fact.status != "active" or fact.layer not in {"", "working"}:
@@ -515,7 +530,7 @@ def layer_promotion(
 def promoted_layer(fact: Fact) -> str | None:
     """Return the layer to write when the user promotes a memory, or None (`D7`).
 
-    None: it lasts already.
+    None means that the memory already lasts.
     """
     return {"working": "", "episodic": "semantic"}.get(layer_of(fact))
 
@@ -523,7 +538,7 @@ def promoted_layer(fact: Fact) -> str | None:
 def demoted_layer(fact: Fact) -> str | None:
     """Return the layer to write when the user demotes a memory, or None (`D7`).
 
-    None: it fades already. No rule demotes.
+    None means that the memory already fades. No rule demotes.
     """
     return None if layer_of(fact) in {"working", "episodic"} else "episodic"
 
@@ -538,8 +553,8 @@ def tier_move(
 ) -> tuple[str, str] | None:
     """Return the tier, hot or cold, that a memory moves to and why, or None (`C29`).
 
-    hot → cold after 14 days at value ≤ .35; cold → hot at value ≥ .70; between them it
-    keeps its tier. A pinned memory is hot. `inputs` as in `tier_value`.
+    hot → cold after 14 days at value ≤ .35; cold → hot at value ≥ .70; between them the
+    tier does not change. A pinned memory is hot. `inputs` are those of `tier_value`.
     """
     limits = policy.lifecycle
     value = tier_value(fact, inputs, policy)
@@ -550,7 +565,7 @@ def tier_move(
             return "hot", f"value {limits.tier_hot:g} or more"
         return None
 
-    rested = _rest(fact, usage, now) >= timedelta(days=limits.tier_days)
+    rested = _time_at_rest(fact, usage, now) >= timedelta(days=limits.tier_days)
     if fact.pinned or not rested or value > limits.tier_cold:
         return None
     return "cold", f"value {limits.tier_cold:g} or less"
@@ -559,10 +574,9 @@ def tier_move(
 def tier_value(fact: Fact, inputs: Sequence[float], policy: Policy) -> float:
     """Return the value, 0–1, that decides the tier (`C29`).
 
-    It is `.24c + .26a + .20r + .20i + .10f`.
-    `inputs` are confidence, access, recency, importance and feedback, each 0–1, as for
-    heat (`C25`). Corrections: +.08 for a memory that corrects, +.05 if the user
-    confirmed it, −.10 if it is disputed.
+    It is `.24c + .26a + .20r + .20i + .10f`, where `inputs` are confidence, access,
+    recency, importance and feedback, each 0–1, as for heat (`C25`). Corrections: +.08
+    for a memory that corrects, +.05 if the user confirmed it, −.10 if it is disputed.
     """
     limits = policy.lifecycle
     weights = (
@@ -602,7 +616,7 @@ def vector_bits(retention: float, tier: str, policy: Policy) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A future event of a memory, when it happens and why.
+    """A future event of a memory, with its time and reason.
 
     `what` is stale, trash or archive, or expired for a note that no run moves.
     """
@@ -621,20 +635,25 @@ def forecast(
     policy: Policy,
     *,
     said_by: str = "user",
-    kept: str | None = None,
+    user_action: str | None = None,
 ) -> tuple[Forecast, ...]:
-    """Return what happens to a memory within `days` days without use (`X10`).
+    """Return the events of a memory within `days` days without use (`X10`).
 
-    The earliest event comes first.
-    `at` returns its vitals at a moment. The rules are evaluated now and at this hour of
-    some of the coming days. An unused memory fades and does not recover, so bisection
-    finds the first day.
+    The earliest event comes first. `at` returns its vitals at a moment. The rules are
+    evaluated now and at this hour of some of the coming days. An unused memory fades
+    and does not recover, so bisection finds the first day.
     """
 
     def leaves(day: int) -> tuple[str, str] | None:
         then = now + day * _DAY
         return departure(
-            fact, usage, at(then), then, policy, said_by=said_by, kept=kept
+            fact,
+            usage,
+            at(then),
+            then,
+            policy,
+            said_by=said_by,
+            user_action=user_action,
         )
 
     def turns_stale(day: int) -> tuple[str, str] | None:
@@ -646,7 +665,7 @@ def forecast(
     end = _first(days, leaves)
     stale = _first(days if end is None else end[0] - 1, turns_stale)
     if stale and not stale[0]:
-        stale = None  # it is stale already
+        stale = None  # already stale
     return tuple(
         Forecast(now + day * _DAY, *event) for day, event in filter(None, (stale, end))
     )
@@ -655,13 +674,13 @@ def forecast(
 def _first(
     last: int, happens: Callable[[int], tuple[str, str] | None]
 ) -> tuple[int, tuple[str, str]] | None:
-    """Return the first day up to `last` on which something happens, and what, or None.
+    """Return the first day up to `last` with an event, and the event, or None.
 
-    What happens must then hold on all later days.
+    `happens` returns the event of a day; it must then return one for all later days.
     """
     if last < 0 or not happens(last):
         return None
     day = bisect_left(range(last), True, key=lambda day: happens(day) is not None)
     event = happens(day)
-    assert event  # the bisection ends on a day on which something happens
+    assert event  # the bisection ends on a day with an event
     return day, event

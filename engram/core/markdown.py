@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-# A code fence at a line's start. These languages are coloured and nothing else; of any
-# other a plugin might run the content.
+# A code fence at the start of a line. These languages only affect colours; a plugin
+# might run the content of any other.
 _FENCE = re.compile(
     r"(`{3,}+|~{3,}+)((?:asm|bash|c|clojure|cmake|console|cpp|cs|csharp|css|csv|dart|diff|dockerfile|elixir|elm"
     r"|erlang|fish|go|graphql|groovy|haskell|hcl|html|http|ini|java|javascript|js|json|json5|jsonc|jsonl|jsx"
@@ -17,15 +17,15 @@ _FENCE = re.compile(
 )
 
 # In any line: a Templater tag, a conflict marker, an embed, an inline query, a fence
-# that is not at a line's start or of an unknown language, our own History heading, and
-# what would read as one of our references.
+# within a line or of an unknown language, engram's own History heading, and text that
+# looks like one of its character references.
 _ANYWHERE = (
     r"&(?=(?:amp|lt|#(?:33|35|37|91|94|96|126));)|<(?=%|<{6})|!(?=\[\[)|`(?=\s*\$?=)"
     r"|(?<!`)`(?=``)|(?<!~)~(?=~~)|^#(?=# History\s*$)"
 )
 _IN_CODE = re.compile(_ANYWHERE)
-# Outside code also HTML, remote images, links, comments, and a block id at a line's
-# end.
+# Outside of code also HTML, remote images, links, comments, and a block id at the end
+# of a line.
 _IN_TEXT = re.compile(
     _ANYWHERE
     + r"|<(?=[A-Za-z/!?])|!(?=\[)|\[(?=\[)|%(?=%)|(?:(?<=\s)|^)\^(?=[A-Za-z0-9-]+\s*$)"
@@ -47,7 +47,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def plain_text(text: str) -> str:
-    """Return `text` as a Markdown file can hold it.
+    """Return `text` in the form in which a Markdown file stores it.
 
     All line ends become one kind; NUL and lone surrogates become U+FFFD.
     """
@@ -58,9 +58,9 @@ def plain_text(text: str) -> str:
 def escape(text: str) -> str:
     """Return `text` as Markdown without any active syntax.
 
-    No plugin, template or browser acts on it. Dangerous signs become character
-    references: HTML, `<%`, embeds, links and images, inline queries, fences of unknown
-    languages, comments, block ids. `unescape` reverses exactly this.
+    No plugin, template or browser acts on the result. Character references replace the
+    active characters: HTML, `<%`, embeds, links and images, inline queries, fences of
+    unknown languages, comments, block ids. `unescape` reverses exactly this.
 
     >>> escape("see <script> and ![[secret]]")
     'see &lt;script> and &#33;&#91;[secret]]'
@@ -84,7 +84,7 @@ def escape(text: str) -> str:
 
 
 def unescape(markdown: str) -> str:
-    """Return the text that `escape` got: `unescape(escape(text)) == text`."""
+    """Return the original text: `unescape(escape(text)) == text`."""
     return (
         _REFERENCE.sub(lambda found: _SIGNS[found[0]], markdown)
         if "&" in markdown

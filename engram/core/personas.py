@@ -1,7 +1,7 @@
-"""Which persona sees what (row E14).
+"""The memories that each persona sees (row E14).
 
-What the user says is known to every persona; a persona alone sees what is private to
-it, what it said itself and the promises made to it.
+Every persona sees the user's statements. Private memories, a persona's own statements
+and the promises made to it are seen by that persona alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def name_fault(name: str) -> str:
     """Return why no persona can have this name, or ''.
 
-    An empty name would silently mean no persona, and so does `NO_PERSONA` in a note.
+    An empty name would silently mean no persona, as `NO_PERSONA` does in a note.
     """
     plain = plain_text(name).strip()
     if not plain:
@@ -28,17 +28,17 @@ def name_fault(name: str) -> str:
 
 
 def own_name(asking: str | None) -> str:
-    """The name under which private memories of the caller are kept.
+    """Return the name under which private memories of the caller are stored.
 
-    `asking` is the persona of a question; '' or None where it names none.
+    `asking` is the persona of a question; '' or None if it names none.
     """
     return NO_PERSONA if asking in {None, "", UNKNOWN_PERSONA} else str(asking)
 
 
 def sees(asking: str | None, private_to: str | None) -> bool:
-    """Whether a question by `asking` sees what is private to `private_to`.
+    """Return whether a question by `asking` sees a memory private to `private_to`.
 
-    What is private to no persona, None, is seen by all.
+    Every persona sees a memory that is not private, None.
     """
     return (
         private_to is None
@@ -47,15 +47,15 @@ def sees(asking: str | None, private_to: str | None) -> bool:
     )
 
 
-def shown_name(persona: str | None) -> str | None:
-    """The persona of a memory as it is shown, None for one of the owner alone."""
+def display_persona(persona: str | None) -> str | None:
+    """Return the persona of a memory for display; None if only the owner sees it."""
     return None if persona == UNKNOWN_PERSONA else persona
 
 
 def fact_persona(category: str, turn: Turn) -> str | None:
-    """The persona of a fact that rests on a turn; None where every persona knows it.
+    """Return the persona of a fact that rests on a turn; None if all personas see it.
 
-    A promise stays with the persona to which it was made, so that no other persona
+    A promise is private to the persona to which it was made, so that no other persona
     reminds the user of it.
     """
     if category_of(category).promise:

@@ -1,8 +1,8 @@
-"""What must be gone after a purge, and how it is cut from lines and rows (X12, X26).
+"""The traces that a purge removes from lines and rows (X12, X26).
 
 The *traces* of purged text are its sentences, the names of its files, its ids, and the
-distinctive words that nothing else in the vault says. A text is searched as it is, in
-JSON escapes, in UTF-16 and in base64.
+distinctive words that occur nowhere else in the vault. A text is searched for them in
+plain form, in JSON escapes, in UTF-16 and in base64.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{12,}")
 _LEAST_SIGNS = 10
-"""Shorter sentences, such as `Yes, do.`, are no traces: other files have them too."""
+"""Shorter sentences, such as `Yes, do.`, are no traces: they occur in other files too.
+"""
 _LEAST_NAME = 3
 _LONG_NAME = 5
-"""From this length on a distinctive word is found inside of other words too."""
+"""The least length of a distinctive word that is also found within other words."""
 _IDENTIFIER = re.compile(r"[a-z][a-z_-]*")
 _PLAIN_LINE = re.compile(r"[a-z_]+:(?: [a-z][a-z_-]*)?")
 """A line of front matter with a word of the format, such as `category: fact`."""
 _ROW_KEYS = frozenset(
     {"memory", "met", "id", "from", "to", "for", "path", "turn", "in"}
 )
-"""Keys of a row that is worthless without them; other keys are cut alone."""
+"""Keys without which a row is worthless; any other key can be removed alone."""
 
 
 def normal(text: str) -> str:
@@ -52,18 +53,18 @@ class Traces:
     """The traces of purged text.
 
     `phrases` are sentences and file names in their normal form, `names` are distinctive
-    words, `gone` all words that no other text has; `ids` are the ids of memories and
-    boxes and the keys of turns, `spelled` the words with a capital inside of them.
+    words, `purged_words` all words that occur in no other text; `ids` are the ids of
+    memories and boxes and the keys of turns, `spelled` the words with a capital inside.
     """
 
     phrases: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
-    gone: frozenset[str] = frozenset()
+    purged_words: frozenset[str] = frozenset()
     ids: frozenset[str] = frozenset()
     spelled: frozenset[str] = frozenset()
 
     def in_text(self, text: str) -> bool:
-        """Whether `text` has a phrase or a distinctive word."""
+        """Return whether `text` has a phrase or a distinctive word."""
         if not text.isascii():
             text = unicodedata.normalize("NFKC", text)
         text = text.casefold()
@@ -78,17 +79,18 @@ class Traces:
         return bool(found) and not self.names.isdisjoint(known.split())
 
     def is_gone(self, text: str) -> bool:
-        """Whether `text`, such as a title, has a word that only purged text had."""
-        return not self.gone.isdisjoint(normal(text).split())
+        """Return whether `text`, such as a title, has a word of purged text only."""
+        return not self.purged_words.isdisjoint(normal(text).split())
 
     def names_id(self, text: str) -> bool:
-        """Whether `text` has the id of something purged."""
-        return any(one in text for one in self.ids) and any(
-            re.search(rf"{re.escape(one)}(?![0-9A-Za-z])", text) for one in self.ids
+        """Return whether `text` contains the id of a purged item."""
+        return any(trace_id in text for trace_id in self.ids) and any(
+            re.search(rf"{re.escape(trace_id)}(?![0-9A-Za-z])", text)
+            for trace_id in self.ids
         )
 
     def in_bytes(self, raw: bytes) -> bool:
-        """Whether `raw` has a phrase or a distinctive word in any encoding."""
+        """Return whether `raw` has a phrase or a distinctive word in any encoding."""
         if any(self.in_text(view) for view in views(raw)):
             return True
         return any(
@@ -104,17 +106,17 @@ class Traces:
         )
 
     def _keys(self) -> frozenset[str]:
-        """Return a word of each phrase, and the names: a text has one of them or none."""
+        """Return the names and a word of each phrase; each trace has one of them."""
         return _keys_of(self)
 
     def _encoded(self) -> tuple[bytes, ...]:
-        """Return the keys as they are written in usual cases, in each encoding."""
+        """Return the keys in their usual cases, in each encoding."""
         return _encoded_keys(self)
 
 
 @lru_cache(4)
 def _keys_of(found: Traces) -> frozenset[str]:
-    return found.names | {max(one.split(), key=len) for one in found.phrases}
+    return found.names | {max(phrase.split(), key=len) for phrase in found.phrases}
 
 
 @lru_cache(4)
@@ -134,41 +136,51 @@ def traces(
     stems: Collection[str],
     ids: Collection[str],
     entities: Collection[str],
-    kept: Iterable[str],
+    remaining_texts: Iterable[str],
 ) -> Traces:
     """Return the traces of the `purged` texts.
 
     `stems` are the names of their notes, `ids` their ids and keys, `entities` the names
-    of the people and things that go with them, `kept` the texts that stay.
+    of the people and things removed with them, `remaining_texts` the other texts of the
+    vault.
     """
-    phrases = {normal(one) for text in purged for one in _sentences(text)}
-    phrases |= {normal(one) for one in purged} | {normal(stem) for stem in stems}
-    known = {word for text in (*purged, *entities) for word in normal(text).split()}
-    distinctive = {word for text in purged for word in _distinctive(text)} | {
-        word for name in entities for word in normal(name).split()
-    }
-    phrases = {one for one in phrases if len(one) >= _LEAST_SIGNS}
-    for text in kept:
-        said = normal(text)
-        words = set(said.split())
-        known -= words
-        distinctive -= words
-        phrases = {one for one in phrases if one not in said}
-        distinctive = {one for one in distinctive if one not in said}
+    phrases = _phrases(purged, stems)
+    name_words = _words(entities)
+    words = _words(purged) | name_words
+    names = name_words.union(*map(_distinctive, purged))
+    for text in remaining_texts:
+        staying = normal(text)
+        staying_words = set(staying.split())
+        words -= staying_words
+        names = {name for name in names - staying_words if name not in staying}
+        phrases = {phrase for phrase in phrases if phrase not in staying}
     stop = frozenset().union(*STOP.values())
-    names = {one for one in distinctive if len(one) >= _LEAST_NAME} - stop
     return Traces(
         tuple(sorted(phrases)),
-        frozenset(names),
-        frozenset(known - stop),
+        frozenset(name for name in names - stop if len(name) >= _LEAST_NAME),
+        frozenset(words - stop),
         frozenset(ids),
-        frozenset(
-            word
-            for text in purged
-            for word in _RUN.findall(text)
-            if word not in {word.lower(), word.capitalize(), word.upper()}
-        ),
+        frozenset(word for text in purged for word in _unusually_spelled(text)),
     )
+
+
+def _phrases(texts: Iterable[str], stems: Iterable[str]) -> set[str]:
+    """Return the texts, their sentences and the names of notes that are long enough."""
+    whole = {normal(phrase) for phrase in (*texts, *stems)}
+    parts = {normal(phrase) for text in texts for phrase in _sentences(text)}
+    return {phrase for phrase in whole | parts if len(phrase) >= _LEAST_SIGNS}
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    """Return all words of the texts in their normal form."""
+    return {word for text in texts for word in normal(text).split()}
+
+
+def _unusually_spelled(text: str) -> Iterator[str]:
+    """Yield the words with capitals inside, such as `iPhone`."""
+    for word in _RUN.findall(text):
+        if word not in {word.lower(), word.capitalize(), word.upper()}:
+            yield word
 
 
 def words_of(text: str) -> set[str]:
@@ -182,7 +194,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _distinctive(text: str) -> Iterator[str]:
-    """Yield words with a digit, and words with a capital inside of a sentence."""
+    """Yield words with a digit, and words with a capital inside a sentence."""
     for sentence in _sentences(text):
         for number, word in enumerate(_RUN.findall(sentence)):
             folded = normal(word)
@@ -197,7 +209,7 @@ def _distinctive(text: str) -> Iterator[str]:
 
 
 def views(raw: bytes) -> Iterator[str]:
-    """Yield `raw` as text, with escapes as they are and resolved."""
+    """Yield `raw` as text, both with its escapes and with the escapes resolved."""
     text = raw.decode("utf-8", "replace")
     yield text
     if "\\u" in text:
@@ -206,12 +218,12 @@ def views(raw: bytes) -> Iterator[str]:
         yield _PERCENT.sub(_unquoted, text)
 
 
-def _unquoted(found: re.Match[str]) -> str:
-    return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace")
+def _unquoted(match: re.Match[str]) -> str:
+    return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace")
 
 
 def _decoded(raw: bytes) -> Iterator[bytes]:
-    """Yield what runs of base64 say, from each of the four places it may begin at."""
+    """Yield the decoded content of base64 runs, for each of the four alignments."""
     found = [run.translate(_TO_STANDARD) for run in _BASE64.findall(raw)]
     for shift in range(4):
         parts = []
@@ -235,13 +247,13 @@ _TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 def cut_lines(text: str, found: Traces) -> str:
     """Return the lines of `text` without those that have a trace."""
     lines = text.split("\n")
-    kept = [
+    remaining = [
         line
         for line in lines
         if _PLAIN_LINE.fullmatch(line)
         or not (found.in_text(line) or found.names_id(line))
     ]
-    return text if len(kept) == len(lines) else "\n".join(kept)
+    return text if len(remaining) == len(lines) else "\n".join(remaining)
 
 
 def cut_rows(raw: bytes, found: Traces) -> bytes:
@@ -249,19 +261,19 @@ def cut_rows(raw: bytes, found: Traces) -> bytes:
 
     A row about something else loses only the values that have a trace.
     """
-    kept = []
+    remaining = []
     for line in jsonl.lines(raw):
         if line.fault:
             text = line.raw.decode("utf-8", "replace")
             if not (found.in_text(text) or found.names_id(text)):
-                kept.append(line.raw)
+                remaining.append(line.raw)
             continue
         value = _cut(line.value, found, top=True)
         if value == line.value:
-            kept.append(line.raw)
+            remaining.append(line.raw)
         elif value is not _DROPPED:
-            kept.append(jsonl.encode([value]))
-    return b"".join(kept)
+            remaining.append(jsonl.encode([value]))
+    return b"".join(remaining)
 
 
 def cut_document(raw: bytes, found: Traces) -> bytes:
@@ -295,10 +307,10 @@ def _cut(value: Any, found: Traces, *, top: bool) -> Any:
 
 
 def _cut_item(item: Any, found: Traces) -> Any:
-    """Return an item of a list; a short one goes where all its words are gone."""
+    """Return an item of a list; a short one is removed if it has only purged words."""
     if isinstance(item, str):
         words = set(normal(item).split())
-        if words and words <= found.gone:
+        if words and words <= found.purged_words:
             return _DROPPED
     if isinstance(item, dict) and found.is_gone(str(item.get("term") or "")):
         return _DROPPED
@@ -327,7 +339,7 @@ def _is_name(key: str, found: Traces) -> bool:
 def vocabulary(path: str, raw: bytes) -> str:
     """Return the words of the format in a file: keys, and values such as `fact`.
 
-    They are no traces, though a user may have written them too.
+    They are no traces, although a user may have written them too.
     """
     if path.endswith(".jsonl"):
         rows = list(jsonl.rows(raw))[-_SAMPLE:]
@@ -344,4 +356,4 @@ def vocabulary(path: str, raw: bytes) -> str:
 
 
 _SAMPLE, _HEAD = 1000, 2000
-"""How many rows, and how many bytes of a note, are read for words of the format."""
+"""The number of rows, and of bytes of a note, that are searched for format words."""

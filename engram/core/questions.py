@@ -1,4 +1,4 @@
-"""How many review questions a person is asked, and in which words (row X9)."""
+"""The number and the wording of the review questions for a person (row X9)."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 def admitted(
     waiting: Iterable[str],
-    shown: Mapping[str, datetime],
+    first_shown: Mapping[str, datetime],
     now: datetime,
     policy: ReviewPolicy,
 ) -> list[str]:
-    """Return which of the waiting questions a person is shown, in their order.
+    """Return the waiting questions to show to a person, in their order.
 
-    Those that were shown before stay; new ones are at most `questions` in `days` days,
-    whether the earlier ones were answered or not. `shown` has the time of each
-    question's first showing, of answered ones too.
+    Questions shown before stay; new ones are limited to `questions` in `days` days,
+    whether the earlier ones were answered or not. `first_shown` maps each question,
+    also an answered one, to the time at which it was first shown.
     """
     since = now - timedelta(days=policy.days)
-    left = policy.questions - sum(since < at <= now for at in shown.values())
+    left = policy.questions - sum(since < at <= now for at in first_shown.values())
     chosen: list[str] = []
-    for one in waiting:
-        if one in shown:
-            chosen.append(one)
+    for question in waiting:
+        if question in first_shown:
+            chosen.append(question)
         elif left > 0:
-            chosen.append(one)
+            chosen.append(question)
             left -= 1
     return chosen
 
 
 def by_subject(cases: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the ids of the pairs (id, subject), with those of one subject together.
+    """Return the ids of the pairs (id, subject), grouped by subject.
 
-    Subjects come in the order of their first question.
+    Subjects are in the order of their first question.
 
     >>> by_subject([("a", "Mia"), ("b", ""), ("c", "Mia")])
     ['a', 'c', 'b']
@@ -55,15 +55,15 @@ def by_subject(cases: Sequence[tuple[str, str]]) -> list[str]:
 def question_text(memories: Sequence[Fact], zone: tzinfo) -> str:
     """Return a doubt or a conflict as one question in plain words, or ''.
 
-    '' where a chatbot must not ask: a statement reads like an instruction. The newer
-    memory of a conflict comes first.
+    '' means that a chatbot must not ask, because a statement reads like an instruction.
+    The newer memory of a conflict is first.
     """
     if not memories or any(instruction(fact.text) for fact in memories):
         return ""
-    shown = [_quoted(fact, zone) for fact in memories]
+    quotes = [_quoted(fact, zone) for fact in memories]
     if len(memories) == 1:
-        return f"Is this right: {shown[0]}?"
-    return f"Which is true now: {shown[0]} (newer), or {shown[1]} (older), or both?"
+        return f"Is this right: {quotes[0]}?"
+    return f"Which is true now: {quotes[0]} (newer), or {quotes[1]} (older), or both?"
 
 
 def _quoted(fact: Fact, zone: tzinfo) -> str:

@@ -92,11 +92,11 @@ _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
 class Question:
     """A parsed question: the words to search for, and the signals that boost a unit.
 
-    `words` are the search terms, in order; those in `faint` only say how the question
-    is asked and weigh less. `wants_several` is true of questions that list, count,
-    order or compare. `akin` maps a word to its synonyms. `about_role` is "user"
-    or "assistant" where the question is about what that side said, else "".
-    `about_self` is true where a question about the user is about the user in person and
+    `words` are the search terms, in order; those in `faint` belong to the form of the
+    question and have less weight. `wants_several` is true of questions that list,
+    count, order or compare. `akin` maps a word to its synonyms. `about_role` is "user"
+    or "assistant" if the question is about the statements of that side, else "".
+    `about_self` is true if a question about the user is about the user in person and
     not about a relative or a friend. `span` is the time that the question names,
     resolved against the time of asking. `names` are words that are stop words in some
     language and a known name in this question. `stop_words` are the stop words that
@@ -123,7 +123,7 @@ class Question:
 class Parts(Mapping[str, float]):
     """The parts of a score, computed by `compute(*arguments)` on first access.
 
-    Most candidates are never shown, so their parts are never computed.
+    Most candidates are never returned, so their parts are never computed.
     """
 
     __slots__ = ("_arguments", "_compute", "_parts")
@@ -150,8 +150,8 @@ class Parts(Mapping[str, float]):
         return self._parts
 
 
-# Hundreds of `Scored`, `UnitSignals` and `RankedSlot` are made for each question, and a
-# tuple is made faster than a frozen dataclass.
+# Each question creates hundreds of `Scored`, `UnitSignals` and `RankedSlot`; a tuple is
+# created faster than a frozen dataclass.
 class Scored(NamedTuple):
     """A unit's key and its score by words; `parts` sum to the score (row `X4`).
 
@@ -168,7 +168,7 @@ class Scored(NamedTuple):
 
 
 class VectorMatch(NamedTuple):
-    """How similar a unit is to the question by its vectors; None without a vector.
+    """The similarity of a unit's vectors to the question; None without a vector.
 
     `similarity` is that of its own text, on the nominal scale; `score` also counts the
     turns around it and its session.
@@ -185,9 +185,10 @@ class UnitSignals(NamedTuple):
     `source` is the key of the turn that a fact was extracted from, `when` the unit's
     own time, `used` the time of its last recall. `stability`, 1–5, grows with recalls
     (`A19`); `frequency`, 0–1, is the share of candidates about the same entity (`E7`).
-    `subject` says whether the question names the unit's subject (`A20`), `ties`, 0–1,
-    is the activation that reaches it from the best facts (`C34`), and `nudge` is added
-    to the score for trust (`C28`). `share` of all else counts (`A16`).
+    `subject` is true if the question names the unit's subject (`A20`), `ties`, 0–1, is
+    the activation that reaches it from the best facts (`C34`), and `nudge` is added to
+    the score for trust (`C28`). `share`, 0–1, scales the sum of all other parts
+    (`A16`).
     """
 
     key: str
@@ -204,7 +205,7 @@ class UnitSignals(NamedTuple):
 
 
 class RankedSlot(NamedTuple):
-    """One place of the answer: the unit to show, its score and the score's parts."""
+    """One slot of the answer: the unit to show, its score and the score's parts."""
 
     key: str
     score: float
@@ -279,19 +280,17 @@ def parse_question(
 
     `known` returns a true value for the name of a known entity. Such a name gets no
     synonyms: a question about a woman called Faith is not about religion.
-    `parse_question("When did Anna move?", now)` has the words anna and move and wants a
-    time.
+    `parse_question("When did Anna move?", now)` has the words anna and move and asks
+    for a time.
     """
     tokens = words(text)
     code = language(tokens)
     folded = fold(text)
 
-    stop = STOP.get(code, STOP["en"])
-    names = named(text, tokens, known, alone=stop.issuperset(tokens))
-    carrying = content(tokens, code) + [
-        word for word in dict.fromkeys(tokens) if word in names and word in stop
-    ]
-    carrying = carrying or [word for word in tokens if synonyms(word, code)]
+    names = named(
+        text, tokens, known, alone=STOP.get(code, STOP["en"]).issuperset(tokens)
+    )
+    carrying = _carrying_words(tokens, code, names)
     stop_words, match_all = _counted_stop_words(tokens, carrying)
 
     spans = [span for span in resolve(text, when) if span.start < when]
@@ -316,12 +315,23 @@ def parse_question(
     )
 
 
+def _carrying_words(
+    tokens: Sequence[str], code: str, names: Collection[str]
+) -> list[str]:
+    """Return the words that carry meaning, with names that are also stop words."""
+    named_stop_words = STOP.get(code, STOP["en"]).intersection(names)
+    carrying = content(tokens, code) + [
+        word for word in dict.fromkeys(tokens) if word in named_stop_words
+    ]
+    return carrying or [word for word in tokens if synonyms(word, code)]
+
+
 def _counted_stop_words(
     tokens: Sequence[str], carrying: Collection[str]
 ) -> tuple[frozenset[str], bool]:
     """Return the stop words that count, and whether a unit must contain all of them.
 
-    They count only where no `carrying` words exist: first the ones for relations, else
+    They count only if there are no `carrying` words: first the ones for relations, else
     all of a phrase of at least `PHRASE` different words.
     """
     if carrying:
@@ -349,8 +359,8 @@ def _akin(
     text: str, carrying: Iterable[str], names: Collection[str], language_code: str
 ) -> dict[str, tuple[str, ...]]:
     """Return the synonyms of each word that is not a name."""
-    asked = [word for word in carrying if word not in names]
-    return synonyms_of(text, asked, language_code)
+    searched = [word for word in carrying if word not in names]
+    return synonyms_of(text, searched, language_code)
 
 
 def _about_role(folded: str, tokens: Sequence[str]) -> str:
@@ -363,10 +373,10 @@ def without_names(text: str, names: frozenset[str]) -> str:
     """Return a question without the names of speakers, to embed it.
 
     `names` are folded. `without_names("What did Anna's sister buy?", {"anna"})` is
-    "What did sister buy?". A text of nothing but names is returned unchanged.
+    "What did sister buy?". A text that consists of names is returned unchanged.
     """
-    kept = [part for part in text.split() if not names.intersection(words(part))]
-    return " ".join(kept) if content(words(" ".join(kept)), "en") else text
+    parts = [part for part in text.split() if not names.intersection(words(part))]
+    return " ".join(parts) if content(words(" ".join(parts)), "en") else text
 
 
 def fuse(
@@ -383,7 +393,7 @@ def fuse(
     score above 0. A unit that only vectors match needs a similarity of at least
     `floor`; a unit without a vector gets the average vector score.
     """
-    by_words = {one.key: one for one in word_matches}
+    by_words = {match.key: match for match in word_matches}
     by_vector = _vector_scores(vector_matches, by_words, floor)
     if not by_vector:
         return tuple(word_matches)
@@ -392,20 +402,22 @@ def fuse(
         by_words.get(key) or Scored(key, 0.0, {})
         for key in dict.fromkeys([*by_words, *by_vector])
     ]
-    scores = [one.score for one in matches]
+    scores = [match.score for match in matches]
     spread = _standard_deviation(scores) or max(scores) or 1.0
     vector_spread = _standard_deviation(by_vector.values()) or 1.0
     factor = weight / (1 - weight) * spread / vector_spread
     average = fmean(by_vector.values())
 
-    similarities = {one.key: one.similarity for one in vector_matches}
+    similarities = {match.key: match.similarity for match in vector_matches}
     fused = [
         _add_vector(
-            one, factor * by_vector.get(one.key, average), similarities.get(one.key)
+            match,
+            factor * by_vector.get(match.key, average),
+            similarities.get(match.key),
         )
-        for one in matches
+        for match in matches
     ]
-    return tuple(sorted(fused, key=lambda one: (-one.score, one.key)))
+    return tuple(sorted(fused, key=lambda match: (-match.score, match.key)))
 
 
 def _vector_scores(
@@ -413,13 +425,13 @@ def _vector_scores(
 ) -> dict[str, float]:
     """Return the vector score, ≥ 0, of each match by key.
 
-    A match that is neither in `by_words` nor of a similarity of `floor` is left out.
+    A match that is not in `by_words` and whose similarity is below `floor` is left out.
     """
     return {
-        one.key: max(one.score, 0.0)
-        for one in matches
-        if one.score is not None
-        and (one.key in by_words or (one.similarity or 0.0) >= floor)
+        match.key: max(match.score, 0.0)
+        for match in matches
+        if match.score is not None
+        and (match.key in by_words or (match.similarity or 0.0) >= floor)
     }
 
 
@@ -452,20 +464,20 @@ def rank(
     its own slot. The nudge of a fact is added to its own slot, so that the words of a
     disputed fact do not raise it, and a negative one lowers the turn too (`C28`).
     """
-    best = max((one.score for one in scored), default=0.0) or 1.0
+    best = max((match.score for match in scored), default=0.0) or 1.0
     if preset.cosine:
         scored, best = _by_cosine(scored, best)
     by_turn: dict[str, list[_Candidate]] = {}
     known: dict[tuple[object, ...], dict[str, float]] = {}
-    for one in scored:
-        unit = units[one.key]
+    for match in scored:
+        unit = units[match.key]
         signals = unit[2:]  # all but its keys: most turns have the same
         if (extras := known.get(signals)) is None:
             extras = known[signals] = _extras(unit, now, preset)
         relevance = unit.share * preset.relevance
-        value = relevance * one.score / best + sum(extras.values())
-        candidate = _Candidate(value, unit, one, extras)
-        by_turn.setdefault(unit.source or one.key, []).append(candidate)
+        value = relevance * match.score / best + sum(extras.values())
+        candidate = _Candidate(value, unit, match, extras)
+        by_turn.setdefault(unit.source or match.key, []).append(candidate)
 
     slots = []
     for turn_key, candidates in by_turn.items():
@@ -487,23 +499,26 @@ def rank(
 
 
 def _by_cosine(scored: Sequence[Scored], best: float) -> tuple[Sequence[Scored], float]:
-    """Return the units scored by the similarity of their vectors, and the most (`A15`).
+    """Return the units scored by the similarity of their vectors, and the maximum.
 
-    That is 1, or `best` where no unit has a vector and the words still decide. Beside
-    vectors a unit without one counts by its words, at most as the nearest one.
+    (Row `A15`.) The maximum is 1, or `best` if no unit has a vector and the words still
+    decide. If some units have vectors, the others are scored by their words, at most as
+    high as the nearest one.
     """
-    most = max((one.similarity or 0.0 for one in scored), default=0.0)
+    most = max((match.similarity or 0.0 for match in scored), default=0.0)
     if most <= 0:
         return scored, best
     by_cosine = []
-    for one in scored:
-        similarity = one.similarity
+    for match in scored:
+        similarity = match.similarity
         if similarity is None:
-            parts = {name: most * part / best for name, part in one.parts.items()}
-            by_cosine.append(one._replace(score=most * one.score / best, parts=parts))
+            parts = {name: most * part / best for name, part in match.parts.items()}
+            by_cosine.append(
+                match._replace(score=most * match.score / best, parts=parts)
+            )
         else:
             cosine = min(1.0, max(0.0, similarity))
-            by_cosine.append(one._replace(score=cosine, parts={"vector": cosine}))
+            by_cosine.append(match._replace(score=cosine, parts={"vector": cosine}))
     return by_cosine, 1.0
 
 
@@ -562,14 +577,23 @@ _TurnSlot = tuple[_Candidate, str, float]
 def _slots_of_turn(turn_key: str, candidates: list[_Candidate]) -> list[_TurnSlot]:
     """Return the slots of a turn and the facts extracted from it; see `rank`."""
     ordered = sorted(
-        candidates, key=lambda one: (-one.value - one.unit.nudge, one.unit.key)
+        candidates,
+        key=lambda candidate: (
+            -candidate.value - candidate.unit.nudge,
+            candidate.unit.key,
+        ),
     )
-    # Ties alone lead to each fact of a turn: such a fact counts only on its own.
-    matched = [one for one in ordered if one.scored.score > 0] or ordered[:1]
-    turn = next((one for one in matched if one.unit.key == turn_key), None)
-    facts = [one for one in matched if one is not turn]
+    # A fact that was reached by ties alone does not represent its turn: it has its own
+    # slot.
+    matched = [
+        candidate for candidate in ordered if candidate.scored.score > 0
+    ] or ordered[:1]
+    turn = next(
+        (candidate for candidate in matched if candidate.unit.key == turn_key), None
+    )
+    facts = [candidate for candidate in matched if candidate is not turn]
 
-    own = [_own_slot(one) for one in facts]
+    own = [_own_slot(candidate) for candidate in facts]
     if turn is None:
         return own
     if not facts:
@@ -579,7 +603,7 @@ def _slots_of_turn(turn_key: str, candidates: list[_Candidate]) -> list[_TurnSlo
         return [(turn, turn_key, lowered), *own]
 
     best = facts[0]
-    better = max(turn, best, key=lambda one: one.value)
+    better = max(turn, best, key=lambda candidate: candidate.value)
     return [(better, best.unit.key, best.unit.nudge), *own[1:]]
 
 
@@ -623,7 +647,7 @@ def limit_classes(
     slot above the limit moves behind the first `count` as long as slots of other
     classes, of at least the share in `rivals` of its score, can take its place.
     """
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     first: list[RankedSlot] = []
     deferred: list[RankedSlot] = []
     for position, slot in enumerate(slots):
@@ -631,18 +655,18 @@ def limit_classes(
         if len(first) == count:
             return (*first, *sorted((*deferred, *slots[position:]), key=_best_first))
 
-        if taken[its_class] >= limits.get(its_class, math.inf):
+        if counts[its_class] >= limits.get(its_class, math.inf):
             share = rivals.get(its_class)
             least = -math.inf if share is None else share * slot.score
             waiting = sum(
-                one.score >= least and classes.get(one.key, "") != its_class
-                for one in slots[position + 1 :]
+                ranked.score >= least and classes.get(ranked.key, "") != its_class
+                for ranked in slots[position + 1 :]
             )
             if waiting >= count - len(first):
                 deferred.append(slot)
                 continue
 
-        taken[its_class] += 1
+        counts[its_class] += 1
         first.append(slot)
     return (*first, *deferred)
 
@@ -651,29 +675,29 @@ PART_MEANINGS: Mapping[str, str] = MappingProxyType(
     {
         "text": "its own words",
         "date": "words of its date",
-        "akin": "words akin to those of the question",
+        "akin": "synonyms of words of the question",
         "neighbours": "the turns around it",
         "session": "the rest of its session",
-        "speaker": "said by someone the question names",
-        "role": "said by the side the question is about",
-        "when": "holds words for time, and the question asks when",
-        "counted": "holds a number, and the question asks how many",
-        "telling": "tells of who said it, and the question is about that one",
-        "span": "falls into the time the question names",
-        "question": "is itself a question",
-        "vector": "means what is asked",
+        "speaker": "from a speaker whom the question names",
+        "role": "from the role that the question is about",
+        "when": "has words for time, and the question asks when",
+        "counted": "has a number, and the question asks how many",
+        "telling": "about its speaker, as the question is",
+        "span": "within the time that the question names",
+        "question": "a question itself",
+        "vector": "similar in meaning to the question",
         "importance": "importance",
         "recency": "recency",
-        "stability": "of use again and again",
-        "frequency": "about what much of the rest is about",
-        "chain": "stood then in the place of what the words find",
-        "subject": "about someone or something the question names",
-        "ties": "tied to the best memories",
-        "answers": "tells the state that the question asks for",
-        "agenda": "an open promise, and the question asks what is to be done",
-        "another": "tells it of another person",
-        "replaces": "tells what replaced an earlier state",
-        "nudge": "how far it is trusted",
+        "stability": "recalled repeatedly",
+        "frequency": "about an entity of many other candidates",
+        "chain": "valid then, before a memory that the words match",
+        "subject": "about an entity that the question names",
+        "ties": "linked to the best memories",
+        "answers": "states the value that the question asks for",
+        "agenda": "an open promise, and the question asks for these",
+        "another": "about another person",
+        "replaces": "replaced an earlier state",
+        "nudge": "trust in it",
     }
 )
 """The meaning of each part of a score, in the order in which they are shown."""
@@ -685,15 +709,17 @@ OWN_PARTS = frozenset(
 )
 """The parts of a score by which a memory itself matches a question.
 
-The others come from its place in a conversation, from its ties and from how it is kept.
+The other parts come from its place in a conversation, from its ties and from its state.
 """
 
 
-def is_beside(parts: Mapping[str, float]) -> bool:
-    """Return whether a memory is found only for what was said around it.
+def is_found_by_context(parts: Mapping[str, float]) -> bool:
+    """Return whether a memory was found only by the turns around it.
 
-    >>> is_beside({"neighbours": 0.4, "nudge": 0.05}), is_beside({"text": 0.4})
-    (True, False)
+    >>> is_found_by_context({"neighbours": 0.4, "nudge": 0.05})
+    True
+    >>> is_found_by_context({"text": 0.4})
+    False
     """
     own = (parts.get(name, 0) > 0 for name in (*OWN_PARTS, "ties"))
     return "neighbours" in parts and not any(own)

@@ -50,10 +50,11 @@ EDGE_TYPES = ("similar", "entity", "time", "causal", "relation", "bridge")
 """The types of edges between memories or entities (rows A13, C34, B1, D9)."""
 
 SENSITIVITIES = ("low", "normal", "high")
-"""How sensitive a memory or a conversation is (row B17); only a person says so."""
+"""The sensitivities of a memory or a conversation (row B17); only a person sets them.
+"""
 
 HIGH = "high"
-"""The sensitivity of what no model and no other persona is given."""
+"""The sensitivity of memories that no model and no other persona receives."""
 
 REMEMBERED = "remembered"
 """The session of memories that the user asked to keep.
@@ -62,21 +63,21 @@ Its turns are not a conversation, so they are no context for each other.
 """
 
 UNKNOWN_PERSONA = "\0"
-"""The persona of what only the owner's command line sees.
+"""The persona of memories that only the owner's command line sees.
 
-No caller can have this name, because names contain no NUL. It is that of a note whose
-front matter is broken and was never read, and of what is highly sensitive without a
-persona that may know it.
+No caller can have this name, because names contain no NUL. It is used for a note whose
+broken front matter was never readable, and for highly sensitive memories without a
+persona that may see them.
 """
 
 NO_PERSONA = "-"
-"""The persona of what is private and was said without a persona.
+"""The persona of private memories that were stated without a persona.
 
-Only questions without a persona see it; `personas.name_fault` refuses it as a name.
+Only questions without a persona see them; `personas.name_fault` refuses it as a name.
 """
 
 ALL_PERSONAS = "\0*"
-"""The persona of a question that sees what is private to any persona.
+"""The persona of a question that sees the private memories of all personas.
 
 Like `UNKNOWN_PERSONA` it is a name that no caller can have.
 """
@@ -97,11 +98,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ImportedMemory:
-    """A statement that another program remembered; `id` is the same on every import.
+    """A memory exported by another program; `id` is the same on every import.
 
-    `about` names whom or what it is about; () means the user. `path` and `line` are its
-    place in the export. `until` is since when it is over, None while it holds;
-    `confidence` how sure the other program was, None where it did not say.
+    `about` lists the people or things that it is about; () means the user. `path` and
+    `line` are its place in the export. `until` is the time at which it ended, None
+    while it holds; `confidence` is that of the other program, None if it gives none.
     """
 
     id: str
@@ -122,11 +123,11 @@ class Turn:
 
     `session` is the caller's name of the conversation; `role` is user, assistant,
     system or tool; `origin` is chat, import or tool and comes from the caller's
-    standing, never from text. `persona` is the persona of the conversation. `group`
-    says that the caller named several users, so that the speaker is a person of their
-    own. `private` keeps the turn with the persona. `sensitive_to` is the persona that
-    alone sees a highly sensitive turn, None for another turn (row B17). `title` is that
-    of the conversation, for the name of a new session file.
+    standing, never from text. `persona` is the persona of the conversation. `group` is
+    true if the caller named several users; the speaker is then a separate person. With
+    `private` only the persona sees the turn. `sensitive_to` is the only persona that
+    sees a highly sensitive turn, None for any other turn (row B17). `title` is that of
+    the conversation, for the name of a new session file.
     """
 
     id: str
@@ -144,10 +145,10 @@ class Turn:
 
     @property
     def private_to(self) -> str | None:
-        """The persona that alone sees the turn; None where every persona does (`E14`).
+        """The only persona that sees the turn; None if every persona does (`E14`).
 
-        What the user says is everybody's unless it is private; what others say stays
-        with the persona of the conversation.
+        Every persona sees the turns of the user unless they are private; other turns
+        are private to the persona of the conversation.
         """
         if self.sensitive_to is not None:
             return self.sensitive_to
@@ -174,8 +175,8 @@ class FiledTurn:
 class Interval:
     """An interval of time named in a text (row X14): `start <= t < end`.
 
-    `words` is the text that names it. `role` tells that what is said of it began then
-    (`since`) or lasts so long (`until`), '' that it is then.
+    `words` is the text that names it. `role` is `since` if the statement begins to hold
+    then, `until` if it holds until then, and '' if it is about that time.
     """
 
     start: datetime
@@ -186,7 +187,7 @@ class Interval:
 
 
 SORTS = ("lasting", "state", "event", "plan")
-"""What a statement tells: a lasting fact, a present state, an event, or a plan."""
+"""The sort of a statement: a lasting fact, a present state, an event, or a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +195,12 @@ class Candidate:
     """A statement that an extractor proposes, with its evidence (rows C3, X17).
 
     `about` holds display names of entities, subject first; `quote` is a span of the
-    text of the turn `turn_id`; `confidence` and `importance` are 0–1; `importance` None
-    leaves it to the local rule; `lifetime` is week, month, year, forever or '' (row
-    B19); `sort` is one of `SORTS` or ''. `dated_by` is `model` where only a model reads
-    the date, `until` the last day of it by the words. `links` are its relations to
-    known facts that a model was shown, None where the model did not answer about them.
+    text of the turn `turn_id`; `confidence` and `importance` are 0–1; with an
+    `importance` of None the local rule decides; `lifetime` is week, month, year,
+    forever or '' (row B19); `sort` is one of `SORTS` or ''. `dated_by` is `model` if
+    the date was found by a model alone, `until` is the last day of the date by the
+    words. `links` are its relations to the known facts that a model received, None if
+    the model gave no answer about them.
     """
 
     text: str
@@ -219,11 +221,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class FactLinks:
-    """What a new statement does to known facts, by their ids, as a model reads it.
+    """The effects of a new statement on known facts, by a model's answer.
 
-    It takes the place of those in `replaces`; those in `ends` are over though it says
-    something else; `same` says all of it already, or is ''; it makes those in
-    `supports` more likely (rows A7-A11).
+    The statement replaces the facts in `replaces`; it ends those in `ends` although it
+    says something else; `same` already contains all of it, or is ''; the statement
+    makes those in `supports` more likely (rows A7-A11). All are ids of facts.
     """
 
     replaces: tuple[str, ...] = ()
@@ -234,7 +236,7 @@ class FactLinks:
 
 @dataclass(frozen=True, slots=True)
 class FactEnd:
-    """A known fact that is over by a user's words, without a new fact (row A10).
+    """A known fact that words of the user end, without a new fact (row A10).
 
     `quote` is a span of the text of the turn `turn_id`.
     """
@@ -249,9 +251,9 @@ class Relation:
     """A relation between two entities: Anna –sister→ Ben, with its evidence (row B1).
 
     `subject` and `object` are display names, `type` is one word, `label` a sentence or
-    ''; `attitude` and `proximity` are 1–5; `confidence` is 0–1. `ended` says that the
-    relation is over. `begins` and `ends` are the times that the words give; `beside`
-    says that an older relation of this type goes on, as with a second job.
+    ''; `attitude` and `proximity` are 1–5; `confidence` is 0–1. `ended` is true if the
+    relation is over. `begins` and `ends` are the times in the words; with `beside` an
+    older relation of this type continues, as with a second job.
     """
 
     subject: str
@@ -276,9 +278,9 @@ class Extraction:
     `dropped` counts the refused candidates by reason. `types` maps display names of
     entities to types (`ENTITY_TYPES`). `opinions` maps the text of a statement to a
     model's judgement: (same or contradicts, the fact's id); `apart` maps it to the ids
-    of the facts that the model found to be distinct, and `warnings` says what of its
-    answer on known facts could not be used. `ended` are known facts that are over
-    without a new one.
+    of the facts that the model found to be distinct, and `warnings` are the parts of
+    the model's answer about known facts that could not be used. `ended` are known facts
+    that are over without a new one.
     """
 
     candidates: tuple[Candidate, ...]
@@ -297,13 +299,13 @@ class Fact:
     """One memory: a Markdown note with a statement (the key table of the vault format).
 
     `confidence` and `importance` are 0–1; `source` is the key of the turn it came from
-    (`<session-file-stem>#^t12`) or '', `also` the keys of further turns that say the
-    same (row A8); `derived_from` are the memories that a conclusion rests on (row A23);
-    what happens has from `valid_from` to `event_end` for it, which says nothing of how
-    long the memory holds (row X14); `dated_by` is `model` where only a model reads the
-    date; `done` is when a promise was kept or given up (row E16); `sensitivity` is one
-    of `SENSITIVITIES` (row B17); `path` is vault-relative, `sha` the SHA-256 of the
-    file's bytes.
+    (`<session-file-stem>#^t12`) or '', `also` the keys of further turns with the same
+    statement (row A8); `derived_from` are the memories that a conclusion rests on (row
+    A23); an event takes place from `valid_from` to `event_end`, which does not limit
+    how long the memory holds (row X14); `dated_by` is `model` if the date was found by
+    a model alone; `done` is the time at which a promise was fulfilled or given up (row
+    E16); `sensitivity` is one of `SENSITIVITIES` (row B17); `path` is vault-relative,
+    `sha` the SHA-256 of the file's bytes.
     """
 
     id: str
@@ -364,7 +366,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Plan a move to the free path `to`, with changes on the way.
+    """Plan a move to the free path `to`, together with changes of the note.
 
     The note's bytes must still have the SHA-256 `sha`.
     """
@@ -384,8 +386,9 @@ class Usage:
     `access` counts recalls, `confirmations` exact repetitions; `salience` (0–1) is that
     of `salience_at`, `stability` is 1–5; `gap_days` is the last interval between two
     recalls and `gradient` (0.1–3) follows from the spacing (row B7). `evidence_at` is
-    when it was last reinforced, confirmed or edited. `met` is when engram first read
-    the note, None if unknown; a memory fades from the later of `met` and its own date.
+    the time of the last reinforcement, confirmation or edit. `met` is the time at which
+    engram first read the note, None if unknown; a memory fades from the later of `met`
+    and its own date.
     """
 
     access: int = 0
@@ -424,10 +427,10 @@ Change = Create | Edit | Move
 
 @dataclass(frozen=True, slots=True)
 class RelationLine:
-    """A relation as the note of an entity lists it (row B1).
+    """A relation in the form in which the note of an entity lists it (row B1).
 
-    `since` and `until` are the first and the last day as far as they are known: 2027,
-    2027-01 or 2027-01-04.
+    `since` and `until` are the first and the last day, as precisely as they are known:
+    2027, 2027-01 or 2027-01-04.
     """
 
     type: str
@@ -441,8 +444,9 @@ class Entity:
     """A person, place or thing that facts are about (rows B1, C14, E2).
 
     Its ref is `<type>:<slug>`. `aliases` are other names; `relations` are those to
-    other entities, former and planned ones too. `blocks` are the names of the generated blocks of its
-    note; `theirs`: the user wrote in it too; `superseded`: another note describes it.
+    other entities, including former and planned ones. `blocks` are the names of the
+    generated blocks of its note; `has_user_text` is true if the user wrote in the note
+    too, `superseded` if another note replaces it.
     """
 
     name: str
@@ -454,7 +458,7 @@ class Entity:
     path: str = ""
     sha: str = ""
     blocks: tuple[str, ...] = ()
-    theirs: bool = False
+    has_user_text: bool = False
     superseded: bool = False
 
 
@@ -468,7 +472,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A note that is not a memory: its keys, its generated lines by block, the rest.
+    """A note that is not a memory: its keys, its generated lines by block, other text.
 
     `own` is the user's text.
     """
@@ -482,7 +486,7 @@ class Page:
 class BlockEdit:
     """Plan a change of generated blocks in a note that is not a memory.
 
-    All else in the note stays; it is created with `title` if it does not exist.
+    The rest of the note does not change; a missing note is created with `title`.
     `blocks` are complete, and empty ones are removed; `add` and `drop` are relations; a
     value of None deletes a key. `unlink` names a note that is removed: keys and blocks
     keep its name without the link.
@@ -500,12 +504,12 @@ class BlockEdit:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link with a confidence, 0–1, that was anchored when last `reinforced`.
+    """A link with a confidence, 0–1, anchored at its last observation, `reinforced`.
 
     (Rows A13, B1, C34.) The ends are fact ids, or entity refs for `relation` and
-    `bridge`. `similar` and `bridge` are undirected, with sorted ends. It holds from
-    `valid_from` until `valid_until`; `since` and `until` are these days as far as the
-    words give them: 2027, 2027-01 or 2027-01-04.
+    `bridge`. `similar` and `bridge` are undirected, with sorted ends. The edge holds
+    from `valid_from` until `valid_until`; `since` and `until` are these days as
+    precisely as the words give them: 2027, 2027-01 or 2027-01-04.
     """
 
     source: str
@@ -522,14 +526,14 @@ class Edge:
     until: str = ""
 
     def holds(self, when: datetime) -> bool:
-        """Whether the edge holds at `when`; at its end it no longer does."""
+        """Return whether the edge holds at `when`, its end excluded."""
         has_begun = self.valid_from is None or self.valid_from <= when
         return has_begun and (self.valid_until is None or when < self.valid_until)
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The memories of a stretch of conversation with at most 16 topics (row C31).
+    """The memories of a session stretch with at most 16 topics (row C31).
 
     Memories are ids, oldest first. `sealed`, `why` (topic_shift, time_gap,
     max_memories, flush) and `title` are set when it closes.
@@ -566,16 +570,16 @@ class SearchHit:
     """A recalled unit with its evidence and the parts of its score (row X4).
 
     The parts sum to `score`. `about` are the names of the entities of a fact;
-    `standing` says how long it has been of use (row A29), `due` when a promise is to be
-    kept or that it was. `reworded`: the quote is
-    older than the wording of the statement. `fault` says what is wrong with the note,
-    and which keys are shown: `front matter broken (line 4): shown with its last good
-    keys`. `said_by` is the source class, `provenance` names it in words and `trust`
-    (0–1) says how far it is trusted (rows D6, X27); `role` and `speaker` are the
-    caller's claims. `ended` is the local day (ISO 8601) on which the state that it
-    tells was over, or ''; `certain` is false where only a later statement says so and
-    the note is a person's. `when` is local: when an episode happened, else when a unit
-    was told or written; `dates` are the words for a time with their dates (row X14).
+    `standing` states in words how long it has been of use (row A29), `due` when a
+    promise is due or that it was fulfilled. `reworded` is true if the quote is older
+    than the wording of the statement. `fault` describes a fault of the note and the
+    keys in use: `front matter broken (line 4): shown with its last good keys`.
+    `said_by` is the source class, `provenance` names it in words and `trust` (0–1) is
+    the trust in it (rows D6, X27); `role` and `speaker` are the caller's claims.
+    `ended` is the local day (ISO 8601) on which the stated state ended, or '';
+    `certain` is false if only a later statement implies the end and a person wrote the
+    note. `when` is local: the time of an episode, else that of the statement or of the
+    note; `dates` are the words for a time with their dates (row X14).
     """
 
     key: str
@@ -610,11 +614,11 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """A recall answer: the hits, the text for a model, and what was left out and why.
+    """A recall answer: the hits, the text for a model, and the omitted units.
 
-    `filtered` counts units by reason; `complete` is False until start-up has finished
-    (row X18). `steps` has the milliseconds of each step; `time` says in words by which
-    event the question names its time.
+    `filtered` counts omitted units by reason; `complete` is False until start-up has
+    finished (row X18). `steps` has the milliseconds of each step; `time` names in words
+    the event by which the question gives its time.
     """
 
     query: str

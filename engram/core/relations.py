@@ -1,7 +1,7 @@
 """Relations between entities, with the times in which they hold (row B1).
 
-A relation may have several values at once, such as two jobs. What a new value ends and
-what a statement opens is decided here; the lines of notes follow from it.
+A relation may have several values at once, such as two jobs. This module decides which
+relations a statement opens and which it ends; the lines of notes follow from it.
 """
 
 from __future__ import annotations
@@ -25,75 +25,92 @@ DAY = r"\d{4}(?:-\d\d(?:-\d\d)?)?"
 
 def update_relations(
     edges: Sequence[Edge],
-    seen: Edge,
+    observed: Edge,
     now: datetime,
     policy: LinkPolicy,
     *,
     single: bool,
 ) -> tuple[Edge, ...]:
-    """Return the changed relations after `seen` was observed at `now` (`B1`).
+    """Return the changed relations after `observed` was observed at `now` (`B1`).
 
-    `edges` are relations of one type: all of the same source if `single` says that it
-    usually holds to one target at a time. `seen` has the times that the words give. A
-    relation that holds already is reinforced, once for the same evidence; else a new
-    one is opened. With `single` the new one ends its predecessor, on the day on which
-    it begins. It ends nothing where several hold already or were said at one instant.
-    An earlier observation that arrives late ends where the next relation began. One
-    older than the latest observation of a relation that held then changes nothing.
-    Closed relations stay.
+    `edges` are relations of one type; with `single`, for a type with one target at a
+    time, they are all of the same source. `observed` has the times that the words give.
+    A relation that already holds is reinforced, once for the same evidence; otherwise a
+    new one is opened. With `single` the new one ends its predecessor on the day on
+    which it begins. It ends nothing if several already hold or were stated at one
+    instant. An earlier observation that arrives late ends at the beginning of the next
+    relation. One older than the latest observation of a relation that held then changes
+    nothing. Closed relations stay.
     """
-    changed: dict[tuple[str, str, datetime | None], Edge] = {}
-    for edge in edges:
-        if _ends(edge) != _ends(seen):
-            continue
+    same = [edge for edge in edges if _ends(edge) == _ends(observed)]
+    for edge in same:
         if edge.valid_until == now:  # a statement of the same instant ended it
             return ()
-        planned = _is_planned(edge, now)
-        if edge.holds(now) or (planned and edge.valid_from == seen.valid_from):
-            reinforced = _dated(reinforce(edge, now, policy), seen, now)
+        if edge.holds(now) or _is_planned_like(edge, observed, now):
+            reinforced = _dated(reinforce(edge, now, policy), observed, now)
             return () if reinforced == edge else (reinforced,)
-        if planned:
-            changed |= {_key(one): one for one in _called_off(edge, edges, now)}
 
+    changed = _plans_called_off(same, edges, now)
     rivals = [
         changed.get(_key(edge), edge)
-        for edge in edges
-        if edge.reinforced != now and (single or _ends(edge) == _ends(seen))
+        for edge in (edges if single else same)
+        if edge.reinforced != now
     ]
     holding = [edge for edge in rivals if edge.holds(now)]
     if any(_seen_after(edge, now) for edge in holding):
         return tuple(changed.values())
 
-    start = seen.valid_from or now
+    start = observed.valid_from or now
     if len(holding) == 1 and not (start > now and holding[0].valid_until):
         changed[_key(holding[0])] = _closed(holding[0], start, "", now)
-    return (*changed.values(), _opened(seen, rivals, start, now))
+    return (*changed.values(), _opened(observed, rivals, start, now))
 
 
-def _opened(seen: Edge, rivals: Iterable[Edge], start: datetime, now: datetime) -> Edge:
-    """Return the relation that `seen` opens at `start`; it ends where the next began."""
+def _is_planned_like(edge: Edge, observed: Edge, now: datetime) -> bool:
+    """Return whether a relation is planned for the first day of `observed`."""
+    return _is_planned(edge, now) and edge.valid_from == observed.valid_from
+
+
+def _plans_called_off(
+    same: Iterable[Edge], edges: Sequence[Edge], now: datetime
+) -> dict[tuple[str, str, datetime | None], Edge]:
+    """Return by key the relations that change because the planned ones never begin."""
+    planned = (edge for edge in same if _is_planned(edge, now))
+    return {
+        _key(relation): relation
+        for edge in planned
+        for relation in _called_off(edge, edges, now)
+    }
+
+
+def _opened(
+    observed: Edge, rivals: Iterable[Edge], start: datetime, now: datetime
+) -> Edge:
+    """Return the relation that `observed` opens at `start`, up to the next relation."""
     later = _next_start(rivals, start)
-    end = min(filter(None, (later, seen.valid_until)), default=None)
-    until = seen.until if end == seen.valid_until else ""
-    return replace(seen, reinforced=now, valid_from=start, valid_until=end, until=until)
+    end = min(filter(None, (later, observed.valid_until)), default=None)
+    until = observed.until if end == observed.valid_until else ""
+    return replace(
+        observed, reinforced=now, valid_from=start, valid_until=end, until=until
+    )
 
 
 def ended_relations(
-    known: Sequence[Edge], seen: Edge, now: datetime
+    known: Sequence[Edge], observed: Edge, now: datetime
 ) -> tuple[Edge, ...]:
-    """Return the relations of `known` that end when `seen` is over at `now` (`B1`).
+    """Return the relations of `known` that end when `observed` is over (`B1`).
 
-    Those are the relations between the same ends that held then, unless a later
-    observation confirmed them, and planned ones, which never begin: what they would
-    have ended goes on. They end on the day that the words give, else at once. No
+    They are the relations between the same ends that held at `now`, unless a later
+    observation confirmed them, and planned ones, which never begin: the relations that
+    they would have ended continue. The end is the day in the words, else `now`. No
     relation replaces them.
     """
     ended: list[Edge] = []
     for edge in known:
-        if _ends(edge) != _ends(seen) or _seen_after(edge, now):
+        if _ends(edge) != _ends(observed) or _seen_after(edge, now):
             continue
         if edge.holds(now):
-            over = _closed(edge, seen.valid_until or now, seen.until, now)
+            over = _closed(edge, observed.valid_until or now, observed.until, now)
             ended += [over] if over != edge else []
         elif _is_planned(edge, now):
             ended += _called_off(edge, known, now)
@@ -101,9 +118,7 @@ def ended_relations(
 
 
 def relation_line(edge: Edge, name: str, zone: tzinfo) -> RelationLine | None:
-    """Return the line that a note has for a relation to `name`; None for one that never
-    held.
-    """
+    """Return the line of a note for a relation to `name`; None if it never held."""
     if edge.valid_until is None:
         return RelationLine(edge.label, name, edge.since, edge.until)
     if edge.valid_from and edge.valid_until <= edge.valid_from:
@@ -116,7 +131,7 @@ def relation_line(edge: Edge, name: str, zone: tzinfo) -> RelationLine | None:
 class RelationUpdate:
     """A change of one relation in a note: its line `before` and `after`.
 
-    Either is None where there is no line. `is_new` says that the note never had one.
+    Either is None if there is no line. `is_new` says that the note never had one.
     """
 
     type: str
@@ -131,19 +146,23 @@ def line_changes(
 ) -> tuple[list[RelationLine], list[RelationLine]]:
     """Return the lines to add to a note and those to drop.
 
-    A line that a person took out is not written again.
+    A line that a person removed is not added again.
     """
     add: list[RelationLine] = []
     drop: list[RelationLine] = []
     have = list(lines)
     for update in updates:
         plain = RelationLine(update.type, update.name)
-        shown = [one for one in have if one in (update.before, plain)] or [
-            one
-            for one in have
-            if replace(one, since="") == plain and update.before is not None
+        present = [
+            present_line
+            for present_line in have
+            if present_line in (update.before, plain)
+        ] or [
+            present_line
+            for present_line in have
+            if replace(present_line, since="") == plain and update.before is not None
         ]
-        old, new = (shown[0] if shown else None), update.after
+        old, new = (present[0] if present else None), update.after
         if old == new or new in have:
             continue
         if old is not None:
@@ -173,12 +192,12 @@ def current_lines(lines: Iterable[RelationLine], today: date) -> list[RelationLi
 
 
 def _last_day(day: str) -> str:
-    """The last day of a day, a month or a year; a month is taken to have 31 days."""
+    """Return the last day of a day, a month or a year; every month counts 31 days."""
     return f"{day}-12-31" if "-" not in day else f"{day}-31"[: len("2027-01-31")]
 
 
 def _called_off(planned: Edge, edges: Iterable[Edge], now: datetime) -> list[Edge]:
-    """Return a planned relation that never held, and those that go on without it."""
+    """Return a planned relation that never held, and those that continue without it."""
     going_on = [
         replace(edge, valid_until=None, until="")
         for edge in edges
@@ -191,29 +210,29 @@ def _key(edge: Edge) -> tuple[str, str, datetime | None]:
     return edge.source, edge.target, edge.valid_from
 
 
-def _dated(edge: Edge, seen: Edge, now: datetime) -> Edge:
+def _dated(edge: Edge, observed: Edge, now: datetime) -> Edge:
     """Return a relation with the days that a later statement gives it."""
     since = edge.since
-    if seen.valid_from and seen.valid_from <= now:
-        since = since or seen.since
-    if seen.valid_until and seen.valid_until > now:
+    if observed.valid_from and observed.valid_from <= now:
+        since = since or observed.since
+    if observed.valid_until and observed.valid_until > now:
         return replace(
-            edge, since=since, valid_until=seen.valid_until, until=seen.until
+            edge, since=since, valid_until=observed.valid_until, until=observed.until
         )
     return replace(edge, since=since)
 
 
 def _closed(edge: Edge, at: datetime, day: str, now: datetime) -> Edge:
-    """Return a relation that ended at `at`, or now where it began later than that."""
+    """Return a relation that ended at `at`, or at `now` if it began after `at`."""
     if edge.valid_from and at <= edge.valid_from:
         at = now
     return replace(edge, valid_until=at, until=day)
 
 
 def _next_start(edges: Iterable[Edge], start: datetime) -> datetime | None:
-    """Return when the first of `edges` begins after `start`, or None.
+    """Return the time at which the first of `edges` begins after `start`, or None.
 
-    What was only planned ends nothing.
+    A planned relation that never held does not count.
     """
     starts = (
         edge.valid_from
@@ -221,14 +240,16 @@ def _next_start(edges: Iterable[Edge], start: datetime) -> datetime | None:
         if edge.valid_from
         and not (edge.reinforced and edge.reinforced < edge.valid_from)
     )
-    return min((one for one in starts if one > start), default=None)
+    return min(
+        (start_time for start_time in starts if start_time > start), default=None
+    )
 
 
 def _is_planned(edge: Edge, when: datetime) -> bool:
-    """Return whether the edge had been said by `when` to begin later."""
-    said = edge.reinforced is not None and edge.reinforced <= when
+    """Return whether the edge was a plan at `when`: stated, with a later beginning."""
+    was_stated = edge.reinforced is not None and edge.reinforced <= when
     return (
-        said
+        was_stated
         and edge.valid_from is not None
         and edge.valid_from > when
         and edge.valid_until != edge.valid_from

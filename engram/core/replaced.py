@@ -24,25 +24,27 @@ def replaced(
     names: Collection[str] = (),
     restored: Mapping[str, datetime] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Return why a later one of the facts replaces another, by the id of that one.
+    """Return the reason for each replaced fact, by its id.
 
-    A fact that tells several states is replaced only where all of them are. `names` are
-    the folded words of the owner's names. A fact that a person brought back, at the
-    time in `restored`, is replaced only by what was said after that.
+    A fact with several states is replaced only if all of them are. `names` are the
+    folded words of the owner's names. A fact that a person restored, at the time in
+    `restored`, is replaced only by later statements.
     """
-    told: dict[str, list[State]] = {}
+    states_of_fact: dict[str, list[State]] = {}
     groups: defaultdict[str, list[tuple[State, datetime]]] = defaultdict(list)
     times: dict[str, datetime] = {}
     for fact in facts:
         at = fact.valid_from or fact.created
-        found = [one for one in states(fact.text, names) if at and not one.planned]
+        found = [
+            stated for stated in states(fact.text, names) if at and not stated.planned
+        ]
         if at and found:
-            told[fact.id], times[fact.id] = list(found), at
+            states_of_fact[fact.id], times[fact.id] = list(found), at
             for state in found:
                 groups[state.attribute].append((state, state_time(state, at)))
 
     reasons = {}
-    for name, known in told.items():
+    for name, known in states_of_fact.items():
         since = max(times[name], restored.get(name, times[name]))
         why = [
             _reason(state, since, [*groups[state.attribute], *groups[_DEATH]])

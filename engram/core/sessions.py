@@ -1,4 +1,4 @@
-"""Summaries of conversations: which are due, from which turns, and without a model.
+"""Summaries of conversations: when they are due, and which turns they cover.
 
 (Rows A27, E9–E12.) A *session stretch* is a part of a conversation without half an hour
 of silence; it has one file.
@@ -20,8 +20,14 @@ from engram.core.language.injection import instruction
 from engram.core.language.sentences import sentences
 from engram.core.language.words import content, language, words
 from engram.core.markdown import read_block, replace_block
-from engram.core.planted import shown_words
-from engram.core.trust import DERIVED_ORIGINS, SYNTHESIZED
+from engram.core.planted import recallable_text
+from engram.core.trust import (
+    DERIVED_ORIGINS,
+    SYNTHESIZED,
+    plain_name,
+    said_by_tool,
+    source_class,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,7 +56,7 @@ _ROLLING = re.compile(r"^## Rolling[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class SessionProgress:
-    """How many turns a stretch has and how many of them each kind of summary covers.
+    """The number of turns of a stretch, and of those covered by each kind of summary.
 
     `users` counts the turns of the user, `ended` is the time of the last turn.
     """
@@ -65,7 +71,7 @@ class SessionProgress:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session stretch as its file and the unfiled turns show it.
+    """A session stretch, from its file and the turns that are not filed yet.
 
     The first `filed` turns are in the file. `keys` and `body` are the file's; `sha` is
     '' if there is no file yet.
@@ -84,12 +90,12 @@ class SessionView:
 
     @property
     def stem(self) -> str:
-        """Return the name of its file, which citations of its turns use."""
+        """The name of its file, which citations of its turns use."""
         return self.path.rpartition("/")[2].removesuffix(".md")
 
     @property
     def progress(self) -> SessionProgress:
-        """Return how much of it the summaries cover."""
+        """The number of turns that the summaries cover."""
         users = sum(filed.turn.role == "user" for filed in self.turns)
         covered = (
             value if type(value := self.keys.get(key)) is int else 0
@@ -101,16 +107,16 @@ class SessionView:
 def is_closed(progress: SessionProgress, now: datetime, minutes: float) -> bool:
     """Return whether the last turn is more than `minutes` ago (`E10`).
 
-    A turn with a time in the future does not close it.
+    A stretch whose last turn has a time in the future is not closed.
     """
     return now - progress.ended > timedelta(minutes=minutes)
 
 
 def rolling_mark(turns: int, policy: SessionPolicy, *, model: bool) -> int:
-    """Return up to which turn the rolling summary reaches (`E9`).
+    """Return the number of turns that the rolling summary covers (`E9`).
 
-    Sentences of the conversation reach up to a multiple of 4 turns, a model's summary
-    to a multiple of 24: it is shown 24 turns, so it reads each once.
+    Without a model this is a multiple of 4 turns. With a model it is a multiple of 24:
+    the prompt holds 24 turns, so the model reads each turn once.
     """
     step = policy.rolling_turns
     if model and turns >= policy.rolling_model_turns:
@@ -175,7 +181,7 @@ def state_bytes(
 
 
 def block_digest(text: str, keys: object) -> str:
-    """Return the 16 hex digits that identify a generated block; ticks do not count."""
+    """Return 16 hex digits that identify a generated block; ticks do not count."""
     plain = _TICK.sub("- [ ] ", text.strip())
     content = f"{plain}\n{json.dumps(keys, sort_keys=True)}"
     return hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -237,10 +243,10 @@ class SummaryCut:
 def drop_summaries(
     stem: str, keys: Mapping[str, object], body: str, state: bytes
 ) -> SummaryCut:
-    """Remove the generated summaries of a session, which a run then makes anew (`X8`).
+    """Remove the generated summaries of a session; a run then writes new ones (`X8`).
 
-    What they rest on is hidden, or shown again. A block that a person changed is theirs
-    and stays.
+    It is called if turns behind the summaries become hidden or visible. A block that a
+    person changed is the person's text and stays.
     """
     personas, files = read_state(state, "personas"), read_state(state)
     row, changed = files.get(stem, {}), dict[str, object]()
@@ -276,23 +282,23 @@ def with_stale(state: bytes, stem: str) -> bytes:
 
 
 def stale_stems(state: bytes) -> set[str]:
-    """Return the sessions whose summaries are stale: not shown, and to be made anew."""
+    """Return the sessions with stale summaries: hidden, and due for regeneration."""
     return {stem for stem, row in read_state(state).items() if row.get(STALE)}
 
 
 def _is_generated(
     digest: object, block: str, text: str | None, keys: Mapping[str, object]
 ) -> bool:
-    """Return whether a block and its keys are as a run wrote them, or were never there.
+    """Return whether a block and its keys were written by a run, or never existed.
 
-    `digest` is the recorded one; without it a summary that says what its keys say is
-    generated.
+    `digest` is the recorded one; without it a summary is generated if its text follows
+    from its keys.
     """
     if text is None:
         return digest is None and not keys
     if digest is None:
-        made = block == "summary" and "one_liner" in keys
-        return made and text.strip() == summary_text(keys).strip()
+        has_summary_keys = block == "summary" and "one_liner" in keys
+        return has_summary_keys and text.strip() == summary_text(keys).strip()
     return digest == block_digest(text, keys)
 
 
@@ -302,14 +308,14 @@ def allowed_value(value: object, allowed: Callable[[str], str]) -> object:
     An item of a list is dropped, a whole string becomes `OMISSION`.
     """
     if isinstance(value, list):
-        return [left for one in value if (left := allowed(str(one)))] or None
+        return [left for item in value if (left := allowed(str(item)))] or None
     return (allowed(value) or OMISSION) if isinstance(value, str) else value
 
 
 def curation_state(
     facts: Iterable[Fact], persona: str | None
 ) -> tuple[datetime | None, int, int]:
-    """Return when a persona's last conclusion was drawn, and how many facts precede it.
+    """Return the time of a persona's last conclusion, and the number of earlier facts.
 
     The third value is the number of newer facts (`E9`). All three are computed from the
     facts, so they are never ahead of them.
@@ -324,7 +330,7 @@ def curation_state(
     return last, before, len(rest) - before
 
 
-# -- what a summary rests on -----------------------------------------------------------
+# -- input of a summary ----------------------------------------------------------------
 
 
 def latest_of_both_sides(turns: Sequence[FiledTurn], each: int) -> list[FiledTurn]:
@@ -332,13 +338,13 @@ def latest_of_both_sides(turns: Sequence[FiledTurn], each: int) -> list[FiledTur
 
     The turns are in their original order.
     """
-    kept = []
+    latest = []
     for side in (True, False):
-        kept += [filed for filed in turns if (filed.turn.role == "user") is side][
+        latest += [filed for filed in turns if (filed.turn.role == "user") is side][
             -each:
         ]
     place = {filed.key: number for number, filed in enumerate(turns)}
-    return sorted(kept, key=lambda filed: place[filed.key])
+    return sorted(latest, key=lambda filed: place[filed.key])
 
 
 def model_input(
@@ -352,32 +358,40 @@ def model_input(
     `parts` are the numbers of the parts to which some turns belong, by their keys.
     """
     part_of = parts or {}
-    said = [
+    rows = [
         {
             "who": speaker_name(filed.turn),
-            "role": filed.turn.role,
+            "role": "tool" if said_by_tool(filed.turn) else filed.turn.role,
             "said": one_line(filed.turn, policy),
         }
         | ({"part": part_of[filed.key]} if filed.key in part_of else {})
         for filed in turns
     ]
-    return json.dumps({"turns": said, **more}, ensure_ascii=False, sort_keys=True)
+    return json.dumps({"turns": rows, **more}, ensure_ascii=False, sort_keys=True)
 
 
 def speaker_name(turn: Turn) -> str:
-    """Return the name of a turn's speaker, or its role."""
-    return turn.speaker or turn.role
+    """Return the name of a turn's speaker, or its role.
+
+    A tool has no name, and no name is that of another role. The role in an imported
+    conversation is marked as such.
+    """
+    if said_by_tool(turn):
+        return "tool"
+    role = f"import ({turn.role})" if source_class(turn) == "import" else turn.role
+    return plain_name(turn.speaker) or role
 
 
 def one_line(turn: Turn, policy: SessionPolicy) -> str:
-    """Return a turn on one line, without recalled and planted text (rows X7, X27), cut
-    to `turn_chars`.
+    """Return a turn on one line of at most `turn_chars` characters (rows X7, X27).
+
+    Recalled and planted text is left out.
     """
-    return shorten(" ".join(shown_words(turn).split()), policy.turn_chars)
+    return shorten(" ".join(recallable_text(turn).split()), policy.turn_chars)
 
 
 def last_message(turn: Turn, policy: SessionPolicy) -> str:
-    """Return the beginning of a turn as the state of a persona has it (`E9`)."""
+    """Return the beginning of a turn for the state of a persona (`E9`)."""
     return shorten(one_line(turn, policy), policy.last_chars)
 
 
@@ -395,8 +409,8 @@ def shorten(text: str, chars: int) -> str:
 
 
 def _stating_sentences(turn: Turn, policy: SessionPolicy) -> list[str]:
-    """Return the sentences of a turn that state something, instructions left out."""
-    if turn.role not in {"user", "assistant"}:
+    """Return the statements among the sentences of a turn, without instructions."""
+    if said_by_tool(turn) or turn.role not in {"user", "assistant"}:
         return []
     text = one_line(turn, policy).replace(OMISSION, " ")
     found = [text[start:end].strip() for start, end in sentences(text)]
@@ -456,7 +470,11 @@ def _terms(text: str) -> list[str]:
 def word_coverage(question: Sequence[str], text: str) -> float:
     """Return the share, 0–1, of a question's words that `text` contains (`A29`).
 
-    It decides where there are no vectors.
+    It is the measure of relevance if there are no vectors.
     """
-    asked = set(question)
-    return len(asked & set(_terms(text))) / len(asked) if asked else 0.0
+    question_words = set(question)
+    return (
+        len(question_words & set(_terms(text))) / len(question_words)
+        if question_words
+        else 0.0
+    )

@@ -1,4 +1,4 @@
-"""Normalise, hash and name texts, and make ids that carry a time."""
+"""Normalise, hash and name texts, and create ids that contain a time."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _INVISIBLE = [
 # NFKC turns the acute that people type as an apostrophe into an accent on a blank.
 _CLEAN = dict.fromkeys(_INVISIBLE) | {ord("´"): "'"}
 _ALIKE = str.maketrans({**dict.fromkeys("’‘‛ʼ＇", "'"), **dict.fromkeys("‐‑‒–−", "-")})
-# NFKC writes 10² as 102 and 1½ as 11⁄2; a blank keeps the two numbers apart.
+# NFKC writes 10² as 102 and 1½ as 11⁄2; a blank separates the two numbers.
 _RAISED = re.compile(r"(?<=\d)(?=[²³¹¼½¾⁰-₟⅐-⅟①-⓿])")
 _SIGN = re.compile(r"[^\w\s]")
 _INSIDE_WORD = frozenset("'-/.&@#*\\·")
 _BEFORE_WORD = frozenset("-./#@")
 _AFTER_NUMBER = frozenset("%‰′")
 
-# File names that Windows keeps for devices.
+# File names that Windows reserves for devices.
 _DEVICES = frozenset(
     {
         "con",
@@ -136,9 +136,9 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", once.casefold()).translate(_ALIKE)
 
 
-def _sign_or_blank(found: re.Match[str]) -> str:
-    """Return the sign itself where it distinguishes two facts, else a blank."""
-    sign, at, text = found[0], found.start(), found.string
+def _sign_or_blank(match: re.Match[str]) -> str:
+    """Return the sign itself if it distinguishes two facts, else a blank."""
+    sign, at, text = match[0], match.start(), match.string
     if not sign.isascii() and unicodedata.category(sign)[0] not in "PZ":
         return sign
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
@@ -149,14 +149,14 @@ def _sign_or_blank(found: re.Match[str]) -> str:
     elif before.isdigit():
         keep = sign in _AFTER_NUMBER
     else:
-        keep = _tells_apart(sign, before, text[at + 1 : at + 3])
+        keep = _distinguishes(sign, before, text[at + 1 : at + 3])
     return sign if keep or sign in "+$<>=~^|" else " "
 
 
-def _tells_apart(sign: str, before: str, after: str) -> bool:
+def _distinguishes(sign: str, before: str, after: str) -> bool:
     """Return whether `sign` is that of C#, of != or a minus.
 
-    A minus stands before a currency or a bare decimal point.
+    A minus precedes a currency or a bare decimal point.
     """
     if sign == "#":
         return before.isalpha()

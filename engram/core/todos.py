@@ -1,7 +1,7 @@
-"""Find out which promises and loops are open, fulfilled or repeated (rows E15, E16).
+"""Decide which promises and loops are open, fulfilled or repeated (rows E15, E16).
 
-The patterns prefer precision: a question, a plan, a condition or a negation fulfils
-nothing.
+The patterns prefer precision: a question, a plan, a condition or a negation fulfils no
+promise.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ FULFILLED, EXPIRED, HABIT, THREAD, FRICTION = (
     "friction",
 )
 LOOPS = (HABIT, THREAD, FRICTION)
-"""What a user repeats without a promise (row E15).
+"""The kinds of loops: recurring topics of a user without a promise (row E15).
 
-Habits are done again and again, threads are left open, frictions go wrong.
+A habit is repeated, a thread is an open question, a friction is a recurring trouble.
 """
 
 _STAGE_NAMES = {
     **dict.fromkeys(("done", "finished", "completed", "kept"), FULFILLED),
     **dict.fromkeys(("cancelled", "canceled", "dropped"), EXPIRED),
 }
-"""What people call the stages of a promise."""
+"""Everyday names for the stages of a promise."""
 
 KEPT, CANCELLED, MOVED = "kept", "cancelled", "moved to another time"
-"""Why a promise is settled by words of the user."""
+"""The reason for a promise that words of the user settle."""
 
 TIME_OVER = "its time is over"
-"""Why a promise whose end has passed is given up."""
+"""The reason for a promise that is given up after its end."""
 
 LONG_OVER = "its day was long over when it was read"
-"""Why a promise of an old conversation is given up."""
+"""The reason for a promise that is given up because its conversation is old."""
 
 PROMISE_MARKERS = tuple(
     f'"{word}"'
     for word in (*(row.name for row in CATEGORIES.values() if row.promise), *LOOPS)
 )
-"""Each record of a fact that has a todo stage contains one of these strings."""
+"""The record of every fact with a todo stage contains at least one of these strings."""
 
 _NO_LONGER = re.compile(
     r"\b(?:no longer|not anymore|used to|stopped|nicht mehr|ne plus|ya no|non più|niet meer)\b"
@@ -113,8 +113,9 @@ def is_settled(fact: Fact) -> bool:
 
 
 def ran_out(fact: Fact) -> bool:
-    """Return whether a promise was given up because its time was over; it may be kept
-    late.
+    """Return whether a promise was given up because its time was over.
+
+    Such a promise may still be fulfilled late.
     """
     return (
         category_of(fact.category).promise
@@ -125,30 +126,30 @@ def ran_out(fact: Fact) -> bool:
 
 
 def outcome(words: str, why: str) -> tuple[str, str]:
-    """Return the tag of a promise that is over by these words of the user, and why.
+    """Return the tag of a promise that these words of the user settle, and the reason.
 
-    `why` is the reason where the words do not say whether it was kept or called off.
+    `why` is the reason if the words do not distinguish fulfilled from cancelled.
     """
-    said = {report.outcome for report in reports(words)}
-    if said == {"kept"}:
+    outcomes = {report.outcome for report in reports(words)}
+    if outcomes == {"kept"}:
         return FULFILLED, f"{KEPT} (read by a model)"
-    return EXPIRED, f"{CANCELLED} (read by a model)" if "dropped" in said else why
+    return EXPIRED, f"{CANCELLED} (read by a model)" if "dropped" in outcomes else why
 
 
-def settled_keys(fact: Fact, tag: str, done: str, why: str) -> dict[str, object]:
+def settled_keys(fact: Fact, tag: str, settled_at: str, why: str) -> dict[str, object]:
     """Return the keys of the note of a promise that was settled at `done`."""
-    tags = [one for one in fact.tags if one not in SETTLED]
-    return {"tags": [*tags, tag], "done": done, "end_reason": why}
+    tags = [other_tag for other_tag in fact.tags if other_tag not in SETTLED]
+    return {"tags": [*tags, tag], "done": settled_at, "end_reason": why}
 
 
 def reopened_keys(fact: Fact) -> dict[str, object]:
     """Return the keys of the note of a promise that is open again."""
-    tags = [one for one in fact.tags if one not in SETTLED]
+    tags = [tag for tag in fact.tags if tag not in SETTLED]
     return {"tags": tags or None, "done": None, "end_reason": None}
 
 
 def stage_named(name: str) -> str:
-    """Return the stage that a person means.
+    """Return the stage that a person names.
 
     >>> stage_named("Done"), stage_named("open")
     ('fulfilled', 'open')
@@ -158,7 +159,7 @@ def stage_named(name: str) -> str:
 
 
 def due_at(fact: Fact) -> datetime | None:
-    """Return when a promise is due: the last moment of the time that its words give."""
+    """Return the time at which a promise is due: the end of the time in its words."""
     if fact.event_end and fact.event_end != fact.valid_from:
         return fact.event_end - timedelta(microseconds=1)
     return fact.valid_from
@@ -180,10 +181,10 @@ def is_past(fact: Fact, now: datetime, days: float) -> bool:
 
 
 def lapsed(fact: Fact, now: datetime, days: float) -> Fact:
-    """Return a promise given up if it was read long after its day (`E16`).
+    """Return a promise, given up if it was extracted long after its day (`E16`).
 
-    So the duties of an old conversation that is imported are not to be done today. Long
-    is more than `days` days, both after its day and after it was said.
+    The duties of an old conversation that is imported are thus not due today. "Long" is
+    more than `days` days, both after the due day and after the statement.
     """
     was_said_long_ago = fact.created and now - fact.created > timedelta(days=days)
     if not (category_of(fact.category).promise and was_said_long_ago):
@@ -205,14 +206,14 @@ def is_past_plan(fact: Fact, now: datetime, zone: tzinfo) -> bool:
 
 
 def stage_at(fact: Fact, now: datetime, zone: tzinfo) -> str:
-    """Return the stage of a promise on a day: an event whose day is over is past."""
+    """Return the stage of a promise on a day; a plan whose day is over is past."""
     return EXPIRED if is_past_plan(fact, now, zone) else todo_stage(fact)
 
 
 def due_words(fact: Fact, now: datetime, zone: tzinfo) -> str:
     """Return in words when a promise is due, or how it was settled; '' for no promise.
 
-    For example `overdue since 2027-03-02` and `was planned for 2027-03-02`.
+    Examples are `overdue since 2027-03-02` and `was planned for 2027-03-02`.
     """
     if not category_of(fact.category).promise:
         return ""
@@ -237,7 +238,7 @@ def due_words(fact: Fact, now: datetime, zone: tzinfo) -> str:
 
 
 def by_due(fact: Fact) -> tuple[bool, float, str]:
-    """Return the sort key of promises: overdue ones first, those without a day last."""
+    """Return the sort key of promises: by due time, those without a day last."""
     due = due_at(fact)
     at = due or fact.created
     return due is None, at.timestamp() if at else 0.0, fact.id
@@ -246,24 +247,24 @@ def by_due(fact: Fact) -> tuple[bool, float, str]:
 def agenda_of(
     promises: Iterable[Fact], span: str, now: datetime, zone: tzinfo, past_days: float
 ) -> list[Fact]:
-    """Return the open promises that a question for some days asks for (`E16`).
+    """Return the open promises that answer a question about `span` (`E16`).
 
     Those overdue for at most `past_days` days come first, then those due, then those
-    without a day. Of tomorrow only what is due on that day.
+    without a day. For tomorrow only the promises due on that day are returned.
     """
     today = now.astimezone(zone).date()
     last = today + timedelta(days=_DAYS.get(span, 0))
     chosen = []
-    for one in promises:
-        if stage_at(one, now, zone) != "open" or is_past(one, now, past_days):
+    for promise in promises:
+        if stage_at(promise, now, zone) != "open" or is_past(promise, now, past_days):
             continue
-        due = due_at(one)
+        due = due_at(promise)
         day = due.astimezone(zone).date() if due else None
         if span == "tomorrow":
             if day == last:
-                chosen.append(one)
-        elif day is None or not span or _begins(one, zone, day) <= last:
-            chosen.append(one)
+                chosen.append(promise)
+        elif day is None or not span or _begins(promise, zone, day) <= last:
+            chosen.append(promise)
     return sorted(chosen, key=by_due)
 
 
@@ -271,7 +272,7 @@ _DAYS = {"today": 0, "tomorrow": 1, "week": 6}
 
 
 def _begins(fact: Fact, zone: tzinfo, day: date) -> date:
-    """Return the first day on which a promise can be kept: of a week, its first one."""
+    """Return the first day on which a promise can be fulfilled, else `day`."""
     return fact.valid_from.astimezone(zone).date() if fact.valid_from else day
 
 
@@ -295,10 +296,12 @@ def with_loop_tag(candidate: Candidate) -> Candidate:
     quote = fold(candidate.quote)
     timeless = category_of(candidate.category).promise and candidate.when is None
     if timeless and _HEDGED.search(quote):
-        return replace(candidate, category=PLAIN, tags=_with(candidate.tags, THREAD))
+        return replace(
+            candidate, category=PLAIN, tags=_with_tag(candidate.tags, THREAD)
+        )
     trouble = category_of(candidate.category).troubles and _FRICTION.search(quote)
     if trouble and not _NO_LONGER.search(quote):
-        return replace(candidate, tags=_with(candidate.tags, FRICTION))
+        return replace(candidate, tags=_with_tag(candidate.tags, FRICTION))
     return candidate
 
 
@@ -313,10 +316,10 @@ def loop_key(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What a text settles: `tag` is `fulfilled` or `expired`, `why` the reason.
+    """The promises that a text settles; `tag` is `fulfilled` or `expired`.
 
-    `promises` are one promise, or several of the same words. If `asks`, the text may
-    mean any one of them, and only the user can say which.
+    `why` is the reason. `promises` are one promise, or several with the same words. If
+    `asks` is true, the text may refer to any one of them, and only the user can decide.
     """
 
     promises: tuple[Fact, ...]
@@ -328,25 +331,27 @@ class Settlement:
 def settlements(
     text: str, promises: Sequence[Fact], context: str = "", when: datetime | None = None
 ) -> list[Settlement]:
-    """Return what a text of the user settles among the open `promises` (`E16`).
+    """Return the settlements of a user's text among the open `promises` (`E16`).
 
-    Verb and object of a promise must be met by one report. `context` are the words
-    just before, for a pronoun ("I rang them") and for a bare "Done!", which counts only
-    where that context names a single promise. Of promises of the same words, said twice,
+    A single report must match both the verb and the object of a promise. `context` are
+    the preceding words, for a pronoun ("I rang them") and for a bare "Done!", which
+    counts only if that context names a single promise. Of promises with the same words,
     those not due after the day of the text are settled, or else the one due first.
     """
     found: list[Settlement] = []
     settled: set[str] = set()
     for report in reports(text):
-        fitting = [one for one in promises if one.id not in settled]
+        fitting = [promise for promise in promises if promise.id not in settled]
         settlement = _settlement(report, fitting, context, when)
         if settlement:
             found.append(settlement)
-            settled |= {one.id for one in settlement.promises}
+            settled |= {promise.id for promise in settlement.promises}
     if not found and context and only_says_done(text):
-        meant = [one for one in promises if names_task(context, one.text)]
-        if len(meant) == 1:
-            found.append(Settlement((meant[0],), FULFILLED, KEPT))
+        named_in_context = [
+            promise for promise in promises if names_task(context, promise.text)
+        ]
+        if len(named_in_context) == 1:
+            found.append(Settlement((named_in_context[0],), FULFILLED, KEPT))
     return found
 
 
@@ -357,17 +362,17 @@ def _is_trouble(fact: Fact) -> bool:
 def _settlement(
     report: PromiseReport, promises: Sequence[Fact], context: str, when: datetime | None
 ) -> Settlement | None:
-    """Return what one report settles: the promises that share most words with it."""
+    """Return the settlement of one report, of the promises that best match it."""
     scores = [
-        (fits(report, one.text, context, named=_is_trouble(one)), one)
-        for one in promises
+        (fits(report, promise.text, context, named=_is_trouble(promise)), promise)
+        for promise in promises
     ]
     most = max((score for score, _ in scores), default=0)
     if not most:
         return None
-    best = [one for score, one in scores if score == most]
+    best = [promise for score, promise in scores if score == most]
     tag, why = _OUTCOMES[report.outcome]
-    if all(same_task(best[0].text, one.text, report.language) for one in best):
+    if all(same_task(best[0].text, promise.text, report.language) for promise in best):
         return Settlement(_due_first(best, when), tag, why)
     return Settlement(tuple(best), tag, why, asks=True)
 
@@ -380,24 +385,27 @@ _OUTCOMES = {
 
 
 def _due_first(promises: Sequence[Fact], when: datetime | None) -> tuple[Fact, ...]:
-    """Of promises of the same words those not due after `when`, else the first due."""
-    due = {one.id: due_at(one) for one in promises}
+    """Return the promises not due after `when`, or else the one due first.
+
+    The promises have the same words.
+    """
+    due = {promise.id: due_at(promise) for promise in promises}
     last = when + _ONE_DAY if when else None
     now = [
-        one
-        for one in promises
-        if (at := due[one.id]) is None or last is None or at <= last
+        promise
+        for promise in promises
+        if (at := due[promise.id]) is None or last is None or at <= last
     ]
     if now:
         return tuple(now)
-    return (min(promises, key=lambda one: (due[one.id], one.id)),)
+    return (min(promises, key=lambda promise: (due[promise.id], promise.id)),)
 
 
 _ONE_DAY = timedelta(days=1)
 
 
 def is_repeated(text: str, promise: Fact, overlap: float) -> bool:
-    """Return whether `text` says that the user does `promise` regularly (`E16`)."""
+    """Return whether `text` states that the user does `promise` regularly (`E16`)."""
     return any(
         _AGAIN.search(sentence) and word_overlap(promise, sentence) >= overlap
         for sentence in _asserted(text, _NO_MORE)
@@ -415,16 +423,16 @@ def word_overlap(promise: Fact, text: str) -> float:
         "plans",
         "owner",
     }
-    wanted = {word for word in _terms(promise.text) if word not in names}
-    if not wanted:
+    promise_words = {word for word in _terms(promise.text) if word not in names}
+    if not promise_words:
         return 0.0
     terms = set(_terms(text))
-    matched = sum(any(_alike(word, other) for other in terms) for word in wanted)
-    return matched / len(wanted)
+    matched = sum(any(_alike(word, other) for other in terms) for word in promise_words)
+    return matched / len(promise_words)
 
 
 def _asserted(text: str, unless: re.Pattern[str]) -> Iterator[str]:
-    """Yield the folded sentences that state something and do not match `unless`.
+    """Yield the folded statements that do not match `unless`.
 
     Very long sentences are skipped.
     """
@@ -436,13 +444,13 @@ def _asserted(text: str, unless: re.Pattern[str]) -> Iterator[str]:
             yield sentence
 
 
-def _with(tags: Sequence[str], tag: str) -> tuple[str, ...]:
+def _with_tag(tags: Sequence[str], tag: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*tags, tag)))
 
 
-def _alike(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return one == other or (len(short) >= _PREFIX and long.startswith(short))
+def _alike(first: str, second: str) -> bool:
+    short, long = sorted((first, second), key=len)
+    return first == second or (len(short) >= _PREFIX and long.startswith(short))
 
 
 def _terms(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Source classes, and how far each is trusted (rows D6, X17, X27).
+"""Source classes, and the trust in each (rows D6, X17, X27).
 
 A *source class* follows from the caller's standing and the role of the turn, never from
 text. `import` and `tool` are external: anyone may have written their text. Their
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 OWNER = "owner"
 """The standing of the owner's command line.
 
-It is that of a chat, and also sees notes of an unknown persona.
+It equals that of a chat, but also sees notes of an unknown persona.
 """
 
 SOURCE_CLASSES = ("user", "assistant", "interaction", "import", "tool", "dream")
 """The source classes, the most trusted first (row D6)."""
 
 EXTERNAL = frozenset(("import", "tool"))
-"""The classes whose text anyone may have written."""
+"""The classes whose text any author may have written."""
 
 SYNTHESIZED = "synthesized"
 """The origin of a conclusion of consolidation."""
@@ -108,10 +108,10 @@ def of_turn(turn: Turn, policy: TrustPolicy) -> Provenance:
 
     It follows from the caller's standing, never from the text or a claimed name.
     """
-    said = TurnSource(turn.role, turn.origin, turn.speaker)
+    source = TurnSource(turn.role, turn.origin, turn.speaker)
     details = ["remembered"] if turn.session == REMEMBERED else []
     return Provenance(
-        said.source_class, _label(said, details), trust(said.source_class, policy)
+        source.source_class, _label(source, details), trust(source.source_class, policy)
     )
 
 
@@ -123,7 +123,7 @@ def of_fact(
     The class is that of the best source (`best_source_class`); the label also names the
     classes of the others.
     """
-    said_by_class = best_source_class(fact, (one.source_class for one in voices))
+    said_by_class = best_source_class(fact, (voice.source_class for voice in voices))
     return Provenance(
         said_by_class, _fact_label(fact, voices), trust(said_by_class, policy)
     )
@@ -141,7 +141,7 @@ def of_note(*, own: bool, policy: TrustPolicy) -> Provenance:
 
 
 def with_source_label(text: str, source: str) -> str:
-    """Append the source class to a line of generated text, unless it is the user's.
+    """Return a line of generated text with its source class, unless that is the user.
 
     `with_source_label("Ben likes tea.", "tool") == "Ben likes tea. (tool)"`
     """
@@ -158,13 +158,13 @@ def _fact_label(fact: Fact, voices: Sequence[TurnSource]) -> str:
         return (
             f"user (confirmed; {_UNKNOWN.partition('(')[2]}" if confirmed else _UNKNOWN
         )
-    best = min(voices, key=lambda one: SOURCE_CLASSES.index(one.source_class))
+    best = min(voices, key=lambda voice: SOURCE_CLASSES.index(voice.source_class))
     others = sorted(
-        {one.source_class for one in voices} - {best.source_class},
+        {voice.source_class for voice in voices} - {best.source_class},
         key=SOURCE_CLASSES.index,
     )
     also = (
-        [f"also {' and '.join(_SHOWN.get(one, one) for one in others)}"]
+        [f"also {' and '.join(_SHOWN.get(voice, voice) for voice in others)}"]
         if others
         else []
     )
@@ -175,15 +175,15 @@ def _fact_label(fact: Fact, voices: Sequence[TurnSource]) -> str:
     )
 
 
-def _label(said: TurnSource, details: Sequence[str]) -> str:
+def _label(turn_source: TurnSource, details: Sequence[str]) -> str:
     """Return the class in words with details in brackets.
 
     The details begin with the role and name that an import claims, or with the name of
     a speaker in a chat.
     """
-    source, name = said.source_class, _plain_name(said.speaker)
+    source, name = turn_source.source_class, plain_name(turn_source.speaker)
     claimed = (
-        ": ".join(filter(None, [said.role, name]))
+        ": ".join(filter(None, [turn_source.role, name]))
         if source == "import"
         else name
         if source != "tool"
@@ -194,7 +194,7 @@ def _label(said: TurnSource, details: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _plain_name(speaker: str) -> str:
+def plain_name(speaker: str) -> str:
     """Return a speaker's name that is safe inside a label.
 
     It contains no bracket; a name that contains a source class becomes ''.
@@ -221,10 +221,21 @@ def caller_standing(caller: str, claimed: str = "") -> str:
 def source_class(turn: Turn) -> str:
     """Return the source class of a turn (`D6`).
 
-    It is the standing if that is external, else the role. The output of a tool is a
-    tool's; a system turn is interaction, a program's statement about the conversation.
+    It is the standing if that is external, else the role. The output of a tool has the
+    class tool; a system turn, a program's statement about the conversation, has the
+    class interaction.
     """
     return class_of_source(turn.role, turn.origin)
+
+
+def said_by_tool(turn: Turn) -> bool:
+    """Return whether a tool wrote a turn, also one in the role of the user (`D6`)."""
+    return source_class(turn) == "tool"
+
+
+def said_by_user(turn: Turn) -> bool:
+    """Return whether a turn is a user's, in a chat or an imported one (`D6`)."""
+    return turn.role == "user" and not said_by_tool(turn)
 
 
 def class_of_source(role: str, origin: str) -> str:
@@ -237,8 +248,8 @@ def class_of_source(role: str, origin: str) -> str:
 def turn_as_evidence(turn: Turn, words: str) -> Turn:
     """Return the turn as evidence for a statement with these `words` (`X27`).
 
-    Text that the user only passes on is interaction: `My name is Ben` in `Tom wrote:
-    "My name is Ben"` is not a statement of the user.
+    Text that the user only passes on has the class interaction: `My name is Ben` in
+    `Tom wrote: "My name is Ben"` is not a statement of the user.
     """
     passed_on = source_class(turn) == "user" and quoted(turn.text, words)
     return replace(turn, role="system") if passed_on else turn
@@ -263,7 +274,7 @@ def best_source_class(fact: Fact, voices: Iterable[str]) -> str:
 
 
 def trust(source: str, policy: TrustPolicy) -> float:
-    """Return how far a source class is trusted, 0–1 (`D6`)."""
+    """Return the trust in a source class, 0–1 (`D6`)."""
     return {
         "user": policy.user,
         "assistant": policy.assistant,
@@ -303,10 +314,10 @@ def restriction(status: str, source: str) -> str | None:
 
 
 def independent_sources(turns: Iterable[Turn]) -> int:
-    """Count the independent sources of a statement (`X27`).
+    """Return the number of independent sources of a statement (`X27`).
 
     Each turn of the user is one; all turns of another class in a session are one. A
-    turn that is handed in again counts once.
+    turn that is submitted again counts once.
     """
     sources = set()
     for turn in turns:

@@ -1,8 +1,8 @@
-"""Versions of a turn: the same id of the caller's with another text.
+"""Versions of a turn: the same caller's id with another text.
 
 A chat interface lets users edit a message and ask for another answer. The new text is a
-turn of its own, whose id names the first version and the hash of its text. Words that
-come back after others took their place are one more version, which has a number.
+separate turn, whose id contains the first version's id and the hash of the text. A text
+that returns after another one replaced it is one more version, with a number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PART_OF_BOTH = 1 / 3
 
 
 def version_id(turn_id: str, text: str, number: int = 1) -> str:
-    """Return the id of the version of a turn that says `text` the `number`-th time.
+    """Return the id of the `number`-th version of a turn with the text `text`.
 
     >>> version_id("m7", "I drink tea.")
     'm7 edit-5c669a424c49'
@@ -39,24 +39,21 @@ def version_id(turn_id: str, text: str, number: int = 1) -> str:
 
 
 def base_id(turn_id: str) -> str:
-    """Return the id without the mark of a version, if it has one."""
-    found = _VERSION.fullmatch(turn_id)
-    return found[1] if found else turn_id
+    """Return the id without the suffix of a version, if it has one."""
+    match = _VERSION.fullmatch(turn_id)
+    return match[1] if match else turn_id
 
 
 def first_id(turn: Turn) -> str | None:
-    """Return the id under which the first version of a turn came.
-
-    None for a turn that is no edited one.
-    """
-    found = _VERSION.fullmatch(turn.id)
-    return found[1] if found and found[2] == text_digest(turn.text) else None
+    """Return the id of the first version of a turn, or None if it is not an edit."""
+    match = _VERSION.fullmatch(turn.id)
+    return match[1] if match and match[2] == text_digest(turn.text) else None
 
 
 def is_version_of(turn: Turn, other: Turn) -> bool:
-    """Whether a turn may take the place of another one.
+    """Return whether a turn may replace another one.
 
-    An edit keeps session, role, origin and persona.
+    An edit has the same session, role, origin and persona.
     """
     return (turn.session, turn.role, turn.origin, turn.persona) == (
         other.session,
@@ -67,11 +64,11 @@ def is_version_of(turn: Turn, other: Turn) -> bool:
 
 
 def replaces(turn: Turn, other: Turn, policy: BufferPolicy) -> bool:
-    """Whether a turn with the id of another one takes its place.
+    """Return whether a turn with the id of another one replaces it.
 
-    A client that counts its messages from 1 in each run uses old ids for new messages.
-    So words that have nothing in common with the other turn replace it only within
-    `session_gap_minutes`, and after `edit_hours` nothing does.
+    A client that counts its messages from 1 in each run reuses old ids for new
+    messages. Therefore words that have nothing in common with the other turn replace it
+    only within `session_gap_minutes`, and after `edit_hours` no turn is replaced.
     """
     between = abs(turn.occurred_at - other.occurred_at)
     return (
@@ -85,27 +82,27 @@ def replaces(turn: Turn, other: Turn, policy: BufferPolicy) -> bool:
 
 
 def overlaps(text: str, other: str) -> bool:
-    """Whether one text may be the other one after an edit.
+    """Return whether one text may be an edit of the other.
 
-    They share a word that carries meaning, and most words of one or a third of all.
+    They share a meaningful word, and most words of one or a third of all.
 
     >>> overlaps("I am allergic to nuts.", "I am allergic to milk, too.")
     True
     >>> overlaps("What is the weather like?", "What is the capital of France?")
     False
     """
-    mine, theirs = words(text), words(other)
-    code = language([*mine, *theirs])
-    if not {*content(mine, code)} & {*content(theirs, code)}:
+    new, old = words(text), words(other)
+    code = language([*new, *old])
+    if not {*content(new, code)} & {*content(old, code)}:
         return text.strip() == other.strip()
-    return _share_enough({*mine}, {*theirs})
+    return _share_enough({*new}, {*old})
 
 
-def _share_enough(mine: Collection[str], theirs: Collection[str]) -> bool:
-    shared = len({*mine} & {*theirs})
+def _share_enough(new: Collection[str], old: Collection[str]) -> bool:
+    shared = len({*new} & {*old})
     return shared >= _MOST_OF_ONE * min(
-        len(mine), len(theirs)
-    ) or shared >= _PART_OF_BOTH * len({*mine} | {*theirs})
+        len(new), len(old)
+    ) or shared >= _PART_OF_BOTH * len({*new} | {*old})
 
 
 def turn_digest(turn: Turn) -> str:
@@ -115,6 +112,6 @@ def turn_digest(turn: Turn) -> str:
 
 
 def text_digest(text: str) -> str:
-    """Return a hash of the very words of a turn."""
+    """Return a hash of the exact words of a turn."""
     raw = text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(raw).hexdigest()[:_DIGITS]

@@ -1,7 +1,7 @@
-"""What a chatbot has to know of the user before any answer (rows C15, C21, E18).
+"""The facts about the user that a chatbot needs before any answer (rows C15, C21, E18).
 
 A fact belongs to one attribute, such as home or health. Facts are chosen in rounds, the
-best of each attribute first, so that ten facts on health never crowd out the name.
+best of each attribute first, so that ten facts about health never displace the name.
 """
 
 from __future__ import annotations
@@ -35,15 +35,13 @@ SHARES = {
     "birthday": 1,
     WISH: 3,
 }
-"""The attributes in the order in which they are shown, and how many facts of each are
-chosen in one round.
-"""
+"""The attributes in display order, with the number of facts of each in one round."""
 
 _FIRST = ("name", "health", "diet", WISH, "home", "work", "family", "pet", "birthday")
 """The attributes in the order in which they are chosen."""
 
 _OF_OTHERS = frozenset({"family", "pet", "health", "diet"})
-"""Attributes of people close to the user that count, too."""
+"""Attributes of people close to the user that are included too."""
 
 _ATTRIBUTES = {"study": "work"}
 _USER_NOUNS = languages.all_words("similarity", "user_nouns")
@@ -52,9 +50,10 @@ _LEAST_CONFIDENCE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The owner of the vault, as facts name them.
+    """The owner of the vault, under the names that facts use.
 
-    `is_owner` says whether a name is theirs; `names` are the folded words of the names.
+    `is_owner` returns whether a name is the owner's; `names` are the folded words of
+    the names.
     """
 
     is_owner: Callable[[str], bool]
@@ -62,10 +61,10 @@ class Owner:
 
 
 def attribute_of(fact: Fact, owner: Owner) -> str:
-    """Return the attribute of the user that a fact gives, or ''.
+    """Return the attribute of the user that a fact gives, one of `SHARES`, or ''.
 
-    One of `SHARES`. Moments count where they change a state ("moved to Augsburg"); an
-    end ("no longer works at Acme") gives no attribute.
+    Moments count if they change a state ("moved to Augsburg"); the end of a state ("no
+    longer works at Acme") gives no attribute.
     """
     category = category_of(fact.category)
     if fact.kind == "episode" or category.promise:
@@ -84,17 +83,17 @@ def attribute_of(fact: Fact, owner: Owner) -> str:
 
 
 def _is_ended(stated: Sequence[State]) -> bool:
-    """Whether a fact tells only that states are over."""
-    return bool(stated) and all(one.over for one in stated)
+    """Return whether a fact has only states that are over."""
+    return bool(stated) and all(state.over for state in stated)
 
 
 def _is_of_others(stated: Sequence[State]) -> bool:
-    """Whether all states are of others: "the user's sister lives in Lecce"."""
-    return bool(stated) and all(one.subject != (USER,) for one in stated)
+    """Return whether all states are of others: "the user's sister lives in Lecce"."""
+    return bool(stated) and all(state.subject != (USER,) for state in stated)
 
 
 def _attribute(fact: Fact) -> str:
-    """The attribute that the words of a fact give; '' for none."""
+    """Return the attribute that the words of a fact give; '' for none."""
     name = permanent_attribute(fact.text)
     if name in {None, "possession", "name", "family"} and names_pet(fact.text):
         return "pet"
@@ -104,22 +103,22 @@ def _attribute(fact: Fact) -> str:
 
 
 def _is_close(fact: Fact, owner: Owner) -> bool:
-    """Whether a fact about others names the user as well."""
+    """Return whether a fact about others names the user as well."""
     if any(map(owner.is_owner, fact.about)):
         return True
-    spoken = {word.removesuffix("'s") for word in words(fact.text)}
-    return not spoken.isdisjoint({*_USER_NOUNS, *owner.names})
+    fact_words = {word.removesuffix("'s") for word in words(fact.text)}
+    return not fact_words.isdisjoint({*_USER_NOUNS, *owner.names})
 
 
 def by_worth(fact: Fact) -> tuple[object, ...]:
     """Return the sort key of facts: pinned first, then important, then new."""
-    told = fact.valid_from or fact.created
-    at = told.timestamp() if told else 0.0
+    since = fact.valid_from or fact.created
+    at = since.timestamp() if since else 0.0
     return (not fact.pinned, -fact.importance, -at, fact.id)
 
 
 def is_doubted(fact: Fact) -> bool:
-    """Whether a fact is too uncertain to be shown without being asked for."""
+    """Return whether a fact is too uncertain to be shown without a question."""
     return fact.confidence < _LEAST_CONFIDENCE
 
 
@@ -128,11 +127,12 @@ def candidates(
 ) -> dict[str, list[Fact]]:
     """Return the facts of each attribute, best first, at most `each`.
 
-    At most `most` facts are read, the best first. Health and diet of people whose
-    relation to the user is known come after the user's own: who plans a dinner for the
-    family has to know them.
+    Only the `most` best facts are considered. Health and diet of people whose relation
+    to the user is known come after the user's own: they matter for a family dinner.
     """
-    best = sorted((one for one in facts if not is_doubted(one)), key=by_worth)[:most]
+    best = sorted(
+        (candidate for candidate in facts if not is_doubted(candidate)), key=by_worth
+    )[:most]
     found: dict[str, list[Fact]] = {name: [] for name in SHARES}
     others: list[Fact] = []
     close: set[str] = set()
@@ -155,7 +155,7 @@ def candidates(
 
 
 def _lasts(fact: Fact) -> bool:
-    """Whether a fact tells what holds: no promise and nothing that happened."""
+    """Return whether a fact holds at present: it is neither a promise nor an event."""
     category = category_of(fact.category)
     return not (fact.kind == "episode" or category.promise or category.momentary)
 
@@ -172,11 +172,11 @@ def choose(
     seen: set[str] = set()
     while any(waiting.values()):
         for name in _FIRST:
-            taken, waiting[name] = (
+            round_, waiting[name] = (
                 waiting[name][: SHARES[name]],
                 waiting[name][SHARES[name] :],
             )
-            for fact in taken:
+            for fact in round_:
                 price = cost(fact)
                 if price > budget or fact.text.casefold() in seen:
                     continue

@@ -1,6 +1,6 @@
-"""The process that serves one vault: one writer thread, its workers, its sockets.
+"""The process that serves one or more vaults: a writer thread, workers and sockets.
 
-In: settings and a server to start. Out: a running process that systemd can watch.
-Only the writer thread changes notes; models are asked by workers.
-Start with `daemon.py`.
+In: settings and a server to start. Out: a running process that systemd can watch. Only
+the writer thread of a vault changes its notes; workers call the models. Start with
+`daemon.py`.
 """

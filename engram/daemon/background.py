@@ -1,8 +1,8 @@
-"""The background work of a memory: batches, maintenance runs, scans and vectors.
+"""The background work of a vault: batches, maintenance runs, scans and vectors.
 
-`Background` decides what is due and what comes next, and tries failed work again. A
-`Runner` carries it out: the daemon with threads and timers (`engram.daemon.threads`), a
-simulation one job after another on its own clock (`engram.testing`). So both behave
+`Background` decides which work is due and retries failed work. A `Runner` carries the
+work out: in the daemon with threads and timers (`engram.daemon.threads`), in a
+simulation one job after another on a simulated clock (`engram.testing`). So both behave
 alike.
 """
 
@@ -33,13 +33,13 @@ log = logging.getLogger("engram.daemon")
 
 
 class Runner(Protocol):
-    """Carries jobs out. Every method returns at once; the work is done later."""
+    """Carries out jobs. Every method returns at once; the work is done later."""
 
     def now(self) -> datetime:
         """Return the current time of the clock that `call_at` uses."""
 
     def post(self, name: str, job: Job) -> None:
-        """Queue `job` for the writer, which runs its jobs in order, with `attempt`."""
+        """Queue `job` for the writer, which runs its jobs in order by `attempt`."""
 
     def call_later(self, seconds: float, job: Job) -> None:
         """Call `job` after `seconds`."""
@@ -66,7 +66,7 @@ class Runner(Protocol):
         """
 
     def read(self, name: str, job: Job) -> None:
-        """Have a job that changes nothing called aside, if there is time for it."""
+        """Run a read-only job in the background, if there is time for it."""
 
 
 def attempt(name: str, job: Job, health: Health, *, log_content: bool = False) -> None:
@@ -87,9 +87,9 @@ def attempt(name: str, job: Job, health: Health, *, log_content: bool = False) -
 class Background:
     """Decides which background work of a started `memory` is due.
 
-    `health` records the work that fails, by its name. `check_batches`, `files_changed`
-    and `turns_arrived` may be called from any thread, `distil` and `embed` from a
-    worker, `maintain` from any thread but the writer.
+    `health` records failing work by name. `check_batches`, `files_changed` and
+    `turns_arrived` may be called from any thread, `distil` and `embed` from a worker,
+    `maintain` from any thread except the writer's.
     """
 
     def __init__(self, memory: VaultMemory, runner: Runner, health: Health) -> None:
@@ -104,11 +104,11 @@ class Background:
         self._dirty: set[Path] | None = set()
         self._scan_posted = False
         self._embedding_failures = 0
-        # what was extracted from batches that could not be filed, by journal numbers
+        # extractions of batches that could not be filed, by journal numbers
         self._unfiled: dict[tuple[int, ...], Extraction | ModelError] = {}
 
     def start(self) -> None:
-        """Have the vault read, and set the timers of the regular work."""
+        """Start to read the vault, and set the timers of the regular work."""
         self.runner.call_every(
             self._policy.consolidation.look_seconds, "tend", self.runner.maintain
         )
@@ -120,14 +120,14 @@ class Background:
     # -- turns become notes ------------------------------------------------------------
 
     def turns_arrived(self) -> None:
-        """Check for batches and session summaries that new turns made due."""
+        """Check for batches and session summaries that are due because of new turns."""
         self.runner.maintain()
         self.check_batches()
 
     def check_batches(self) -> None:
-        """Have the writer check for batches that are due.
+        """Have the writer check for due batches.
 
-        Several calls before it does so lead to one check.
+        Several calls before the check lead to one check.
         """
         self.runner.embed()
         with self._lock:
@@ -137,11 +137,11 @@ class Background:
         self.runner.post("look", self._check_batches)
 
     def _check_batches(self) -> None:
-        """Hand out the batches that are due, and set the timer for the next one."""
+        """Pass on the due batches, and set the timer for the next one."""
         with self._lock:
             self._check_posted = False
 
-        # A warm-up checks again when it is done. Where none is under way, the catalogue
+        # A warm-up checks again when it is done. If none is in progress, the catalogue
         # was damaged after the last one.
         if not self.memory.ready:
             if not self._warming:
@@ -151,7 +151,7 @@ class Background:
         try:
             for batch in self.memory.pipeline.due(self.memory.clock()):
                 self.runner.distil(batch)
-        finally:  # an error in one batch does not delay the others
+        finally:  # an error in one batch must not delay the others
             due = self.memory.pipeline.next_due()
             if due is not None:
                 pause = timedelta(seconds=self._policy.serve.beat_seconds)
@@ -178,7 +178,7 @@ class Background:
             return self.memory.pipeline.distil(batch)
 
     def _file(self, batch: Batch, outcome: Extraction | ModelError) -> None:
-        """File the outcome of a batch; after an error try again, ever more rarely."""
+        """File the outcome of a batch; after an error retry at growing intervals."""
         pipeline = self.memory.pipeline
         try:
             pipeline.file(batch, outcome)
@@ -187,8 +187,8 @@ class Background:
                 error = fault
             else:
                 error = unexpected("filing", fault)
-            said = error if self.memory.settings.log_content else error.code
-            log.warning("filing failed: %s", said)
+            message = error if self.memory.settings.log_content else error.code
+            log.warning("filing failed: %s", message)
             self._unfiled[batch.seqs] = outcome
             pipeline.put_off(batch.as_tried(), "filing", error, "stuck")
         else:
@@ -215,13 +215,13 @@ class Background:
             return self.memory.embed()
 
     def maintain(self) -> None:
-        """Make the maintenance runs that are due."""
+        """Make the due maintenance runs."""
         if not self.memory.ready:
             return
         try:
             busy = self.memory.queue.is_busy()
             self.memory.maintenance_loop.tend(busy=busy)
-            # a memory in use again gets its full vector back
+            # a memory that is used again gets its full vector back
             self.runner.embed()
         except Exception as fault:  # noqa: BLE001
             self.health.report("consolidate", _message(fault))
@@ -244,7 +244,7 @@ class Background:
         self.runner.read("first context", self.first_context)
 
     def first_context(self) -> None:
-        """Make a context in advance, so that the first one a user asks for is quick.
+        """Build a context in advance, so that the first requested one is quick.
 
         It compiles the patterns of the language of the last turn and fills the caches.
         """
@@ -257,7 +257,7 @@ class Background:
     def files_changed(self, paths: set[Path] | None) -> None:
         """Have the writer scan these paths, or the whole vault for None.
 
-        Several calls before it does so lead to one scan.
+        Several calls before the scan lead to one scan.
         """
         with self._lock:
             self._add_dirty(paths)
@@ -267,7 +267,7 @@ class Background:
         self.runner.post("rescan", self._rescan)
 
     def _add_dirty(self, paths: set[Path] | None) -> None:
-        """Add to the paths of the next scan; None stands for all. The lock is held."""
+        """Add to the paths of the next scan; None stands for all. Needs the lock."""
         if paths is None or self._dirty is None:
             self._dirty = None
         else:
@@ -287,7 +287,7 @@ class Background:
         self._rescan_later(unsettled)
 
     def _rescan_later(self, unsettled: set[Path]) -> None:
-        """Scan paths once more that vanished or are still being written."""
+        """Schedule a second scan of paths that vanished or are still being written."""
         if unsettled:
             job = partial(self.files_changed, unsettled)
             self.runner.call_later(self._policy.files.settle_most_seconds, job)

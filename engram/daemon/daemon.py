@@ -2,10 +2,11 @@
 
 Start: lock, journal replay, listen, READY, warm-up. Requests that only read, and
 `observe`, run in the threads of the server. Every change of the vault is a job of the
-one writer. Workers ask the models and pass the outcome to the writer.
+one writer. Workers call the models and pass the outcome to the writer.
 
-Stop: refuse new requests, extract from waiting turns as far as the time allows, empty
-the queue of the writer, close the memory. Turns that still wait stay in the journal.
+Stop: refuse new requests, extract from waiting turns as far as the time allows, run the
+queued jobs of the writer, close the memory. Turns that are still waiting stay in the
+journal.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ PRIORITIES = (
     (logging.INFO, 6),
     (0, 7),
 )
-"""The priority of syslog from each level of the log on."""
+"""The syslog priority for each minimum level of the log."""
 
 UNREAD_FAULTS = frozenset(("warm-up", "rescan", "vault"))
-"""Faults under which the index may not agree with the vault."""
+"""Faults during which the index may differ from the vault."""
 
 
 class SocketServer(Protocol):
@@ -100,10 +101,10 @@ class Daemon:
     ) -> dict[str, Any] | Future[dict[str, Any]]:
         """Carry out an operation in the thread of the caller.
 
-        An operation that writes, or waits for a model, returns a future.
+        For an operation that writes, or waits for a model, a future is returned.
         """
         if not self.memory.ready:
-            self.background.check_batches()  # which reads a damaged vault again
+            self.background.check_batches()  # this reads a damaged vault again
         operation = named(name)
         job = partial(self.memory.call, name, params, standing)
         if operation.writes:
@@ -122,18 +123,18 @@ class Daemon:
         return "" if self.memory.ready else "the vault is still being read"
 
     def faults(self) -> dict[str, str]:
-        """Return the background work that fails now, by name, and a missing vault."""
-        gone = not self.memory.vault.is_present
+        """Return the failing background work by name, and whether the vault is missing."""
+        is_missing = not self.memory.vault.is_present
         return {
             **self.writer.health.problems(),
-            **({"vault": "the vault is gone"} if gone else {}),
+            **({"vault": "the vault is gone"} if is_missing else {}),
         }
 
     def replaced(self) -> bool:
-        """Return whether another vault is at the path of this one, or another process
-        has taken it: then it is to be opened anew.
+        """Return whether the vault has to be reopened.
 
-        Where the path is empty, the daemon waits for its vault to come back.
+        That is so if another vault is at its path, or another process has acquired it.
+        While nothing is at the path, the daemon waits for the vault.
         """
         exchanged = self.memory.vault.was_exchanged and os.access(
             self.settings.vault / "engram.toml", os.F_OK
@@ -158,10 +159,10 @@ class Daemon:
     # -- life --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Answer requests, then start the background work."""
+        """Start to answer requests, then start the background work."""
         self.threads.start(self.background, self.memory.between_operations)
         self.server.start()
-        # before the vault is read, so that no edit is missed in between
+        # start before the vault is read, so that no edit is missed
         self._watch.start()
         self.background.start()
 
@@ -182,7 +183,7 @@ class Daemon:
     def alive(self) -> bool:
         """Return whether the server answers and the writer works.
 
-        Only then systemd's watchdog is notified.
+        systemd's watchdog is notified only then.
         """
         silent = time.monotonic() - self.server.beat
         return (
@@ -191,19 +192,19 @@ class Daemon:
         )
 
     def is_idle(self) -> bool:
-        """Return whether nothing is queued, extracted or due now."""
+        """Return whether no work is queued, in progress or due."""
         memory = self.memory
         if not memory.ready or memory.queue.is_busy() or self.writer.waiting():
             return False
         return self.threads.batches_waiting() == 0 and self.next_due() > memory.clock()
 
     def next_due(self) -> datetime:
-        """Return when background work is due next; a failed batch counts."""
+        """Return the time of the next background work, including retries."""
         extract, consolidate = self.due_times()
         return min(extract, consolidate) if extract else consolidate
 
     def due_times(self) -> tuple[datetime | None, datetime]:
-        """Return when turns are extracted next, None if none wait, and the next run."""
+        """Return when turns are extracted next, or None, and when the next run is due."""
         loop = self.memory.maintenance_loop
         return self.memory.pipeline.next_due(), self.threads.run_as_writer(
             loop.next_due
@@ -219,7 +220,7 @@ class Daemon:
 
 
 class SignalWatcher:
-    """Receives signals. `request` is '' before the first, then 'stop' or 'reload'."""
+    """Receives signals. `request` is '' at first, then 'stop' or 'reload'."""
 
     def __init__(self) -> None:
         self.request = ""
@@ -243,8 +244,8 @@ class SignalWatcher:
 def run(load: Callable[[], Settings], serve: Serve) -> None:
     """Serve until SIGTERM or SIGINT; on SIGHUP start again with a fresh configuration.
 
-    The sockets stay open in between, so that callers wait instead of being refused.
-    Raises ConfigError, NotFoundError, LockedError or StorageError when it cannot start.
+    The sockets stay open in between, so that callers wait and are not refused. Raises
+    ConfigError, NotFoundError, LockedError or StorageError if it cannot start.
     """
     start_log()
     signals = SignalWatcher()
@@ -261,24 +262,24 @@ def run(load: Callable[[], Settings], serve: Serve) -> None:
             if fresh is not None:
                 sockets.notify_reloading()
             else:
-                sockets.notify("STOPPING=1", "STATUS=finishing what is in hand")
-                listeners.close()  # a command now sees at once that no daemon runs
+                sockets.notify("STOPPING=1", "STATUS=finishing current work")
+                listeners.close()  # from now on commands see that no daemon runs
             daemon.stop()
             settings = fresh or settings
     log.info("stopped")
 
 
 def start_log() -> None:
-    """Log to standard error, without the lines of libraries on each job and request."""
+    """Log to standard error, without the lines of libraries for each job and request."""
     logging.basicConfig(level=logging.INFO, handlers=[log_handler()])
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
-    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs whole addresses
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs complete URLs
 
 
 def log_handler() -> logging.Handler:
     """Return the handler that writes the log to standard error.
 
-    Where that is the journal, each line begins with its priority.
+    If standard error is the journal, each line begins with its priority.
     """
     handler = logging.StreamHandler(sys.stderr)
     words = "%(levelname)s %(name)s: %(message)s"
@@ -308,8 +309,8 @@ def _opened(
 ) -> tuple[VaultMemory, DaemonThreads]:
     """Return the started memory and its threads.
 
-    Waits while a command has the vault open. Raises LockedError at once where another
-    daemon has it.
+    Waits while a command has the vault open. Raises LockedError at once if another
+    daemon has it open.
     """
     policy = settings.policy.serve
     last = time.monotonic() + policy.lock_seconds
@@ -326,7 +327,7 @@ def _opened(
             ):
                 raise
             signals.wait(policy.lock_look_seconds)
-            settings = load()  # another vault may have taken a state that was free
+            settings = load()  # another vault may have acquired a free state
         else:
             return memory, threads
 
@@ -334,7 +335,7 @@ def _opened(
 def _serve(
     daemon: Daemon, signals: SignalWatcher, load: Callable[[], Settings]
 ) -> Settings | None:
-    """Notify the watchdog until a signal ends this.
+    """Notify the watchdog until a signal arrives.
 
     Returns the settings to start again with, or None to stop.
     """

@@ -1,9 +1,9 @@
 """A pool that shares its vaults with the daemons of other processes and hosts (`X15`).
 
-Each vault is open in one daemon, whose lease is a row in PostgreSQL. A daemon opens a
-vault that has no owner for a request, or for work that is due; one that another has open
-is left to it. The rows of work (`engram.daemon.jobs`) tell which vaults wait, so that the
-work of a daemon that died is done by another.
+Each vault is open in at most one daemon, whose lease is a row in PostgreSQL. A daemon
+opens a vault without an owner for a request or for due work, and leaves a vault that
+another daemon has open to that daemon. The rows of work (`engram.daemon.jobs`) list
+vaults with due work, so that the work of a daemon that died is done by another.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engram.fleet")
 AT_ONCE = 4 * OPENERS
-"""How many vaults are taken for their work in one look."""
+"""Maximum number of vaults that are opened for due work at once."""
 ADD_SECONDS = 600.0
 ASK_AGAIN_SECONDS = 5
 
 
 class FleetPool(VaultPool):
-    """The vaults below `root`, of which other daemons may have some open.
+    """The vaults below `root`, some of which other daemons may have open.
 
-    `keeper` has the leases of this process. Where another process has a vault, opening
-    it raises LockedError with the holder. `key` is in the folder of the states. Raises
-    ConfigError where the daemons that run have other folders, StorageError where the
-    database cannot be asked. `others` are the daemons that ran at the start.
+    `keeper` has the leases of this process. Opening a vault that another process has
+    open raises LockedError with the holder. `key` is a secret stored in the folder of
+    the states. `others` are the daemons that ran at the start. Raises ConfigError if
+    running daemons use other folders, StorageError if the database does not answer.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class FleetPool(VaultPool):
         self.others = self.members.join()
         super().__init__(root, load, policy)
 
-    # -- who has a vault ---------------------------------------------------------------
+    # -- owners ------------------------------------------------------------------------
 
     def owner_of(self, vault: PooledVault) -> Holder | None:
-        """Return the other process that has a vault, or None.
+        """Return the other process that has a vault open, or None.
 
-        Raises UnavailableError where the database cannot be asked, also where a newer
-        program changed it: its daemons answer.
+        Raises UnavailableError if the database does not answer, or if a newer version
+        of engram has changed it: then the daemons of that version answer.
         """
         try:
             holder = self.keeper.owner_of(vault.settings.rows_name)
@@ -92,13 +92,13 @@ class FleetPool(VaultPool):
         return holder
 
     def acquire_open(self, vault: PooledVault) -> Any:
-        """Return the server of a vault that is open and not lost, else None."""
+        """Return the server of a vault that is open with a valid lease, else None."""
         return None if self._is_lost(vault) else super().acquire_open(vault)
 
     def acquire(self, vault: PooledVault) -> Any:
         """Open a vault if it is closed, and return its server; `release` must follow.
 
-        Raises LockedError with the holder where another process has it.
+        Raises LockedError with the holder if another process has it open.
         """
         closed = vault.daemon is None or self._is_lost(vault)
         if closed and (holder := self.owner_of(vault)):
@@ -114,10 +114,10 @@ class FleetPool(VaultPool):
     def take_over(self, vault: PooledVault) -> Any:
         """Acquire a vault whose holder does not answer.
 
-        Raises LockedError with the holder while its lease lasts. A holder on this host
-        that has ended keeps nothing: the lock on the vault tells.
+        Raises LockedError with the holder while its lease lasts. The lease of a process
+        on this host that has ended is ignored: its lock on the vault is free.
         """
-        self._reasons[vault.folder] = "the daemon that had it does not answer"
+        self._reasons[vault.folder] = "its former daemon does not answer"
         return super().acquire(vault)
 
     def _is_lost(self, vault: PooledVault) -> bool:
@@ -131,7 +131,7 @@ class FleetPool(VaultPool):
 
     def _start(self, vault: PooledVault) -> None:
         try:
-            # first: what is acknowledged from now on is due, whatever happens here
+            # First, so that turns acknowledged from now on are due even after a crash.
             self.jobs.opened(vault.settings.rows_name)
             super()._start(vault)
         except ConfigError as fault:
@@ -139,10 +139,10 @@ class FleetPool(VaultPool):
                 raise _unavailable(fault) from fault
             raise
         reason = self._reasons.pop(vault.folder, "its work is due")
-        log.info("took vault %s: %s", vault.folder.name, reason)
+        log.info("acquired vault %s: %s", vault.folder.name, reason)
 
     def _cannot_open(self, vault: PooledVault, fault: EngramError) -> None:
-        """Keep the fault, unless another process was quicker: that is no fault."""
+        """Record the fault, unless another process has acquired the vault."""
         self._reasons.pop(vault.folder, None)
         if not (isinstance(fault, LockedError) and fault.holder):
             super()._cannot_open(vault, fault)
@@ -152,12 +152,12 @@ class FleetPool(VaultPool):
         lease = self.keeper.lease_of(vault.settings.rows_name)
         daemon.stop()
         if lease is None or lease.lost:
-            log.warning("vault %s was taken by another daemon", vault.folder.name)
+            log.warning("vault %s was acquired by another daemon", vault.folder.name)
             return
         due = {EXTRACT: extract, CONSOLIDATE: consolidate}
         self.jobs.closed(lease.vault, lease.fence, due)
         log.info(
-            "gave up vault %s: %s",
+            "released vault %s: %s",
             vault.folder.name,
             "this daemon stops" if self._stopping else "it was not in use",
         )
@@ -165,7 +165,7 @@ class FleetPool(VaultPool):
     # -- regular work ------------------------------------------------------------------
 
     def _due(self) -> list[PooledVault]:
-        """Take the closed vaults with work that is due and no owner."""
+        """Acquire the closed vaults with due work and no owner."""
         now, vaults = time.monotonic(), self.vaults()
         closed = {
             vault.settings.rows_name: vault
@@ -177,20 +177,20 @@ class FleetPool(VaultPool):
         try:
             self.members.stay()
             self._add(closed)
-            taken = self.jobs.take([*closed], places)
+            acquired = self.jobs.take([*closed], places)
         except EngramError as fault:
             if str(fault) != self._fault:
                 self._fault = str(fault)
-                log.warning("no work is taken from the database: %s", fault)
+                log.warning("due work cannot be read from the database: %s", fault)
             return []
         self._fault = ""
-        for name in taken:
+        for name in acquired:
             reason = "its work is due, and no daemon has it"
             self._reasons[closed[name].folder] = reason
-        return [closed[name] for name in taken]
+        return [closed[name] for name in acquired]
 
     def _add(self, closed: Mapping[str, PooledVault]) -> None:
-        """Add rows for new vaults, and now and then for all: a database may be lost."""
+        """Add rows for new vaults; now and then for all, if the database was lost."""
         now = time.monotonic()
         if now > self._add_all_at:
             self._added.clear()
@@ -208,7 +208,7 @@ class FleetPool(VaultPool):
 
 
 def _unavailable(fault: EngramError) -> UnavailableError:
-    """Return the answer where the database does not serve this daemon, but may others."""
+    """Return the answer if the database is not available to this daemon."""
     return UnavailableError(
         f"this daemon cannot take the vault now: {fault.what}",
         where=fault.where,

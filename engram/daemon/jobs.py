@@ -1,9 +1,10 @@
-"""Which vaults have background work, and when: rows that the daemons of a fleet share.
+"""The background work of vaults: rows that the daemons of a fleet share.
 
 A row names a vault, a kind of work and the time at which it is due; it has no content.
-While a vault is open, its rows are due since it was opened. When it is closed in order,
-they get the times at which its work is next due. So the work of a daemon that died is
-due, and another takes it as soon as the lease of the vault ends.
+While a vault is open, its rows are due since the time at which it was opened. When it
+is closed in order, they get the times at which its work is next due. So the work of a
+daemon that died is due, and another daemon does it as soon as the lease of the vault
+ends.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 EXTRACT, CONSOLIDATE = "extract", "consolidate"
 KINDS = [CONSOLIDATE, EXTRACT]
-"""Maintenance runs, of which each vault always has a row; turns that wait become notes.
+"""Kinds of work: extraction from waiting turns, and maintenance, which always has a row.
 
 Rows are locked in this order, and before the lease of their vault, so that no two
 transactions wait for each other.
@@ -57,25 +58,24 @@ class JobTable:
         self._keeper = keeper
 
     def add(self, vaults: Sequence[str]) -> None:
-        """Add rows for vaults that have none: new ones, or all after a lost database."""
+        """Add rows for vaults without any: new ones, or all if the database was lost."""
         with self._keeper.transaction() as db:
             db.execute(_ADD, (sorted(vaults), KINDS))
 
     def take(self, vaults: Sequence[str], most: int) -> list[str]:
-        """Return vaults with work that is due and no owner, longest unserved first.
+        """Return vaults with due work and no owner, longest unserved first.
 
-        Each is kept for this process for the time of a lease; no other daemon gets it
-        meanwhile.
+        Each is leased to this process, so that no other daemon gets it in the meantime.
         """
         if most < 1 or not vaults:
             return []
         with self._keeper.transaction() as db:
             rows = db.execute(_FIND, (list(vaults), most)).fetchall()
             found = [vault for (vault,) in rows]
-            kept = set(self._keeper.reserve(db, sorted(found)))
-            taken = [vault for vault in found if vault in kept]
-            db.execute(_SERVED, (taken,))
-        return taken
+            leased = set(self._keeper.reserve(db, sorted(found)))
+            acquired = [vault for vault in found if vault in leased]
+            db.execute(_SERVED, (acquired,))
+        return acquired
 
     def opened(self, vault: str) -> None:
         """Record that a vault is being opened: its work is due until it is closed."""
@@ -85,9 +85,9 @@ class JobTable:
     def closed(
         self, vault: str, fence: int, due: Mapping[str, datetime | None]
     ) -> None:
-        """Record when each kind of work is next due, None where nothing waits.
+        """Record when each kind of work is next due, or None if there is none.
 
-        Does nothing where another process has taken the vault since `fence`.
+        Does nothing if another process has acquired the vault since `fence`.
         """
         with self._keeper.transaction() as db:
             db.execute(_LOCK, (vault,))

@@ -1,7 +1,8 @@
-"""The daemons of a fleet: rows that tell whether another one fits to them.
+"""The table of running daemons in a fleet, and the check of their folders.
 
-A daemon that shares the database and the vaults with others, but not their states, would
-not see the turns that they acknowledged. It is told so when it starts.
+All daemons must share the folder of the vaults and the folder of the states. A daemon
+with other states would not see the turns that the others acknowledged, so it refuses to
+start.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from engram.index.lease import LeaseKeeper
 
 LIVES = 3
-"""A daemon counts for so many times the time of a lease after its last sign of life."""
+"""A daemon counts as running for this number of lease times after its last update."""
 _OTHERS = (
     "SELECT address, host, pid, folder, folder_mark, state_mark FROM daemon "
     "WHERE until > now() AND NOT (host = $1 AND (pid = $2 OR address = $3))"
@@ -36,7 +37,10 @@ _GONE = "DELETE FROM daemon WHERE (address = $1 AND pid = $2) OR until < now()"
 
 
 class Member(NamedTuple):
-    """A daemon: where it runs and is reached, and which folders it sees."""
+    """A running daemon: its address and process, and the identity of its folders.
+
+    `folder_mark` identifies the folder of the vaults, `state_mark` that of the states.
+    """
 
     address: str
     host: str
@@ -47,9 +51,9 @@ class Member(NamedTuple):
 
 
 def this_member(address: str, folder: Path, key: str) -> Member:
-    """Return this process as a daemon of the vaults in `folder`.
+    """Return the row of this process, a daemon of the vaults in `folder`.
 
-    `key` is in the folder of the states: whoever sees the same has the same states.
+    `key` is a secret in the folder of the states; daemons with the same key share it.
     """
     state = hashlib.sha256(f"state {key}".encode()).hexdigest()[:16]
     mark = location.identity(str(folder))
@@ -58,19 +62,19 @@ def this_member(address: str, folder: Path, key: str) -> Member:
 
 
 def check_member(own: Member, others: list[Member]) -> None:
-    """Raise ConfigError where this daemon does not fit to one that runs."""
+    """Raise ConfigError if this daemon is incompatible with a running one."""
     for other in others:
-        there = f"the daemon {other.pid} on {other.host}"
+        daemon = f"the daemon {other.pid} on {other.host}"
         if other.address == own.address:
             raise ConfigError(
-                f"{there} is reached at the same address",
+                f"{daemon} has the same address",
                 where=own.address,
-                fix="Say with `--address URL` where other hosts reach this one.",
+                fix="Give each daemon its own address with `--address URL`.",
             )
         if other.folder_mark == own.folder_mark and other.state_mark != own.state_mark:
             raise ConfigError(
-                f"{there} serves the same vaults with other states: turns that it "
-                "acknowledged are not seen here",
+                f"{daemon} serves the same vaults with another folder of states: turns that it "
+                "acknowledged are not visible here",
                 where=own.folder,
                 fix="Let XDG_STATE_HOME be the same shared folder on each host.",
             )
@@ -78,7 +82,7 @@ def check_member(own: Member, others: list[Member]) -> None:
             continue
         if other.folder_mark != own.folder_mark:
             raise ConfigError(
-                f"{there} has another folder at this path",
+                f"{daemon} has a different folder at this path",
                 where=own.folder,
                 fix="Mount the same shared folder there on each host.",
             )
@@ -92,7 +96,7 @@ class MemberTable:
         self._own = own
 
     def join(self) -> list[Member]:
-        """Add this daemon and return the others. Raises ConfigError if it does not fit."""
+        """Add this daemon and return the others. Raises ConfigError by `check_member`."""
         own = self._own
         with self._keeper.transaction() as db:
             found = db.execute(_OTHERS, (own.host, own.pid, own.address)).fetchall()
@@ -102,12 +106,12 @@ class MemberTable:
         return others
 
     def stay(self) -> None:
-        """Show that this daemon lives."""
+        """Extend the time until which this daemon counts as running."""
         seconds = LIVES * self._keeper.policy.lease_seconds
         with self._keeper.transaction() as db:
             db.execute(_ALIVE, (*self._own, seconds))
 
     def leave(self) -> None:
-        """Take this daemon out, and those that ended without a word."""
+        """Delete the row of this daemon, and those of daemons that crashed."""
         with self._keeper.transaction() as db:
             db.execute(_GONE, (self._own.address, self._own.pid))

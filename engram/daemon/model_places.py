@@ -1,4 +1,4 @@
-"""Places for the model calls of many vaults in one process, with fair turns."""
+"""A limit on concurrent model calls of many vaults, with fair turns."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class ModelPlaces:
-    """A number of model calls at once; thread-safe.
+    """A limited number of places for concurrent model calls; thread-safe.
 
-    A place that gets free goes to the waiting vault that was served longest ago, so a
-    vault with many calls waits as long as its own calls take, and no other waits for
-    more than one of them.
+    A free place goes to the waiting vault that was served longest ago. So a vault with
+    many calls waits only for its own calls, and any other vault waits for at most one
+    of them.
     """
 
     def __init__(self, number: int) -> None:
@@ -29,7 +29,7 @@ class ModelPlaces:
 
     @contextmanager
     def held(self, vault: str) -> Iterator[None]:
-        """Wait for a place, and hold it until the end of the block."""
+        """Wait for a place, and occupy it until the end of the block."""
         with self._changed:
             self._waiting[vault] += 1
             try:
@@ -49,10 +49,10 @@ class ModelPlaces:
                 self._changed.notify_all()
 
     def waiting(self) -> int:
-        """Return how many calls wait."""
+        """Return the number of waiting calls."""
         with self._changed:
             return self._waiting.total()
 
     def _next(self) -> str:
-        """Return the vault whose turn it is; of those never served the first to come."""
+        """Return the vault that is next; of those never served the first to come."""
         return min(self._waiting, key=lambda vault: self._served.get(vault, 0))

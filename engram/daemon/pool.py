@@ -1,8 +1,8 @@
-"""Many vaults in one process: each is opened when it is needed and closed when idle.
+"""Many vaults in one process: each is opened on demand and closed when idle.
 
-The vaults are the folders of one directory. A vault that nobody asks has no thread and
-no memory; it is opened for a request, and at the time at which its own maintenance is
-due. A vault that cannot be opened stops no other.
+The vaults are the folders of one directory. A closed vault uses no thread and no
+memory; it is opened for a request, and when its own maintenance is due. A vault that
+cannot be opened does not affect the others.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engram.pool")
 OPENERS = 4
-"""How many vaults are opened or closed at once."""
+"""Number of vaults that are opened or closed concurrently."""
 WARM_SECONDS, WARM_LOOK = 5.0, 0.005
-"""How long a request waits until the vault that it opens is read."""
+"""Seconds that a request waits until the vault that it opens is read."""
 
 
 class PoolListener(Protocol):
@@ -58,9 +58,9 @@ class PoolListener(Protocol):
 class PooledVault:
     """One folder of a pool. `daemon` is None while the vault is closed.
 
-    `users` counts the requests in progress; `fault` says why the vault could not be
-    opened, and is tried again after `retry_at`. Times are monotonic seconds, but for
-    `wake_at`: when maintenance is due.
+    `users` counts the requests in progress; `fault` is the reason why the vault could
+    not be opened, and it is tried again after `retry_at`. Times are monotonic seconds,
+    except `wake_at`, the time at which maintenance is due.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
@@ -81,7 +81,7 @@ class VaultPool:
 
     `load` reads the settings of a folder. `serve`, which the server sets before it
     starts, makes the server of an opened vault. Methods may be called from any thread;
-    `acquire` may take long.
+    `acquire` may take a long time.
     """
 
     def __init__(
@@ -106,12 +106,12 @@ class VaultPool:
     # -- folders -----------------------------------------------------------------------
 
     def vaults(self) -> list[PooledVault]:
-        """Return the vaults, by their folders."""
+        """Return the vaults, ordered by folder."""
         with self._lock:
             return list(self._vaults.values())
 
     def scan(self) -> None:
-        """Take in new folders, and leave out those that are gone."""
+        """Add new folders, and remove those that no longer exist."""
         try:
             found = {
                 self.root / entry.name
@@ -127,9 +127,9 @@ class VaultPool:
         for folder in [*self._vaults]:
             if folder not in found:
                 with self._lock:
-                    gone = self._vaults.pop(folder)
+                    removed = self._vaults.pop(folder)
                 log.info("vault %s is gone", folder.name)
-                self._openers.submit(self._close, gone)
+                self._openers.submit(self._close, removed)
         self._broken = {one: why for one, why in self._broken.items() if one in found}
 
     def _take_in(self, folder: Path) -> None:
@@ -137,7 +137,7 @@ class VaultPool:
             settings = replace(self._load(folder), tcp_port=None)
         except EngramError as fault:
             if self._broken.get(folder) != str(fault):
-                log.warning("vault %s is left out: %s", folder.name, fault)
+                log.warning("vault %s is not served: %s", folder.name, fault)
             self._broken[folder] = str(fault)
             return
         self._broken.pop(folder, None)
@@ -149,7 +149,7 @@ class VaultPool:
     def acquire_open(self, vault: PooledVault) -> Any:
         """Return the server of a vault that is open, else None; never waits.
 
-        `release` must follow where it is not None.
+        `release` must follow if it is not None.
         """
         if not vault.lock.acquire(blocking=False):
             return None
@@ -164,7 +164,7 @@ class VaultPool:
     def acquire(self, vault: PooledVault) -> Any:
         """Open a vault if it is closed, and return its server; `release` must follow.
 
-        Raises EngramError where it cannot be opened, BusyError where too many are open.
+        Raises EngramError if it cannot be opened, BusyError if too many are open.
         """
         with vault.lock:
             if vault.daemon is None:
@@ -193,14 +193,14 @@ class VaultPool:
         except EngramError as fault:
             self._cannot_open(vault, fault)
             raise
-        except Exception as surprise:  # raised again, in the words of an answer
+        except Exception as surprise:  # raised again as an error for the caller
             error = unexpected("open", surprise)
             self._cannot_open(vault, error)
             raise error from surprise
         vault.fault = None
 
     def _cannot_open(self, vault: PooledVault, fault: EngramError) -> None:
-        """Keep the fault for the requests of the next seconds; log it once."""
+        """Record the fault for the requests of the next seconds; log it once."""
         if vault.fault is None:
             log.warning("vault %s cannot be opened: %s", vault.folder.name, fault)
         vault.fault = fault
@@ -220,7 +220,7 @@ class VaultPool:
             raise
         vault.settings, vault.daemon, vault.server = settings, daemon, daemon.server
         vault.used_at = time.monotonic()
-        # a vault that was closed is read in a moment: better than half an answer
+        # Reading a closed vault takes a moment: wait, so that the answer is complete.
         last = time.monotonic() + WARM_SECONDS
         while not memory.ready and time.monotonic() < last:
             time.sleep(WARM_LOOK)
@@ -229,7 +229,7 @@ class VaultPool:
         return VaultMemory(settings, executor=threads)
 
     def _make_room(self) -> None:
-        """Close the vault that was not used for the longest time, if too many are open."""
+        """Close the vault that was unused for the longest time, if too many are open."""
         opened = [one for one in self.vaults() if one.daemon is not None]
         if len(opened) < self.policy.open_vaults:
             return
@@ -241,7 +241,7 @@ class VaultPool:
         )
 
     def _close(self, vault: PooledVault, *, only_unused: bool = False) -> bool:
-        """Close a vault; False if it is in use, or being opened or closed, now."""
+        """Close a vault; return False if it is in use, or being opened or closed."""
         if not vault.lock.acquire(timeout=0.0 if only_unused else -1):
             return False
         try:
@@ -266,7 +266,7 @@ class VaultPool:
     # -- regular work ------------------------------------------------------------------
 
     def look(self) -> None:
-        """Take in new folders, close idle vaults, and open those with work that is due."""
+        """Add new folders, close idle vaults, and open those with due work."""
         self.scan()
         for vault in self._due():
             self._wake(vault)
@@ -281,7 +281,7 @@ class VaultPool:
                 self._openers.submit(self._close_if_idle, vault)
 
     def _due(self) -> list[PooledVault]:
-        """Return the closed vaults with work that is due."""
+        """Return the closed vaults with due work."""
         now, clock = time.monotonic(), datetime.now(UTC)
         return [
             vault
@@ -290,7 +290,7 @@ class VaultPool:
         ]
 
     def _wake(self, vault: PooledVault) -> None:
-        """Open a vault for its own work; it is closed when that is done."""
+        """Open a vault for its own work; it is closed when the work is done."""
         with self._lock:
             if vault.folder in self._waking:
                 return
@@ -301,7 +301,7 @@ class VaultPool:
                 with suppress(EngramError):
                     self.acquire(vault)
                     self.release(vault)
-                    # nobody asked: it may be closed as soon as it has nothing to do
+                    # no request waits: close it as soon as its work is done
                     vault.used_at -= self.policy.idle_seconds
             finally:
                 with self._lock:
@@ -316,7 +316,7 @@ class VaultPool:
         if daemon.is_idle():
             self._close(vault, only_unused=True)
         else:
-            daemon.background.turns_arrived()  # what is due need not wait for its timer
+            daemon.background.turns_arrived()  # due work need not wait for its timer
 
     def reload(self) -> None:
         """Close every vault, so that it is opened with a fresh configuration."""
@@ -340,7 +340,7 @@ class VaultPool:
 
 
 def run(pool: VaultPool, server: PoolListener) -> None:
-    """Serve the vaults of a pool until SIGTERM or SIGINT; SIGHUP loads settings anew."""
+    """Serve the vaults of a pool until SIGTERM or SIGINT; SIGHUP reloads settings."""
     start_log()
     signals = SignalWatcher()
     server.start()

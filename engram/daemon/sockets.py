@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
 FIRST_INHERITED = 3
-"""The first descriptor that systemd passes on (SD_LISTEN_FDS_START)."""
+"""The first file descriptor that systemd passes (SD_LISTEN_FDS_START)."""
 
 BACKLOG = 128
 LOOPBACK = "127.0.0.1"
 
 
 class Listeners:
-    """The listening sockets of a process: inherited ones, and those that it opened.
+    """The listening sockets of a process: inherited ones and its own.
 
-    The latter are closed at the end.
+    Its own are closed at the end.
     """
 
     def __init__(self) -> None:
@@ -47,8 +47,8 @@ class Listeners:
     def open(self, settings: Settings) -> list[socket.socket]:
         """Return copies of all sockets for `settings`.
 
-        Open sockets stay open; those that `settings` no longer want are closed. The
-        caller holds the lock of the vault, so an existing socket file is stale.
+        Open sockets stay open; those not in `settings` are closed. The caller holds the
+        lock of the vault, so an existing socket file is stale.
         """
         families = {listener.family for listener in self._inherited}
         wanted: set[Path | int] = set()
@@ -79,7 +79,7 @@ class Listeners:
 
 
 def inherited() -> list[socket.socket]:
-    """Return the sockets that systemd opened for this process, if it started it."""
+    """Return the sockets that systemd opened for this process, if any."""
     if os.environ.pop("LISTEN_PID", "") != str(os.getpid()):
         return []
     count = int(os.environ.pop("LISTEN_FDS", "0"))
@@ -96,30 +96,30 @@ def inherited() -> list[socket.socket]:
 def listen_unix(path: Path) -> socket.socket:
     """Listen on a Unix socket of mode 0600 in a folder of mode 0700.
 
-    Raises StorageError where other users may open the folder or the socket cannot be
-    made.
+    Raises StorageError if other users may open the folder, or the socket cannot be
+    created.
     """
     disk.make_folders(path.parent)
     if path.parent.stat().st_mode & 0o077:
         raise StorageError(
-            "other users may reach the socket's folder",
+            "other users can open the socket's folder",
             where=str(path.parent),
             fix="chmod 700 it.",
         )
     disk.remove(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # bind gives the file the mode of the socket, so other users can never open it
+    # bind gives the file the mode of the socket, so it is never open to other users
     os.fchmod(listener.fileno(), 0o600)
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
-        # through a descriptor of the folder: a path may be longer than an address
+        # through a descriptor of the folder, because a path may exceed an address
         # (107 bytes)
         listener.bind(f"/proc/self/fd/{folder}/{path.name}")
         listener.listen(BACKLOG)
     except OSError as fault:
         listener.close()
         raise StorageError(
-            "the socket cannot be made",
+            "the socket cannot be created",
             where=f"{path}: {os.strerror(fault.errno or 0)}",
         ) from fault
     finally:
@@ -141,9 +141,7 @@ def is_listening(path: Path) -> bool:
 
 
 def listen_tcp(port: int) -> socket.socket:
-    """Listen on a port of the loopback address; raise UnavailableError where it is
-    taken.
-    """
+    """Listen on a loopback port; raise UnavailableError if it is in use."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -160,7 +158,7 @@ def listen_tcp(port: int) -> socket.socket:
 
 
 def notify(*lines: str) -> None:
-    """Send lines such as `READY=1` or `STATUS=…` to systemd, if it started the process."""
+    """Send lines such as `READY=1` or `STATUS=…` to systemd if it started this process."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address or not lines:
         return
@@ -170,7 +168,7 @@ def notify(*lines: str) -> None:
 
 
 def notify_reloading() -> None:
-    """Tell systemd that the process takes in its configuration; READY=1 ends that."""
+    """Tell systemd that the process reloads its configuration; READY=1 ends that."""
     microseconds = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
     notify(
         "RELOADING=1",
@@ -180,7 +178,7 @@ def notify_reloading() -> None:
 
 
 def is_journal(descriptor: int) -> bool:
-    """Whether systemd connected a descriptor to the journal."""
+    """Return whether systemd connected a descriptor to the journal."""
     try:
         found = os.fstat(descriptor)
     except OSError:
@@ -189,7 +187,7 @@ def is_journal(descriptor: int) -> bool:
 
 
 def watchdog_seconds() -> float:
-    """Return the watchdog interval that systemd set, in seconds; inf where it set none."""
+    """Return systemd's watchdog interval in seconds, or inf if there is none."""
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return float("inf")
     micros = os.environ.get("WATCHDOG_USEC", "")

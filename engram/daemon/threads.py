@@ -1,7 +1,7 @@
 """The threads and timers of a daemon.
 
-`DaemonThreads` is the executor of a `VaultMemory` and the runner of its `Background`. One
-thread writes; worker threads ask the models.
+`DaemonThreads` is the executor of a `VaultMemory` and the runner of its `Background`.
+One thread writes; worker threads call the models.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 class WriterThread:
     """One thread that runs jobs in the order in which they were queued.
 
-    An error in the job of a request goes to the request. An error in another job is
+    An error in the job of a request is raised by its future. An error in another job is
     logged, and reported to `health` under the name of the job until that job succeeds.
     """
 
@@ -64,10 +64,10 @@ class WriterThread:
         self._thread.start()
 
     def submit(self, name: str, job: Job) -> Future[Any]:
-        """Queue the job of a request; raise BusyError when too many jobs wait."""
+        """Queue the job of a request; raise BusyError if too many jobs wait."""
         if self._jobs.qsize() >= self.policy.queue_jobs:
             raise BusyError(
-                "the writer has too much to do",
+                "too many jobs wait for the writer",
                 retry_after=1,
                 fix="Nothing was changed; try again.",
             )
@@ -86,11 +86,11 @@ class WriterThread:
             self._thread.join()
 
     def waiting(self) -> int:
-        """Return how many jobs are queued."""
+        """Return the number of queued jobs."""
         return self._jobs.qsize()
 
     def silence(self) -> float:
-        """Return the seconds since the writer last took a job or looked for one."""
+        """Return the seconds since the writer last took a job or checked for one."""
         return time.monotonic() - self._since
 
     def _run(self, between: Job | None) -> None:
@@ -126,9 +126,7 @@ def complete(name: str, job: Job, future: Future[Any]) -> None:
 
 
 def in_new_thread(name: str, job: Job) -> Future[Any]:
-    """Run a job that mostly waits in a new thread, which the daemon's stop does not
-    wait for.
-    """
+    """Run a job that mostly waits in a new daemon thread."""
     future: Future[Any] = Future()
     threading.Thread(
         target=complete, args=(name, job, future), name=name, daemon=True
@@ -139,7 +137,7 @@ def in_new_thread(name: str, job: Job) -> Future[Any]:
 class DaemonThreads:
     """The writer, the workers and the timers of one daemon.
 
-    `places` are shared by the daemons of a process, where there are several.
+    `places` limits model calls; the daemons of one process share it.
     """
 
     attended = True
@@ -192,13 +190,13 @@ class DaemonThreads:
         self.writer.stop()
 
     def batches_waiting(self) -> int:
-        """Return how many batches wait for a model worker."""
+        """Return the number of batches that wait for a model worker."""
         return self._batches.qsize()
 
     # -- the executor of the memory ----------------------------------------------------
 
     def turns_arrived(self) -> None:
-        """Check for batches that are due, once the daemon has started."""
+        """Check for due batches, once the daemon has started."""
         if self._background:
             self._background.turns_arrived()
 
@@ -208,7 +206,7 @@ class DaemonThreads:
         return future.result()
 
     def model_place(self) -> AbstractContextManager[None]:
-        """Return a context that holds a place for a model call of this vault."""
+        """Return a context that occupies a place for a model call of this vault."""
         return self._places.held(self._vault) if self._places else nullcontext()
 
     # -- the runner of `Background` ----------------------------------------------------
@@ -237,7 +235,7 @@ class DaemonThreads:
         self._scheduler.add_job(job, "interval", seconds=seconds, id=f"every {name}")
 
     def distil(self, batch: Batch) -> None:
-        """Hand the batch to the model workers."""
+        """Pass the batch to the model workers."""
         self._batches.put(batch)
 
     def maintain(self) -> None:
@@ -249,7 +247,7 @@ class DaemonThreads:
         self._embedding_due.set()
 
     def read(self, name: str, job: Job) -> None:
-        """Call the job in a thread of its own; an error of it disturbs nobody."""
+        """Run the job in a thread of its own; its errors are ignored."""
         in_new_thread(name, job)
 
     # -- threads -----------------------------------------------------------------------
@@ -274,7 +272,7 @@ class DaemonThreads:
             background.embed()
 
     def _maintain(self, background: Background) -> None:
-        """Run the maintenance worker, which makes the runs that are due."""
+        """Run the maintenance worker, which makes the due runs."""
         while self._maintenance_due.wait() and not self._stopping:
             self._maintenance_due.clear()
             background.maintain()

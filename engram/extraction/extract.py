@@ -1,6 +1,6 @@
 """Extraction of candidates from a batch: by a model or by rules (rows C3, X2, X24).
 
-The offline rules read a batch that is too short for a model, or that it failed to read.
+The offline rules extract a batch that is too short for a model, or that it failed on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LEDGER = "spend.json"
 PROBE_SECONDS = 15.0
-"""Longest wait for the answer to a probe."""
+"""The longest wait, in seconds, for the answer to a probe."""
 PROBE = {
     "type": "object",
     "properties": {},
@@ -42,9 +42,9 @@ PROBE = {
 
 
 class Extractor:
-    """Extracts from batches, in any thread; models are loaded when first needed.
+    """An extractor for batches, thread-safe; models are loaded on first use.
 
-    `names` are the known entities: a label that is the name of somebody else is not
+    `names` are the known entities: a label that is the name of another person is not
     the user's.
     """
 
@@ -80,7 +80,7 @@ class Extractor:
 
     @property
     def most(self) -> int:
-        """The most turns in one batch (`C2`); the rules take more than a prompt."""
+        """The most turns in one batch (`C2`); rules accept more than a prompt."""
         policy = self.settings.policy.buffer
         return policy.batch_turns if self.settings.model else policy.rules_turns
 
@@ -94,11 +94,11 @@ class Extractor:
         owner: Sequence[str] = (),
         names: Sequence[str] = (),
     ) -> Extraction:
-        """Return the extraction of a batch; `before` are the turns just before it.
+        """Return the extraction of a batch; `before` are the preceding turns.
 
-        A model is shown `facts` that are known, names of the `owner`, and `names` of
-        others (`A9`). Raises ModelError; also for a batch whose tries all ended with
-        the process, about which the model is not asked again.
+        The prompt of a model includes the known `facts`, the names of the `owner`, and
+        the `names` of others (`A9`). Raises ModelError, also for a batch whose attempts
+        all ended with the process; then the model is not called again.
         """
         if self.settings.model is None:
             return self.extract_by_rules(batch, before)
@@ -129,7 +129,7 @@ class Extractor:
     def extract_by_rules(self, batch: Batch, before: Sequence[Turn]) -> Extraction:
         """Return the extraction by the offline rules, a few turns at a time.
 
-        Each stretch is read with the `rules_before` turns before it.
+        Each portion is parsed with the `rules_before` turns before it.
         """
         policy = self.settings.policy
         context = self._own_words(before)
@@ -147,10 +147,10 @@ class Extractor:
     def _with_requests(
         self, extraction: Extraction, batch: Batch, before: Sequence[Turn]
     ) -> Extraction:
-        """Return an extraction of a model with what the user asked to keep.
+        """Return an extraction of a model with the words that the user asked to keep.
 
-        Where the model makes nothing of such words, the statement of the rules counts
-        (law 1).
+        If the model extracted nothing from such words, the statement of the rules is
+        added (law 1).
         """
         texts = {
             turn.id: turn.text
@@ -159,25 +159,25 @@ class Extractor:
         }
         if not texts:
             return extraction
-        kept = {
-            one.turn_id
-            for one in extraction.candidates
-            if asked_to_keep(texts.get(one.turn_id, ""), one.quote)
+        extracted_turns = {
+            candidate.turn_id
+            for candidate in extraction.candidates
+            if asked_to_keep(texts.get(candidate.turn_id, ""), candidate.quote)
         }
         missed = tuple(
-            one
-            for one in self.extract_by_rules(batch, before).candidates
-            if one.turn_id not in kept
-            and asked_to_keep(texts.get(one.turn_id, ""), one.quote)
+            candidate
+            for candidate in self.extract_by_rules(batch, before).candidates
+            if candidate.turn_id not in extracted_turns
+            and asked_to_keep(texts.get(candidate.turn_id, ""), candidate.quote)
         )
         return replace(extraction, candidates=(*extraction.candidates, *missed))
 
     def _for_model(
         self, batch: Batch, before: Sequence[Turn]
     ) -> tuple[list[Turn], list[Turn]]:
-        """Return the turns for a model, and those before them, without role play.
+        """Return the turns for a model, and the preceding turns, without role play.
 
-        Role play that began before the batch is left out of it.
+        The preceding turns do not include a role play that began before the batch.
         """
         turns = self._own_words(batch.turns)
         context = self._own_words(before)
@@ -199,7 +199,7 @@ class Extractor:
         return own, earlier
 
     def _own_words(self, turns: Sequence[Turn]) -> list[Turn]:
-        """Return the turns without text that recall returned, and without empty turns.
+        """Return the turns without recalled text, and without empty turns.
 
         Otherwise memories would confirm themselves (`X7`).
         """
@@ -216,7 +216,7 @@ class Extractor:
         return own
 
     def _label(self, turn: Turn) -> str:
-        """The label of a turn, '' if the owner said it and it names somebody else."""
+        """Return the label of a turn; '' if the owner's turn names another person."""
         if turn.role != "user" or turn.group or self.names.is_owner(turn.speaker):
             return turn.speaker
         return "" if self.names.called(turn.speaker) else turn.speaker
@@ -224,7 +224,7 @@ class Extractor:
     # -- models ------------------------------------------------------------------------
 
     def probe(self) -> str:
-        """Return in words that the model answers. Raises ModelError and ConfigError."""
+        """Return a message of success. Raises ModelError and ConfigError."""
         settings, policy = self.settings.model, self.settings.policy.model
         assert settings
         if settings.replay:
@@ -240,11 +240,11 @@ class Extractor:
     def again(
         self, batch: Batch, error: ModelError, now: datetime
     ) -> tuple[Batch, datetime] | None:
-        """Count a failure; return the batch with one more try, and when to try it.
+        """Count a failure; return the batch with one more attempt, and its time.
 
-        None after the last try. The wait is retry_seconds · 2^tries, or what the server
-        asks for, at most retry_most_seconds. A spent budget does not count as a try:
-        the batch waits for the next local day.
+        None after the last attempt. The wait is retry_seconds · 2^tries, or the time
+        that the server requests, at most retry_most_seconds. A spent budget does not
+        count as an attempt: the batch waits for the next local day.
         """
         policy = self.settings.policy.model
         self.failures += 1
@@ -261,9 +261,9 @@ class Extractor:
         return replace(batch, attempts=tries), now + wait
 
     def model(self, *, small: bool = False) -> AnyModel:
-        """Return the model, or the one for `small` jobs (`B14`).
+        """Return the model, or the one for `small` jobs (`B14`) if it is configured.
 
-        Only where one is configured. Both share one budget.
+        Both share one budget.
         """
         settings = self.settings.model
         assert settings

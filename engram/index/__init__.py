@@ -1,7 +1,7 @@
 """The index of a vault: look-ups and search; deleting it changes no answer.
 
-In: files that changed (`scan.py`) and turns that wait for their file.
-Out: units (facts, turns, notes) by key, and ranked units for a question.
-Parts: `catalog.py` looks up in SQLite, `bm25.py` searches words, `semantic.py` meaning.
+It takes changed files (`scan.py`) and turns that wait for their file, and returns units
+(facts, turns, notes) by key, and ranked units for a question. `catalog.py` does the
+look-ups in SQLite, `bm25.py` the search by words, `semantic.py` the search by vectors.
 Start with the class `Index` in `search.py`.
 """

@@ -1,8 +1,8 @@
 """The lexical index: rank_bm25's Okapi over an inverted index, for conversations.
 
 Plain scores (`get_scores`) equal those of the parent class to the last bit. `search`
-adds what helps to find a turn: the words of its date, the turns around it, its session,
-its speaker and its time. Equal units give equal answers in any order of adding and
+adds evidence for turns: the words of their date, the turns around them, their session,
+their speaker and their time. Equal units give equal answers in any order of adding and
 saving (row X20).
 """
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from engram.index.columns import Bools, Floats, Ints, Places
 
 VERSION = "11"
-"""Version of the snapshot and of the analysis in it: raise it when either changes."""
+"""Version of the snapshot and of its text analysis; raise it when either changes."""
 
 _FILE = "lexical.bin"
 _CODED = ("kind", "status", "role", "persona", "speaker", "thread")
@@ -69,7 +69,7 @@ _FEW_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """A unit as the index needs it.
+    """The text and the columns of a unit for the index.
 
     Times are in epoch seconds; `persona` '' is global. `thread` is the stem of the
     session file for turns, '' for other units; `position` orders its turns.
@@ -94,7 +94,7 @@ class IndexedText:
 class SearchResult:
     """The hits of a search, best first.
 
-    `filtered` counts by reason the units that a filter kept out of the hits.
+    `filtered` counts the units that a filter removed from the hits, by reason.
     """
 
     hits: tuple[Scored, ...] = ()
@@ -103,10 +103,10 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class IndexView:
-    """The units at one moment, for another way of searching.
+    """The units at one moment, for another kind of search.
 
-    `allowed` says for each row of `columns` whether it may be found; only the first
-    `size` rows are in use. A link to a row added later leads to one not allowed.
+    `allowed` is true for each row of `columns` that may be found; only the first `size`
+    rows are in use. A link to a row added later leads to a row that is not allowed.
     """
 
     rows: ColumnStore
@@ -116,10 +116,9 @@ class IndexView:
 
 
 class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
-    """Turns, facts and notes by their words.
+    """An index of turns, facts and notes by their words.
 
-    `zone` decides on which date a unit falls. Every public method is safe to call from
-    any thread.
+    `zone` determines the date of a unit. Every public method is thread-safe.
     """
 
     def __init__(self, policy: LexicalPolicy | None = None, zone: tzinfo = UTC) -> None:
@@ -154,11 +153,11 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         return key in self._rows.by_key
 
     def terms(self, text: str) -> list[str]:
-        """Return the stems by which `text` is found, in order, without stop words."""
+        """Return the stems that find `text`, in order, without stop words."""
         with self._lock:
             return unit_stems(words(text, singles=True))[0]
 
-    # What comes and goes.
+    # Additions and removals.
 
     def add(self, docs: Iterable[IndexedText]) -> None:
         """Add units; one with a known key replaces the old one (row X18)."""
@@ -223,7 +222,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         self._language_counts[code] += sign
 
     def _add_speaker(self, speaker: str) -> None:
-        """Let the words of this name find the units of this speaker."""
+        """Add the words of this name as a way to find the speaker's units."""
         for word in words(speaker):
             if word not in _NO_NAMES:
                 self._speaker_codes.setdefault(word, set()).add(
@@ -263,7 +262,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         """Write a snapshot, `without` some units.
 
         `mark` is the state of the catalogue that it belongs to. Units added meanwhile
-        are not in it, but can be found all the time.
+        are not in it, but can be found at any time.
         """
         with self._lock:
             generation = self._generation
@@ -288,7 +287,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def load(self, folder: Path) -> bool:
         """Load the snapshot in `folder`.
 
-        Returns False, and leaves the index empty, if there is none that can be used.
+        Returns False, and leaves the index empty, if there is no usable snapshot.
         """
         with self._lock:
             try:
@@ -316,7 +315,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _version(self) -> str:
         return f"{VERSION}/{STEMMER_VERSION}/{self.zone}".replace(" ", "_")
 
-    # Plain scores, as the parent has them.
+    # Plain scores, equal to the parent's.
 
     def get_scores(self, query: Sequence[str]) -> Floats:
         """Return Okapi scores of all units in the order of their keys.
@@ -347,9 +346,10 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _counts_at(
         self, rows: Ints | Places, counts: Ints | Floats, *wanted: Ints | Places
     ) -> list[Floats]:
-        """Return for each array of `wanted` rows the counts of these rows, else 0.
+        """Return for each array of `wanted` rows their counts, 0 by default.
 
-        `rows` and `counts` are postings; they go through a buffer as long as the index.
+        `rows` and `counts` are postings; they are copied to a buffer as long as the
+        index.
         """
         if len(self._buffer) < self._rows.size:
             self._buffer = np.zeros(self._rows.columns.room)
@@ -359,7 +359,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
         return found
 
     def _idf(self, documents: int) -> float:
-        """Return the idf of a term in so many units, as the parent class computes it.
+        """Return the idf of a term in this number of units, as the parent class does.
 
         A term in more than half of the units gets a share of the average.
         """
@@ -391,7 +391,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             return self._scored(question, where, terms, rows, k)
 
     def view(self, where: SearchFilter) -> IndexView:
-        """Return the units that a question may find, for another way of searching."""
+        """Return the units that a question may find, for another kind of search."""
         with self._lock:
             allowed = np.zeros(self._rows.columns.room, np.bool_)
             allowed[: self._rows.size] = self._filter.allowed(where)
@@ -414,7 +414,7 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             return set(compress(keys, some.tolist()))
 
     def stems(self, found: list[str], code: str) -> list[str]:
-        """Return the stems of words in a language; safe from any thread."""
+        """Return the stems of words in a language. Thread-safe."""
         with self._lock:
             return stems_of(found, code)
 
@@ -444,11 +444,11 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _related_terms(
         self, question: Question, word: str, rarity: float, visible: Bools
     ) -> list[tuple[float, Places]]:
-        """Return synonyms of `word` that the question does not have.
+        """Return the synonyms of `word` that the question does not contain.
 
-        Each has a share and its rows. The share, 0–1, is what a match is worth compared
-        with `word`; common synonyms are worth less. A word that names a speaker has
-        none.
+        Each has a share and its rows. The share, 0–1, is the value of a match relative
+        to `word`; common synonyms have a lower one. A word that names a speaker has no
+        synonyms.
         """
         synonyms = question.akin.get(word, ())
         if not synonyms or word in self._speaker_codes or not self.policy.akin:
@@ -493,19 +493,24 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     def _question_stems(self, word: str, question: Question) -> dict[str, set[int]]:
         """Return the terms to look up for `word`, with the languages of their units.
 
-        A question of unknown language is stemmed in each language of the index. Where
-        it is a few words, each stem finds units of its language alone: `boteta` is not
-        the `botete` of another language. No languages mean all.
+        A question of unknown language is stemmed in each language of the index. If it
+        has only a few words, each stem finds units of its language alone: `boteta` is
+        not the `botete` of another language. An empty set means all languages. The
+        detected language may be wrong, so the stems of each other language of the index
+        find units of that language.
         """
         code = question.language
-        codes = {LANGUAGES.index(code or "en"), LANGUAGES.index("en")}
-        if not code:
-            codes.update(at for at, units in self._language_counts.items() if units)
+        sure = {LANGUAGES.index(code or "en"), LANGUAGES.index("en")}
+        others = {at for at, units in self._language_counts.items() if units} - sure
         stems: dict[str, set[int]] = {}
-        for at in sorted(codes):
+        for at in sorted(sure if code else sure | others):
             stems.setdefault(stem_of(word, LANGUAGES[at]), set()).add(at)
         if code or len(stems) == 1 or len(question.words) > _FEW_WORDS:
             stems = {stem: set() for stem in stems}
+        for at in sorted(others) if code else ():
+            stem = stem_of(word, LANGUAGES[at])
+            if stem not in stems or stems[stem]:
+                stems.setdefault(stem, set()).add(at)
         if word in question.names:
             stems[CAPITALISED + word] = set()
         elif word in question.stop_words:
@@ -526,9 +531,9 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     ) -> Places:
         """Return the rows to score.
 
-        These hold a word of the question, rare words first up to a budget of postings,
-        then synonyms; or they are neighbours of such rows; or they are of the time that
-        the question names, unless those are too many.
+        They contain a word of the question, rare words first up to a budget of
+        postings, then synonyms; or they are neighbours of such rows; or they are in the
+        time that the question names, unless those are too many.
         """
         found = [np.zeros(0, np.intp)]
         spent = 0
@@ -544,21 +549,21 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
             found.append(rows)
             spent += len(rows)
         columns, holding = self._rows.columns, np.concatenate(found)
-        wanted = np.zeros(self._rows.size, np.bool_)
+        selected = np.zeros(self._rows.size, np.bool_)
         for direction in ("before", "after"):
             step = holding
             for _ in range(self.policy.radius):
                 step = columns[direction][step].astype(np.intp)
                 step = step[step > 0]
-                wanted[step] = True
+                selected[step] = True
         named_time = scoring.at_named_time(question, columns, self._rows.size)
         if np.count_nonzero(named_time) <= self.policy.postings:
-            wanted |= named_time
-        wanted &= self._filter.informative
-        wanted[holding] = True
+            selected |= named_time
+        selected &= self._filter.informative
+        selected[holding] = True
         for term in terms if question.match_all else ():
-            wanted &= np.bincount(term.rows, minlength=len(wanted)) > 0
-        return np.flatnonzero(wanted & visible)
+            selected &= np.bincount(term.rows, minlength=len(selected)) > 0
+        return np.flatnonzero(selected & visible)
 
     def _scored(
         self,
@@ -661,12 +666,12 @@ class Bm25Index(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
 
 def _counts(reasons: Ints) -> dict[str, int]:
-    """Return how many rows a filter left out, by reason."""
+    """Return the number of rows that a filter left out, by reason."""
     numbers = np.bincount(reasons, minlength=len(REASONS)).tolist()
     return {why: some for why, some in zip(REASONS, numbers, strict=True) if some}
 
 
 def _compacted(rows: ColumnStore, postings: Postings) -> tuple[ColumnStore, Postings]:
-    """Return the live rows alone, in the order of their keys, as one frozen segment."""
+    """Return only the live rows, in the order of their keys, as one frozen segment."""
     compacted, renumbered = rows.compacted(rows.rows_by_key())
     return compacted, postings.compacted(renumbered)

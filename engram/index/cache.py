@@ -16,9 +16,10 @@ Value = TypeVar("Value")
 
 
 class LookupCache(Generic[Key, Value]):
-    """Keeps what was read from the catalogue for up to `size` keys.
+    """A cache of values from the catalogue for up to `size` keys.
 
-    The oldest go first. A key without a value is kept too. Safe from any thread.
+    The oldest entries are removed first. A key without a value is cached too.
+    Thread-safe.
     """
 
     def __init__(self, database: IndexStore, size: int) -> None:
@@ -30,21 +31,23 @@ class LookupCache(Generic[Key, Value]):
     def get(
         self,
         keys: Iterable[Key],
-        read: Callable[[list[Key]], Mapping[Key, Value]],
+        load: Callable[[list[Key]], Mapping[Key, Value]],
     ) -> dict[Key, Value]:
-        """Return the values of `keys`; `read` reads those that are not kept."""
+        """Return the values of `keys`; `load` returns those that are not cached."""
         with self._database.lock:
             if self._read_at != self._database.changes:
                 self._read_at = self._database.changes
                 self._found.clear()
-            wanted = list(dict.fromkeys(keys))
-            missing = [key for key in wanted if key not in self._found]
+            requested = list(dict.fromkeys(keys))
+            missing = [key for key in requested if key not in self._found]
             if missing:
-                values = read(missing)
+                values = load(missing)
                 self._found.update(dict.fromkeys(missing))
                 self._found.update(values)
             found = {
-                key: value for key in wanted if (value := self._found[key]) is not None
+                key: value
+                for key in requested
+                if (value := self._found[key]) is not None
             }
             for key in list(islice(self._found, max(len(self._found) - self._size, 0))):
                 del self._found[key]

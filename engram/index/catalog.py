@@ -1,7 +1,6 @@
 """The catalogue: look-ups of the facts, turns, notes and files of the vault.
 
-All of it comes from SQLite and is as of the last scan. Every method is safe to call
-from any thread.
+All data comes from SQLite and is as of the last scan. Every method is thread-safe.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from engram.core.records import (
     FiledTurn,
     Problem,
 )
-from engram.core.trust import TurnSource
+from engram.core.trust import TurnSource, said_by_user
 from engram.core.turn_versions import base_id
 from engram.errors import ConflictError, NotFoundError
 from engram.index.cache import LookupCache
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from engram.index.protocol import IndexStore
 
 _CANDIDATES = 5
-"""How many facts or turns an error names whose ids begin alike."""
+"""The most facts or turns that an error lists for an ambiguous id."""
 _EdgeKey = tuple[str | None, int, str]
 """A persona, the number of neighbours on a strand, and the key of a fact."""
 _IN_LIST = "IN (SELECT value FROM json_each(?))"
@@ -55,7 +54,7 @@ UNKNOWN = (
     "Recall it, and use the id that is shown, such as "
     "01KBH2Q0M6T4W2Y0B7C5D9E1FX or 2026-11-20-talk#^t2."
 )
-"""What to do about an unknown id."""
+"""The advice for an unknown id."""
 _SIBLINGS = """
 SELECT name, cause, key, (
     SELECT coalesce(json_group_array(key), '[]') FROM (
@@ -80,8 +79,8 @@ FROM strand AS here WHERE key IN (SELECT value FROM json_each(?3))
 class Delta:
     """The changes that bring an index to `mark`.
 
-    If `fresh`, it is to be emptied; then it removes the keys of `removed` and adds or
-    replaces the units of `added`.
+    If `fresh`, empty the index first; then remove the keys of `removed` and add or
+    replace the units of `added`.
     """
 
     mark: str
@@ -94,7 +93,7 @@ class Delta:
 class CatalogChanges:
     """Some changes in their order: keys with their units, None for a removed one.
 
-    They end at `mark`; `more` says whether others follow.
+    They end at `mark`; `more` is true if others follow.
     """
 
     mark: str
@@ -128,20 +127,20 @@ class Catalog:
 
     @property
     def complete(self) -> bool:
-        """Whether the whole vault was read since the catalogue was empty."""
+        """Whether the whole vault was read since the catalogue was last empty."""
         return self.database.setting("complete") == "yes"
 
     # -- changes -----------------------------------------------------------------------
 
     @property
     def mark(self) -> str:
-        """The state of the catalogue; an index at the same mark has the same units."""
+        """The state of the catalogue; an index at the same mark has equal units."""
         return f"{self.database.generation}:{self._last_seq()}"
 
     def since(self, mark: str) -> Delta:
         """Return the changes since an index was at `mark`.
 
-        These are all units for '' and for a mark of another catalogue.
+        For '' and for a mark of another catalogue they are all units.
         """
         with self.database.lock:
             own = self.database.generation
@@ -159,7 +158,7 @@ class Catalog:
             return Delta(f"{own}:{last}", False, keys, added)
 
     def mark_before(self, mark: str, keys: Collection[str]) -> str:
-        """Return `mark`, or an earlier one after which all units of `keys` come."""
+        """Return `mark`, or an earlier one that all units of `keys` come after."""
         if not keys:
             return mark
         generation, _, number = mark.partition(":")
@@ -187,14 +186,14 @@ class Catalog:
                 "ORDER BY seq LIMIT ?2",
                 (int(number), limit + 1),
             )
-        shown = rows[:limit]
-        last = shown[-1][0] if shown else int(number)
+        page = rows[:limit]
+        last = page[-1][0] if page else int(number)
         return CatalogChanges(
             f"{own}:{last}",
             len(rows) > limit,
             tuple(
                 (key, self._unit(kind, record) if kind else None)
-                for _, key, kind, record in shown
+                for _, key, kind, record in page
             ),
         )
 
@@ -223,9 +222,9 @@ class Catalog:
     # -- facts -------------------------------------------------------------------------
 
     def find_fact(self, name: str) -> Fact:
-        """Return the fact with this id or path, or the only one whose id begins so.
+        """Return the fact with this id or path, or with this unique id prefix.
 
-        Raises NotFoundError, or ConflictError naming the candidates.
+        Raises NotFoundError, or ConflictError with the candidates.
         """
         if not name:
             raise NotFoundError(
@@ -237,7 +236,7 @@ class Catalog:
         start = name.upper()
         found = self._facts("key >= ? AND key < ?", start, start + LAST_CHARACTER)
         if not found:
-            near = self._near(start)
+            near = self._similar_ids(start)
             fix = f"Did you mean {' or '.join(near)}?" if near else UNKNOWN
             raise NotFoundError("there is no such memory", where=name, fix=fix)
         if len(found) > 1:
@@ -245,12 +244,12 @@ class Catalog:
             raise ConflictError(
                 "several memories begin like this",
                 where=name,
-                fix=f"Give more of the id: {ids}.",
+                fix=f"Give more letters of the id: {ids}.",
             )
         return found[0]
 
-    def _near(self, name: str) -> list[str]:
-        """Return ids that share the first or last ten characters of a mistyped id."""
+    def _similar_ids(self, name: str) -> list[str]:
+        """Return ids with the first or last ten characters of a mistyped id."""
         if not 20 <= len(name) <= 30 or not name.isalnum():
             return []
         return self._column(
@@ -298,7 +297,8 @@ class Catalog:
         """Return an active fact with this content hash, global or of `persona`.
 
         Facts that have expired by `now` or are not valid yet do not count (row C5). A
-        highly sensitive one counts whoever asks: it gets no open copy (row B17).
+        highly sensitive one counts for every persona, because it must not get a copy
+        with a lower level (row B17).
         """
         rows = self.database.query(
             "SELECT record FROM unit WHERE hash = ? AND hash <> '' ORDER BY key",
@@ -318,15 +318,17 @@ class Catalog:
     def edges(
         self, keys: Iterable[str], persona: str | None, policy: LinkPolicy
     ) -> list[WeightedEdge]:
-        """Return the edges between these facts and others that follow from the notes.
+        """Return the edges between facts that follow from the notes.
 
-        These connect neighbours on a strand (`graph.positions`), among the facts that
-        `persona` may see; None sees all.
+        One end is in `keys`. The edges connect neighbours on a strand
+        (`graph.positions`), among the facts that `persona` may see; None sees all.
         """
         name = None if persona is None else own_name(persona)
         found = self._edges.get(
             ((name, policy.siblings, key) for key in keys),
-            lambda missing: self._read_edges(name, [one[2] for one in missing], policy),
+            lambda missing: self._read_edges(
+                name, [edge_key[2] for edge_key in missing], policy
+            ),
         )
         return [edge for edges in found.values() for edge in edges]
 
@@ -359,10 +361,10 @@ class Catalog:
     # -- sensitivity -------------------------------------------------------------------
 
     def with_sensitivity(self, unit: Unit) -> Unit:
-        """Return the unit as highly sensitive, if it follows from another one (`B17`).
+        """Return the unit as highly sensitive if another unit makes it so (`B17`).
 
-        So are the turns on which a highly sensitive memory rests, and a memory that
-        rests on a highly sensitive conversation alone.
+        A highly sensitive memory makes its turns so, and a conversation makes a memory
+        so that rests on it alone.
         """
         turns, sessions = self._sensitive()
         if isinstance(unit, FiledTurn):
@@ -384,7 +386,7 @@ class Catalog:
     def _inherited_sensitivity(
         self, turn: FiledTurn, turns: Mapping[str, str]
     ) -> str | None:
-        """Return to whom an older version of an edited turn is sensitive, or None."""
+        """Return the persona that may see an edited turn's older version, or None."""
         first = base_id(turn.turn.id)
         if first == turn.turn.id:
             return None
@@ -409,10 +411,10 @@ class Catalog:
         return self.with_sensitivity(unpack(kind, record))
 
     def _sensitive(self) -> tuple[Mapping[str, str], frozenset[str]]:
-        """Return the turns that are highly sensitive because of a memory, and sessions.
+        """Return the turns that a memory makes highly sensitive, and the sessions.
 
-        The turns by key with the persona that alone sees them, the sessions by the stem
-        of their file.
+        The turns are by key with the persona that alone sees them, the sessions are
+        stems of files.
         """
         if self._sensitive_at != self.database.changes:
             with self.database.lock:
@@ -438,7 +440,7 @@ class Catalog:
         return self._unit(*rows[0]) if rows else None
 
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
-        """Return the facts, turns and notes with these keys; unknown keys are left out."""
+        """Return the facts, turns and notes with these keys, without unknown keys."""
         return self._units.get(keys, self._read_units)
 
     def _read_units(self, keys: Sequence[str]) -> dict[str, Unit]:
@@ -463,7 +465,7 @@ class Catalog:
             (path,),
         )
         turns = (cast("FiledTurn", unpack("turn", record)) for (record,) in rows)
-        last = next((one for one in turns if one.turn.role == "user"), None)
+        last = next((one for one in turns if said_by_user(one.turn)), None)
         return cast("FiledTurn", self.with_sensitivity(last)) if last else None
 
     def places(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -481,7 +483,7 @@ class Catalog:
     # -- turns and sessions ------------------------------------------------------------
 
     def turn(self, session: str, turn_id: str) -> FiledTurn | None:
-        """Return the turn with this id of the caller's in `session` (row X2)."""
+        """Return the turn with this caller's id in `session` (row X2)."""
         rows = self.database.query(
             "SELECT record FROM unit WHERE kind = 'turn' AND session = ? AND turn = ?",
             (session, turn_id),
@@ -491,14 +493,14 @@ class Catalog:
     def versions(self, session: str, turn_id: str) -> list[FiledTurn]:
         """Return the turn with this id in `session`, and its edited versions."""
         found = self._versions(session, turn_id)
-        return [cast("FiledTurn", self.with_sensitivity(one)) for one in found]
+        return [cast("FiledTurn", self.with_sensitivity(version)) for version in found]
 
     def _versions(self, session: str, turn_id: str) -> list[FiledTurn]:
         rows = self.database.query(VERSIONS, version_span(session, turn_id))
         return [cast("FiledTurn", unpack("turn", record)) for _, record in rows]
 
     def replaced_words(self, key: str) -> list[str]:
-        """Return the words of a turn that a user changed, until that is recorded."""
+        """Return the earlier words of a turn that a user changed, until recorded."""
         rows = self.database.query(
             "SELECT before FROM user_change "
             "WHERE key = ? AND kind = 'turn' AND after <> ''",
@@ -557,8 +559,8 @@ class Catalog:
     def unsummarised(self, turns_per_episode: int) -> list[SessionFile]:
         """Return the session files without a summary of all turns, latest first.
 
-        Also those with fewer episodes than one for each `turns_per_episode` turns of a
-        user; 0 ignores episodes (rows E11, A27).
+        Files with fewer episodes than one for each `turns_per_episode` turns of a user
+        are included; 0 ignores episodes (rows E11, A27).
         """
         return self._sessions(
             "NOT sensitive AND session <> ? AND (summarised < turns "
@@ -572,8 +574,8 @@ class Catalog:
     def latest_sessions(self, persona: str | None, limit: int) -> list[SessionFile]:
         """Return the session files of a persona that ended last, latest first.
 
-        Those that are highly sensitive, or have such a turn, are left out: a summary
-        may repeat it (row B17).
+        Highly sensitive ones, and those with such a turn, are left out: a summary may
+        repeat it (row B17).
         """
         left_out = self.sessions_with_sensitive_turns
         files = self._sessions(
@@ -582,7 +584,7 @@ class Catalog:
             persona,
             limit,
         )
-        return [one for one in files if PurePosixPath(one.path).stem not in left_out]
+        return [file for file in files if PurePosixPath(file.path).stem not in left_out]
 
     def all_sessions(self) -> list[SessionFile]:
         """Return the session files of all conversations."""
@@ -621,7 +623,7 @@ class Catalog:
         return dict(self.database.query("SELECT path, sha FROM file"))
 
     def units_without_file(self) -> list[str]:
-        """Return the keys of the units whose file the catalogue does not know."""
+        """Return the keys of the units whose file is not in the catalogue."""
         return self._column(
             "SELECT key FROM unit WHERE path NOT IN (SELECT path FROM file) ORDER BY key"
         )

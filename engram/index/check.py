@@ -1,4 +1,4 @@
-"""Compare what an index says of the files of its vault with the files themselves."""
+"""Compare the index of a vault with the files themselves."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 def differences(catalog: Catalog, root: Path) -> dict[str, list[str]]:
-    """Read every file of the vault `root`; return the paths that do not agree.
+    """Read every file of the vault `root`, and return the paths that differ.
 
-    They are given by what is wrong, in words. A file whose last good version stands for
-    it has no hash in the catalogue, and agrees; so does one that cannot be read.
+    They are grouped by the difference, in words. A file that is indexed with its last
+    good version has no hash in the catalogue, and does not differ; neither does an
+    unreadable file.
     """
     known = catalog.hashes()
     files = walk(str(root)).files.keys()

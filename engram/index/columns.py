@@ -1,7 +1,7 @@
 """The data of the lexical index in memory and on disk.
 
 Postings have two segments: a frozen one, CSR arrays mapped from the snapshot file, and
-a delta of later additions. Row 0 is empty: links without a target lead there, so that
+a delta of later additions. Row 0 is empty: links without a target lead to it, so that
 following them needs no test.
 """
 
@@ -52,10 +52,10 @@ COLUMNS = {
     "digest": "u8",
     **dict.fromkeys(("when", "created", "valid_from", "valid_until"), "f8"),
 }
-"""The columns of a unit; times in epoch seconds, NaN where unknown."""
+"""The columns of a unit; times in epoch seconds, NaN if unknown."""
 
 _FREEZE_FROM = 20_000
-"""From this number of postings, a new frozen segment is faster than the delta."""
+"""The number of postings from which a new frozen segment is faster than the delta."""
 
 _MAGIC = b"engram-lexical"
 _ALIGN = 64
@@ -95,15 +95,15 @@ class Columns(dict[str, NDArray[Any]]):
 
     @property
     def room(self) -> int:
-        """The number of rows that fit."""
+        """The capacity in rows."""
         return len(self["alive"])
 
     def part(self, rows: Ints | slice) -> Columns:
-        """Return these rows alone."""
+        """Return only these rows."""
         return Columns({name: values[rows] for name, values in self.items()})
 
     def grown(self, size: int) -> Columns:
-        """Return a copy with room for `size` rows, no fewer than there are."""
+        """Return a copy with a capacity of `size` rows, but no fewer than now."""
         larger = Columns.empty(size)
         for name, values in self.items():
             larger[name][: len(values)] = values
@@ -159,7 +159,7 @@ class ColumnStore:
     def _link(self, row: int, thread: int) -> None:
         """Link `row` into its thread by position.
 
-        The search for its place goes back from the end: one step for a new turn.
+        The search for its position begins at the end: one step for a new turn.
         """
         columns, after = self.columns, 0
         place = (columns["position"][row], self.keys[row])
@@ -175,7 +175,7 @@ class ColumnStore:
             self._last[thread] = row
 
     def copy(self) -> ColumnStore:
-        """Return a copy that later changes do not touch."""
+        """Return a copy that is independent of later changes."""
         twin = ColumnStore()
         twin.keys, twin.by_key = list(self.keys), dict(self.by_key)
         twin.columns, twin._last = (
@@ -189,7 +189,7 @@ class ColumnStore:
         return np.array([self.by_key[key] for key in sorted(self.by_key)], np.int32)
 
     def compacted(self, order: Ints) -> tuple[ColumnStore, Ints]:
-        """Return a copy with the rows of `order` alone.
+        """Return a copy with only the rows of `order`.
 
         Also returns the new number of each old row, 0 for those left out.
         """
@@ -204,7 +204,7 @@ class ColumnStore:
 
     @classmethod
     def of(cls, keys: list[str], columns: Columns) -> ColumnStore:
-        """Return the rows of a snapshot, all alive, with some room to grow."""
+        """Return the rows of a snapshot, all live, with some capacity to grow."""
         rows = cls()
         rows.keys, rows.columns = keys, columns.grown(columns.room * 9 // 8 + 256)
         rows.by_key = dict(zip(keys[1:], range(1, len(keys)), strict=True))
@@ -224,7 +224,7 @@ class _TermCodes(dict[str, int]):
 
 
 class Postings:
-    """The rows that hold a term, and how often."""
+    """The rows that contain a term, with the number of occurrences."""
 
     def __init__(
         self,
@@ -244,23 +244,23 @@ class Postings:
 
     @cached_property
     def terms(self) -> _TermCodes:
-        """The number of each term; those of a snapshot are read when first needed."""
+        """The number of each term; those of a snapshot are read on first access."""
         return _TermCodes(zip(self._spelled.tobytes().decode().split(), count()))
 
     @property
     def spelled(self) -> Bytes:
-        """The terms as a snapshot holds them: one text, separated by blanks."""
+        """The terms in the form of a snapshot: one text, separated by blanks."""
         return np.frombuffer(" ".join(self.terms).encode(), np.uint8)
 
     def add(self, row: int, terms: Sequence[str]) -> None:
-        """Add the terms of the latest row; they are found after `settle`."""
+        """Add the terms of the latest row; `settle` makes them findable."""
         self._new[row] = array("i", map(self.terms.__getitem__, terms))
         self._new_count += len(terms)
 
     def settle(self) -> None:
         """Make added terms findable.
 
-        Few postings join the delta; many make a new frozen segment together with all
+        A few postings join the delta; many make a new frozen segment together with all
         others.
         """
         arrived, fresh = self._new, self._new_count
@@ -277,15 +277,15 @@ class Postings:
                 lists[1].append(times)
 
     def _freeze(self, arrived: Mapping[int, array[int]]) -> None:
-        """Make one frozen segment of all postings, each term in order of arrival."""
-        held = np.repeat(
+        """Merge all postings into one frozen segment, in order of arrival by term."""
+        row_codes = np.repeat(
             np.array(list(arrived), np.int64),
             [len(terms) for terms in arrived.values()],
         )
-        named = np.concatenate(
+        term_codes = np.concatenate(
             [np.asarray(terms, np.int64) for terms in arrived.values()]
         )
-        pairs, times = np.unique(named << 32 | held, return_counts=True)
+        pairs, times = np.unique(term_codes << 32 | row_codes, return_counts=True)
         fresh = (pairs >> 32, pairs & 0xFFFFFFFF, times)
         parts = zip(self.all_postings(), fresh, strict=True)
         codes, rows, counts = (
@@ -298,7 +298,7 @@ class Postings:
         self.rows, self.counts = rows[order], counts[order]
 
     def of(self, term: str) -> tuple[Ints, Ints]:
-        """Return rows and counts of `term`; dead rows are among them."""
+        """Return rows and counts of `term`, including dead rows."""
         code = self.terms.get(term)
         if code is None:
             return self.rows[:0], self.counts[:0]
@@ -333,7 +333,7 @@ class Postings:
         return np.concatenate(codes), np.concatenate(rows), np.concatenate(counts)
 
     def copy(self) -> Postings:
-        """Return a copy that later additions do not touch."""
+        """Return a copy that is independent of later additions."""
         twin = Postings(None, self.starts, self.rows, self.counts)
         twin.terms, twin._frozen = _TermCodes(self.terms), self._frozen
         twin._delta = {
@@ -388,7 +388,7 @@ def pack(
 ) -> bytes:
     """Return a snapshot as bytes.
 
-    It is a line with version and checksum, the tables as JSON, then the arrays.
+    It consists of a line with version and checksum, the tables as JSON, and the arrays.
     """
     layout: dict[str, tuple[str, int, int]] = {}
     pieces: list[bytes] = []
@@ -419,16 +419,16 @@ def unpack(
 ) -> tuple[dict[str, list[str]], dict[str, NDArray[Any]]]:
     """Return the tables and the mapped arrays of the snapshot `path`.
 
-    Raises DamagedError if they cannot be trusted.
+    Raises DamagedError if version or checksum differ.
     """
     try:
         with path.open("rb") as file:
-            held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as fault:  # absent, or empty
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as fault:  # missing or empty
         raise DamagedError from fault
-    end = held.find(b"\n", 0, 4096)
-    line = held[: max(end, 0)].split()
-    payload = memoryview(held)[end + 1 :]
+    end = mapped.find(b"\n", 0, 4096)
+    line = mapped[: max(end, 0)].split()
+    payload = memoryview(mapped)[end + 1 :]
     expected = [
         _MAGIC,
         version.encode("ascii"),

@@ -1,7 +1,7 @@
 """The connections of one process to a database, shared by all its vaults (`X15`).
 
-There are never more than a few, however many vaults are open: a connection is in use for
-one transaction alone.
+Their number is small, however many vaults are open: a connection is in use only for the
+time of a transaction.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LIMITS = (
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; "
     "SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = '30s'"
 )
-"""A host that vanished, or a process that stands still, keeps no row for long."""
+"""Limits after which a vanished host, or a stopped process, holds no row lock."""
 _OPTIONS: dict[str, str | int] = {
     "application_name": "engram",
     "connect_timeout": 10,
@@ -45,17 +45,17 @@ _OPTIONS: dict[str, str | int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
-"""A server that vanished is given up after about fifteen seconds."""
+"""Keepalive settings that detect a vanished server after about fifteen seconds."""
 WAIT_SECONDS = 30.0
-"""How long a transaction waits until a connection is free."""
+"""The seconds that a transaction waits for a free connection."""
 FIX = "The vault is complete without it; check that the server runs, then try again."
 
 
 class Connections:
     """At most `most` connections to the database `dsn`, and one more of its owner.
 
-    A connection is made when none is idle, and closed when it failed. Methods may be
-    called from any thread, and raise psycopg.Error.
+    A connection is opened if none is idle, and closed when it failed. Methods are
+    thread-safe, and raise psycopg.Error.
     """
 
     def __init__(self, dsn: str, most: int) -> None:
@@ -67,7 +67,7 @@ class Connections:
 
     @contextmanager
     def use(self) -> Iterator[psycopg.Connection[Any]]:
-        """Use a connection that no other thread uses, outside a transaction."""
+        """Use a connection exclusively, outside a transaction."""
         if not self._places.acquire(timeout=WAIT_SECONDS):
             raise psycopg.OperationalError(f"all {self._most} connections are in use")
         try:
@@ -81,9 +81,9 @@ class Connections:
 
     @contextmanager
     def use_own(self, settings: str) -> Iterator[psycopg.Connection[Any]]:
-        """Use a connection that waits for no other; for one thread at a time.
+        """Use a separate connection that never waits; for one thread at a time.
 
-        `settings` are statements that it begins with.
+        It executes the statements `settings` first.
         """
         if self._own is None or self._own.closed:
             self._own = self._connect()
@@ -101,13 +101,13 @@ class Connections:
                 self._idle.pop().close()
 
     def close(self) -> None:
-        """Close the connections; `use` makes new ones."""
+        """Close the connections; `use` opens new ones."""
         self.close_idle()
         if self._own is not None:
             self._own.close()
 
     def _next(self) -> psycopg.Connection[Any]:
-        """Return an idle connection that the server has not ended, or a new one."""
+        """Return an idle connection that the server has not closed, or a new one."""
         with suppress(IndexError):
             while True:
                 connection = self._idle.pop()
@@ -125,9 +125,11 @@ class Connections:
             connection.close()
 
     def _connect(self) -> psycopg.Connection[Any]:
-        given = psycopg.conninfo.conninfo_to_dict(self.dsn)
-        # what the connection string says itself counts
-        options = {name: value for name, value in _OPTIONS.items() if name not in given}
+        parsed = psycopg.conninfo.conninfo_to_dict(self.dsn)
+        # values in the connection string take precedence
+        options = {
+            name: value for name, value in _OPTIONS.items() if name not in parsed
+        }
         dsn = psycopg.conninfo.make_conninfo(self.dsn, **options)
         connection = psycopg.connect(dsn, autocommit=True)
         connection.adapters.register_loader("json", TextLoader)
@@ -136,7 +138,7 @@ class Connections:
 
 
 def _is_readable(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether the server said something unasked: most often that it ends."""
+    """Return whether unrequested data arrived, most often the end of the session."""
     watched = select.poll()
     watched.register(connection.fileno(), select.POLLIN)
     return bool(watched.poll(0))
@@ -144,13 +146,13 @@ def _is_readable(connection: psycopg.Connection[Any]) -> bool:
 
 @contextmanager
 def database_faults(dsn: str) -> Iterator[None]:
-    """Raise a fault of the database as StorageError, without the password."""
+    """Raise an error of the database as StorageError, without the password."""
     try:
         yield
     except psycopg.Error as fault:
-        what = str(fault).strip().partition("\n")[0]
+        message = str(fault).strip().partition("\n")[0]
         raise StorageError(
-            f"the index in PostgreSQL cannot be used: {what}",
+            f"the index in PostgreSQL cannot be used: {message}",
             where=without_password(dsn),
             fix=FIX,
         ) from fault

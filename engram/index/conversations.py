@@ -18,6 +18,7 @@ from engram.core.sessions import (
     read_state,
     stale_stems,
 )
+from engram.core.trust import said_by_user
 from engram.errors import EngramError
 from engram.index import hiding
 from engram.index.database import SessionFile
@@ -37,14 +38,11 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 _INSTANT = timedelta(microseconds=1)
-"""A session is over once more than the gap has passed."""
+"""A session is over once its silence is longer than the gap by this time."""
 
 
 class SessionReader:
-    """Look-ups of sessions, from any thread.
-
-    Needs a catalogue that is up to date.
-    """
+    """Look-ups of sessions. Thread-safe; requires an up-to-date catalogue."""
 
     def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:
         self.vault = vault
@@ -54,13 +52,13 @@ class SessionReader:
 
     @property
     def model(self) -> bool:
-        """Whether there is a model to ask."""
+        """Whether a model is configured."""
         return self.settings.model is not None
 
     def due(self, now: datetime) -> list[str]:
-        """Return the paths of sessions to summarise now, and of the persona summary.
+        """Return the paths of the sessions to summarise now, latest first.
 
-        The latest session comes first.
+        The path of the persona summary is included if it is due.
         """
         found = [
             path
@@ -72,7 +70,7 @@ class SessionReader:
         return [*found, *([SPINE_FILE] if since >= self.policy.spine_turns else [])]
 
     def next_over(self, now: datetime) -> datetime | None:
-        """Return when the next session will be over (row E10), None if none."""
+        """Return when the next session will be over (row E10), or None."""
         gap = timedelta(minutes=self.settings.policy.buffer.session_gap_minutes)
         ends = [
             progress.ended + gap + _INSTANT for progress in self._progress().values()
@@ -80,7 +78,7 @@ class SessionReader:
         return min((end for end in ends if end > now), default=None)
 
     def view(self, now: datetime) -> tuple[SessionView, ...]:
-        """Return the sessions to summarise now, as many as one run takes."""
+        """Return the sessions to summarise now, limited to the number of one run."""
         waiting = self._waiting()
         paths = [
             path
@@ -88,7 +86,7 @@ class SessionReader:
             if self._due(progress, now)
         ]
         talks = (
-            self.talk(path, waiting.get(path, []))
+            self.stretch(path, waiting.get(path, []))
             for path in paths[: self.policy.together]
         )
         return tuple(talk for talk in talks if talk)
@@ -103,20 +101,20 @@ class SessionReader:
         return dict(Counter(self.index.catalog.turn_counts()) + waiting)
 
     def last_message(self, persona: str | None) -> tuple[datetime | None, Turn | None]:
-        """Return when a persona's last turn was said, and the user's last turn (`E9`)."""
+        """Return the time of a persona's last turn, and the user's last turn (`E9`)."""
         waiting = [
             filed
             for some in self._waiting().values()
             for filed in some
             if filed.turn.persona == persona
         ]
-        said = [filed for filed in waiting if filed.turn.role == "user"]
+        user_turns = [filed for filed in waiting if said_by_user(filed.turn)]
         times = [filed.turn.occurred_at for filed in waiting]
         for file in self.index.catalog.latest_sessions(persona, 1):
             times.append(file.progress.ended)
             if filed := self.index.catalog.last_user_turn(file.path):
-                said.append(filed)
-        last = max(said, key=lambda filed: filed.turn.occurred_at, default=None)
+                user_turns.append(filed)
+        last = max(user_turns, key=lambda filed: filed.turn.occurred_at, default=None)
         return max(times, default=None), self._with_marks(last).turn if last else None
 
     def latest(self, persona: str | None) -> list[Mapping[str, object]]:
@@ -153,11 +151,14 @@ class SessionReader:
             for unit in self.index.catalog.units_at(path)
             if isinstance(unit, FiledTurn)
         }
-        waiting = {one.key: one for one in self._waiting().get(path, ())}
+        waiting = {
+            waiting_turn.key: waiting_turn
+            for waiting_turn in self._waiting().get(path, ())
+        }
         return list((waiting | filed).values())
 
     def one_liner(self, path: str) -> str:
-        """Return the summary of a session file in one line, '' where it has none."""
+        """Return the summary of a session file in one line, '' if it has none."""
         return str(self._summary_keys(path, self._stale()).get("one_liner") or "")
 
     def _summary_keys(self, path: str, stale: Collection[str]) -> Mapping[str, object]:
@@ -173,7 +174,7 @@ class SessionReader:
     ) -> tuple[Mapping[str, object], datetime] | None:
         """Return the front matter and the end of a persona's last session, or None.
 
-        It has a summary, and its file is none of `without`, which are stems.
+        The session has a summary, and its file is none of the stems in `without`.
         """
         stale = self._stale()
         for file in self.index.catalog.latest_sessions(
@@ -187,7 +188,7 @@ class SessionReader:
     def running(
         self, session: str | None, persona: str | None, now: datetime
     ) -> set[str]:
-        """Return the stems of the files of a session that is not over, else nothing."""
+        """Return the stems of the files of a session that is not over, or nothing."""
         if not session:
             return set()
         ended = {
@@ -230,10 +231,10 @@ class SessionReader:
         except EngramError:
             return b""
 
-    def talk(self, path: str, waiting: list[FiledTurn]) -> SessionView | None:
+    def stretch(self, path: str, waiting: list[FiledTurn]) -> SessionView | None:
         """Return a session with its turns.
 
-        None if its file cannot be parsed or has line ends of both kinds.
+        The result is None if its file cannot be parsed or has line ends of both kinds.
         """
         raw = self.read(path)
         if not raw:
@@ -273,7 +274,7 @@ class SessionReader:
         )
 
     def _with_marks(self, turn: FiledTurn) -> FiledTurn:
-        """Return the turn with marks for what was forgotten or is highly sensitive."""
+        """Return the turn with marks for forgotten and highly sensitive text."""
         turn = cast("FiledTurn", self.index.catalog.with_sensitivity(turn))
         return hiding.with_marks(
             turn, self.index.tombstones.forgotten, self.index.tombstones.keys
@@ -300,17 +301,17 @@ class SessionReader:
         for path in [*(path for path in waiting if path not in files), *files]:
             some = waiting.get(path, [])
             if path in files:
-                held = files[path].progress
+                known = files[path].progress
                 users = sum(filed.turn.role == "user" for filed in some)
-                ended = max([held.ended, *(filed.turn.occurred_at for filed in some)])
+                ended = max([known.ended, *(filed.turn.occurred_at for filed in some)])
                 progress[path] = replace(
-                    held,
-                    turns=held.turns + len(some),
-                    users=held.users + users,
+                    known,
+                    turns=known.turns + len(some),
+                    users=known.users + users,
                     ended=ended,
                 )
-            elif talk := self.talk(path, some):
-                progress[path] = talk.progress
+            elif view := self.stretch(path, some):
+                progress[path] = view.progress
         return progress
 
     def _waiting(self) -> dict[str, list[FiledTurn]]:
@@ -326,7 +327,7 @@ class SessionReader:
 
 
 def stem_of(path: str) -> str:
-    """Return the name by which citations name a session file."""
+    """Return the name of a session file in citations."""
     return path.rpartition("/")[2].removesuffix(".md")
 
 

@@ -1,7 +1,8 @@
 """The SQLite database of the catalogue: its schema, its records and its connection.
 
-The database is derived: one that is damaged, or that was written under another stamp,
-is replaced by an empty one.
+The database is derived: an empty one replaces a damaged one, or one with another stamp.
+
+The title is the stem of the file; `changed` is the time of its last write.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class SessionFile:
     """A file of a conversation.
 
     `turns` and `users` count all turns and those of users; `last_block` is the number
-    of its last block (12 for `t12`). The fields after `users` are as in its front
+    of its last block (12 for `t12`). The fields after `users` are those of its front
     matter; `sensitive` is true for a highly sensitive one (row B17).
     """
 
@@ -75,7 +76,7 @@ class SessionFile:
 
     @property
     def progress(self) -> SessionProgress:
-        """How much of it is summarised."""
+        """The number of summarised turns."""
         return SessionProgress(
             self.turns,
             self.users,
@@ -89,7 +90,7 @@ class SessionFile:
 Unit = Fact | FiledTurn | OwnNote
 
 VERSION = 11
-"""Version of the schema, and of what is read from files into it."""
+"""Version of the schema, and of the parsing of files into it."""
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -145,7 +146,7 @@ _TURN = tuple(field.name for field in fields(Turn))
 _TURN_TIME = _TURN.index("occurred_at")
 _fact_values, _turn_values = attrgetter(*_FACT), attrgetter(*_TURN)
 SHAPE = ",".join(_FACT + _TURN)
-"""The fields of a record, as a part of the stamp: other records are not read."""
+"""The fields of a record, as a part of the stamp: other records are not valid."""
 
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _read = json.JSONDecoder().raw_decode
@@ -173,7 +174,7 @@ def pack(unit: Unit) -> str:
 
 
 def unpack(kind: str, record: str) -> Unit:
-    """Return the unit that `pack` wrote."""
+    """Return the unit that `pack` serialised."""
     values: list[Any] = _read(record)[0]
     if kind == "fact":
         for place in _FACT_TIMES:
@@ -211,11 +212,11 @@ def open_store(
     keeper: LeaseKeeper | None = None,
     kernel: str = "",
 ) -> IndexStore:
-    """Open the rows of the index, in PostgreSQL or in the cache of this machine.
+    """Open the store of the index, in PostgreSQL or in the cache of this machine.
 
     Rows in the cache of this machine are moved to PostgreSQL first. `report` is called
-    with the number of rows moved and the number of all. `keeper` has the connections
-    and leases of the process; `kernel` is that of the locks on the vault.
+    with the number of moved rows and of all rows. `keeper` has the connections and
+    leases of the process; `kernel` is that of the locks on the vault.
     """
     policy = settings.policy.files
     if not settings.postgres:
@@ -241,14 +242,14 @@ def open_store(
 
 
 FENCE = "fence"
-"""In the state folder: the greatest number under which this machine had the vault."""
+"""The file in the state folder with the largest fence of this machine."""
 
 
 def _forget_restored(store: PostgresStore, path: Path) -> None:
     """Empty a store that was restored from an older backup.
 
-    Its rows are older than the vault: what engram wrote since would pass for edits by
-    the user. Numbers only grow, so one that comes again tells.
+    Its rows are older than the vault: later writes of engram would be taken for edits
+    by the user. Fences only grow, so a repeated number reveals the backup.
     """
     with suppress(NotFoundError, ValueError):
         if store.fence <= int(disk.read(path)):
@@ -258,14 +259,14 @@ def _forget_restored(store: PostgresStore, path: Path) -> None:
 
 
 def _unreported(_done: int, _total: int) -> None:
-    """Take no notice."""
+    """Ignore the progress."""
 
 
 def stamp(root: Path, zone: tzinfo, policy: FilePolicy) -> str:
-    """Return how the rows of the vault `root` are written, and of which folder.
+    """Return the stamp of the rows of the vault `root`: their format and folder.
 
-    A vault that was replaced, as by a backup, gets empty rows: else files that are
-    missing in it would pass for deleted.
+    A vault that was replaced, as by a backup, gets empty rows; otherwise the files that
+    it lacks would be taken for deleted.
     """
     limits = (
         policy.front_matter_bytes,
@@ -280,8 +281,8 @@ def stamp(root: Path, zone: tzinfo, policy: FilePolicy) -> str:
 def copy_database(source: Path, target: Path) -> None:
     """Copy the catalogue in the folder `source` into the folder `target`.
 
-    Another process may write to it meanwhile. Where it cannot be copied, there is no
-    copy, and the vault is read anew.
+    Another process may write to it meanwhile. After a failure there is no copy, and the
+    vault is read again.
     """
     disk.make_folders(target)
     path = source / DATABASE
@@ -299,7 +300,7 @@ class CatalogDatabase:
     """One connection, shared by all threads under one lock.
 
     `generation` names the database: an empty one has another. `changes` is a number
-    that differs after each transaction, for caches. `stamp` says how rows are written.
+    that differs after each transaction, for caches. `stamp` is that of the rows.
     """
 
     def __init__(self, path: Path, stamp: str) -> None:
@@ -316,13 +317,13 @@ class CatalogDatabase:
         try:
             self._open()
         except BaseException:
-            # else it stays open and mapped until the garbage collector finds it
+            # otherwise it stays open and mapped until it is garbage-collected
             self.close()
             raise
 
     @staticmethod
     def shown_lease() -> dict[str, Any]:
-        """Return an empty dictionary: the locks on the files say who has the vault."""
+        """Return an empty dictionary, because locks on files determine the owner."""
         return {}
 
     def _open(self) -> None:
@@ -354,9 +355,9 @@ class CatalogDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Open a transaction, which ends with the block.
+        """Open a transaction for the block.
 
-        Raises StorageError when the disk refuses, and for a damaged database, which is
+        Raises StorageError if the disk fails, and for a damaged database, which is
         replaced by an empty one.
         """
         with self.lock:
@@ -385,10 +386,10 @@ class CatalogDatabase:
             db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def check_owner(self) -> None:
-        """Do nothing: the locks on the files of this machine keep others away."""
+        """Do nothing, because locks on the files exclude other processes."""
 
     def vectors(self, folder: Path, tag: str) -> VectorStore:
-        """Return the vectors of a model in this folder."""
+        """Return the vector store of a model in this folder."""
         from engram.index.vectors import Vectors
 
         return Vectors(folder, tag)
@@ -404,7 +405,7 @@ class CatalogDatabase:
                     disk.remove(self.path.with_name(self.path.name + ending), unsynced)
             except EngramError:
                 with suppress(sqlite3.DatabaseError):
-                    self._connect()  # to what could not be removed
+                    self._connect()  # to the files that could not be removed
                     if not self._usable():
                         self._begin()
                 raise
@@ -422,7 +423,7 @@ class CatalogDatabase:
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
 
     def close(self) -> None:
-        """Close the connection, also that to a damaged file."""
+        """Close the connection, even one to a damaged file."""
         with self.lock, suppress(sqlite3.DatabaseError, AttributeError):
             self._db.close()
 
@@ -439,7 +440,7 @@ class CatalogDatabase:
             self._db.execute(f"PRAGMA {pragma}")
 
     def _usable(self) -> bool:
-        """Return whether the database was written under this stamp."""
+        """Return whether the database has this stamp."""
         tables = self._db.execute(
             "SELECT count(*) FROM sqlite_schema WHERE name = 'meta'"
         ).fetchone()

@@ -1,4 +1,4 @@
-"""What a scan of the vault found: new, changed, moved and removed files, user changes."""
+"""The result of a scan: changed files, and user changes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MovedFile:
-    """A user moved a file from `path` to `to`.
+    """A file that a user moved from `path` to `to`.
 
-    `claim` is what only one file may hold: a fact's id, a conversation, a note's path.
+    `claim` identifies it: a fact's id, a conversation, a note's path.
     """
 
     claim: str
@@ -25,9 +25,9 @@ class MovedFile:
 
 @dataclass(frozen=True, slots=True)
 class EditedFact:
-    """A user changed the body, the status or another key of a fact.
+    """A fact whose body, status or another key a user changed.
 
-    The ids differ where the user changed the id.
+    The ids differ if the user changed the id.
     """
 
     before: Fact
@@ -39,7 +39,7 @@ class Conflict:
     """A file that must not become a second memory.
 
     `why` is sync-conflict, merge-markers or duplicate-id; `other` is the path of the
-    file that holds the id, '' where it is not known.
+    file with the same id, '' if it is not known.
     """
 
     path: str
@@ -52,12 +52,11 @@ class Diff:
     """The changes that a scan found; paths are relative to the vault.
 
     `edited` and `deleted` are the user changes that are not acknowledged yet, without
-    the writes of engram and of git; so are `edited_turns`, turns as they were before a
-    user changed their words in a session file, and `deleted_turns`. `last_change` is the
-    number of the last one.
-    `checked_out` is true where git changed files. The files of `pending` need another
-    scan after `settle_most_seconds`. `frozen` is true where so many files are missing
-    that none counts as deleted.
+    the writes of engram and of git. So are `edited_turns` and `deleted_turns`, turns in
+    their form before a user changed their words in a session file or deleted them.
+    `last_change` is the number of the last one. `checked_out` is true if git changed
+    files. The files of `pending` need another scan after `settle_most_seconds`.
+    `frozen` is true if so many files are missing that none counts as deleted.
     """
 
     added: tuple[str, ...] = ()
@@ -78,12 +77,12 @@ class Diff:
 
 @dataclass(slots=True)
 class DiffBuilder:
-    """The changes that a scan found so far.
+    """The changes that a scan has found so far.
 
     `by_user` is false for the writes of engram and of git, which are no user changes;
-    `by_engram` is true for those of engram. It changes no words of a turn, so where they
-    differ, a user changed the file just before.
-    `reread` has the files that get a claim which another file released.
+    `by_engram` is true for those of engram. Engram does not change the words of a turn,
+    so if they differ, a user changed the file just before. `reread` has the files that
+    get a claim which another file released.
     """
 
     by_user: bool = True
@@ -107,7 +106,7 @@ class DiffBuilder:
         deleted_turns: Sequence[FiledTurn],
         last_change: int,
     ) -> Diff:
-        """Return the finished value, with the user changes that the catalogue holds."""
+        """Return the finished value, with the user changes from the catalogue."""
         return Diff(
             added=tuple(self.added),
             changed=tuple(self.changed),

@@ -1,4 +1,4 @@
-"""Filters of the lexical index: which rows may be scored, and which returned."""
+"""Filters of the lexical index: the rows to score, and the rows to return."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from engram.index.columns import Bools, ColumnStore, Ints, Places, StringTable
 
 REASONS = ("", "status", "not valid then", "not known then")
-"""Why a visible row is kept out of the hits."""
+"""The reasons for removing a visible row from the hits."""
 
 _CACHED = 8
 _SHORT_REPLY = 2
-"""Up to this number of words, without stop words, a turn may be a mere reply."""
+"""The most words, without stop words, of a turn that may be a mere reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class SearchFilter:
     """The restrictions of a search.
 
     Kinds, threads and persona are applied before scoring. `persona` '' sees global
-    units and those that are private to no persona's conversation, a name global units
-    and its own, None sees all. Status and `as_of` (epoch seconds, row
-    X5) are applied after scoring, so that units kept out of the hits can be counted.
+    units and the private ones of conversations without a persona, a name sees global
+    units and its own, None sees all. Status and `as_of` (epoch seconds, row X5) are
+    applied after scoring, so that removed units can be counted.
     """
 
     kinds: Collection[str] = ("fact", "turn", "note")
@@ -41,7 +41,7 @@ class SearchFilter:
 
 
 class RowFilter:
-    """Applies filters to `rows` as they are; a change of the rows needs another one.
+    """Filters for the present `rows`; changed rows need a new object.
 
     `names` are the string tables of the columns. Callers hold the lock of the index.
     """
@@ -52,11 +52,11 @@ class RowFilter:
 
     @cached_property
     def informative(self) -> Bools:
-        """Which rows may be found for the turns beside them: not mere replies.
+        """The rows that the turns around them may find: all but mere replies.
 
         "Noted." and "Sounds good!" answer no question. A short turn after a question
-        answers it; after a turn of the same speaker it goes on ("To Porto."); a number
-        or a time is informative by itself.
+        answers it; after a turn of the same speaker it continues it ("To Porto."); a
+        number or a time is informative by itself.
         """
         columns = self._rows.columns
         rows = np.flatnonzero(columns["length"][: self._rows.size] <= _SHORT_REPLY)
@@ -78,9 +78,9 @@ class RowFilter:
         return found
 
     def visible(self, where: SearchFilter) -> Bools:
-        """Return which rows may be scored; cached."""
-        asked = _visibility_key(where)
-        found = self._results.get(asked)
+        """Return the rows that may be scored; cached."""
+        cache_key = _visibility_key(where)
+        found = self._results.get(cache_key)
         if found is None:
             columns = self._rows.columns.part(slice(self._rows.size))
             found = (
@@ -91,23 +91,23 @@ class RowFilter:
                 found &= self._has_name("persona", seen)[columns["persona"]]
             if where.threads is not None:
                 found &= self._has_name("thread", where.threads)[columns["thread"]]
-            self._cache(asked, found)
+            self._cache(cache_key, found)
         return found
 
     def allowed(self, where: SearchFilter) -> Bools:
-        """Return which rows may be returned; cached unless `as_of` is set."""
-        asked = (_visibility_key(where), frozenset(where.statuses))
-        found = self._results.get(asked) if where.as_of is None else None
+        """Return the rows that may be returned; cached unless `as_of` is set."""
+        cache_key = (_visibility_key(where), frozenset(where.statuses))
+        found = self._results.get(cache_key) if where.as_of is None else None
         if found is None:
             found = self.visible(where).copy()
             rows = np.flatnonzero(found)
             found[rows] = self.reasons(rows, where) == 0
             if where.as_of is None:
-                self._cache(asked, found)
+                self._cache(cache_key, found)
         return found
 
     def reasons(self, rows: Places, where: SearchFilter) -> Ints:
-        """Return for each visible row its place in `REASONS`, 0 if permitted."""
+        """Return for each visible row its index in `REASONS`, 0 if permitted."""
         columns = self._rows.columns
         found = np.where(
             self._has_name("status", where.statuses)[columns["status"][rows]], 0, 1
@@ -128,10 +128,10 @@ class RowFilter:
         wanted = frozenset(names)
         return np.array([name in wanted for name in self._names[column].all])
 
-    def _cache(self, asked: object, found: Bools) -> None:
+    def _cache(self, cache_key: object, found: Bools) -> None:
         if len(self._results) >= _CACHED:
             self._results.clear()
-        self._results[asked] = found
+        self._results[cache_key] = found
 
 
 def _visibility_key(where: SearchFilter) -> tuple[object, ...]:

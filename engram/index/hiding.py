@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from engram.index.database import Unit
 
 
-def spoken(turn: FiledTurn) -> Utterance:
-    """Return when a turn was said, and whether by the user in the chat."""
+def utterance_of(turn: FiledTurn) -> Utterance:
+    """Return the time of a turn, and whether it is the user's in the chat."""
     return Utterance(turn.turn.occurred_at, turn.key, source_class(turn.turn) == "user")
 
 
 def is_sensitive(unit: Unit) -> bool:
-    """Return whether a unit is so sensitive that no model is given it (row B17)."""
+    """Return whether a unit is too sensitive for any model (row B17)."""
     if isinstance(unit, FiledTurn):
         return unit.turn.sensitive_to is not None
     if isinstance(unit, Fact):
@@ -36,22 +36,22 @@ def without_forgotten(
     forgotten: TombstoneSet,
     voices: Callable[[Sequence[str]], Mapping[str, TurnSource]],
 ) -> Unit | None:
-    """Return the unit with forgotten sentences cut out, None if nothing is left.
+    """Return the unit without forgotten sentences, None if nothing is left.
 
-    `voices` returns role and origin of turns by key; it is only called where a fact
-    would be hidden.
+    `voices` returns role and origin of turns by key; it is only called if a fact would
+    be hidden.
     """
     if not forgotten:
         return unit
     if isinstance(unit, FiledTurn):
-        text = forgotten.shown(unit.turn.text, spoken(unit))
+        text = forgotten.visible(unit.turn.text, utterance_of(unit))
         return _with_text(unit, text) if text else None
     if isinstance(unit, Fact):
         text = _fact_text(unit, forgotten, voices)
         if not text:
             return None
         return unit if text == unit.text else replace(unit, text=text)
-    text = forgotten.shown(unit.text, Utterance(fact=True))
+    text = forgotten.visible(unit.text, Utterance(fact=True))
     if text == unit.text:
         return unit
     return replace(unit, text=text) if text.strip() else None
@@ -64,10 +64,10 @@ def _fact_text(
 ) -> str:
     """Return the text of a fact that may be shown.
 
-    It is shown as long as any of its source turns may be.
+    It may be shown as long as any of its source turns may.
     """
     keys = [key for key in (fact.source, *fact.also) if key]
-    text = forgotten.shown(
+    text = forgotten.visible(
         fact.text,
         Utterance(fact.created, fact.source, own=not keys, fact=True, memory=fact.id),
     )
@@ -75,28 +75,30 @@ def _fact_text(
         return text
     users = {key for key, voice in voices(keys).items() if voice.source_class == "user"}
     texts = (
-        forgotten.shown(
+        forgotten.visible(
             fact.text,
             Utterance(fact.created, key, key in users, fact=True, memory=fact.id),
         )
         for key in keys
     )
-    return next((one for one in texts if one == fact.text), text)
+    return next(
+        (visible_text for visible_text in texts if visible_text == fact.text), text
+    )
 
 
 def with_marks(
     turn: FiledTurn, forgotten: TombstoneSet, tombstones: Collection[str]
 ) -> FiledTurn:
-    """Return a turn with a mark in place of what is hidden.
+    """Return a turn with a mark in place of hidden text.
 
-    For summaries of a conversation, in which turns keep their places. Those of a
-    conversation without a persona are everybody's, so private turns are hidden there,
-    and highly sensitive ones everywhere.
+    Summaries of a conversation use it, because turns keep their positions. Every
+    persona sees the summary of a conversation without a persona, so private turns are
+    hidden there; highly sensitive turns are hidden in every summary.
     """
     hidden = turn.turn.private_to == NO_PERSONA or is_sensitive(turn)
     if hidden or turn.key in tombstones:
         return _with_text(turn, OMISSION)
-    text = forgotten.shown(turn.turn.text, spoken(turn))
+    text = forgotten.visible(turn.turn.text, utterance_of(turn))
     return _with_text(turn, text or OMISSION)
 
 

@@ -1,8 +1,9 @@
-"""Who owns a vault: a row of the database says which process, and until when (`X15`).
+"""The owner of a vault: a row of the database with its process and expiry (`X15`).
 
-A process that takes a vault gets a greater number, its fence. One thread of each process
-renews all its leases in one statement. A lease that was not renewed in time may be taken
-by another process; the fence then tells the former owner that it has lost the vault.
+A process that takes a vault gets a larger number, its fence. One thread of each process
+renews all its leases in one statement. A lease that was not renewed in time may be
+taken by another process; by the fence the former owner detects that it has lost the
+vault.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ __all__ = ["Holder", "Lease", "LeaseKeeper"]
 log = logging.getLogger("engram.lease")
 
 EVERY_VAULT = "*"
-"""The value of `engram.vault` under which the leases of all vaults are seen."""
+"""The value of `engram.vault` that makes the leases of all vaults visible."""
 
 _now = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
-"""The seconds since the machine started, sleep included."""
+"""The seconds since the start of the machine, including sleep."""
 
 _LOCK_TIMEOUT = "SET LOCAL lock_timeout = '5s'"
 _FOR_RENEWAL = f"SET engram.vault = '{EVERY_VAULT}'; SET lock_timeout = '5s'"
 STOP_SECONDS = 5.0
-"""How long a stop waits for a database that does not answer."""
+"""The seconds that a stop waits for a database that does not answer."""
 
 _OWNER = (
     "SELECT host, pid, address, until, "
@@ -79,8 +80,8 @@ _RELEASE = (
 class Lease:
     """The lease of one vault. `lost` is set once another process has taken the vault.
 
-    `fence` is the number of this taking; those of one vault only grow. `was_clean`
-    says that the last holder closed in order and left no turn in its journal.
+    `fence` is the number of this lease; those of one vault only grow. `was_clean` is
+    true if the last holder closed in order and left no turn in its journal.
     """
 
     def __init__(
@@ -94,19 +95,19 @@ class Lease:
         self.valid_until = 0.0
 
     def is_valid(self) -> bool:
-        """Return whether no other process can have taken the vault, by the own clock.
+        """Return whether no other process can have taken the vault, by the local clock.
 
-        It asks no database: the lease was renewed less than its time ago.
+        The database is not queried: the lease was renewed within its duration.
         """
         return self.seconds_left() > 0
 
     def seconds_left(self) -> float:
-        """Return how long the lease lasts if it is not renewed, 0 where it is over."""
+        """Return the remaining seconds of the lease without a renewal, at least 0."""
         return 0.0 if self.lost else max(0.0, self.valid_until - _now())
 
 
 class _Last(NamedTuple):
-    """A row of the table `lease`; `left` are the seconds that it has to go."""
+    """A row of the table `lease`; `remaining` are its seconds without a renewal."""
 
     fence: int
     host: str
@@ -117,18 +118,18 @@ class _Last(NamedTuple):
     state: str
     clean: bool
     until: Any
-    left: float
+    remaining: float
 
     def holder(self) -> Holder:
-        """Return the process that the row names."""
-        return Holder(self.host, self.pid, self.address, self.until, self.left)
+        """Return the process in the row."""
+        return Holder(self.host, self.pid, self.address, self.until, self.remaining)
 
 
 class LeaseKeeper:
     """The leases and the connections of one process in one database.
 
-    `address` is where other daemons reach this one, '' for none. Methods may be called
-    from any thread, and raise StorageError where the database cannot be asked.
+    `address` is the address of this daemon for others, '' for none. Methods are
+    thread-safe, and raise StorageError if the database cannot be queried.
     """
 
     def __init__(
@@ -147,32 +148,33 @@ class LeaseKeeper:
         self._thread: threading.Thread | None = None
         self._migrated = False
 
-    # -- who has a vault ---------------------------------------------------------------
+    # -- owners
+    # --------------------------------------------------------------------------
 
     def owner_of(self, vault: str) -> Holder | None:
-        """Return the process that has a vault now, or None."""
+        """Return the process that owns a vault now, or None."""
         with self.transaction() as db:
             found = db.execute(_OWNER, (vault,)).fetchone()
         return Holder(*found) if found else None
 
     def lease_of(self, vault: str) -> Lease | None:
-        """Return the lease under which this process has a vault, or None."""
+        """Return the lease of this process on a vault, or None."""
         with self._lock:
             return self._leases.get(vault)
 
     def take(self, vault: str, *, state: str = "", kernel: str = "") -> Lease:
-        """Take a vault. Raises LockedError with the holder where another has it.
+        """Take a vault. Raises LockedError with the holder if another process has it.
 
-        `state` names the state folder: where the last holder did not close in order,
-        another one than its own is refused. `kernel` names the machine and file system
-        whose lock on the vault this process holds, '' for none: a last holder with the
-        same name has ended, or it would hold that lock.
+        `state` names the state folder: after a holder that did not close in order, any
+        other state folder than its own is refused. `kernel` names the machine and file
+        system whose lock on the vault this process holds, '' for none: a last holder
+        with the same name has ended, or it would hold that lock.
         """
         with self._taking(vault), self._faults():
             with self.connections.use() as connection:
-                migrate(connection)  # or say that a newer program changed the schema
+                migrate(connection)  # fails if a newer program changed the schema
                 began = _now()
-                lease = self._taken(connection, vault, state, kernel)
+                lease = self._new_lease(connection, vault, state, kernel)
             lease.valid_until = began + self.policy.lease_seconds
             with self._lock:
                 self._leases[vault] = lease
@@ -181,11 +183,11 @@ class LeaseKeeper:
 
     @contextmanager
     def _taking(self, vault: str) -> Iterator[None]:
-        """Let one thread of this process take a vault, and only if none has it."""
+        """Take a vault in one thread of this process, if none has it."""
         with self._lock:
-            held = self._leases.get(vault)
-            if vault in self._in_hand or (held and not held.lost):
-                raise self._held(
+            lease = self._leases.get(vault)
+            if vault in self._in_hand or (lease and not lease.lost):
+                raise self._owned_error(
                     Holder(socket.gethostname(), os.getpid(), self.address)
                 )
             self._in_hand.add(vault)
@@ -198,19 +200,19 @@ class LeaseKeeper:
     def reserve(
         self, cursor: psycopg.RawCursor[Any], vaults: Sequence[str]
     ) -> list[str]:
-        """Keep vaults that have no owner for a `take` of this process, for one lease.
+        """Reserve vaults without an owner for a `take` of this process, for one lease.
 
-        Returns those that were kept. `cursor` is of `transaction`.
+        Returns the reserved vaults. `cursor` is one of `transaction`.
         """
         process = (socket.gethostname(), os.getpid(), self._process, self.address)
         values = (list(vaults), self.policy.lease_seconds, *process)
         return [vault for (vault,) in cursor.execute(_RESERVE, values).fetchall()]
 
     def release(self, lease: Lease, *, clean: bool = False) -> None:
-        """Let others take the vault at once.
+        """Let other processes take the vault at once.
 
-        `clean` says that the journal holds no turn that waits. Where the database is
-        away, the lease ends by its time.
+        `clean` is true if no turn waits in the journal. If the database is unreachable,
+        the lease ends by its time.
         """
         with self._lock:
             if self._leases.get(lease.vault) is lease:
@@ -239,8 +241,8 @@ class LeaseKeeper:
     ) -> None:
         """Raise LockedError if another process took the vault.
 
-        `found` is the row of the vault: its fence, its process and whether its time is
-        not over. With `renew` a lease whose time is over is renewed.
+        `found` is the row of the vault: its fence, its process and whether it has not
+        expired. With `renew` an expired lease is renewed.
         """
         if [row[:2] for row in found] != [(lease.fence, lease.process)]:
             self._lose(lease)
@@ -254,7 +256,7 @@ class LeaseKeeper:
             )
 
     def close(self) -> None:
-        """Stop renewing and close the connections; leases that are held end by time."""
+        """Stop renewing and close the connections; current leases end by time."""
         self._stop.set()
         if self._thread:
             self._thread.join(STOP_SECONDS)
@@ -262,7 +264,7 @@ class LeaseKeeper:
 
     # -- taking ------------------------------------------------------------------------
 
-    def _taken(
+    def _new_lease(
         self, connection: psycopg.Connection[Any], vault: str, state: str, kernel: str
     ) -> Lease:
         with every_vault(connection) as db:
@@ -279,22 +281,22 @@ class LeaseKeeper:
         return Lease(vault, int(found[0]), self._process, was_clean=clean)
 
     def _last_locked(self, db: psycopg.RawCursor[Any], vault: str) -> _Last:
-        """Return the row of a vault, which no other process can change or write under.
+        """Return the row of a vault, locked against changes by other processes.
 
-        A transaction in which the last holder writes rows is waited for.
+        It waits for a transaction in which the last holder writes rows.
         """
         seen = _last(db, _LAST, vault)
         db.execute(_LOCK_TIMEOUT)
         try:
             return _last(db, f"{_LAST} FOR UPDATE", vault)
         except psycopg.errors.LockNotAvailable:
-            raise self._held(seen.holder()) from None
+            raise self._owned_error(seen.holder()) from None
 
     def _check_free(self, last: _Last, state: str, kernel: str) -> None:
-        """Raise LockedError where the vault has an owner, or turns that are not seen."""
+        """Raise LockedError if the vault has an owner, or turns out of reach."""
         ended = last.kernel == kernel != "" or last.process == self._process
-        if last.left > 0 and not ended:
-            raise self._held(last.holder())
+        if last.remaining > 0 and not ended:
+            raise self._owned_error(last.holder())
         if not last.clean and state != last.state != "":
             raise LockedError(
                 f"turns of this vault may wait in the state folder of {last.host}",
@@ -302,7 +304,7 @@ class LeaseKeeper:
                 fix=f"Start engram on {last.host} with that folder, or share the folder with this machine. If it is lost, docs/postgres.md tells how to go on without it.",
             )
 
-    def _held(self, holder: Holder) -> LockedError:
+    def _owned_error(self, holder: Holder) -> LockedError:
         return LockedError(
             f"another process has the index of this vault: {holder.pid} on {holder.host}",
             where=without_password(self.dsn),
@@ -313,23 +315,23 @@ class LeaseKeeper:
     # -- renewal -----------------------------------------------------------------------
 
     def renew(self) -> None:
-        """Renew all leases. Raises StorageError where the database cannot be asked."""
+        """Renew all leases. Raises StorageError if the database cannot be asked."""
         with self._renewing, self._faults():
             with self._lock:
-                held = list(self._leases.values())
-            if not held:
+                leases = list(self._leases.values())
+            if not leases:
                 return
             began = _now()
-            vaults = [lease.vault for lease in held]
-            fences = [lease.fence for lease in held]
+            vaults = [lease.vault for lease in leases]
+            fences = [lease.fence for lease in leases]
             values = (vaults, self.policy.lease_seconds, self._process, fences)
             with (
                 self.connections.use_own(_FOR_RENEWAL) as own,
                 psycopg.RawCursor(own) as db,
             ):
-                # one statement alone: a process that is stopped within it locks no row
+                # a single statement: a process that is stopped within it locks no row
                 renewed = set(db.execute(_RENEW, values).fetchall())
-        for lease in held:
+        for lease in leases:
             if (lease.vault, lease.fence) in renewed:
                 lease.valid_until = began + self.policy.lease_seconds
             else:
@@ -364,10 +366,13 @@ class LeaseKeeper:
                     log.warning("the leases are not renewed: %s", fault)
 
     def _lose_all(self) -> None:
-        """Give up every vault, as the rows of all are gone; each is to be opened anew."""
+        """Give up every vault, because the rows of all are gone.
+
+        Each must be opened again.
+        """
         with self._lock:
-            held = list(self._leases.values())
-        for lease in held:
+            leases = list(self._leases.values())
+        for lease in leases:
             self._lose(lease, "the tables in the database are gone")
 
     @contextmanager

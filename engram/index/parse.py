@@ -1,4 +1,4 @@
-"""Read one file of the vault and parse it into what the catalogue holds of it."""
+"""Read one file of the vault and parse it into an entry of the catalogue."""
 
 from __future__ import annotations
 
@@ -52,10 +52,11 @@ class FileReading:
 class Entry:
     """A parsed file.
 
-    Only one file may hold a `claim`: a fact's id, conversation and id of a session
-    file, a note's path. `units` is None where there is nothing to index; then the last
-    good version stays. `conflict` says why a user must decide about the file. `broken`
-    is the parsed note of a file of ours with unusable keys, for `with_last_keys`.
+    A `claim` belongs to one file: a fact's id, conversation and id of a session file, a
+    note's path. `units` is None if there is nothing to index; then the last good
+    version stays. `conflict` is the reason why a user must decide about the file.
+    `broken` is the parsed note of a file of engram with unusable keys, for
+    `with_last_keys`.
     """
 
     path: str
@@ -82,8 +83,8 @@ class LastGood:
 def read_file(path: str, limit: int) -> FileReading:
     """Read at most `limit` bytes of the file at the absolute `path`.
 
-    A file of another length than its stat says is busy; the caller compares the stat
-    again. Never follows a link, never waits for a pipe.
+    A file whose length differs from its stat is busy; the caller compares the stat
+    again. It never follows a link, and never waits for a pipe.
     """
     try:
         descriptor = os.open(
@@ -146,9 +147,9 @@ def parse(path: str, raw: bytes, stat: Stat, policy: FilePolicy, zone: tzinfo) -
 
 
 def _is_moved_fact(note: Note) -> bool:
-    """Whether a user moved a fact of engram to a folder of their own.
+    """Return whether a user moved a fact of engram to another folder.
 
-    It has the keys that every fact has, with an id of engram's form.
+    Such a note has the keys of every fact, with an id in engram's format.
     """
     keys = note.keys
     return (
@@ -164,7 +165,7 @@ def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
     """Return a broken `entry` with its present body and its last good keys.
 
     Without such keys its owner is unknown: then it is a plain note of the persona
-    `UNKNOWN_PERSONA`. A file without text, as a binary one, stays without units.
+    `UNKNOWN_PERSONA`. A file without text, such as a binary one, has no units.
     """
     note = entry.broken
     assert note is not None
@@ -176,8 +177,8 @@ def with_last_keys(entry: Entry, last: LastGood, zone: tzinfo) -> Entry:
         fact = replace(known, text=text, path=entry.path, sha=entry.sha)
         return replace(entry, claim=fact.id, units=(fact,))
     if entry.kind == "session" and last.session is not None:
-        held = replace(note, keys=_session_keys(last.session), problems=())
-        conversation, problems = conversation_from(held, entry.path, zone)
+        known_note = replace(note, keys=_session_keys(last.session), problems=())
+        conversation, problems = conversation_from(known_note, entry.path, zone)
         if conversation is not None:
             all_problems = (*entry.problems, *problems)
             return replace(
@@ -205,17 +206,17 @@ def broken(unit: Unit, problems: Iterable[Problem]) -> str:
 
     `front matter broken (line 4): shown with its last good keys`.
     """
-    problem = next((one for one in problems if one.code in _BROKEN), None)
+    problem = next((fault for fault in problems if fault.code in _BROKEN), None)
     if problem is None:
         return ""
-    what = _BROKEN[problem.code]
+    description = _BROKEN[problem.code]
     if problem.line:
-        what += f" (line {problem.line})"
+        description += f" (line {problem.line})"
     if not isinstance(unit, OwnNote):
-        return f"{what}: shown with its last good keys"
+        return f"{description}: shown with its last good keys"
     if unit.persona == UNKNOWN_PERSONA:
-        return f"{what}: its keys are not known, so only the owner sees it"
-    return what
+        return f"{description}: its keys are not known, so only the owner sees it"
+    return description
 
 
 def _session_keys(session: SessionFile) -> dict[str, object]:
@@ -232,7 +233,7 @@ def _session_keys(session: SessionFile) -> dict[str, object]:
 
 
 def _broken_entry(note: Note, path: str, sha: str, stat: Stat) -> Entry:
-    """Return the entry of a file of ours whose keys cannot be used."""
+    """Return the entry of a file of engram whose keys cannot be used."""
     problems = tuple(replace(problem, path=path) for problem in note.problems)
     merging = problems[0].code == "conflict" and kind_of_indexed(path) != "note"
     conflict = "merge-markers" if merging else ""
@@ -264,7 +265,7 @@ def _session_entry(
 ) -> Entry:
     """Return the entry of a session file.
 
-    `claim` tells it from other files of its conversation.
+    `claim` distinguishes it from other files of its conversation.
     """
     turns = conversation.turns
     file = SessionFile(
@@ -285,7 +286,7 @@ def _session_entry(
 
 
 def _says_something(text: str) -> bool:
-    """Whether a text has more than a title, which engram writes above its blocks."""
+    """Return whether a text has more than a title, which engram writes above blocks."""
     lines = (line for line in text.splitlines() if line.strip())
     return any(not line.startswith("# ") for line in lines)
 
@@ -293,12 +294,12 @@ def _says_something(text: str) -> bool:
 def _parse_own_note(note: Note, path: str, sha: str, stat: Stat, zone: tzinfo) -> Entry:
     """Return the entry of a user's own note.
 
-    With faulty front matter its keys are ignored and its text counts.
+    If the front matter is faulty, its keys are ignored and its text counts.
     """
     problems = tuple(replace(problem, path=path) for problem in note.problems)
     if problems and not note.body:
         return Entry(path, "note", stat, sha, problems=problems)
-    # generated blocks repeat memories, which are found themselves
+    # generated blocks repeat memories, which are indexed themselves
     text = without_blocks(note.body)
     if text != note.body and not _says_something(text):
         return Entry(path, "note", stat, sha, problems=problems)

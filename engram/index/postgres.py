@@ -1,8 +1,8 @@
 """The rows of an index in PostgreSQL, shared by the vaults of many machines (`X15`).
 
-The schema `engram` has one table for all vaults; row-level security shows each
-connection the rows of the vault in `engram.vault` alone. All of it is derived: where the
-database is lost, it is filled again from the vault.
+The schema `engram` has one table for all vaults; row-level security limits each
+connection to the rows of the vault in `engram.vault`. All rows are derived: if the
+database is lost, they are filled again from the vault.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engram.index.protocol import RowTransaction, VectorStore
 
 _FENCE = "SELECT fence, process, until > clock_timestamp() FROM lease"
-"""Finds what `LeaseKeeper.check` compares, of the vault that is set."""
+"""The query for the values that `LeaseKeeper.check` compares, for the current vault."""
 
 _IGNORES_ROW_SECURITY = (
     "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
@@ -45,18 +45,18 @@ TABLES = (
     "session",
     "problem",
 )
-"""The tables of a vault's catalogue; what is empty here is filled by a scan."""
+"""The tables of a vault's catalogue; a scan fills empty ones."""
 
 
 class PostgresStore:
     """The rows of one vault, over the connections that all vaults of a process share.
 
-    `dsn` is a connection string of libpq. `vault` names the rows, `stamp` says how they
-    are written: rows under another stamp are replaced. Without a `keeper` it has one of
-    its own. Raises LockedError while another process has the vault, or where `state`
-    and `kernel` do not allow to take it (`LeaseKeeper.take`).
+    `dsn` is a connection string of libpq. `vault` names the rows, `stamp` their format:
+    rows with another stamp are replaced. Without a `keeper` the store creates one.
+    Raises LockedError while another process has the vault, or if `state` and `kernel`
+    do not permit taking it (`LeaseKeeper.take`).
 
-    `clean` says, when it is closed, that no turn waits in the journal of this process.
+    On closing, `clean` is true if no turn waits in the journal of this process.
     """
 
     def __init__(
@@ -104,19 +104,19 @@ class PostgresStore:
 
     @property
     def is_owned(self) -> bool:
-        """Whether the next owner sees what is written to the journal now.
+        """Whether the next owner sees records that are written to the journal now.
 
-        A process alone has its journal to itself, and goes on without the database.
+        A single process has the journal to itself, and continues without the database.
         """
         return self.lease.is_valid() if self.keeper.address else not self.lost
 
     @property
     def fence(self) -> int:
-        """The number under which this process has the vault."""
+        """The fence of this process's lease on the vault."""
         return self.lease.fence
 
     def shown_lease(self) -> dict[str, Any]:
-        """Return under which lease this process has the vault, for `status`."""
+        """Return this process's lease on the vault, for `status`."""
         return {
             "host": socket.gethostname(),
             "pid": os.getpid(),
@@ -135,10 +135,10 @@ class PostgresStore:
 
     @contextmanager
     def transaction(self) -> Iterator[RowTransaction]:
-        """Open a transaction, which ends with the block.
+        """Open a transaction for the block.
 
-        Until then no other process can take the vault. Raises StorageError, and
-        LockedError where another has taken it.
+        During the block no other process can take the vault. Raises StorageError, and
+        LockedError if another process has taken it.
         """
         with self.lock, self._faults():
             self.changes += 1
@@ -157,17 +157,19 @@ class PostgresStore:
                 self.changes += 1
 
     def _analyse(self) -> None:
-        """Let the planner see what was written, where this role may: it knows nothing of
-        a database that was just filled, and chooses badly until autovacuum looks.
+        """Update the statistics of the planner, if the role may do so.
+
+        They are missing for a database that was just filled, and the planner chooses
+        badly until autovacuum runs.
         """
         self._written = 0
         with suppress(psycopg.Error), self._connections.use() as connection:
             connection.execute("ANALYZE unit, file, strand")
 
     def check_owner(self) -> None:
-        """Raise LockedError if another process took the vault since it was opened here.
+        """Raise LockedError if another process took the vault since it was opened.
 
-        Raises StorageError where that cannot be asked.
+        Raises StorageError if the database cannot be queried.
         """
         with self.lock, self._faults():
             if self._open:
@@ -175,7 +177,7 @@ class PostgresStore:
             else:
                 with self._connections.use() as connection:
                     cursor = psycopg.RawCursor(connection)
-                    # in one trip
+                    # in one round trip
                     cursor.execute(f"{self._begin}; {_FENCE}; COMMIT".encode())
                     found = _last_rows(cursor)
         self.keeper.check(self.lease, found)
@@ -195,7 +197,7 @@ class PostgresStore:
             )
 
     def vectors(self, folder: Path, tag: str) -> VectorStore:
-        """Return the vectors of a model; those in `folder` are moved here first."""
+        """Return the vector store of a model, after moving the vectors in `folder`."""
         from engram.index.postgres_vectors import PostgresVectors
 
         vectors = PostgresVectors(self, tag)
@@ -203,7 +205,7 @@ class PostgresStore:
         return vectors
 
     def make_vector_index(self, dimension: int) -> None:
-        """Make the HNSW index of a dimension, where this role may; else a scan answers."""
+        """Create the HNSW index of a dimension if the role may; else scans are used."""
         with suppress(psycopg.Error), self._connections.use() as connection:
             connection.execute(
                 f"CREATE INDEX IF NOT EXISTS hnsw_{dimension} ON embedding USING hnsw "
@@ -212,7 +214,7 @@ class PostgresStore:
             )
 
     def start_over(self) -> None:
-        """Delete the rows of the vault, and name what follows by another generation."""
+        """Delete the rows of the vault, and start another generation."""
         generation = secrets.token_hex(8)
         with self.transaction() as db:
             for table in TABLES:
@@ -222,7 +224,7 @@ class PostgresStore:
         self.generation = generation
 
     def finish_copy(self, generation: str) -> None:
-        """Record that the rows are those of a whole vault, under this generation.
+        """Record that the rows are those of a whole vault, with this generation.
 
         A lexical snapshot of that generation stays valid.
         """
@@ -233,7 +235,7 @@ class PostgresStore:
         self.generation = generation
 
     def close(self) -> None:
-        """Let another process have the vault; the rows stay."""
+        """Let other processes take the vault; the rows stay."""
         with self.lock:
             self.keeper.release(self.lease, clean=self.clean)
             self._close_own()
@@ -258,7 +260,7 @@ class PostgresStore:
                 psycopg.sql.Literal(self.vault)
             ),
         ]
-        # so that an index of all vaults finds enough vectors of this one
+        # so that an index over all vaults finds enough vectors of this one
         if version >= (0, 8):
             lines.append(
                 psycopg.sql.SQL("SET LOCAL hnsw.iterative_scan = strict_order")
@@ -303,13 +305,14 @@ class PostgresTransaction:
     def execute(
         self, sql: str, values: Sequence[Any] = (), /
     ) -> psycopg.RawCursor[Any]:
-        """Carry out a statement with the values of its `?` marks."""
+        """Execute a statement with the values of its `?` marks."""
         return _run(self._cursor, sql, values)
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> None:
-        """Carry out a statement once for each row of values.
+        """Execute a statement once for each row of values.
 
-        Insertions are of `ROWS_AT_ONCE` rows, which is several times faster.
+        Insertions are done in groups of `ROWS_AT_ONCE` rows, which is several times
+        faster.
         """
         values = [_storable(row) for row in rows]
         self.rows += len(values)
@@ -345,7 +348,7 @@ def _run(
 
 
 def _storable(values: Sequence[Any]) -> list[Any]:
-    """Return the values without the character 0, which no text in PostgreSQL has."""
+    """Return the values without the character NUL, which PostgreSQL cannot store."""
     return [
         value.replace("\0", "\ufffd")
         if isinstance(value, str) and "\0" in value
@@ -365,12 +368,12 @@ _DIALECT = (
     (r"\bON CONFLICT \((\w+)\)", r"ON CONFLICT (vault, \1)"),
     (r"\?(\d)", r"$\1"),
 )
-"""What PostgreSQL calls otherwise than SQLite, as patterns with their replacements."""
+"""The differences from SQLite's SQL, as patterns with their replacements."""
 
 
 @lru_cache(500)
 def translated(sql: str) -> bytes:
-    """Return a statement of the catalogue as PostgreSQL reads it."""
+    """Return a statement of the catalogue in the SQL of PostgreSQL."""
     for pattern, replacement in _DIALECT:
         sql = re.sub(pattern, replacement, sql)
     first, *others = sql.split("?")

@@ -1,7 +1,7 @@
 """The vectors of a vault in PostgreSQL, searched there by pgvector (`X15`).
 
-A vector is found by the model and the digest of its text, as in `vectors.py`. The
-nearest ones come from an HNSW index, or from a scan where the vault has few.
+A vector is identified by the model and the digest of its text, as in `vectors.py`. The
+nearest ones come from an HNSW index, or from a scan if the vault has few.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 _FLOAT = np.dtype(np.float32)
 _SENT = np.dtype(">f4")
 _HEAD = 4
-"""Bytes before the numbers of a vector as the server sends it."""
+"""The number of bytes before the numbers of a vector in the server's format."""
 MOST_INDEXED = 2_000
-"""The dimension up to which pgvector makes an HNSW index."""
+"""The largest dimension for which pgvector creates an HNSW index."""
 _SIGN = 1 << 63
 BATCH = 500
 LONGEST = np.float32(1.0001)
-"""The length of a vector that was not cut, with what rounding adds."""
+"""The largest length of a vector in full precision, including rounding."""
 
 
 class PostgresVectors:
-    """The vectors of one model and one vault; it is used as `Vectors` is.
+    """The vectors of one model and one vault, with the interface of `Vectors`.
 
-    The digests are in memory, the vectors are not. Vectors keep all their bits.
+    The digests are in memory, the vectors are not. Vectors have all their bits.
     """
 
     packs = False
@@ -61,13 +61,13 @@ class PostgresVectors:
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
-        """Held while places must stay."""
+        """A lock that keeps places stable."""
         return self._store.lock
 
     def take_over(self, folder: Path) -> None:
-        """Move the vectors that this machine has in `folder` here, and delete them.
+        """Move this machine's vectors from `folder`, which is deleted.
 
-        Those that were cut to fewer bits are brought to length 1 again.
+        Vectors in fewer bits are scaled to length 1 again.
         """
         if not folder.is_dir():
             return
@@ -92,7 +92,7 @@ class PostgresVectors:
             )
 
     def put(self, pairs: Mapping[int, bytes]) -> None:
-        """Store vectors of one length; known ones are kept."""
+        """Store vectors of one length; known ones are not replaced."""
         with self.lock:
             for size in {len(vector) for vector in pairs.values()}:
                 self.set_dimension(size // _FLOAT.itemsize)
@@ -109,15 +109,15 @@ class PostgresVectors:
             for key in fresh:
                 self._places[key] = len(self._places)
 
-    def store(self, wanted: Mapping[int, int]) -> None:
-        """Do nothing: vectors keep all their bits (row D12)."""
+    def store(self, bits_by_key: Mapping[int, int]) -> None:
+        """Do nothing, because vectors have all their bits (row D12)."""
 
     def bits(self) -> NDArray[np.uint8]:
         """Return by place the bits of each vector."""
         return np.full(len(self), WHOLE, np.uint8)
 
     def set_dimension(self, dimension: int) -> None:
-        """Use vectors of this dimension from now on, and find the known ones."""
+        """Use vectors of this dimension from now on, and look up the known ones."""
         with self.lock:
             if dimension == self.dimension:
                 return
@@ -139,7 +139,7 @@ class PostgresVectors:
         return len(vector) == self.dimension * _FLOAT.itemsize
 
     def compare(self, vector: bytes) -> NearInDatabase:
-        """Return what is near to a vector."""
+        """Return the comparison of a vector with all others."""
         return NearInDatabase(self, vector)
 
     def matrix(self, keys: Collection[int]) -> Matrix:
@@ -156,12 +156,12 @@ class PostgresVectors:
     def keep(self, living: Collection[int]) -> None:
         """Remove all vectors whose key is not in `living`."""
         with self.lock:
-            gone = [_signed(key) for key in self._places.keys() - set(living)]
+            removed = [_signed(key) for key in self._places.keys() - set(living)]
             with self._store.transaction() as db:
                 db.execute(
                     "DELETE FROM embedding "
                     "WHERE tag = ? AND dimension = ? AND digest = ANY(?)",
-                    (self._tag, self.dimension, gone),
+                    (self._tag, self.dimension, removed),
                 )
             self._load()
 
@@ -208,16 +208,17 @@ class PostgresVectors:
 
 
 class NearInDatabase:
-    """What is near to one vector; it is used as `Cosines` is."""
+    """The comparison of one vector with all others, with the interface of `Cosines`."""
 
     def __init__(self, vectors: PostgresVectors, vector: bytes) -> None:
         self._vectors = vectors
         self._vector = _text(vector)
 
     def nearest(self, places: NDArray[Any], k: int) -> NDArray[Any]:
-        """Return where in `places` the `k` nearest are, and those equal to the last.
+        """Return the indices in `places` of the `k` nearest and of ties.
 
-        More and more of all vectors are asked for until enough of them are wanted.
+        The query is repeated with a larger limit until enough of the `places` are
+        found.
         """
         number = 2 * k
         while True:

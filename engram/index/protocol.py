@@ -1,8 +1,9 @@
-"""What an index needs of the place where it keeps its rows.
+"""The interface between an index and the store of its rows.
 
-`CatalogDatabase` (`database.py`) keeps them in a SQLite file in the cache of one machine.
-Whatever satisfies `IndexStore` passes the same tests (`test_index_contract.py`); the
-catalogue, the scan and the search above it do not know which one they use.
+`CatalogDatabase` (`database.py`) stores them in a SQLite file in the cache of one
+machine. All implementations of `IndexStore` pass the same tests
+(`test_index_contract.py`); the catalogue, the scan and the search are independent of
+the implementation.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RowCursor(Protocol):
-    """The rows that a statement found."""
+    """The rows that a statement returned."""
 
     def fetchone(self) -> Any:
         """Return the next row, None after the last."""
@@ -37,17 +38,17 @@ class RowTransaction(Protocol):
     """An open transaction; its statements see each other's changes."""
 
     def execute(self, sql: str, values: Sequence[Any] = ..., /) -> RowCursor:
-        """Carry out a statement with the values of its `?` marks."""
+        """Execute a statement with the values of its `?` marks."""
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> object:
-        """Carry out a statement once for each row of values."""
+        """Execute a statement once for each row of values."""
 
 
-class Likeness(Protocol):
-    """What is near to one vector."""
+class VectorComparison(Protocol):
+    """The comparison of one vector with all others."""
 
     def nearest(self, places: NDArray[Any], k: int) -> NDArray[Any]:
-        """Return where in `places` the `k` nearest are, and those equal to the last."""
+        """Return the indices in `places` of the `k` nearest and of ties."""
 
     def at(self, places: NDArray[Any]) -> Floats:
         """Return the cosines of the vectors at these places."""
@@ -63,7 +64,7 @@ class VectorStore(Protocol):
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
-        """Held while places must stay."""
+        """A lock that keeps places stable."""
 
     def __len__(self) -> int: ...
 
@@ -71,10 +72,10 @@ class VectorStore(Protocol):
         """Return the place of the vector of each key, -1 for none."""
 
     def put(self, pairs: Mapping[int, bytes]) -> None:
-        """Store vectors of one length; known ones are kept unless worn."""
+        """Store vectors of one length; known ones are not replaced unless worn."""
 
-    def store(self, wanted: Mapping[int, int]) -> None:
-        """Store the vectors of these keys in this number of bits."""
+    def store(self, bits_by_key: Mapping[int, int]) -> None:
+        """Store the vectors of these keys with this number of bits."""
 
     def bits(self) -> NDArray[np.uint8]:
         """Return by place the bits of each vector."""
@@ -85,8 +86,8 @@ class VectorStore(Protocol):
     def fits(self, vector: bytes) -> bool:
         """Return whether `vector` has the dimension of the store."""
 
-    def compare(self, vector: bytes) -> Likeness:
-        """Return what is near to a vector."""
+    def compare(self, vector: bytes) -> VectorComparison:
+        """Return the comparison of a vector with all others."""
 
     def matrix(self, keys: Collection[int]) -> Matrix:
         """Return the vectors of `keys`, a row for each that has one."""
@@ -102,13 +103,13 @@ class IndexStore(Protocol):
     """The derived rows of one vault: its files, units, strands, sessions and changes.
 
     Statements are in the SQL that SQLite and PostgreSQL share, with SQLite's marks and
-    its functions `instr`, `json_each`, `json_array` and `json_group_array`. One vault never sees the rows of another. All methods may be
-    called from any thread, and raise StorageError.
+    its functions `instr`, `json_each`, `json_array` and `json_group_array`. One vault
+    never sees the rows of another. All methods are thread-safe and raise StorageError.
     """
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
-        """Held while several queries must see the same rows."""
+        """A lock under which several queries see the same rows."""
 
     @property
     def generation(self) -> str:
@@ -124,27 +125,27 @@ class IndexStore(Protocol):
 
     @property
     def fence(self) -> int:
-        """The number of this taking of the vault; 0 where there is no lease."""
+        """The fence of the lease on the vault; 0 without a lease."""
 
     @property
     def is_owned(self) -> bool:
-        """Whether what is written to the journal now is seen by the next owner.
+        """Whether the next owner sees records that are written to the journal now.
 
-        It is False in one of several daemons that did not hear from the database for
-        the time of a lease.
+        It is False in one of several daemons that did not reach the database for the
+        time of a lease.
         """
 
     clean: bool
-    """Whether, when the store is closed, no turn waits in the journal."""
+    """Whether no turn waits in the journal when the store is closed."""
 
     def shown_lease(self) -> dict[str, Any]:
-        """Return under which lease this process has the vault, empty where none is."""
+        """Return this process's lease on the vault, empty without a lease."""
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
 
     def transaction(self) -> AbstractContextManager[RowTransaction]:
-        """Open a transaction, which ends with the block."""
+        """Open a transaction for the block."""
 
     def setting(self, name: str) -> str:
         """Return a value that was set, or ''."""
@@ -156,7 +157,7 @@ class IndexStore(Protocol):
         """Raise LockedError if another process took the vault since it was opened."""
 
     def vectors(self, folder: Path, tag: str) -> VectorStore:
-        """Return the vectors of a model; `folder` is where this machine may have them."""
+        """Return the vectors of a model; `folder` may have those of this machine."""
 
     def start_over(self) -> None:
         """Empty the store, under another generation; vectors stay."""

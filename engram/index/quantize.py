@@ -1,8 +1,8 @@
-"""Vectors in fewer bits, and how they are compared (rows D12, D13).
+"""Vectors in fewer bits, and their comparison (rows D12, D13).
 
-A vector that is seldom needed may be stored in 8, 4 or 2 bits a number: the minimum and
-the maximum as 32-bit floats, then for each number the nearest of 2^bits even steps
-between them, packed from the low bits up and filled with zeros.
+A rarely used vector may be stored in 8, 4 or 2 bits a number: the minimum and the
+maximum as 32-bit floats, then for each number the nearest of 2^bits even steps between
+them, packed from the low bits up and filled with zeros.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Means = NDArray[np.floating[Any]]
 Spread = float | NDArray[np.floating[Any]]
 
 WHOLE = 32
-"""Bits of a number that is not cut."""
+"""The bits of a number in full precision."""
 
 PRECISIONS = (8, 4, 2)
-"""Bits to which a number may be cut."""
+"""The possible bits of a packed number."""
 
 _HEADER = 8
 _FLOAT = np.dtype("<f4")
@@ -61,9 +61,10 @@ def quantise(vectors: Matrix, bits: int) -> Packed:
 
 
 def dequantise(packed: Packed, bits: int, dimension: int) -> Matrix:
-    """Unpack what `quantise` packed: each number at most half a step off (row D12).
+    """Unpack the result of `quantise`; each number is at most half a step off (D12).
 
-    The vectors are not quite of length 1. Raises ValueError for bytes of another size.
+    The length of the vectors is not exactly 1. Raises ValueError for bytes of another
+    size.
     """
     if packed.shape[-1] != size(dimension, bits):
         message = f"{packed.shape[-1]} bytes are no vector of {dimension} numbers of {bits} bits"
@@ -79,11 +80,11 @@ def dequantise(packed: Packed, bits: int, dimension: int) -> Matrix:
 
 
 def packed(vectors: Matrix, bits: int) -> Packed:
-    """Pack as `quantise`, with ends moved so that no length along a vector is lost.
+    """Pack as `quantise` does, but without loss of length along a vector.
 
-    Rounding errors then lie across the vector, so that its dot product with a third
-    vector is right on average (row D12). Without this every packed vector would seem
-    farther away than it is, in 2 bits by an eighth.
+    The ends are moved so that rounding errors are orthogonal to the vector, and its dot
+    product with a third vector is right on average (row D12). Otherwise every packed
+    vector would seem farther away than it is, in 2 bits by an eighth.
     """
     found = quantise(vectors, bits)
     along = np.sum(
@@ -94,23 +95,23 @@ def packed(vectors: Matrix, bits: int) -> Packed:
     return found
 
 
-def likeness(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
-    """Return how similar packed vectors are to a whole one, on the scale of cosines.
+def similarity(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
+    """Return the similarity of packed vectors to a whole one, on the scale of cosines.
 
-    `c − ½·r²·(d² − d₀²)`: less half of what uncertainty adds to the squared distance of
-    Fisher and Rao (row D13). c is the dot product; d is the distance with the
-    deviations as they are, d₀ as between whole ones, of vectors that lie `√(2 − 2c)`
-    apart in all numbers alike, where r counts as 1; `r = √(2·ln(n + 1) / n)` is about
-    how far one of n numbers reaches. So equal bits rank like c, and of two copies the
-    one in more bits is nearer to their own vector.
+    It is `c − ½·r²·(d² − d₀²)`, which subtracts half of the uncertainty's contribution
+    to the squared distance of Fisher and Rao (row D13). c is the dot product; d is the
+    distance with the given deviations, d₀ that between whole vectors, for vectors that
+    are `√(2 − 2c)` apart, equally in all numbers, where r counts as 1; `r = √(2·ln(n +
+    1) / n)` is about the largest absolute value of n numbers. Equal bits thus rank like
+    c, and of two copies the one in more bits is nearer to their own vector.
     """
     near, dimension = _dots(query, rows, bits), len(query)
     reach = np.sqrt(2 * np.log(dimension + 1) / dimension)
     gap = np.sqrt(np.maximum(0, 2 - 2 * near) / dimension)[:, None] / reach
-    here, sure = np.zeros((1, 1)), spread(WHOLE)
+    origin, sure = np.zeros((1, 1)), spread(WHOLE)
     added = (
-        fisher_rao(here, sure, gap, spread(bits)) ** 2
-        - fisher_rao(here, sure, gap, sure) ** 2
+        fisher_rao(origin, sure, gap, spread(bits)) ** 2
+        - fisher_rao(origin, sure, gap, sure) ** 2
     )
     return np.asarray(near - reach**2 * dimension * added / 2, np.float64)
 
@@ -132,8 +133,8 @@ def _dots(query: Matrix, rows: Packed, bits: int) -> NDArray[np.float64]:
 def spread(bits: int, own: float = 1.0) -> float:
     """Return the standard deviation of a number in `bits` bits (row D13).
 
-    `√(own² + Δ²/12)`, `Δ = 2/2^bits`; `own` is that of a whole number, above 0, on a
-    scale from −1 to 1.
+    It is `√(own² + Δ²/12)` with `Δ = 2/2^bits`; `own` is the deviation of a whole
+    number, above 0, on a scale from −1 to 1.
     """
     step = 0.0 if bits == WHOLE else 2.0 / 2**bits
     return float(np.sqrt(own**2 + step**2 / 12))
@@ -144,14 +145,14 @@ def fisher_rao(
 ) -> NDArray[np.float64]:
     """Return the geodesic distance of Gaussians without correlation (row D13).
 
-    `√Σ d²`, `d = √2·arcosh(1 + ((μa−μb)² + 2(σa−σb)²) / (4σaσb))`; standard deviations
-    above 0, one for all numbers or one for each. One distance for each row. Equal ones:
-    0; means 1 apart at σ 1: .980; σ 1 and 2: .980.
+    It is `√Σ d²` with `d = √2·arcosh(1 + ((μa−μb)² + 2(σa−σb)²) / (4σaσb))`; standard
+    deviations are above 0, one for all numbers or one for each. The result has one
+    distance for each row. Equal ones: 0; means 1 apart at σ 1: .980; σ 1 and 2: .980.
     """
     first, second = np.asarray(sd_a, np.float64), np.asarray(sd_b, np.float64)
     apart = np.subtract(mu_a, mu_b, dtype=np.float64)
     beyond = (apart**2 + 2 * (first - second) ** 2) / (4 * first * second)
-    # of 1 + beyond, exact near 0 too
+    # arcosh of 1 + beyond, exact near 0 too
     arcosh = np.log1p(beyond + np.sqrt(beyond * (beyond + 2)))
     return np.asarray(np.sqrt(2 * np.sum(arcosh**2, axis=-1)), np.float64)
 

@@ -1,8 +1,8 @@
-"""Compare the vault with the catalogue and take in what changed (rows X18–X20, C11).
+"""Compare the vault with the catalogue and store the changes (rows X18–X20, C11).
 
 A scan compares each file by inode, size and mtime and reads only those that differ. It
-never writes into the vault. User changes that it finds stay in the catalogue until the
-caller has recorded and acknowledged them.
+never writes into the vault. The user changes that it finds stay in the catalogue until
+the caller has recorded and acknowledged them.
 """
 
 from __future__ import annotations
@@ -44,15 +44,14 @@ if TYPE_CHECKING:
     from engram.vault.paths import StatRow
 
 _BULK = 8
-"""A batch with more files is checked for collisions at once, a smaller one by file."""
+"""The number of files from which collisions are checked for a whole batch at once."""
 
 
 class Scanner:
-    """Keeps `catalog` equal to the files below `root`.
+    """The scanner that updates `catalog` from the files below `root`.
 
-    Dates without a zone are in `zone`; `clock` counts seconds and need not tell the
-    time; `git` is the repository of the vault. Only one thread at a time may change
-    the catalogue.
+    Dates without a zone are in `zone`; `clock` returns seconds from any origin; `git`
+    is the repository of the vault. Only one thread at a time may change the catalogue.
     """
 
     def __init__(
@@ -73,7 +72,8 @@ class Scanner:
         self.clock = clock
         self.git = git
         self._scanning = threading.Lock()
-        self._missing: dict[str, float] = {}  # path → time of the first look without it
+        # path → time of the first scan that missed it
+        self._missing: dict[str, float] = {}
         self._verified: dict[str, tuple[str, tuple[int, ...]]] = {}
         self._complete_generation = ""
         self._walked_generation = ""
@@ -98,12 +98,12 @@ class Scanner:
         *,
         accept_deletions: bool = False,
     ) -> Diff:
-        """Take in what changed at and below `paths`, or in the whole vault.
+        """Store the changes at and below `paths`, or in the whole vault.
 
-        A missing file is believed deleted when a second scan, `settle_most_seconds`
-        later, misses it too, and never while too many are missing, unless the user
-        accepts the deletions. A catalogue found damaged is filled again from the whole
-        vault. Raises StorageError when the cache disk refuses.
+        A missing file counts as deleted when a second scan, `settle_most_seconds`
+        later, misses it too, but not while too many are missing, unless the user
+        accepts the deletions. A damaged catalogue is filled again from the whole vault.
+        Raises StorageError if the cache disk fails.
         """
         with self._scanning:
             generation = self.database.generation
@@ -118,7 +118,7 @@ class Scanner:
             return self._scan(None, accept=False)
 
     def acknowledge(self, diff: Diff) -> None:
-        """Forget the user changes of `diff`, which the caller has recorded.
+        """Remove the user changes of `diff`, which the caller has recorded.
 
         Until then every scan returns them again, also after a crash.
         """
@@ -129,7 +129,7 @@ class Scanner:
                 )
 
     def wrote(self, files: Mapping[str, bytes]) -> None:
-        """Take in our own writes at once: the next scan finds nothing new (`X18`).
+        """Store engram's own writes at once, which the next scan then skips (`X18`).
 
         `files` maps each path to its bytes, b'' for a file that was moved away. A file
         that a user has changed meanwhile is left to the next scan.
@@ -158,8 +158,8 @@ class Scanner:
         """Return whether the file at `path` has the SHA-256 `sha` (`X19`).
 
         A file is read once for each of its states: each write changes `st_ctime`, which
-        no program can set. A file that changed just now is read each time, for it may
-        change again within one tick of that clock.
+        no program can set. A file that changed just now is read each time, because it
+        may change again within one tick of that clock.
         """
         absolute = f"{self.root}/{path}"
         try:
@@ -180,7 +180,7 @@ class Scanner:
         return True
 
     def read(self, path: str) -> Entry | None:
-        """Return the file at `path` as it is now, None if it cannot be read.
+        """Return the present file at `path`, None if it cannot be read.
 
         The catalogue is not changed.
         """
@@ -193,7 +193,7 @@ class Scanner:
         return self._parse(path, reading.raw, stat)
 
     def exists(self, path: str) -> bool:
-        """Return whether there is, or may be, a file at `path`."""
+        """Return whether a file exists, or may exist, at `path`."""
         try:
             os.lstat(f"{self.root}/{path}")
         except (FileNotFoundError, NotADirectoryError):
@@ -212,24 +212,24 @@ class Scanner:
             paths = None
 
         places = self._places(paths)
-        seen = self._walk(places)
-        self._store_problems(places, seen.problems, diff)
-        lost = [
+        found = self._walk(places)
+        self._store_problems(places, found.problems, diff)
+        missing = [
             path
-            for path in seen.known
-            if path not in seen.files and not _is_below(path, seen.unseen)
+            for path in found.known
+            if path not in found.files and not _is_below(path, found.unseen)
         ]
-        # asked after the walk: the stamp covers what git did until then
+        # after the walk, so that the stamp covers all changes by git until then
         stamp = self._git_stamp()
         if stamp and was_complete:
-            lost = self._follow_git(seen, lost, diff)
+            missing = self._follow_git(found, missing, diff)
             diff.checked_out = True
-        self._take_in(sorted(seen.files), diff, seen.known)
-        self._drop_missing(lost, diff, accept=accept)
+        self._take_in(sorted(found.files), diff, found.known)
+        self._drop_missing(missing, diff, accept=accept)
 
         if paths is None:
             self._walked_generation = generation
-        if paths is None and not seen.unseen:
+        if paths is None and not found.unseen:
             if not was_complete and not self._is_complete():
                 self.database.set_setting("complete", "yes")
             if self.git and stamp:
@@ -237,7 +237,7 @@ class Scanner:
         return diff.diff(*self._user_changes())
 
     def _git_stamp(self) -> str:
-        """Return the stamp of what git did since the last whole scan, or ''."""
+        """Return the stamp of git's activity since the last whole scan, or ''."""
         return self.git.changed_stamp() if self.git else ""
 
     def _is_complete(self) -> bool:
@@ -250,9 +250,10 @@ class Scanner:
     def _user_changes(
         self,
     ) -> tuple[list[EditedFact], list[Fact], list[FiledTurn], list[FiledTurn], int]:
-        """Return what the user changed, and the number of the last row.
+        """Return the user changes, and the number of the last row.
 
-        The facts edited and deleted, and the turns, as they were before. A deleted fact that is in the catalogue again was restored.
+        They are the edited and deleted facts and turns, in their earlier form. A
+        deleted fact that is in the catalogue again was restored.
         """
         rows = self.database.query(
             "SELECT seq, key, kind, before, after, "
@@ -280,27 +281,29 @@ class Scanner:
         gone = list(removed.values())
         return edited, list(deleted.values()), turns, gone, last
 
-    def _follow_git(self, seen: Walk, lost: list[str], diff: DiffBuilder) -> list[str]:
-        """Take in what git wrote and removed; return the other files of `lost`.
+    def _follow_git(
+        self, found: Walk, missing: list[str], diff: DiffBuilder
+    ) -> list[str]:
+        """Store git's writes and removals; return the other files of `lost`.
 
-        None of it is a user change, but for files that a user deleted through git,
-        unless these are so many that they may be those of another tree. Files that git
-        wrote are removed from `seen`. While git is at work, missing files are pending.
+        They are no user changes, except files that a user deleted through git; if those
+        are so many that they may be another tree, they are none either. Files that git
+        wrote are removed from `seen`. While git is active, missing files are pending.
         """
         assert self.git
-        by_git = self.git.checked_out([*seen.files, *lost])
-        deleted = self.git.deleted(by_git.intersection(lost))
+        by_git = self.git.checked_out([*found.files, *missing])
+        deleted = self.git.deleted(by_git.intersection(missing))
         if not self._are_too_many(len(deleted)):
             by_git -= deleted
         if not by_git:
-            return lost
+            return missing
 
         quiet = DiffBuilder(by_user=False)
-        written = by_git & seen.files.keys()
-        self._take_in(sorted(written), quiet, seen.known)
+        written = by_git & found.files.keys()
+        self._take_in(sorted(written), quiet, found.known)
         for path in written:
-            del seen.files[path]
-        absent = set() if self.git.is_locked else by_git.intersection(lost)
+            del found.files[path]
+        absent = set() if self.git.is_locked else by_git.intersection(missing)
         removed = sorted(path for path in absent if self._is_known(path))
         with self.database.transaction() as db:
             for path in removed:
@@ -311,7 +314,7 @@ class Scanner:
         diff.pending |= quiet.pending
         if self.git.is_locked:
             diff.pending |= by_git
-        return [path for path in lost if path not in by_git]
+        return [path for path in missing if path not in by_git]
 
     def _places(self, paths: Collection[Path | str] | None) -> list[str]:
         """Return the outermost of `paths`, relative to the vault; "" is all of it."""
@@ -342,7 +345,7 @@ class Scanner:
         below = (
             f"{columns} WHERE path = ? UNION ALL {columns} WHERE path > ? AND path < ?"
         )
-        for place in filter(is_text, places):  # the catalogue has no other names
+        for place in filter(is_text, places):  # other names are not in the catalogue
             rows = (
                 self.database.query(below, (place, f"{place}/", f"{place}0"))
                 if place
@@ -459,7 +462,7 @@ class Scanner:
         return with_last_keys(entry, self._last_good(entry), self.zone)
 
     def _last_good(self, entry: Entry) -> LastGood:
-        """Return what the catalogue has of the file, or of the one moved to its path."""
+        """Return the catalogue's entry of the file, or of the one moved to its path."""
         with self.database.lock:
             rows = self.database.query(
                 "SELECT path, claim FROM file WHERE path = ? OR sha = ? "
@@ -476,7 +479,7 @@ class Scanner:
         return LastGood()
 
     def _same_bytes(self, path: str, reading: FileReading) -> bool:
-        """Return whether the catalogue has these bytes; then only store the stat."""
+        """Return whether the catalogue has these bytes; if so, store only the stat."""
         rows = self.database.query("SELECT sha FROM file WHERE path = ?", (path,))
         if not rows or rows[0][0] != disk.sha256(reading.raw):
             return False
@@ -489,7 +492,7 @@ class Scanner:
         return True
 
     def _trusted(self, stat: Stat) -> Stat:
-        """Return `stat`, or one equal to no other if the file is too new to trust it.
+        """Return `stat`, or a unique one if the file is too new to trust it.
 
         Such a file may change again without another mtime.
         """
@@ -506,21 +509,21 @@ class Scanner:
     # -- missing files -----------------------------------------------------------------
 
     def _drop_missing(
-        self, lost: list[str], diff: DiffBuilder, *, accept: bool
+        self, missing: list[str], diff: DiffBuilder, *, accept: bool
     ) -> None:
         """Drop the files missed for the second time, unless too many are missing."""
         now = self.clock()
         self._missing = {
             path: self._missing.get(path, now)
-            for path in {*self._missing, *lost}
+            for path in {*self._missing, *missing}
             if self._is_known(path)
         }
         diff.frozen = not accept and self._are_too_many(len(self._missing))
         settled = now - self.policy.settle_most_seconds
         ripe: list[str] = []
-        for path in lost:
+        for path in missing:
             if path not in self._missing:
-                continue  # found under another path
+                continue  # found at another path
             if accept or self._missing[path] <= settled:
                 ripe.append(path)
             else:
@@ -536,7 +539,7 @@ class Scanner:
         self._take_in(diff.reread, diff)
 
     def _are_too_many(self, missing: int) -> bool:
-        """Return whether so many missing files are an unmounted disk, not deletions."""
+        """Return whether so many missing files indicate an unmounted disk."""
         if not missing:
             return False
         known = int(self.database.query("SELECT count(*) FROM file")[0][0])
@@ -563,5 +566,5 @@ def _is_below(path: str, folders: Collection[str]) -> bool:
 
 
 def _age(stat: Stat) -> float:
-    """Return the seconds between the mtime and now, in either direction."""
+    """Return the absolute difference in seconds between the mtime and now."""
     return abs(time.time_ns() - stat.mtime) / 1e9

@@ -1,4 +1,4 @@
-"""The schema of the tables in PostgreSQL: numbered migrations, and who sees which rows."""
+"""The schema of the tables in PostgreSQL: numbered migrations and row security."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 ROLE = "engram_vault"
-"""The role of each transaction where that of the connection ignores row security."""
+"""The role of each transaction if that of the connection ignores row security."""
 _MIGRATING = 0x656E6772
 """The advisory lock of the process that changes the schema."""
 
@@ -23,9 +23,9 @@ _MIGRATING = 0x656E6772
 def migrate(connection: Connection[Any]) -> None:
     """Bring the schema to the newest version, one numbered file after another.
 
-    Each is a transaction of its own, so an interrupted migration goes on where it was.
-    A backup has no roles: where it was restored, they are made again. Raises ConfigError
-    for a schema that a newer engram made.
+    Each file is a separate transaction, so an interrupted migration can be continued. A
+    backup contains no roles, so they are created again after a restore. Raises
+    ConfigError for a schema of a newer engram.
     """
     names = sorted(path.name for path in MIGRATIONS.glob("*.sql"))
     if _known(connection) == (names, True):
@@ -65,9 +65,9 @@ def vector_version(connection: Connection[Any]) -> tuple[int, ...]:
 
 
 def _known(connection: Connection[Any]) -> tuple[list[str], bool]:
-    """Return the migrations that were made, in order, and whether the role has rights.
+    """Return the applied migrations, in order, and whether the role has rights.
 
-    A role that row security binds anyway needs no other.
+    A role that is subject to row security needs no other role.
     """
     with suppress(psycopg.errors.UndefinedTable):
         found = connection.execute(_KNOWN).fetchone()

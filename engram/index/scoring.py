@@ -1,4 +1,4 @@
-"""The share of the conversation in the score of a row, as functions over arrays."""
+"""The contribution of a conversation to the score of a row, as array functions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Term:
     """One word of the question with its postings in visible rows.
 
     `counts` are numbers of occurrences. `expanded_rows` and `expanded_counts` include
-    those of synonyms, as shares of a count. `weight` is what an occurrence is worth; a
-    `faint` word only says how the question is asked.
+    those of synonyms, as shares of a count. `weight` is the value of an occurrence; a
+    `faint` word belongs only to the form of the question.
     """
 
     word: str
@@ -42,8 +42,8 @@ class Term:
 class Links:
     """Neighbours of candidates, the nearest first.
 
-    `places` are those of the candidates, `rows` the neighbours, `weights` what a word
-    there is worth.
+    `places` are the indices of the candidates, `rows` the neighbours, `weights` the
+    value of a word in a neighbour.
     """
 
     places: Places
@@ -55,8 +55,8 @@ class Links:
 class Match:
     """The counts of one term for each candidate, in growing order.
 
-    `own` are those of the row, `akin` with synonyms, `dated` with the words of its
-    date, `full` with those of its neighbours.
+    `own` are those of the row, `akin` include synonyms, `dated` the words of its date,
+    `full` the words of its neighbours.
     """
 
     weight: float
@@ -85,9 +85,9 @@ class Saturation:
 
     def at(self, place: int) -> Saturation:
         """Return the same curve for one of the rows."""
-        one = object.__new__(Saturation)
-        one._gain, one._norm = self._gain, self._norm[place]
-        return one
+        curve = object.__new__(Saturation)
+        curve._gain, curve._norm = self._gain, self._norm[place]
+        return curve
 
 
 def expand(
@@ -97,7 +97,7 @@ def expand(
     lengths: Ints,
     policy: LexicalPolicy,
 ) -> tuple[Places, Floats]:
-    """Return the rows of a word or of its synonyms, and the counts there.
+    """Return the rows of a word or of its synonyms, with their counts.
 
     `akin` has for each synonym its share of a count, 0–1, and its rows; of several
     synonyms in a row the best counts. In a unit longer than `short_words` they count
@@ -118,32 +118,35 @@ def expand(
 def links(
     columns: Columns, rows: Places, policy: LexicalPolicy, helping: Bools
 ) -> Links:
-    """Return the neighbours of `rows` that may help to find them.
+    """Return the neighbours of `rows` that contribute to their scores.
 
-    `helping` says for each row of the index whether it may: one that must not be found
-    must not help either. A neighbour weighs `back` or `forward` over its distance, less
-    if it is long; a question before an answer weighs more.
+    `helping` is true for each row of the index that may contribute: a row that must not
+    be found must not contribute either. The weight of a neighbour is `back` or
+    `forward` over its distance, less if it is long; a question before an answer has a
+    higher one.
     """
     before, after = (
         _reached(columns[direction], rows, policy.radius, helping)
         for direction in ("before", "after")
     )
-    places, beside = (np.concatenate(both) for both in zip(before, after, strict=True))
+    places, neighbours = (
+        np.concatenate(both) for both in zip(before, after, strict=True)
+    )
     far = np.maximum(
-        np.abs(columns["position"][rows[places]] - columns["position"][beside]), 1
+        np.abs(columns["position"][rows[places]] - columns["position"][neighbours]), 1
     )
     weights = (
         np.repeat([policy.back, policy.forward], [len(before[0]), len(after[0])]) / far
     )
     weights *= np.minimum(
-        1, policy.neighbour_words / np.maximum(columns["length"][beside], 1)
+        1, policy.neighbour_words / np.maximum(columns["length"][neighbours], 1)
     )
     earlier = slice(len(before[0]))
     weights[earlier] *= 1 + policy.answer * (
-        columns["asks"][beside[earlier]] & (far[earlier] == 1)
+        columns["asks"][neighbours[earlier]] & (far[earlier] == 1)
     )
     weights *= far <= policy.radius
-    return Links(places, beside, weights)
+    return Links(places, neighbours, weights)
 
 
 def _reached(
@@ -154,8 +157,8 @@ def _reached(
     found = [(places[:0], step[:0])]
     for _ in range(radius):
         step = link[step].astype(np.intp)
-        there = step > 0
-        step, places = step[there], places[there]
+        exists = step > 0
+        step, places = step[exists], places[exists]
         helps = helping[step]
         found.append((places[helps], step[helps]))
     return np.concatenate([some for some, _ in found]), np.concatenate(
@@ -164,23 +167,23 @@ def _reached(
 
 
 def date_matches(word: str, days: Ints) -> Bools:
-    """Return whether `word` names a part of these days.
+    """Return whether `word` names a part of these days, for each of them.
 
-    That is the month, the weekday, the year or the day of the month; days are ordinals,
-    0 for none.
+    A part is the month, the weekday, the year or the day of the month; days are
+    ordinals, 0 for none.
     """
     part, value = date_word(word)
     if not part or not days.any():
         return np.zeros(len(days), np.bool_)
     first, last = int(days[days > 0].min()), int(days.max())
-    if last - first < len(days):  # fewer dates than rows: each is looked at once
-        dates = _named(part, value, np.arange(first, last + 1, dtype=np.int32))
+    if last - first < len(days):  # fewer dates than rows: each date is compared once
+        dates = _names_part(part, value, np.arange(first, last + 1, dtype=np.int32))
         named: Bools = dates[np.maximum(days - first, 0)] & (days > 0)
         return named
-    return _named(part, value, days) & (days > 0)
+    return _names_part(part, value, days) & (days > 0)
 
 
-def _named(part: str, value: int, days: Ints) -> Bools:
+def _names_part(part: str, value: int, days: Ints) -> Bools:
     dates = (days - _EPOCH_DAY).astype("datetime64[D]")
     months = dates.astype("datetime64[M]")
     if part == WEEKDAY:
@@ -196,9 +199,9 @@ def _named(part: str, value: int, days: Ints) -> Bools:
 
 
 def thread_evidence(threads: Ints, given: Sequence[Floats], permitted: Bools) -> Floats:
-    """Return for each row how well its whole thread answers the question.
+    """Return for each row the evidence of its whole thread.
 
-    This is the sum over terms of the best row in the thread. A row without a thread (0)
+    It is the sum over terms of the best row in the thread. A row without a thread (0)
     counts alone.
     """
     group = threads.astype(np.intp)
@@ -216,18 +219,18 @@ def boosts(
     rows: Places,
     question: Question,
     policy: LexicalPolicy,
-    spoke: Collection[int],
+    speakers: Collection[int],
     role: int,
 ) -> dict[str, Floats]:
-    """Return shares of its score that a row gains or loses by speaker and features.
+    """Return the gains and losses of rows by speaker and features, as shares.
 
-    `spoke` are the codes of the speakers that the question names, `role` the code of
-    the role it is about (−1: none).
+    A share is relative to the row's score. `spoke` are the codes of the speakers that
+    the question names, `role` the code of the role it is about (−1: none).
     """
     found: dict[str, Floats] = {"question": -policy.question * columns["asks"][rows]}
-    if spoke:
+    if speakers:
         found["speaker"] = np.where(
-            np.isin(columns["speaker"][rows], sorted(spoke)), policy.speaker, 0.0
+            np.isin(columns["speaker"][rows], sorted(speakers)), policy.speaker, 0.0
         )
     if role >= 0:
         found["role"] = policy.role * (columns["role"][rows] == role)
@@ -243,7 +246,7 @@ def boosts(
 
 
 def in_span(question: Question, when: Floats) -> Bools:
-    """Return which times fall into the time that the question names."""
+    """Return whether each time is in the span that the question names."""
     if question.span is None:
         return np.zeros(len(when), np.bool_)
     found: Bools = (when >= question.span.start.timestamp()) & (
@@ -253,7 +256,7 @@ def in_span(question: Question, when: Floats) -> Bools:
 
 
 def at_named_time(question: Question, columns: Columns, size: int) -> Bools:
-    """Return which of the first `size` rows are of the time the question names.
+    """Return which of the first `size` rows are in the time that the question names.
 
     It names a span, or months and weekdays.
     """
@@ -271,7 +274,7 @@ def layers(
 ) -> dict[str, float]:
     """Return the score of the candidate at `place` in layers.
 
-    They are the words of its row, then synonyms, then its date, then its neighbours.
+    The layers are the words of its row, synonyms, its date and its neighbours.
     """
     counts = np.array(
         [
@@ -286,10 +289,10 @@ def layers(
 
 
 def top(
-    score: Floats, shown: Bools, k: int, keys: Callable[[Places], Iterable[str]]
+    score: Floats, permitted: Bools, k: int, keys: Callable[[Places], Iterable[str]]
 ) -> list[int]:
-    """Return the places of the `k` best scores above 0 among `shown`, ties by key."""
-    places = np.flatnonzero(shown & (score > 0))
+    """Return the indices of the `k` best permitted scores above 0, ties by key."""
+    places = np.flatnonzero(permitted & (score > 0))
     if len(places) > k:
         least = np.partition(score[places], -k)[-k]
         places = places[score[places] >= least]
@@ -300,9 +303,9 @@ def top(
 
 
 def matched_bits(matches: Sequence[Match], places: Places | list[int]) -> list[int]:
-    """Return which words the rows at these places contain: two bits a word.
+    """Return the words that the rows at `places` contain, as two bits a word.
 
-    The lower one also counts synonyms. Only the first 31 words have bits.
+    The lower bit also counts synonyms. Only the first 31 words have bits.
     """
     bits = np.zeros(len(places), np.int64)
     for place, match in enumerate(matches[:31]):

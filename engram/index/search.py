@@ -45,16 +45,16 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 CurrentFile = Entry | bool | None
-"""What a file is now: True as in the catalogue, None missing, else its new content."""
+"""The present state of a file: True as in the catalogue, None missing, else new."""
 
 
 class Index:
     """The index of one vault.
 
     `catalog` looks units up by key, `lexical` searches by words and `semantic` by
-    embeddings (None without a model). `scanner` keeps the catalogue equal to the files,
-    `tombstones` has the hidden units. `store` has its rows, if it is open already; it is
-    closed with the index. One thread may change an index, any may read it.
+    embeddings (None without a model). `scanner` updates the catalogue from the files,
+    `tombstones` has the hidden units. `store` has its rows, if it is already open; it
+    is closed with the index. Only one thread may change an index; any may read it.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Index:
         self.tombstones = Tombstones(vault)
         self._lexical = Bm25Index(settings.policy.lexical, zone)
         self._waiting: dict[str, FiledTurn] = {}
-        # those of `_waiting` that the lexical index does not have yet
+        # those of `_waiting` that are not in the lexical index yet
         self._new: list[FiledTurn] = []
         self._updating = threading.Lock()
         database = store or open_store(settings)
@@ -98,8 +98,8 @@ class Index:
     def save(self) -> None:
         """Write a snapshot of the lexical index, for a faster start.
 
-        Waiting turns are left out: the journal brings them back. Those that are in the
-        catalogue already come after its mark, because another process may settle them.
+        Waiting turns are left out: the journal restores them. Those that are already in
+        the catalogue come after its mark, because another process may settle them.
         """
         with self._updating:
             lexical = self._with_new()
@@ -109,7 +109,7 @@ class Index:
             self.semantic.tidy(self.lexical)
 
     def _load_snapshot(self) -> str:
-        """Load the lexical index; return its mark, '' if there is none to use."""
+        """Load the lexical index; return its mark, '' without a usable snapshot."""
         loaded = self._lexical.load(self.settings.cache)
         return self._lexical.mark if loaded else ""
 
@@ -118,7 +118,7 @@ class Index:
     def scan(
         self, paths: Collection[str | Path] | None, *, accept_deletions: bool = False
     ) -> Diff:
-        """Take in what changed on disk, everywhere or at and below `paths`.
+        """Store changes on disk, in the whole vault or at and below `paths`.
 
         The caller records the user changes and acknowledges them (`Scanner`).
         """
@@ -127,7 +127,7 @@ class Index:
         return diff
 
     def wrote(self, files: Mapping[str, bytes]) -> None:
-        """Take in our own writes at once; see `Scanner.wrote` (`X18`)."""
+        """Store engram's own writes at once; see `Scanner.wrote` (`X18`)."""
         self.scanner.wrote(files)
         self._update()
 
@@ -140,14 +140,14 @@ class Index:
     def add_turns(self, turns: Sequence[FiledTurn]) -> None:
         """Add turns that wait for their file.
 
-        Only lists them; the next search adds their words to the lexical index.
+        They are only listed; the next search adds their words to the lexical index.
         """
         with self._updating:
             self._waiting |= {filed.key: filed for filed in turns}
             self._new += turns
 
     def filed(self, turns: Sequence[FiledTurn]) -> None:
-        """Take these turns off the waiting ones: their file is written."""
+        """Remove these turns from the waiting ones, because their file is written."""
         with self._updating:
             lexical = self._with_new()
             for turn in turns:
@@ -157,7 +157,7 @@ class Index:
                 unit = self.catalog.unit(turn.key)
                 if unit is None:
                     lexical.remove([turn.key])
-                elif unit != waiting:  # the user gave the block to another turn
+                elif unit != waiting:  # the user assigned the block to another turn
                     lexical.add([_indexed_text(unit)])
 
     @property
@@ -175,7 +175,7 @@ class Index:
         return self._lexical
 
     def _update(self) -> None:
-        """Bring the lexical index to the state of the catalogue."""
+        """Update the lexical index from the catalogue."""
         with self._updating:
             delta = self.catalog.since(self._mark)
             if delta.mark == self._mark:
@@ -191,16 +191,16 @@ class Index:
             self._mark = delta.mark
 
     def _text_to_add(self, unit: Unit) -> IndexedText | None:
-        """Return the text of a new unit, None if the lexical index has it already.
+        """Return the text of a new unit, None if it is already in the lexical index.
 
-        It has that of a turn which waited for its file.
+        A turn that waited for its file already is.
         """
         text = _indexed_text(unit)
         waiting = self._waiting.get(text.key)
         if waiting is None:
             return text
         if isinstance(unit, FiledTurn) and unit.turn.id != waiting.turn.id:
-            # the user took the block; ours gets another when it is filed
+            # the user has the block; the waiting turn gets another one when it is filed
             return None
         del self._waiting[text.key]
         return None if _indexed_text(waiting) == text else text
@@ -212,13 +212,13 @@ class Index:
         return self._waiting.get(key) or self.catalog.unit(key)
 
     def units(self, keys: Sequence[str]) -> dict[str, Unit]:
-        """Return the units with these keys, filed or waiting, in the order of `keys`."""
+        """Return the units with these keys, filed or waiting, in that order."""
         waiting = self._waiting_among(keys)
         found = self.catalog.units(keys) | waiting
         return {key: found[key] for key in keys if key in found}
 
     def find(self, name: str) -> Fact | FiledTurn:
-        """Return the fact or turn with this id or path, or whose id alone begins so.
+        """Return the fact or turn with this id or path, or with this id prefix.
 
         Raises NotFoundError and ConflictError.
         """
@@ -244,12 +244,13 @@ class Index:
             and (filed.turn.id == turn_id or filed.turn.id.startswith(start))
         }
         filed = self.catalog.versions(session, turn_id)
-        return list((found | {one.key: one for one in filed}).values())
+        return list((found | {turn.key: turn for turn in filed}).values())
 
     def replaced_words(self, key: str) -> set[str]:
         """Return digests of the words of a turn that a user changed in its file.
 
-        Empty where a user changed nothing; changes that are not recorded yet count.
+        The set is empty if a user changed nothing; changes that are not recorded yet
+        count.
         """
         unrecorded = self.catalog.replaced_words(key)
         return self.vault.replaced_words(key) | set(map(text_digest, unrecorded))
@@ -264,7 +265,7 @@ class Index:
         return voices
 
     def visible(self, unit: Unit) -> Unit | None:
-        """Return the unit without what was forgotten, None if nothing is left.
+        """Return the unit without forgotten text, None if nothing is left.
 
         (Rows A26, X8.)
         """
@@ -280,17 +281,17 @@ class Index:
     def _waiting_among(self, keys: Sequence[str]) -> dict[str, FiledTurn]:
         """Return the waiting turns with these keys.
 
-        To be called before the catalogue, so that a turn filed between is not missed.
+        Call it before the catalogue, so that a turn filed in between is not missed.
         """
         return {key: filed for key in keys if (filed := self._waiting.get(key))}
 
     def current(
         self, unit: Unit, place: tuple[str, str], files: dict[str, CurrentFile]
     ) -> Unit | None:
-        """Return `unit` as its file has it now, None if it is gone (`X19`).
+        """Return `unit` as in its present file, None if it is gone (`X19`).
 
-        `place` are path and hash in the catalogue. `files` caches for one question what
-        the files are now.
+        `place` is path and hash in the catalogue. `files` caches the present files for
+        one question.
         """
         key = key_of(unit)
         if key in self._waiting:
@@ -301,16 +302,18 @@ class Index:
             files[path] = unchanged or self.scanner.read(path)
         now = files[path]
         if isinstance(now, Entry):
-            found = (one for one in now.units or () if key_of(one) == key)
+            found = (
+                unit_now for unit_now in now.units or () if key_of(unit_now) == key
+            )
             return next(map(self.catalog.with_sensitivity, found), None)
         return unit if now else None
 
     def faults(
         self, units: Iterable[tuple[Unit, str]], files: Mapping[str, CurrentFile]
     ) -> list[str]:
-        """Return for each unit, given with its path, what is wrong with its note or ''.
+        """Return for each unit, given with its path, the fault of its note or ''.
 
-        `files` is what `current` filled.
+        `files` was filled by `current`.
         """
         pairs = list(units)
         known = self.catalog.problems_by_path({path for _, path in pairs})
@@ -341,7 +344,7 @@ class Index:
         where: SearchFilter,
         now: datetime,
     ) -> dict[str, float]:
-        """Return the facts to which edges lead from `seeds`, with activations 0–1.
+        """Return the facts that edges connect to `seeds`, with activations 0–1.
 
         `stored_edges` returns the edges of facts that do not follow from notes. Facts
         outside the filter `where` are neither found nor passed through (`C34`).
@@ -371,7 +374,7 @@ class Index:
         return [edge for edge in unique if edge[0] in allowed and edge[1] in allowed]
 
     def lacks_vectors(self) -> str:
-        """Return why the vectors cannot help to answer now, or ''."""
+        """Return why the vectors cannot be used now, or ''."""
         if self.semantic is None:
             return "no embedding model is set"
         have, wanted = self.semantic.coverage(self.lexical)
@@ -381,7 +384,7 @@ class Index:
     def near(
         self, vector: bytes, where: SearchFilter, k: int, also: Collection[str]
     ) -> tuple[VectorMatch, ...]:
-        """Return the units near to a question by meaning; see `SemanticIndex.near`."""
+        """Return the units near to a question by vectors; see `SemanticIndex.near`."""
         if self.semantic is None:
             return ()
         return self.semantic.near(self.lexical, vector, where, k, also)
@@ -407,7 +410,7 @@ class Index:
 
 
 def _semantic(settings: Settings, store: IndexStore) -> SemanticIndex | None:
-    """Return the search by meaning, None without an embedding model."""
+    """Return the search by vectors, None without an embedding model."""
     model = settings.embeddings
     if model is None:
         return None

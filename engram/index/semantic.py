@@ -1,7 +1,7 @@
 """Search by meaning: the vectors of the units of a lexical index.
 
 A row of the index finds its vector by the digest of its text. A unit that a question
-must not find does not help to find others either.
+must not find does not contribute to the score of others either.
 """
 
 from __future__ import annotations
@@ -30,23 +30,22 @@ if TYPE_CHECKING:
     from engram.core.calibration import Scale
     from engram.index.bm25 import Bm25Index, IndexView
     from engram.index.columns import Bools, ColumnStore, Floats, Ints, Places
-    from engram.index.protocol import Likeness, VectorStore
+    from engram.index.protocol import VectorComparison, VectorStore
 
 CALIBRATION = "calibration.json"
 COLD = "cold.txt"
-"""A file beside the vectors: the ids of cold memories (row C29)."""
+"""The file with the ids of cold memories, in the folder of the vectors (row C29)."""
 
 EMBEDDED = SearchFilter(
     statuses=("active", "archived", "superseded", "invalidated"), persona=None
 )
-"""The units that are embedded: all but forgotten ones and those that wait for a review."""
+"""The filter for units to embed: all but forgotten ones and those in review."""
 
 
 class SemanticIndex:
     """The vectors of one embedding model.
 
-    Methods that take `lexical` use its rows. Every public method is safe to call from
-    any thread.
+    Methods with an argument `lexical` use its rows. Every public method is thread-safe.
     """
 
     def __init__(
@@ -61,19 +60,21 @@ class SemanticIndex:
         self.ranks_only = model.in_process  # a table of word vectors
         self._calibration = settings.state / CALIBRATION
         self._calibration_data = self._load_calibration()
-        self._tried = 0  # facts at the last attempt to calibrate
+        self._tried = 0  # number of facts at the last attempt to calibrate
         self.vectors = vectors
         self._tiers = settings.cache / "vectors" / COLD
         self._cold = self._load_cold_ids()
-        self.refused: set[int] = set()  # digests of texts that the model does not take
+        # digests of texts that the model does not accept
+        self.refused: set[int] = set()
         self._rows: weakref.ref[ColumnStore] | None = None
         self._stamp = (0, 0)
         self._places: Ints = np.zeros(0, np.int32)
 
-    # -- what has a vector -------------------------------------------------------------
+    # -- vectors of units
+    # ----------------------------------------------------------------
 
     def coverage(self, lexical: Bm25Index) -> tuple[int, int]:
-        """Return how many units have a vector, and how many units there are."""
+        """Return the number of units with a vector, and of all units."""
         view = lexical.view(EMBEDDED)
         return int((self._rows_with_vector(view)[0] & view.allowed).sum()), int(
             view.allowed.sum()
@@ -82,7 +83,7 @@ class SemanticIndex:
     def keys_to_embed(self, lexical: Bm25Index) -> Iterator[str]:
         """Return the keys of units without a vector or with a worn one.
 
-        Facts come first, then the latest.
+        Facts come first, then the latest units.
         """
         view = lexical.view(EMBEDDED)
         with self.vectors.lock:
@@ -112,7 +113,7 @@ class SemanticIndex:
         self.refused.update(map(digest, texts))
 
     def tidy(self, lexical: Bm25Index) -> None:
-        """Remove vectors of texts that no unit has any more.
+        """Remove vectors of texts that are in no unit any more.
 
         Once all units have a vector, vectors of other models are removed too.
         """
@@ -126,10 +127,10 @@ class SemanticIndex:
             self.vectors.drop_others()
 
     def storage(self, lexical: Bm25Index) -> dict[str, VectorStorage]:
-        """Return how the vectors of facts are stored, by id (rows C29, D12).
+        """Return the precision and tier of the vectors of facts, by id (rows C29, D12).
 
-        Facts that share their text with another unit are left out, and all where vectors
-        keep their bits.
+        Facts that share their text with another unit are left out; so are all facts if
+        vectors have all their bits.
         """
         if not self.vectors.packs:
             return {}
@@ -138,10 +139,10 @@ class SemanticIndex:
         with self.vectors.lock:
             known, places = self._rows_with_vector(view)
             bits = self.vectors.bits()
-        said, counts = np.unique(
+        digests, counts = np.unique(
             columns["digest"][columns["alive"]], return_counts=True
         )
-        shared = np.isin(columns["digest"], said[counts > 1])
+        shared = np.isin(columns["digest"], digests[counts > 1])
         rows = np.flatnonzero(view.allowed[: view.size] & known[: view.size] & ~shared)
         keys = [view.rows.keys[row] for row in rows.tolist()]
         return {
@@ -149,23 +150,30 @@ class SemanticIndex:
             for key, many in zip(keys, bits[places[rows]].tolist(), strict=True)
         }
 
-    def store(self, lexical: Bm25Index, wanted: Mapping[str, VectorStorage]) -> None:
-        """Store the vectors of these facts in this precision and tier.
+    def store(
+        self, lexical: Bm25Index, storage_by_id: Mapping[str, VectorStorage]
+    ) -> None:
+        """Store the vectors of these facts with this precision and tier.
 
         A vector that needs more bits than it has is embedded again.
         """
         view = lexical.view(EMBEDDED)
         rows = [
             (row, key)
-            for key in wanted
+            for key in storage_by_id
             if 0 < (row := view.rows.by_key.get(key, 0)) < view.size
         ]
         digests = view.columns["digest"][[row for row, _ in rows]].tolist()
         self.vectors.store(
-            {one: wanted[key].bits for one, (_, key) in zip(digests, rows, strict=True)}
+            {
+                one: storage_by_id[key].bits
+                for one, (_, key) in zip(digests, rows, strict=True)
+            }
         )
-        cold = {key for key in self._cold - wanted.keys() if key in view.rows.by_key}
-        cold |= {key for key, one in wanted.items() if one.tier == "cold"}
+        cold = {
+            key for key in self._cold - storage_by_id.keys() if key in view.rows.by_key
+        }
+        cold |= {key for key, one in storage_by_id.items() if one.tier == "cold"}
         if cold != self._cold:
             self._cold = cold
             disk.write_derived(
@@ -181,7 +189,8 @@ class SemanticIndex:
             else None
         )
 
-    # -- what is near ------------------------------------------------------------------
+    # -- nearest units
+    # -------------------------------------------------------------------
 
     def near(
         self,
@@ -205,11 +214,11 @@ class SemanticIndex:
         places, likeness = found
         known = places >= 0
         nearest = _nearest(likeness, places, np.flatnonzero(known & view.allowed), k)
-        asked = [
+        requested = [
             row for key in also if 0 < (row := view.rows.by_key.get(key, 0)) < view.size
         ]
         rows = self._with_neighbours(
-            view, np.union1d(nearest, np.array(asked, np.intp))
+            view, np.union1d(nearest, np.array(requested, np.intp))
         )
         cosine = np.zeros(view.columns.room)
         compared = self._with_neighbours(view, rows)
@@ -218,9 +227,9 @@ class SemanticIndex:
         worth = self._scores(view, rows, cosine, known)
         chosen = np.zeros(view.columns.room, np.bool_)
         chosen[rows[best(worth, np.flatnonzero(known[rows]), k)]] = True
-        chosen[asked] = True
-        shown = chosen[rows]
-        rows, worth = rows[shown], worth[shown]
+        chosen[requested] = True
+        returned = chosen[rows]
+        rows, worth = rows[returned], worth[returned]
         raw, nominal = np.array(self.scale.points).T
         similarity = np.interp(cosine[rows], raw, nominal)
         return tuple(
@@ -280,8 +289,10 @@ class SemanticIndex:
         worth: Floats = total / weights + self.policy.session * session
         return worth
 
-    def _compared(self, view: IndexView, vector: bytes) -> tuple[Ints, Likeness] | None:
-        """Return the place of the vector of each row, -1 for none, and what is near.
+    def _compared(
+        self, view: IndexView, vector: bytes
+    ) -> tuple[Ints, VectorComparison] | None:
+        """Return the place of the vector of each row, -1 for none, and the comparison.
 
         None if `vector` has another dimension.
         """
@@ -335,14 +346,15 @@ class SemanticIndex:
 
     @property
     def may_decide(self) -> bool:
-        """Whether similarities may decide on what is written.
+        """Whether similarities may decide about writes.
 
-        Not those of word vectors: "I like tea" and "I hate tea" are near to each other.
+        Those of word vectors may not: "I like tea" and "I hate tea" are near to each
+        other.
         """
         return self.scale.calibrated and not self.ranks_only
 
     def is_calibration_due(self, lexical: Bm25Index) -> bool:
-        """Whether there are facts enough, twice as many as at the last attempt."""
+        """Return whether there are enough facts, twice those of the last attempt."""
         facts = len(self._fact_digests(lexical))
         known = (
             int(self._calibration_data.get("known", 0)) if self.scale.calibrated else 0
@@ -366,8 +378,8 @@ class SemanticIndex:
     def calibrate(self, lexical: Bm25Index) -> dict[str, Any]:
         """Compare the user's active facts and store the resulting scale.
 
-        Returns the report: `facts` compared, `pairs`, whether `calibrated`, and
-        `points`.
+        Returns the report: the number of compared `facts`, `pairs`, whether it is
+        `calibrated`, and `points`.
         """
         digests = self._fact_digests(lexical)
         step = max(1, -(-len(digests) // self._similarity.most_facts))
@@ -395,7 +407,7 @@ class SemanticIndex:
             return set()
 
     def _load_calibration(self) -> dict[str, Any]:
-        """Return the stored calibration, {} if there is none that can be used."""
+        """Return the stored calibration, {} if there is no usable one."""
         try:
             saved = json.loads(disk.read(self._calibration))
             points = [(float(raw), float(nominal)) for raw, nominal in saved["points"]]
@@ -408,7 +420,7 @@ class SemanticIndex:
         return {**saved, "points": points} if rising and len(points) > 1 else {}
 
 
-def _nearest(likeness: Likeness, places: Ints, rows: Places, k: int) -> Places:
-    """Return the `k` rows with the nearest vectors, and those equal to the last."""
+def _nearest(likeness: VectorComparison, places: Ints, rows: Places, k: int) -> Places:
+    """Return the `k` rows with the nearest vectors, and ties with the last."""
     found: Places = rows[likeness.nearest(places[rows], k)]
     return found

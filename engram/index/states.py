@@ -1,7 +1,7 @@
-"""Units that tell one state, as a person's home: found by attribute, not by likeness.
+"""Search for units by a state, such as a person's home: by attribute, not similarity.
 
 "I've moved to Augsburg" and "The user lives in Munich" share no word, so a search by
-words or vectors does not bring them together (A7).
+words or vectors does not relate them (A7).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from engram.index.search import Index
 
 _POOL = 4
-"""Hits that are read for each unit: many of them only stand beside one."""
+"""Hits that are parsed for each unit, since many of them do not have the state."""
 _USER_NOUNS = languages.all_words("similarity", "user_nouns")
-"""The nouns by which the offline extractor calls the user."""
+"""The nouns that the offline extractor uses for the user."""
 
 
 class StateSearch:
-    """Finds facts and turns by the state that they tell, in any thread.
+    """A search for facts and turns by their states. Thread-safe.
 
     `owner_names` returns the names of the owner, which count as the user.
     """
@@ -51,7 +51,7 @@ class StateSearch:
         self.owner_names = owner_names
 
     def states_of(self, *texts: str) -> tuple[State, ...]:
-        """The states that the texts of one statement tell, each once."""
+        """Return the states in the texts of one statement, each once."""
         names = self.name_words()
         found = (
             state for text in dict.fromkeys(texts) for state in states(text, names)
@@ -59,13 +59,13 @@ class StateSearch:
         return tuple(dict.fromkeys(found))
 
     def name_words(self) -> frozenset[str]:
-        """The folded words of the owner's names."""
+        """Return the folded words of the owner's names."""
         return frozenset(
             word for name in self.owner_names() for word in normalise(name).split()
         )
 
     def is_of_owner(self, turn: Turn) -> bool:
-        """Whether `I` in a turn is the owner: in a group only under their name."""
+        """Return whether `I` in a turn is the owner; in a group the label decides."""
         if turn.role != "user":
             return False
         if not turn.group or not turn.speaker.strip():
@@ -75,7 +75,7 @@ class StateSearch:
     def near(
         self, states: Iterable[State], statuses: Collection[str], persona: str | None
     ) -> list[Fact]:
-        """The facts of these statuses that may tell the same states, best first.
+        """Return the facts of these statuses with possibly equal states, best first.
 
         With a persona only those that it sees.
         """
@@ -86,11 +86,11 @@ class StateSearch:
     def units(
         self, states: Iterable[State], where: SearchFilter, number: int
     ) -> dict[str, Unit]:
-        """The best `number` units for each of the states, by key."""
+        """Return the best `number` units for each of the states, by key."""
         found: dict[str, Unit] = {}
         own = self.name_words()
-        asked = (_question(state, own) for state in states)
-        questions = {question.text: question for question in asked}
+        searches = (_question(state, own) for state in states)
+        questions = {question.text: question for question in searches}
         for question in questions.values():
             hits = self.index.lexical.search(question, where, _POOL * number).hits
             keys = (hit.key for hit in hits if hit.parts.get("text"))
@@ -99,7 +99,7 @@ class StateSearch:
 
 
 def _question(state: State, own: frozenset[str]) -> Question:
-    """A search for the facts that tell an attribute of a subject."""
+    """Return a search for the facts about an attribute of a subject."""
     if state.attribute == "alive":
         named: Sequence[str] = (*state.subject, *state.value)
         listed = [*named, *cues("pet"), *cues("partner")]
@@ -107,6 +107,6 @@ def _question(state: State, own: frozenset[str]) -> Question:
         listed = [*state.subject, *state.value, *cues(state.attribute)]
     if state.subject[0] == USER:
         listed += sorted(_USER_NOUNS | own)
-    said = [word for phrase in listed for word in words(phrase)]
-    found = [*said, *content(said, "en")]
+    listed_words = [word for phrase in listed for word in words(phrase)]
+    found = [*listed_words, *content(listed_words, "en")]
     return Question(text=" ".join(listed), words=tuple(dict.fromkeys(found)))

@@ -1,7 +1,7 @@
 """Vectors without a server: the mean of word vectors from a table (row A14).
 
 The table and its tokens are files of the package `wordllama`, which the extra
-`semantic` installs. No code of that package is run, and nothing is downloaded.
+`semantic` installs. No code of that package is executed, and no file is downloaded.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _FIX = "Install it with: pip install 'engram[semantic]'."
 
 
 class StaticEmbedder:
-    """Makes vectors from the table. Safe from any thread.
+    """An embedder that uses the table. Thread-safe.
 
-    The constructor raises ConfigError where the table is not installed.
+    The constructor raises ConfigError if the table is not installed.
     """
 
     def __init__(self, policy: VectorPolicy) -> None:
@@ -49,7 +49,7 @@ class StaticEmbedder:
         cut = [text[: policy.chars] for text in texts]
         with self._lock:
             coded = self._tokens.encode_batch(cut, add_special_tokens=False)
-        return [self._vector(one.ids) for one in coded]
+        return [self._vector(tokens.ids) for tokens in coded]
 
     def question(self, text: str) -> bytes:
         """Return the vector of a question."""
@@ -65,7 +65,7 @@ class StaticEmbedder:
 
 
 def is_installed() -> bool:
-    """Return whether the table, and the library that reads its tokens, are there."""
+    """Return whether the table, and the library for its tokens, are installed."""
     try:
         _table_folder()
     except ConfigError:

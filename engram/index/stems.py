@@ -1,4 +1,4 @@
-"""Stems of words by language and script, as the lexical index stores them (X13)."""
+"""Stems of words by language and script, in the form of the lexical index (X13)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 LANGUAGES = tuple(STOP)
-"""The languages that can be detected; the index stores places in this tuple."""
+"""The languages that can be detected; the index stores positions in this tuple."""
 
 STEMMER_VERSION: str = Stemmer.version()
 
@@ -73,16 +73,17 @@ _CACHES = {code: _StemCache(code) for code in LANGUAGES}
 
 
 STOP_WORD = "="
-"""Prefix of the term under which units with this stop word are posted."""
+"""Prefix of the term for units with this stop word."""
 
 CAPITALISED = "^"
-"""Prefix of the term for a capitalised stop word, maybe a name (`Will`, `Else`)."""
+"""Prefix of the term for a capitalised stop word, which may be a name (`Will`, `Else`).
+"""
 
 
 def unit_stems(tokens: Sequence[str]) -> tuple[list[str], int]:
     """Return the stems of a unit without stop words, and its language.
 
-    The language is a place in `LANGUAGES`. Not thread-safe: callers hold the lock of
+    The language is a position in `LANGUAGES`. Not thread-safe: callers hold the lock of
     their index.
     """
     code = language(tokens) or "en"
@@ -93,10 +94,10 @@ def unit_stems(tokens: Sequence[str]) -> tuple[list[str], int]:
 def stop_word_terms(text: str, tokens: Sequence[str], code: int) -> list[str]:
     """Return the terms of the stop words of `text`, each once.
 
-    `tokens` are its words, `code` is the place of its language in `LANGUAGES`. These
-    terms are used only by questions that turn on stop words; they do not count for the
-    length of a unit. `set(stop_word_terms("Will is here", ["will", "is", "here"], 0))
-    == {"=here", "=is", "=will", "^will"}`
+    `tokens` are its words, `code` is the position of its language in `LANGUAGES`. Only
+    questions about stop words use these terms; they do not count for the length of a
+    unit. `set(stop_word_terms("Will is here", ["will", "is", "here"], 0)) == {"=here",
+    "=is", "=will", "^will"}`
     """
     small = STOP[LANGUAGES[code]].intersection(tokens)
     if not small:
@@ -125,7 +126,7 @@ def stems_of(tokens: list[str], code: str) -> list[str]:
 
 @lru_cache(20_000)
 def stem_of(word: str, code: str) -> str:
-    """Return the stem of a word of a question; not thread-safe, as `stems_of`."""
+    """Return the stem of a word of a question; not thread-safe, like `stems_of`."""
     return stems_of([word], code)[0]
 
 

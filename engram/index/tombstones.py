@@ -1,4 +1,4 @@
-"""The tombstones of a vault: what the user had forgotten (rows A26, X8)."""
+"""The tombstones of a vault: the statements that the user forgot (rows A26, X8)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ class Tombstones:
     """The tombstones in effect, as of the last `add` or `reload`.
 
     `keys` are content hashes of statements and keys of turns; `forgotten` hides the
-    sentences that say what was forgotten; `withdrawn` are the keys of turns that were
-    edited or deleted in the chat; `deleted` are the keys of turns that a person removed from
-    a session file, by `turn_versions.turn_digest`. `restored` says when a person last brought a memory
-    back, by its id. Only the writer's thread adds and reloads.
+    sentences with a forgotten statement; `withdrawn` are the keys of turns that were
+    edited or deleted in the chat; `deleted` are the digests
+    (`turn_versions.turn_digest`) of turns that a person removed from a session file.
+    `restored` is the time at which a person last restored a memory, by its id. Only the
+    writer's thread adds and reloads.
     """
 
     def __init__(self, vault: Vault) -> None:
@@ -27,7 +28,7 @@ class Tombstones:
         self.reload()
 
     def add(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Append rows durably; a row with `restored` or `lifted` takes one back."""
+        """Append rows durably; a row with `restored` or `lifted` revokes one."""
         if rows:
             self._vault.add_tombstones(rows)
         self.reload()

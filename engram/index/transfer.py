@@ -1,7 +1,7 @@
 """Move the rows of an index from the cache of this machine to PostgreSQL (`X15`).
 
-The rows are copied, not read anew from the vault: they remember user changes that were
-found and not recorded yet. A copy that was interrupted goes on where it was.
+The rows are copied and not read again from the vault, because they include user changes
+that were found and not recorded yet. An interrupted copy can be continued.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.index.postgres import PostgresStore
 
 COPYING = "copying"
-"""The setting that names the rows which are copied now."""
+"""The setting that names the generation of the rows being copied."""
 BATCH = 2_000
 
 _COPIED = {
@@ -40,10 +40,10 @@ _TRUTHS = frozenset(("holds", "cause", "sensitive"))
 def take_over(
     store: PostgresStore, cache: Path, report: Callable[[int, int], object]
 ) -> None:
-    """Fill a store without the whole vault from the catalogue in `cache`, if any.
+    """Fill a store without a whole vault from the catalogue in `cache`, if it exists.
 
     The catalogue is deleted afterwards, since no scan would update it. `report` is
-    called with the number of rows copied and the number of all.
+    called with the number of copied rows and of all rows.
     """
     if not (cache / DATABASE).exists():
         return
@@ -86,17 +86,17 @@ def _count(store: CatalogDatabase | PostgresStore, table: str) -> int:
 
 
 def _batches(
-    source: CatalogDatabase, table: str, done: int
+    source: CatalogDatabase, table: str, copied: int
 ) -> Iterator[list[list[Any]]]:
-    """Yield the rows of a table after the first `done`, always in the same order."""
+    """Yield the rows of a table after the first `copied`, always in the same order."""
     columns = _COPIED[table].split(", ")
     truths = [place for place, name in enumerate(columns) if name in _TRUTHS]
     order = _ORDER.get(table, ", ".join(columns[:3]))
     sql = f"SELECT {_COPIED[table]} FROM {table} ORDER BY {order} LIMIT ? OFFSET ?"  # noqa: S608
-    while found := source.query(sql, (BATCH, done)):
+    while found := source.query(sql, (BATCH, copied)):
         rows = [list(row) for row in found]
         for row in rows:
             for place in truths:
                 row[place] = bool(row[place])
         yield rows
-        done += len(rows)
+        copied += len(rows)

@@ -1,8 +1,8 @@
 """The rows of facts, turns and notes in the catalogue, and their sequence numbers.
 
-Every write gives a unit the next number, and a removed unit leaves its key with one. So
-a reader that knows the last number it saw gets what has changed since. Each function
-runs in a transaction that the caller opened.
+Every write gives a unit the next number, and a removed unit leaves its key with a
+number. A reader that stores the last number it read thus gets the later changes. Each
+function runs in a transaction of the caller.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SELECT coalesce(max(seq), 0) FROM (
     SELECT max(seq) AS seq FROM unit UNION ALL SELECT max(seq) FROM removed
 ) AS latest
 """
-"""The greatest sequence number given so far."""
+"""The largest assigned sequence number."""
 VERSIONS = """
 SELECT key, record FROM unit
 WHERE kind = 'turn' AND session = ? AND (turn = ? OR (turn >= ? AND turn < ?))
@@ -45,7 +45,7 @@ LAST_CHARACTER = "\U0010ffff"
 
 
 class StoredUnit(NamedTuple):
-    """A unit as its row has it; `path` is that of its file."""
+    """A unit with the columns of its row; `path` is that of its file."""
 
     kind: str
     path: str
@@ -79,7 +79,7 @@ def write_units(
 ) -> None:
     """Write units, each with its path and record.
 
-    `before` are the facts that were there; None where all keys are new.
+    `before` are the earlier facts; None if all keys are new.
     """
     last = _last_seq(db)
     rows = [
@@ -116,7 +116,7 @@ def _strand_rows(unit: Unit) -> list[tuple[object, ...]]:
 
 
 def _unit_row(seq: int, unit: Unit, path: str, record: str) -> tuple[object, ...]:
-    """Return a row of `unit`; only facts have a file name, for links lead to them."""
+    """Return a row of `unit`; only facts have a file name, the target of links."""
     if isinstance(unit, Fact):
         name = path.rpartition("/")[2]
         digest = content_hash(unit.text) if unit.status == "active" else ""
@@ -139,15 +139,15 @@ def remove_units(db: RowTransaction, keys: Sequence[str]) -> None:
 
 
 def version_span(session: str, turn_id: str) -> tuple[str, str, str, str]:
-    """Return the values for `VERSIONS`; `turn_id` has no mark of a version."""
+    """Return the values for `VERSIONS`; `turn_id` has no version suffix."""
     start = f"{turn_id} edit-"
     return session, turn_id, start, start + LAST_CHARACTER
 
 
 def hidden_turns(units: Iterable[Unit]) -> dict[str, str]:
-    """Return the turns that are highly sensitive because memories rest on them (`B17`).
+    """Return the turns that memories make highly sensitive (`B17`), by key.
 
-    They are given by key, with the persona that alone sees them.
+    The value is the persona that alone sees the turn.
     """
     return {
         key: fact.persona or UNKNOWN_PERSONA
@@ -161,10 +161,10 @@ def hidden_turns(units: Iterable[Unit]) -> dict[str, str]:
 def renumber_turns(
     db: RowTransaction, before: Iterable[Unit], after: Iterable[Unit]
 ) -> None:
-    """Give turns a new number that these memories hide now, or no longer hide (`B17`).
+    """Renumber the turns that these memories now hide or no longer hide (`B17`).
 
-    The feed of changes lists them by this number, for clients that keep a copy.
-    Versions of an edited turn get a new number with it.
+    The feed of changes lists them by this number, for clients with a copy. Versions of
+    an edited turn are renumbered with it.
     """
     old, new = hidden_turns(before), hidden_turns(after)
     changed = [key for key in old | new if old.get(key) != new.get(key)]
@@ -184,7 +184,7 @@ def renumber_turns(
 
 
 def renumber_facts(db: RowTransaction, entry: Entry) -> None:
-    """Give the facts a new number that rest on a conversation, if its level changed."""
+    """Renumber the facts of a conversation if its level of sensitivity changed."""
     known = db.execute(
         "SELECT sensitive FROM session WHERE path = ?", (entry.path,)
     ).fetchone()

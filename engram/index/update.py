@@ -1,7 +1,7 @@
-"""Store what files say in the catalogue, and note what that changed.
+"""Store the content of files in the catalogue, and record the changes.
 
 Two files may claim the same fact id, conversation or path; one of them holds the claim
-and is indexed. Each function runs in a transaction that the caller opened.
+and is indexed. Each function runs in a transaction of the caller.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def store(
     exists: Callable[[str], bool],
     diff: DiffBuilder,
 ) -> None:
-    """Store one file; `stat` is what the next scan compares with.
+    """Store one file; the next scan compares the file with `stat`.
 
     A file without anything to index keeps the units of its last good version. Of two
     files with one claim, the better one by `_rank` holds it; if the other does not
@@ -62,15 +62,15 @@ def store(
     known = db.execute(
         "SELECT claim, holds FROM file WHERE path = ?", (entry.path,)
     ).fetchone()
-    claim, held = known or ("", 0)
+    claim, holds = known or ("", 0)
     diff.problems += entry.problems
     if entry.conflict:
         diff.conflicts.append(Conflict(entry.path, entry.conflict))
 
     if entry.units is None:
-        # without a hash: the units are not those of these bytes
-        kept = replace(entry, sha="") if held else entry
-        _write_file(db, kept, stat, claim, held)
+        # without a hash, because the units are not those of these bytes
+        stored = replace(entry, sha="") if holds else entry
+        _write_file(db, stored, stat, claim, holds)
         return
 
     renumber_facts(db, entry)
@@ -95,21 +95,22 @@ def store(
 
     _write_file(db, entry, stat, entry.claim, 1)
     _replace_units(db, entry, sources, diff)
-    _release(db, released if held else "", diff)
+    _release(db, released if holds else "", diff)
 
 
 def store_new(
     db: RowTransaction, entries: Sequence[tuple[Entry, Stat]], diff: DiffBuilder
 ) -> list[tuple[Entry, Stat]]:
-    """Store at once all new files that collide with nothing; return the others.
+    """Store at once all new files without a collision; return the others.
 
-    A cold start consists of these: five statements for a batch instead of ten a file.
+    On a cold start these are nearly all: five statements for a batch instead of ten a
+    file.
     """
-    taken = _taken_names(db, [entry for entry, _ in entries])
+    taken_names = _taken_names(db, [entry for entry, _ in entries])
     colliding: list[tuple[Entry, Stat]] = []
     new: list[tuple[Entry, Stat]] = []
     for entry, stat in entries:
-        is_new = entry.units is not None and taken.isdisjoint(_names(entry))
+        is_new = entry.units is not None and taken_names.isdisjoint(_names(entry))
         (new if is_new else colliding).append((entry, stat))
 
     for entry, _ in new:
@@ -125,13 +126,13 @@ def store_new(
 
 
 def _names(entry: Entry) -> set[str]:
-    """Return everything by which another file could collide with `entry`."""
+    """Return all values by which another file could collide with `entry`."""
     keys = map(key_of, entry.units or ())
     return {entry.path, entry.claim, entry.sha, *keys}
 
 
 def _taken_names(db: RowTransaction, entries: Sequence[Entry]) -> set[str]:
-    """Return the names of `entries` that the catalogue or two of them have."""
+    """Return the names of `entries` that are in the catalogue or in two of them."""
     keys = [key_of(unit) for entry in entries for unit in entry.units or ()]
     claims = [entry.claim for entry in entries]
     paths = [entry.path for entry in entries]
@@ -148,9 +149,9 @@ def _taken_names(db: RowTransaction, entries: Sequence[Entry]) -> set[str]:
 
 
 def drop(db: RowTransaction, path: str, diff: DiffBuilder) -> None:
-    """Remove a file; the next file that claims what it held is read again.
+    """Remove a file; the next file with its claim is read again.
 
-    Where there is no such file, its facts are deleted, which is a user change.
+    Without such a file, its facts are deleted, which is a user change.
     """
     claims = db.execute(
         "SELECT claim FROM file WHERE path = ? AND holds", (path,)
@@ -184,7 +185,7 @@ def _rival(
     `known` is the claim that the file had, and whether it held it.
     """
     if entry.kind == "fact" and known == (entry.claim, 1):
-        return ""  # it holds the id already
+        return ""  # it already holds the id
     found = db.execute(
         "SELECT path FROM file WHERE claim = ? AND holds AND path <> ?",
         (entry.claim, entry.path),
@@ -200,7 +201,7 @@ def _rival(
 
 
 def _moved_from(db: RowTransaction, entry: Entry, exists: Callable[[str], bool]) -> str:
-    """Return the path of a vanished file that held the same bytes, or ''."""
+    """Return the path of a vanished file with the same bytes, or ''."""
     found = db.execute(
         "SELECT path FROM file WHERE sha = ? AND holds AND path <> ?",
         (entry.sha, entry.path),
@@ -211,9 +212,9 @@ def _moved_from(db: RowTransaction, entry: Entry, exists: Callable[[str], bool])
 def _rank_of(entry: Entry) -> tuple[object, ...]:
     """Return the rank of a file among those with the same claim; the least holds it.
 
-    It follows from the files alone, so that a rebuild agrees. A fact: one in `facts/`,
-    under a generated name, the older, the first by path. A conversation: the longer
-    (a copy does not grow), the older, the first by path.
+    It depends on the files alone, so that a rebuild agrees. A fact: one in `facts/`,
+    under a generated name, the older, the first by path. A conversation: the longer (a
+    copy does not grow), the older, the first by path.
     """
     turns = entry.session.turns if entry.session else 0
     return _rank_key(entry.path, entry.stat.mtime, turns)
@@ -243,7 +244,7 @@ def _rank_key(path: str, mtime: int, turns: int) -> tuple[object, ...]:
 def _store_duplicate(
     db: RowTransaction, entry: Entry, stat: Stat, rival: str, diff: DiffBuilder
 ) -> None:
-    """Store a file whose claim `rival` holds: nothing of it is indexed."""
+    """Store a file whose claim `rival` holds; none of it is indexed."""
     problem = Problem("duplicate-id", f"the id belongs to {rival}", entry.path)
     duplicate = replace(entry, problems=(*entry.problems, problem))
     _write_file(db, duplicate, stat, entry.claim, 0)
@@ -254,7 +255,7 @@ def _store_duplicate(
 
 
 def _take_claim(db: RowTransaction, rival: str, path: str, diff: DiffBuilder) -> None:
-    """Take the claim from `rival` for the file at `path`."""
+    """Move the claim from `rival` to the file at `path`."""
     problem = Problem("duplicate-id", f"the id belongs to {path}", rival)
     db.execute("UPDATE file SET holds = FALSE WHERE path = ?", (rival,))
     db.execute("DELETE FROM session WHERE path = ?", (rival,))
@@ -267,7 +268,7 @@ def _take_claim(db: RowTransaction, rival: str, path: str, diff: DiffBuilder) ->
 
 
 def _release(db: RowTransaction, claim: str, diff: DiffBuilder) -> bool:
-    """Have the files that wait for `claim` read again; return whether there are any."""
+    """Schedule the files that wait for `claim`; return whether there are any."""
     if not claim:
         return False
     found = db.execute("SELECT path FROM file WHERE claim = ? AND NOT holds", (claim,))
@@ -349,16 +350,14 @@ def _replace_units(
 ) -> None:
     """Replace the units of the files `sources` by those of `entry`.
 
-    Equal ones keep their sequence number.
+    Equal units keep their sequence number.
     """
     before = stored_units(db, sources)
     facts = facts_of(before)
     units = {key_of(unit): unit for unit in entry.units or ()}
     records = {key: pack(unit) for key, unit in units.items()}
-    kept = {(key, old.path, old.record) for key, old in before.items()}
-    changed = [
-        key for key, record in records.items() if (key, entry.path, record) not in kept
-    ]
+    known = {(key, old.path, old.record) for key, old in before.items()}
+    changed = [key for key in records if (key, entry.path, records[key]) not in known]
 
     remove_units(db, [key for key in before if key not in records])
     write_units(db, [(entry.path, units[key], records[key]) for key in changed], facts)
@@ -374,7 +373,7 @@ def _replace_units(
 
 
 def _present(db: RowTransaction, select: str, values: Sequence[str]) -> set[str]:
-    """Return which of `values` the statement `select` finds."""
+    """Return those of `values` that the statement `select` finds."""
     found = db.execute(
         f"{select} IN (SELECT value FROM json_each(?))",  # noqa: S608
         (json.dumps(values),),
@@ -403,7 +402,7 @@ def _record_edited_turns(
 
 
 def _is_edited_turn(before: StoredUnit, after: Unit) -> bool:
-    """Whether a user changed the words of a turn in its session file."""
+    """Return whether a user changed the words of a turn in its session file."""
     if not isinstance(after, FiledTurn):
         return False
     old = unpack(before.kind, before.record)
@@ -428,9 +427,9 @@ def _record_edits(
 
 
 def _is_edit(before: Fact, after: Unit, *, moved: bool) -> bool:
-    """Return whether more than the place and the bytes of a fact changed.
+    """Return whether more than the path and the bytes of a fact changed.
 
-    A moved note without an id has another one now, for it is derived from the path.
+    A moved note without an id has a new one, because it is derived from the path.
     """
     if not isinstance(after, Fact):
         return False
@@ -441,7 +440,7 @@ def _is_edit(before: Fact, after: Unit, *, moved: bool) -> bool:
 def _write_user_change(
     db: RowTransaction, key: str, kind: str, before: str, after: str
 ) -> None:
-    """Record that a user changed or, where `after` is '', deleted a unit.
+    """Record that a user changed or, if `after` is '', deleted a unit.
 
     The row stays until it is acknowledged, so that a crash loses no user change.
     """

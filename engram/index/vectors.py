@@ -4,8 +4,8 @@ A block has up to 1,024 vectors of one precision in a file with a checksum, whic
 mapped into memory. A damaged file is dropped, and its texts are embedded again. Vectors
 of another model or dimension stay until those of this one are complete.
 
-A vector that was cut to fewer bits (row D12) and needs more is `worn`: it is used as it
-is until the model has made it again.
+A vector in fewer bits than needed (row D12) is `worn`: it is used unchanged until the
+model has embedded its text again.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.float32]
 Part = tuple[int, NDArray[Any]]
-"""Bits a number, and vectors of that precision: a matrix, or packed."""
+"""The bits of a number, and vectors of that precision: a matrix, or packed."""
 
 VERSION = "1"
-"""Version of the files: raise it when their content changes."""
+"""Version of the files; raise it when their content changes."""
 
 BLOCK_SIZE = 1024
 """The number of places in a block."""
@@ -48,7 +48,7 @@ _FLOAT = np.dtype(np.float32)
 def digest(text: str) -> int:
     """Return the key of a text: 64 bits of its SHA-256.
 
-    The chance that two of a million texts share one is 3e-8.
+    The probability that two of a million texts share one is 3e-8.
     """
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8])
 
@@ -56,18 +56,18 @@ def digest(text: str) -> int:
 def cosines(parts: Sequence[Part], vector: bytes) -> Floats:
     """Return the cosine of `vector` to the vector at each place, 0 for empty places.
 
-    Packed vectors have `quantize.likeness`, on the same scale (row D13).
+    For packed vectors it is `quantize.similarity`, on the same scale (row D13).
     """
     query = np.frombuffer(vector, _FLOAT)
     found = np.zeros(len(parts) * BLOCK_SIZE)
     for number, (bits, rows) in enumerate(parts):
-        near = rows @ query if bits == WHOLE else quantize.likeness(query, rows, bits)
+        near = rows @ query if bits == WHOLE else quantize.similarity(query, rows, bits)
         found[number * BLOCK_SIZE : number * BLOCK_SIZE + len(rows)] = near
     return found
 
 
 def best(values: Floats, places: NDArray[Any], k: int) -> NDArray[Any]:
-    """Return the `places` of the `k` highest values and of those equal to the last."""
+    """Return the `places` of the `k` highest values, and of ties with the last."""
     if len(places) <= k or k <= 0:
         return places
     least = np.partition(values[places], -k)[-k]
@@ -76,7 +76,7 @@ def best(values: Floats, places: NDArray[Any], k: int) -> NDArray[Any]:
 
 
 class Cosines:
-    """What is near to one vector, among vectors that later changes do not touch."""
+    """The comparison of one vector with others, independent of later changes."""
 
     def __init__(self, parts: Sequence[Part], vector: bytes) -> None:
         self._parts = parts
@@ -88,7 +88,7 @@ class Cosines:
         return cosines(self._parts, self._vector)
 
     def nearest(self, places: NDArray[Any], k: int) -> NDArray[Any]:
-        """Return where in `places` the `k` nearest are, and those equal to the last."""
+        """Return the indices in `places` of the `k` nearest and of ties."""
         return best(self.values[places], np.arange(len(places)), k)
 
     def at(self, places: NDArray[Any]) -> Floats:
@@ -111,11 +111,10 @@ class _VectorBlock:
 class Vectors:
     """The vectors of one model, by the digest of their text.
 
-    `tag` names the model and whatever else makes its vectors unlike others. A vector is
-    the bytes of 32-bit floats, at length 1; `dimension` is 0 until one is known.
-    `generation` changes when places become invalid; hold `lock` to keep them. `worn`
-    has the keys of vectors to be made again with the bits they need. Every public
-    method is safe to call from any thread.
+    `tag` identifies the model with its options. A vector is the bytes of 32-bit floats,
+    at length 1; `dimension` is 0 until one is known. `generation` changes when places
+    become invalid; hold `lock` to prevent that. `worn` maps the keys of vectors to
+    embed again to the bits they need. Every public method is thread-safe.
     """
 
     packs = True
@@ -153,7 +152,7 @@ class Vectors:
         return [key for key in dict.fromkeys(keys) if key not in self._places]
 
     def put(self, pairs: Mapping[int, bytes]) -> None:
-        """Store vectors of one length; known ones are kept unless worn."""
+        """Store vectors of one length; known ones are not replaced unless worn."""
         with self.lock:
             for size in {len(vector) for vector in pairs.values()}:
                 self.set_dimension(size // _FLOAT.itemsize)
@@ -165,8 +164,8 @@ class Vectors:
                 ).reshape(-1, self.dimension)
                 self._add(WHOLE, np.array(fresh, np.uint64), rows)
 
-    def store(self, wanted: Mapping[int, int]) -> None:
-        """Store the vectors of these keys in this number of bits (row D12).
+    def store(self, bits_by_key: Mapping[int, int]) -> None:
+        """Store the vectors of these keys with this number of bits (row D12).
 
         One that has fewer becomes worn. The lock is released between blocks, for
         searches.
@@ -176,14 +175,14 @@ class Vectors:
         for block in blocks:
             with self.lock:
                 if block in self._blocks:
-                    self._store(block, wanted)
+                    self._store(block, bits_by_key)
         with self.lock:
             self._remove_empty_blocks()
 
-    def _store(self, block: _VectorBlock, wanted: Mapping[int, int]) -> None:
+    def _store(self, block: _VectorBlock, bits_by_key: Mapping[int, int]) -> None:
         rows: dict[int, list[int]] = {}
         for row, key in enumerate(block.keys.tolist()):
-            bits = wanted.get(key, 0)
+            bits = bits_by_key.get(key, 0)
             if bits > block.bits:
                 self.worn[key] = bits
             elif bits:
@@ -222,11 +221,11 @@ class Vectors:
         return len(vector) == self.dimension * _FLOAT.itemsize
 
     def compare(self, vector: bytes) -> Cosines:
-        """Return what is near to a vector."""
+        """Return the comparison of a vector with all others."""
         return Cosines(self.parts(), vector)
 
     def parts(self) -> list[Part]:
-        """Return all vectors by place, in parts that later changes do not touch."""
+        """Return all vectors by place, in parts that later changes do not affect."""
         with self.lock:
             return [(block.bits, block.rows) for block in self._blocks]
 
@@ -254,7 +253,7 @@ class Vectors:
     def matrix(self, keys: Collection[int]) -> Matrix:
         """Return the vectors of `keys`, a row for each that has one.
 
-        Unpacked vectors are somewhat longer than 1.
+        The length of unpacked vectors is slightly above 1.
         """
         with self.lock:
             rows = [self._row(self._places[key]) for key in keys if key in self._places]
@@ -285,7 +284,7 @@ class Vectors:
     # -- blocks ------------------------------------------------------------------------
 
     def _add(self, bits: int, keys: NDArray[np.uint64], rows: NDArray[Any]) -> None:
-        """Give these vectors a place each."""
+        """Assign a place to each of these vectors."""
         while len(keys):
             block = self._block_with_room(bits)
             room, begin = BLOCK_SIZE - len(block.keys), block.first + len(block.keys)
@@ -296,14 +295,16 @@ class Vectors:
             keys, rows = keys[room:], rows[room:]
 
     def _block_with_room(self, bits: int) -> _VectorBlock:
-        """Return the block of this precision that has most room."""
+        """Return the block of this precision with the most free places."""
         block = min(
-            (one for one in self._blocks if one.bits == bits),
-            key=lambda one: len(one.keys),
+            (candidate for candidate in self._blocks if candidate.bits == bits),
+            key=lambda candidate: len(candidate.keys),
             default=None,
         )
         if block is None or len(block.keys) == BLOCK_SIZE:
-            number = max((one.number for one in self._blocks), default=-1) + 1
+            number = (
+                max((candidate.number for candidate in self._blocks), default=-1) + 1
+            )
             size = quantize.size(self.dimension, bits)
             rows = (
                 np.zeros((0, size), np.uint8)
@@ -334,7 +335,7 @@ class Vectors:
         self._remove_empty_blocks()
 
     def _keep_rows(self, block: _VectorBlock, rows: NDArray[Any]) -> None:
-        """Keep only these rows of a block."""
+        """Remove all other rows of a block."""
         self.generation += 1
         block.keys, block.rows = block.keys[rows], block.rows[rows]
         self._set_places(block.keys, block.first)

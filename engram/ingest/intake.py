@@ -1,6 +1,6 @@
 """Intake of turns: check, redact, write to the journal, acknowledge, queue.
 
-From a batch of the queue to files: `engram/pipeline/process.py`.
+`engram/pipeline/process.py` continues from a batch of the queue to files.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ if TYPE_CHECKING:
 
 
 LATEST = 3
-"""Turns of a session file that the privacy of the next one is read from."""
+"""The number of turns of a session file that determine the next one's privacy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """The result of a request: the unit keys of its turns, in their order.
 
-    `stored` is the number of new turns, `duplicates` of turns known before; `replaced`
-    of the new ones are known turns with another text.
+    `stored` is the number of new turns, `duplicates` of known ones; `replaced` of the
+    new ones are known turns with another text.
     """
 
     keys: tuple[str, ...]
@@ -73,10 +73,10 @@ class Accepted:
 
 
 def check_owned(store: IndexStore) -> None:
-    """Raise UnavailableError where another process may have taken the vault.
+    """Raise UnavailableError if another process may have taken the vault.
 
-    Then it would not see what this one acknowledges. A turn that is in the journal
-    already may be stored all the same; sent again, it is known.
+    That process would not see the turns that this one acknowledges. A turn that is
+    already in the journal may be stored nevertheless; sent again, it is known.
     """
     if not store.is_owned:
         raise UnavailableError(
@@ -87,9 +87,9 @@ def check_owned(store: IndexStore) -> None:
 
 
 def unread() -> UnavailableError:
-    """Return the error for turns that come while the catalogue is built.
+    """Return the error for turns that arrive while the catalogue is built.
 
-    Only the catalogue knows which turns are in the vault already.
+    Only the catalogue contains the turns that are already in the vault.
     """
     return UnavailableError(
         "the vault is still being read", fix="Nothing was stored; send the turns again."
@@ -105,8 +105,8 @@ def _block_number(block: str) -> int:
 class _Place:
     """A session file that may get the next turn of its conversation.
 
-    `turns`, `block` and `size` (bytes) include the turns that are not yet written.
-    `latest` are the last turns that got a place there since the process began.
+    `turns`, `block` and `size` (bytes) include turns that are not written yet. `latest`
+    are the last turns with a place there since the process began.
     """
 
     stem: str
@@ -119,9 +119,9 @@ class _Place:
 
 
 class Intake:
-    """Accepts turns, and keeps the durable part of the queue.
+    """The intake of turns, and the durable part of the queue.
 
-    `accept` may be called from any thread; the other methods are for the writer thread.
+    `accept` is thread-safe; the other methods are for the writer thread.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Intake:
         self._pending_counts: Counter[str] = Counter()
         # the number of pending versions of edited turns of each session
         self._pending_versions: Counter[str] = Counter()
-        # session files by conversation; the last used are last
+        # session files by conversation; the most recently used are last
         self._places: dict[tuple[str, str | None], list[_Place]] = {}
 
     # -- accepting turns ---------------------------------------------------------------
@@ -161,14 +161,13 @@ class Intake:
         """Store the new turns durably; the next recall finds them (`X18`).
 
         Two turns with the same session, id and text are one, and so are turns without
-        an id, whose made-up ids are in `unnamed`, that a client repeats at once
+        an id (whose generated ids are in `unnamed`) that a client repeats at once
         (`_as_known`). The same id with another text is an edited turn, which replaces
-        the older ones once it is filed. Raises ConflictError where it has another role,
-        source or persona, or comes twice in one request; BusyError
-        if too many turns wait, BadRequestError for a request that is too large,
-        UnavailableError if the catalogue was rebuilt meanwhile or another process may
-        have the vault, StorageError if the disk fails. After an error nothing is
-        acknowledged.
+        the older ones once it is filed. Raises ConflictError if it has another role,
+        source or persona, or is twice in one request; BusyError if too many turns wait,
+        BadRequestError for a request that is too large, UnavailableError if the
+        catalogue was rebuilt meanwhile or another process may have the vault,
+        StorageError if the disk fails. After an error nothing is acknowledged.
         """
         check_owned(self.index.catalog.database)
         commit: Future[None] = Future()
@@ -201,22 +200,22 @@ class Intake:
         return Accepted(every_key, len(new), len(turns) - len(new), replaced)
 
     def is_known(self, session: str, name: str) -> bool:
-        """Whether a turn with this session and id is stored already."""
+        """Return whether a turn with this session and id is already stored."""
         return self._known(session, name) is not None
 
     def _as_versions(
         self, turns: Sequence[Turn], now: datetime
     ) -> tuple[list[Turn], list[str]]:
-        """Return the turns, with ids of their own for edited ones, and the conflicts.
+        """Return the turns, with new ids for edited ones, and the conflicts.
 
         A conflict is the id of a turn whose other text has another role, source or
         persona, or is in the same request.
         """
         result: list[Turn] = []
         conflicts: list[str] = []
-        here: dict[tuple[str, str], str] = {}
+        in_request: dict[tuple[str, str], str] = {}
         for turn in turns:
-            if here.setdefault((turn.session, turn.id), turn.text) != turn.text:
+            if in_request.setdefault((turn.session, turn.id), turn.text) != turn.text:
                 conflicts.append(turn.id)
                 continue
             known = self._known(turn.session, turn.id)
@@ -228,22 +227,24 @@ class Intake:
         return result, conflicts
 
     def _version(self, turn: Turn, known: FiledTurn, now: datetime) -> Turn | None:
-        """Return a turn that came under the id of a known one, with the id that it gets.
+        """Return a turn with the id of a known one, under its own version id.
 
-        It repeats the known turn, or one of its versions, or is a new version; None
-        where it may be neither. What a person changed in the session file is repeated
-        by its old words, too.
+        It repeats the known turn or one of its versions, or it is a new version; None
+        if neither is possible. The original words of a turn that a person changed in
+        the session file are a repetition too.
         """
         if known.turn.text == turn.text and not self._is_over(known):
             return turn
-        told = self._told(turn, known)
-        if told:
-            over = self._is_over(told[-1])
-            if not over or not self._is_said_again(turn, told[-1], now):
-                return replace(turn, id=told[-1].turn.id, text=told[-1].turn.text)
+        versions = self._versions_with_text(turn, known)
+        if versions:
+            over = self._is_over(versions[-1])
+            if not over or not self._is_stated_again(turn, versions[-1], now):
+                return replace(
+                    turn, id=versions[-1].turn.id, text=versions[-1].turn.text
+                )
         if not is_version_of(turn, known.turn):
             return None
-        number = sum(one.turn.id != turn.id for one in told) + 1
+        number = sum(version.turn.id != turn.id for version in versions) + 1
         return replace(
             turn,
             id=version_id(turn.id, turn.text, number),
@@ -251,14 +252,14 @@ class Intake:
             sensitive_to=known.turn.sensitive_to,
         )
 
-    def _told(self, turn: Turn, known: FiledTurn) -> list[FiledTurn]:
-        """Return the versions of a turn that came with the very words of `turn`.
+    def _versions_with_text(self, turn: Turn, known: FiledTurn) -> list[FiledTurn]:
+        """Return the versions of a turn that had exactly the words of `turn`.
 
-        The last one is the one that came last. `known` is the first version.
+        They are in the order of their arrival. `known` is the first version.
         """
         digest = text_digest(turn.text)
         is_first = known.turn.text == turn.text
-        told = (
+        versions = (
             [known]
             if is_first or digest in self.index.replaced_words(known.key)
             else []
@@ -267,39 +268,39 @@ class Intake:
         while found := self._known(
             turn.session, version_id(turn.id, turn.text, number)
         ):
-            told.append(found)
+            versions.append(found)
             number += 1
-        return told
+        return versions
 
-    def _is_over(self, told: FiledTurn) -> bool:
-        """Whether a turn was withdrawn, or a waiting version will replace it."""
-        if told.key in self.index.tombstones.withdrawn:
+    def _is_over(self, filed: FiledTurn) -> bool:
+        """Return whether a turn was withdrawn, or a waiting version will replace it."""
+        if filed.key in self.index.tombstones.withdrawn:
             return True
-        session, first = told.turn.session, base_id(told.turn.id)
+        session, first = filed.turn.session, base_id(filed.turn.id)
         if not self._pending_versions[session]:
             return False
         pending = list(self._pending.get(session, {}))
-        place = pending.index(told.turn.id) + 1 if told.turn.id in pending else 0
+        place = pending.index(filed.turn.id) + 1 if filed.turn.id in pending else 0
         later = [name for name in pending[place:] if name.startswith(f"{first} edit-")]
         return any(
-            replaces(self._pending[session][name][0].turn, told.turn, self._buffer)
+            replaces(self._pending[session][name][0].turn, filed.turn, self._buffer)
             for name in later
         )
 
-    def _is_said_again(self, turn: Turn, told: FiledTurn, now: datetime) -> bool:
-        """Whether words that are over were said anew, and not only sent once more.
+    def _is_stated_again(self, turn: Turn, known: FiledTurn, now: datetime) -> bool:
+        """Return whether withdrawn words were stated again, and not only resent.
 
-        They are said anew after the words that took their place; at the same time only
-        where the conversation goes on.
+        They are stated again if they are later than the words that replaced them; at
+        the same time only if the conversation continues.
         """
         first = base_id(turn.id)
         since = max(
             (
-                one.turn.occurred_at
-                for one in self.index.versions(turn.session, first)
-                if not self._is_over(one)
+                version.turn.occurred_at
+                for version in self.index.versions(turn.session, first)
+                if not self._is_over(version)
             ),
-            default=told.turn.occurred_at,
+            default=known.turn.occurred_at,
         )
         goes_on = now - turn.occurred_at <= timedelta(hours=self._buffer.edit_hours)
         return turn.occurred_at > since or (turn.occurred_at == since and goes_on)
@@ -310,7 +311,7 @@ class Intake:
         return pending[0] if pending else self.index.catalog.turn(session, turn_id)
 
     def _replaces_known(self, turn: Turn) -> bool:
-        """Whether a new turn takes the place of the first one with its id."""
+        """Return whether a new turn replaces the first one with its id."""
         first = first_id(turn)
         known = self._known(turn.session, first) if first is not None else None
         return known is not None and replaces(turn, known.turn, self._buffer)
@@ -320,9 +321,9 @@ class Intake:
     ) -> Sequence[Turn]:
         """Return the turns, with the ids of those that a client sends again (`A8`).
 
-        A client that got no answer repeats its request, and perhaps adds to it: the
-        turns that it begins with are then the last ones of the session, some seconds
-        old. What is said again later, or after something else, is another turn.
+        A client that got no answer repeats its request, and may add to it: the first
+        turns of the request are then the last ones of the session, some seconds old. A
+        repetition later, or after other words, is another turn.
         """
         first = turns[0] if turns else None
         if first is None or first.id not in unnamed:
@@ -345,7 +346,7 @@ class Intake:
     def _latest(self, turn: Turn) -> list[Turn]:
         """Return the turns of the conversation's last session file.
 
-        There are none where this turn does not follow within seconds.
+        The list is empty if this turn does not follow within seconds.
         """
         soon = timedelta(seconds=self.settings.policy.buffer.retry_seconds)
         places = self._conversation(turn.session, turn.persona)
@@ -409,7 +410,7 @@ class Intake:
             )
 
     def _add_pending(self, filed: FiledTurn, commit: Future[None]) -> FiledTurn:
-        """Make the turn known, and reserve its place."""
+        """Register the turn as known, and reserve its place."""
         pending = self._pending.setdefault(filed.turn.session, {})
         pending[filed.turn.id] = (filed, commit)
         self._pending_counts[filed.note] += 1
@@ -418,7 +419,7 @@ class Intake:
         return filed
 
     def _remove_pending(self, turns: Iterable[FiledTurn]) -> None:
-        """Remove turns that are in the vault now, or that were not stored."""
+        """Remove turns that are now in the vault, or that were not stored."""
         for filed in turns:
             pending = self._pending.get(filed.turn.session, {})
             if filed.turn.id in pending:
@@ -455,13 +456,14 @@ class Intake:
         commit.set_result(None)
 
     def _waiting(self, seq: int, filed: FiledTurn, now: datetime) -> WaitingTurn:
-        # What it replaces is hidden once it is filed.
+        # The turn that it replaces is hidden once it is filed.
         if first_id(filed.turn) is not None:
             return WaitingTurn(seq, filed, "high", now)
         # Only a user's turn can make a batch due early.
         if filed.turn.role != "user":
             return WaitingTurn(seq, filed, "none", now)
-        # Its session file then says at once which turns before it are private too.
+        # Once it is filed, its session file determines which earlier turns are private
+        # too.
         if filed.turn.private:
             return WaitingTurn(seq, filed, "high", now)
         signals = scan(filed.turn.text, self.patterns, self.settings.policy.signals)
@@ -485,7 +487,8 @@ class Intake:
     def _place(self, turn: Turn) -> FiledTurn:
         """Return a new turn with its session file and block (`E10`, `X1`).
 
-        It is the file of the conversation at that time if it has room, else a new one.
+        The file is that of the conversation at that time if it is not full, else a new
+        one.
         """
         policy = self.settings.policy.buffer
         gap = timedelta(minutes=policy.session_gap_minutes)
@@ -614,7 +617,7 @@ class Intake:
     def count_restart(self, batch: Batch, now: datetime) -> Batch:
         """Count a restart of the process as an attempt, durably.
 
-        Otherwise a turn that crashes the process would be tried for ever.
+        Otherwise a turn that crashes the process would be retried forever.
         """
         if not any(item.left_over for item in batch.waiting):
             return batch
@@ -633,7 +636,7 @@ class Intake:
         return batch
 
     def update_placement(self, batch: Batch, turns: Sequence[FiledTurn]) -> Batch:
-        """Return the batch with its turns as they were written in the session file.
+        """Return the batch with its turns as in the session file.
 
         Their blocks differ from the planned ones if a user edited the file.
         """
@@ -654,10 +657,11 @@ class Intake:
         return batch
 
     def without_gone_turns(self, batch: Batch) -> list[Batch]:
-        """Return a filed batch without turns that are gone.
+        """Return a filed batch without removed turns.
 
-        A user deleted them from their file, or they were withdrawn. The list is empty if no turn remains. A file with problems is not read: the
-        batch is returned as it is.
+        They were deleted from their file by a user, or withdrawn. The list is empty if
+        no turn remains. A file with problems is not parsed: the batch is returned
+        unchanged.
         """
         catalog, withdrawn = self.index.catalog, self.index.tombstones.withdrawn
         if catalog.problems(sessions.path(batch.waiting[0].filed.note)):
@@ -683,8 +687,8 @@ class Intake:
     def purge(self, keys: Collection[str], damaged: Callable[[bytes], bool]) -> None:
         """Remove waiting turns and all words of filed turns from the journal.
 
-        `keys` are those of the turns; `damaged` says whether a damaged segment goes.
-        Raises ConflictError where such a turn is being extracted.
+        `keys` are those of the turns; `damaged` returns whether to remove a damaged
+        segment. Raises ConflictError if such a turn is being extracted.
         """
         entries = self.queue.entries_of(keys)
         if any(state == "taken" for state, _ in entries):
@@ -716,19 +720,19 @@ class Intake:
         self.queue.put(batch, "parked", until=until, reason=reason)
 
     def give_up(self, batch: Batch, reason: str) -> None:
-        """Make a batch a dead letter, which only a flush tries again."""
+        """Make a batch a dead letter, which only a flush retries."""
         self.journal.give_up(batch.seqs, batch.attempts, reason)
         self._release(batch)
         self.queue.put(batch, "dead", reason=reason)
 
     def _release(self, batch: Batch) -> None:
-        """Remove the turns of a batch from the pending ones: the vault has them."""
+        """Remove the turns of a stored batch from the pending ones."""
         with self._lock:
             self._remove_pending(item.filed for item in batch.waiting)
 
 
 def _queue_policy(settings: Settings) -> Policy:
-    """Return the policy of the queue: the rules read a turn without its reply."""
+    """Return the policy of the queue; the rules do not wait for a reply."""
     policy = settings.policy
     if settings.model:
         return policy

@@ -1,4 +1,4 @@
-"""Read messages in OpenAI's form as turns: `{"role": …, "content": …}`.
+"""Convert messages in OpenAI's form to turns: `{"role": …, "content": …}`.
 
 `content` is a text or a list of parts. An attachment becomes a word in brackets; a
 message without words, such as the call of a tool, is no turn.
@@ -22,9 +22,9 @@ ATTACHMENTS = {
     "file": "file",
     "input_file": "file",
 }
-"""Content parts that are not text, by type, and the word that stands for each."""
+"""The words for content parts that are not text, by type."""
 ROLES = {"developer": "system", "function": "tool"}
-"""Roles of OpenAI's form that have another name here."""
+"""Roles of OpenAI's form with another name in engram."""
 IGNORED = (
     "annotations",
     "attachments",
@@ -36,18 +36,18 @@ IGNORED = (
     "tool_calls",
     "type",
 )
-"""Keys of a message that say nothing which is kept."""
+"""Keys of a message that are ignored."""
 NAME_CHARACTERS = 100
 
 
 def as_turns(
     rows: Iterable[Mapping[str, Any]], common: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield each row as a turn; `common` holds what a row does not say itself.
+    """Yield each row as a turn; `common` has default values.
 
-    A row with `text` is a turn already. `attachments` are names, or objects with a
+    A row with `text` is already a turn. `attachments` are names, or objects with a
     name; each becomes a word in brackets. A message without words is left out. Raises
-    BadRequestError where a message has a content of another kind.
+    BadRequestError if a message has a content of another kind.
     """
     for row in rows:
         files = list(_attached(row.get("attachments")))
@@ -66,14 +66,14 @@ def as_turns(
 
 
 def is_message(row: Mapping[str, Any]) -> bool:
-    """Whether a row has the form of a message: its words are under `content`."""
+    """Return whether a row has the form of a message: words under `content`."""
     return "content" in row and "text" not in row
 
 
 def text_of(message: Mapping[str, Any]) -> str:
     """Return the text of a message, with a word in brackets for each attachment.
 
-    Raises BadRequestError where the content is neither a text, nor a list, nor absent.
+    Raises BadRequestError if the content is neither a text, nor a list, nor absent.
     """
     content = message.get("content")
     if content is None or isinstance(content, str):
@@ -109,7 +109,7 @@ def _part_text(part: object) -> str:
     if kind not in ATTACHMENTS:
         return ""
     inner = part.get("file") if isinstance(part.get("file"), dict) else part
-    return _named(ATTACHMENTS[kind], (inner or {}).get("filename"))
+    return _with_name(ATTACHMENTS[kind], (inner or {}).get("filename"))
 
 
 def _attached(files: object) -> Iterator[str]:
@@ -120,9 +120,9 @@ def _attached(files: object) -> Iterator[str]:
         known = file if isinstance(file, dict) else {"name": file}
         kind = str(known.get("type") or "").partition("/")[0]
         word = kind if kind in {*ATTACHMENTS.values(), "video"} else "file"
-        yield _named(word, known.get("name") or known.get("filename"))
+        yield _with_name(word, known.get("name") or known.get("filename"))
 
 
-def _named(word: str, name: object) -> str:
+def _with_name(word: str, name: object) -> str:
     plain = " ".join(str(name or "").split())
     return f"[{word}: {plain[:NAME_CHARACTERS]}]" if plain else f"[{word}]"

@@ -1,8 +1,8 @@
 """The queue of turns that are in the journal and not yet filed, with their states.
 
-The turns of one session file wait together. When they are due, they are cut into batches
-and taken. A batch that fails is parked until a later time. After the last try it is
-dead; a flush revives it.
+The turns of one session file wait together. When they are due, they are cut into
+batches and taken. A failed batch is parked until a later time. After the last attempt
+it is dead; a flush revives it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ BUSY = frozenset({"waiting", "taken", "revived"})
 """The states of turns that a flush waits for."""
 
 BLOCKED = frozenset({"stuck", "parked", "dead"})
-"""The states of turns that could not be distilled or filed."""
+"""The states of turns that could not be extracted or filed."""
 
 ASKED, RESTARTED = "asked for", "after a restart"
-"""Why a batch is due at once: a flush, or a process that ended before it was filed."""
+"""The reasons for a batch to be due at once: a flush, or an interrupted process."""
 WAITS = frozenset({"parked", "stuck", "revived"})
-"""The states of batches that are due at a set time."""
+"""The states of batches that are due at a fixed time."""
 
 UNFORESEEN = "an unexpected fault; `engram status` tells of it"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -41,11 +41,11 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Turns of one session file that are distilled together.
+    """Turns of one session file that are extracted together.
 
-    `why` says why they are due, `attempts` how often the batch was tried. `filed` says
-    that the turns were written into their session file; a turn that is missing there
-    was deleted by a user. `failures` counts the writes that failed in a row, from
+    `why` is the reason why they are due, `attempts` the number of attempts. `filed` is
+    true if the turns were written into their session file; a turn that is missing there
+    was deleted by a user. `failures` counts the consecutive failed writes, from
     `failing_since` on.
     """
 
@@ -67,7 +67,7 @@ class Batch:
         return tuple(item.seq for item in self.waiting)
 
     def of(self, session: str | None) -> bool:
-        """Whether the batch belongs to a session; None means any."""
+        """Return whether the batch belongs to a session; None means any."""
         return session in {None, self.waiting[0].filed.turn.session}
 
     def stretches(self, turns: int) -> Iterator[tuple[Turn, ...]]:
@@ -89,9 +89,8 @@ class Batch:
 class QueuedBatch:
     """A batch with its state.
 
-    `until` says when a parked or stuck batch is tried again, `reason` why it is parked,
-    stuck or dead.
-    A waiting batch grows until it is due.
+    `until` is the time of the next attempt of a parked or stuck batch, `reason` is why
+    it is parked, stuck or dead. A waiting batch grows until it is due.
     """
 
     batch: Batch
@@ -101,7 +100,7 @@ class QueuedBatch:
 
 
 class TurnQueue:
-    """The batches with every turn that is not filed. Safe from any thread."""
+    """The batches with every turn that is not filed. Thread-safe."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -178,20 +177,20 @@ class TurnQueue:
 
         They are in the order of their turns.
         """
-        taken: list[Batch] = []
+        batches: list[Batch] = []
         with self._changed:
             for entry in self._all():
                 if why := self._due(entry, now):
                     items = entry.batch.waiting
-                    taken += [
+                    batches += [
                         replace(entry.batch, waiting=items[i : i + most], why=why)
                         for i in range(0, len(items), most)
                     ]
                     if entry.state == "waiting":
                         del self._growing[items[0].filed.note]
-            for batch in taken:
+            for batch in batches:
                 self.put(batch, "taken")
-        return sorted(taken, key=lambda batch: batch.seqs)
+        return sorted(batches, key=lambda batch: batch.seqs)
 
     def give_back(self, batches: Iterable[Batch], until: datetime) -> None:
         """Park the batches that are still taken, after an unexpected error."""
@@ -219,7 +218,7 @@ class TurnQueue:
     def revive(self, session: str | None = None) -> None:
         """Make the parked, stuck and dead batches, of a session or all, due now.
 
-        Each has at least one more try.
+        Each gets at least one more attempt.
         """
         most = self._policy.model.attempts - 1
         with self._changed:
@@ -270,7 +269,7 @@ class TurnQueue:
             return not is_busy()
 
     def stuck_reason(self, seqs: Collection[int] | None = None) -> str:
-        """Return why turns, already distilled, cannot be filed now, or ''.
+        """Return why extracted turns cannot be filed now, or ''.
 
         `seqs` are the journal numbers of the turns that count, None for all.
         """
@@ -292,7 +291,7 @@ class TurnQueue:
             }
 
     def close(self) -> None:
-        """End every `wait`, now and later."""
+        """End every `wait`, present and future."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -310,12 +309,12 @@ class TurnQueue:
             ]
 
     def is_busy(self) -> bool:
-        """Return whether turns wait to be distilled or are being distilled."""
+        """Return whether turns wait for extraction or are being extracted."""
         with self._changed:
             return any(entry.state in BUSY for entry in self._entries.values())
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers of turns that wait, are taken, are parked, and are dead."""
+        """Return the numbers of turns by state: waiting, taken, parked and dead."""
         with self._changed:
             number = Counter(entry.state for entry in self._entries.values())
         return {

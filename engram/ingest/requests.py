@@ -1,4 +1,4 @@
-"""What a request may hold: its turns, names and times, checked."""
+"""Validation of requests: their turns, names and times."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ def turn_from(
 ) -> Turn:
     """Return one turn of a request, checked and redacted (`X11`).
 
-    The code of a door stays readable in words that the user asks to keep: those of
+    The code of a door is not redacted in words that the user asks to keep: those of
     `remember` (`keep`), and those that begin with "Remember that".
 
-    `id` absent: `fresh_id`, or one made up. `occurred_at` absent: `now`; without an
+    `id` absent: `fresh_id`, or a generated one. `occurred_at` absent: `now`; without an
     offset it is local to the vault's zone. `standing` is the trust level of the caller;
     a turn may claim a lower one, never a higher one (`X17`). Raises BadRequestError
     with the field and the reason.
     """
     text = _checked_text(raw, settings)
     role = _checked_role(raw)
-    said_at = _said_at(raw, now, settings)
+    said_at = _time_of_turn(raw, now, settings)
 
-    asked = keep or (role == "user" and asked_to_keep(text, text))
-    allowed = {DOOR_CODE} if asked else ()
+    is_request = keep or (role == "user" and asked_to_keep(text, text))
+    allowed = {DOOR_CODE} if is_request else ()
     words = redact(plain_text(text), settings.redact, allowed=allowed).text
     names = _names(raw, words, settings)
 
@@ -95,34 +95,39 @@ def turn_from(
     )
 
 
-def _said_at(raw: Mapping[str, Any], now: datetime, settings: Settings) -> datetime:
-    """Return the time of a turn, which is `now` where it gives none."""
+def _time_of_turn(
+    raw: Mapping[str, Any], now: datetime, settings: Settings
+) -> datetime:
+    """Return the time of a turn, by default `now`."""
     if raw.get("occurred_at") is None:
         return now
     return moment(raw["occurred_at"], settings.zone, "occurred_at")
 
 
 def _names(raw: Mapping[str, Any], words: str, settings: Settings) -> dict[str, str]:
-    """Return the redacted names of a turn that says `words`, '' for each absent one."""
+    """Return the redacted names of a turn with this text, '' for each absent one."""
     keys = ("id", "session", "speaker", "persona", "title")
     given = {key: raw.get(key) or "" for key in keys}
     names = {
         key: name_from(name, settings) if name else "" for key, name in given.items()
     }
 
-    # redaction must not make one id of two
+    # redaction must not make two ids equal
     if names["id"] != _plain_name(given["id"]):
         names["id"] += f" {content_hash(words)[:12]}"
     return names
 
 
 def _is_in_group(raw: Mapping[str, Any]) -> bool:
-    """Return whether a turn says that its conversation has several users."""
+    """Return whether the conversation of a turn has several users."""
     return raw.get("group") is True or is_group(raw.get("participants"))
 
 
 def is_group(participants: object) -> bool:
-    """Whether a conversation has several users; BadRequestError for no list of names."""
+    """Return whether a conversation has several users.
+
+    Raises BadRequestError unless `participants` is a list of names.
+    """
     names = [] if participants is None else participants
     if not isinstance(names, list | tuple) or not all(
         isinstance(name, str) for name in names
@@ -132,7 +137,10 @@ def is_group(participants: object) -> bool:
 
 
 def is_recorded(raw: Mapping[str, Any]) -> bool:
-    """Whether a turn is to be stored; BadRequestError unless `record` is a flag."""
+    """Return whether a turn is to be stored.
+
+    Raises BadRequestError unless `record` is a flag.
+    """
     record = raw.get("record")
     if not isinstance(record, bool | None):
         raise BadRequestError("record must be true or false")
@@ -142,7 +150,7 @@ def is_recorded(raw: Mapping[str, Any]) -> bool:
 def _checked_text(raw: Mapping[str, Any], settings: Settings) -> str:
     """Return the text of a turn; BadRequestError if it is empty or too long.
 
-    Keys that a turn does not have are refused too.
+    Unknown keys are refused too.
     """
     if unknown := sorted(set(raw) - TURN_KEYS):
         raise BadRequestError(
@@ -165,8 +173,8 @@ def _checked_text(raw: Mapping[str, Any], settings: Settings) -> str:
 def _checked_role(raw: Mapping[str, Any]) -> str:
     """Return the role of a turn.
 
-    BadRequestError for an unknown role, a bad or reserved name, or a `private` that is
-    no flag.
+    Raises BadRequestError for an unknown role, a bad or reserved name, or a `private`
+    that is no flag.
     """
     role: str = raw.get("role") or "user"
     if role not in ROLES:
@@ -185,8 +193,12 @@ def _checked_role(raw: Mapping[str, Any]) -> str:
 
 
 def name_from(text: str, settings: Settings) -> str:
-    """Return a name of a session, speaker, persona or turn, redacted, on one line (X11)."""
-    return redact(_plain_name(text), settings.redact).text
+    """Return the name of a session, speaker, persona or turn, redacted (X11).
+
+    It is one line.
+    """
+    words = redact(text, settings.redact).text  # a secret may take several lines
+    return redact(_plain_name(words), settings.redact).text
 
 
 def _plain_name(text: str) -> str:
@@ -204,10 +216,10 @@ def moment(
 ) -> datetime:
     """Return the time in `value`: ISO 8601, or seconds since the epoch.
 
-    Without an offset it is local to `zone`. With `now` it may be words too, such as
-    `yesterday`, `last March` or `3d`, counted from then, with `ahead` into the future.
-    With `end` a date or a span of time means its end. Raises BadRequestError unless the
-    year is 1900 to 9989.
+    Without an offset it is local to `zone`. With `now` it may also be in words, such as
+    `yesterday`, `last March` or `3d`, counted from `now`, or with `ahead` into the
+    future. With `end` a date or a span of time means its end. Raises BadRequestError
+    unless the year is 1900 to 9989.
     """
     found = None
     with suppress(ValueError, TypeError, OverflowError, OSError):
@@ -227,7 +239,7 @@ def moment(
             if now is None
             else ', or words such as "yesterday", "last March" or "3d"'
         )
-        what = f"{name} {value!r} is no {'time' if now else 'ISO 8601 time'} between 1900 and 9989"
+        message = f"{name} {value!r} is no {'time' if now else 'ISO 8601 time'} between 1900 and 9989"
         fix = f"Write 2026-11-20 or 2026-11-20T21:14:05{words}."
-        raise BadRequestError(what, fix=fix)
+        raise BadRequestError(message, fix=fix)
     return found

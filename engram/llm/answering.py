@@ -1,4 +1,4 @@
-"""Questions of an evaluation to a model: an answer from notes, and its grade (row X16)."""
+"""Model tasks of an evaluation: an answer from notes, and its grade (row X16)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Form = TypeVar("Form", bound=ReplyModel)
 
 NOT_KNOWN = "This is not known."
-"""The right answer to a question without an answer."""
+"""The right answer to an unanswerable question."""
 
 
 def answer(
@@ -30,13 +30,13 @@ def answer(
     Raises ModelError.
     """
     values = {"notes": quoted(notes), "when": when, "question": quoted(question)}
-    return _asked(model, "answer", values, AnswerReply, temperature).answer
+    return _reply_to(model, "answer", values, AnswerReply, temperature).answer
 
 
 def is_right(
     model: AnyModel, question: str, expected: str, given: str, temperature: float
 ) -> bool:
-    """Whether the model finds that an answer says what the expected one says.
+    """Return whether the model considers an answer equivalent to the expected one.
 
     Raises ModelError.
     """
@@ -45,17 +45,17 @@ def is_right(
         "expected": quoted(expected or NOT_KNOWN),
         "answer": quoted(given),
     }
-    return _asked(model, "grade", values, GradeReply, temperature).right
+    return _reply_to(model, "grade", values, GradeReply, temperature).right
 
 
-def _asked(
+def _reply_to(
     model: AnyModel,
     task: str,
     values: dict[str, str],
     form: type[Form],
     temperature: float,
 ) -> Form:
-    """Ask, and ask once more where the reply cannot be read."""
+    """Send a task, and send it again if the reply cannot be parsed."""
     parts = sections(task)
     pieces = parts["user"].split("{{")
     first = pieces[0]

@@ -1,4 +1,4 @@
-"""Questions of the maintenance runs to a model, and the cache of its answers.
+"""Tasks of the maintenance runs for a model, and the cache of its answers.
 
 The key of an answer is a hash of the question's exact text, so a repeated run costs
 nothing and changes nothing. The cache file is derived and may be deleted.
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A kind of question: the form of the reply, and the function that reads it.
+    """A kind of question: the form of the reply, and the function that parses it.
 
-    `read` takes the reply in its form, the material, and the count of dropped items. It
-    returns the answer, with `dropped` if a part of the reply was, and raises ModelError
-    for a reply that cannot be used. `lacks` says what an answer still lacks, or ''.
-    `small` says when a small model may answer (`B14`): `few` for few statements.
-    `together` questions of the task may be asked in one call. `urgent` ones do not
-    wait for others; `listed` is the list in the material whose items are questions of
-    their own, `enough` how many do not wait, if not as many as for most tasks.
+    `read` takes the reply in its form, the material, and the counter of dropped items.
+    It returns the answer, with `dropped` if a part of the reply was, and raises
+    ModelError for an unusable reply. `lacks` returns the missing parts of an answer, or
+    ''. `small` states when a small model may answer (`B14`): `few` for few statements.
+    `together` questions of the task may be sent in one call. `urgent` ones do not wait
+    for others; `listed` is the list in the material whose items are separate questions,
+    `enough` the number that does not wait, if it differs from most tasks.
     """
 
     form: type[ReplyModel]
@@ -50,7 +50,7 @@ class Task:
     enough: int | None = None
 
     def items(self, material: str) -> int:
-        """Return how many things a question asks about."""
+        """Return the number of items in a question."""
         return len(json.loads(material)[self.listed]) if self.listed else 1
 
 
@@ -59,7 +59,7 @@ TASKS: dict[str, Task] = {}
 
 
 def is_small(task: str, material: str, policy: ModelPolicy) -> bool:
-    """Whether a small model may answer a question (`B14`).
+    """Return whether a small model may answer a question (`B14`).
 
     `material` is the JSON text of the question; the limit is `small_statements`.
     """
@@ -72,15 +72,15 @@ def is_small(task: str, material: str, policy: ModelPolicy) -> bool:
 def answer(model: AnyModel, task: str, material: str, policy: ModelPolicy) -> Answer:
     """Return the model's answer to one question, at temperature 0. Raises ModelError.
 
-    After a reply that cannot be used the model is asked again, with the reason.
+    After an unusable reply the question is sent again, with the reason.
     """
     from engram.llm.replies.base import parsed, schema
 
     parts, known = sections(task), TASKS[task]
     question, re_asks = parts["user"].replace("{{material}}", material), policy.re_asks
-    asked = question
+    prompt = question
     while True:
-        reply = model.complete(task, parts["system"], asked, schema(known.form), 0.0)
+        reply = model.complete(task, parts["system"], prompt, schema(known.form), 0.0)
         try:
             found, why = _read(known, parsed(reply), json.loads(material))
         except ModelError as fault:
@@ -90,16 +90,16 @@ def answer(model: AnyModel, task: str, material: str, policy: ModelPolicy) -> An
         if not re_asks:
             raise ModelError(why, retryable=False)
         re_asks -= 1
-        asked = f"{question}\n\n{AGAIN.replace('{{error}}', why)}"
+        prompt = f"{question}\n\n{AGAIN.replace('{{error}}', why)}"
 
 
 def answer_together(
     model: AnyModel, task: str, materials: Sequence[str], policy: ModelPolicy
 ) -> Iterator[Answer | ModelError]:
-    """Yield the answers to several questions of a task, asked in one call.
+    """Yield the answers to several questions of a task, sent in one call.
 
-    A question without a usable answer is asked again alone. A fault of the endpoint is
-    the answer to every question.
+    A question without a usable answer is sent again alone. A fault of the endpoint is
+    the result for every question.
     """
     from engram.llm.replies.base import parsed, schema, together
 
@@ -128,7 +128,7 @@ def answer_together(
 def _single(
     model: AnyModel, task: str, material: str, row: object, policy: ModelPolicy
 ) -> Answer | ModelError:
-    """Return the answer in a row of a reply, else ask for it alone."""
+    """Return the answer in a row of a reply, else that of a separate call."""
     try:
         found, why = _read(TASKS[task], row, json.loads(material))
         if found is not None and not why:
@@ -153,9 +153,9 @@ AGAIN = (
 
 
 def _read(known: Task, body: object, material: Any) -> tuple[Answer | None, str]:
-    """Return the answer in a reply, and why it cannot be used as it is, or ''.
+    """Return the answer in a reply, and why it cannot be used unchanged, or ''.
 
-    The answer is None where nothing of it can be used. Raises ModelError.
+    The answer is None if no part of it can be used. Raises ModelError.
     """
     from engram.llm.replies.base import read
 
@@ -196,16 +196,20 @@ class AnswerCache(dict[str, "Answer"]):
         if len(self) > self.most:
             for old in list(self)[: len(self) - self.most // 2]:
                 del self[old]
-            rows = [{"key": one, "answer": self[one]} for one in self]
+            rows = [
+                {"key": stored_key, "answer": self[stored_key]} for stored_key in self
+            ]
             disk.write_derived(self.path, jsonl.encode(rows))
         else:
             disk.append(self.path, jsonl.encode([{"key": key, "answer": answer}]))
 
-    def drop_where(self, wanted: Callable[[str, Answer], bool]) -> None:
-        """Remove the answers of which `wanted` says so. Raises StorageError."""
-        gone = [key for key, answer in self.items() if wanted(key, answer)]
-        for key in gone:
+    def drop_where(self, selects: Callable[[str, Answer], bool]) -> None:
+        """Remove the answers that `selects` accepts. Raises StorageError."""
+        dropped = [key for key, answer in self.items() if selects(key, answer)]
+        for key in dropped:
             del self[key]
-        if gone:
-            rows = [{"key": one, "answer": self[one]} for one in self]
+        if dropped:
+            rows = [
+                {"key": stored_key, "answer": self[stored_key]} for stored_key in self
+            ]
             disk.write_derived(self.path, jsonl.encode(rows))

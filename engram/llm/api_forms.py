@@ -1,7 +1,7 @@
-"""The API forms: requests, replies, and when to try the next form.
+"""The API forms: requests, replies, and the choice of the next form.
 
-Pure functions. A reply is not trusted: every part of it may be missing or of another
-type, and its text is cut and cleaned before it is part of an error message.
+All functions are pure. A reply is not trusted: every part of it may be missing or of
+another type, and its text is cut and cleaned before it is part of an error message.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _STATUS_FAULTS: tuple[tuple[Callable[[int, str], object], str, str, bool], ...] 
 
 @dataclass(frozen=True, slots=True)
 class ApiForm:
-    """An API form: the route, and how the request asks for the shape of the answer."""
+    """An API form: the route, and the request for the schema of the answer."""
 
     route: Literal["responses", "chat"]
     shape: Literal["schema", "object", "plain"]
@@ -113,7 +113,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """The text of a reply, why the model stopped, a refusal, and the token counts.
+    """The text of a reply, the reason of its end, a refusal, and the token counts.
 
     `tokens` are those of prompt and answer, None if the server does not report them;
     `cached` are those of the prompt that the server had in its cache.
@@ -131,7 +131,7 @@ def request(
 ) -> dict[str, Any]:
     """Return the arguments of the call.
 
-    Without `with_temperature` it has none, for models that do not accept it.
+    Without `with_temperature` they have none, for models that do not accept it.
     """
     body: dict[str, Any] = {"model": model}
     if with_temperature:
@@ -182,7 +182,7 @@ def next_form(form: ApiForm, status: int, message: str) -> ApiForm | None:
 
 
 def refuses_temperature(status: int, message: str) -> bool:
-    """Whether the server refused the request because of its temperature."""
+    """Return whether the server refused the request because of its temperature."""
     return status in {400, 422} and "temperature" in message.casefold()
 
 
@@ -212,7 +212,7 @@ def read(form: ApiForm, raw: bytes) -> ModelResponse:
 def extract_json(text: str) -> str:
     """Return the JSON in a model's answer, without reasoning and Markdown fence (A2).
 
-    Otherwise it begins at the first `{`.
+    By default it begins at the first `{`.
     """
     text = text.strip()
     if not text.startswith("{"):
@@ -244,7 +244,10 @@ def error_message(raw: bytes, secret: str | None) -> str:
 
 
 def status_fault(status: int, words: str, section: str) -> ModelError:
-    """Return the error for a status and the server's message, by the first row that fits."""
+    """Return the error for a status and the server's message.
+
+    The first matching row decides.
+    """
     what, fix, retryable = next(
         row[1:] for row in _STATUS_FAULTS if row[0](status, words)
     )

@@ -28,7 +28,7 @@ class TaskSpend:
     cached: int = 0
 
     def __add__(self, other: TaskSpend) -> TaskSpend:
-        """Return both together."""
+        """Return the sum of both."""
         return TaskSpend(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
@@ -48,15 +48,15 @@ class DailySpend:
 
     @property
     def tokens(self) -> int:
-        """Tokens in both directions."""
+        """The number of tokens in both directions."""
         return self.tokens_in + self.tokens_out
 
 
 class Budget:
-    """The spend of today; safe from any thread.
+    """The spend of today. Thread-safe.
 
-    `load` returns the mapping that `save` got last, or an empty one; values that cannot
-    be read count as zero. `save` is called after every change, with the lock held.
+    `load` returns the mapping last passed to `save`, or an empty one; invalid values
+    count as zero. `save` is called after every change, with the lock held.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Budget:
     def settle(
         self, now: datetime, reserved: int, used: TaskSpend, task: str = ""
     ) -> None:
-        """Replace the reserved tokens by those that were used, for `task`."""
+        """Replace the reserved tokens by the used ones, for `task`."""
         with self._lock:
             day, tasks = self._at(now), {}
             if task:

@@ -41,7 +41,7 @@ AnyModel: TypeAlias = "Model | ReplayedModel"
 
 
 class Model:
-    """A language model behind an endpoint, with its budget. Safe from any thread.
+    """A language model behind an endpoint, with its budget. Thread-safe.
 
     The constructor raises ConfigError for settings that cannot work (`Endpoint`).
     """
@@ -89,8 +89,8 @@ class Model:
         """Return the model's answer to one prompt, without code fences and small talk.
 
         The answer is JSON if the model followed `schema`, a closed JSON schema. `task`
-        is a word for the server and for errors. Raises ModelError for an error of the
-        endpoint, BudgetSpentError if the budget of the day is spent.
+        names the call for the server and in errors. Raises ModelError for an error of
+        the endpoint, BudgetSpentError if the budget of the day is spent.
         """
         question = ModelRequest(
             task, encodable(system), encodable(user), schema, temperature
@@ -118,7 +118,7 @@ class Model:
 
     @property
     def _limits(self) -> Limits:
-        """The limits of a reply: six bytes for each escaped character, and its frame."""
+        """The limits of a reply, with six bytes for each escaped character."""
         return Limits(
             self._policy.timeout_seconds,
             6 * self._policy.max_reply_chars + 65536,

@@ -1,7 +1,7 @@
-"""Connections to a model's server that stay open between calls, through `openai`.
+"""Persistent connections to a model's server, through `openai`.
 
-Each endpoint has one HTTP client, which runs in the event loop of a thread of its own
-and lives as long as the endpoint. The server gets the API key, the request and a fixed
+Each endpoint has one HTTP client, which runs in the event loop of its own thread and
+lives as long as the endpoint. The server receives the API key, the request and a fixed
 set of headers. Redirects are not followed, and time and size of a reply are limited.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "https://api.openai.com/v1"
 KEPT_SECONDS = 120.0
-"""How long an idle connection is kept for the next call."""
+"""The seconds for which an idle connection is kept open."""
 
 _MOST_KEPT = 4
 _HEADERS = {"host", "connection", "content-type", "content-length"}
@@ -38,7 +38,7 @@ _MOST_BYTES: ContextVar[int] = ContextVar("most_bytes")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply, read up to the limit."""
+    """A reply, up to the limit of bytes."""
 
     status: int
     headers: Mapping[str, str]
@@ -58,14 +58,15 @@ class Limits:
 
 
 class NoReplyError(ModelError):
-    """The server sent no complete reply, though there was time."""
+    """The server sent no complete reply in time."""
 
 
 class Connection:
-    """One HTTP client for a server, with connections that are kept. Thread-safe."""
+    """One HTTP client for a server, with persistent connections. Thread-safe."""
 
     def __init__(self, settings: ModelSettings | EmbeddingSettings) -> None:
-        importlib.import_module("openai")  # slow, so before the first timeout runs
+        # slow, so it is done before the first timeout starts
+        importlib.import_module("openai")
         self._settings = settings
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -73,7 +74,7 @@ class Connection:
         self._served = 0
 
     def send(self, create: Callable[[Any], Awaitable[Any]], limits: Limits) -> Reply:
-        """Send one request, and return the reply, also one with an error status.
+        """Send one request, and return the reply, including one with an error status.
 
         `create` sends it with a client that returns raw responses. Raises ModelError.
         """
@@ -99,7 +100,7 @@ class Connection:
                 "The connection to the model broke off", fix="It is tried again later."
             ) from None
         finally:
-            sent.cancel()  # where the caller was interrupted
+            sent.cancel()  # if the caller was interrupted
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         """Return the event loop; its thread ends with this object."""
@@ -117,7 +118,7 @@ class Connection:
     ) -> Reply:
         """Send one request; the timeout includes the name lookup.
 
-        A kept connection that the server closed meanwhile is replaced once.
+        A persistent connection that the server closed meanwhile is replaced once.
         """
         import openai
 
@@ -196,13 +197,16 @@ def _client(settings: ModelSettings | EmbeddingSettings) -> Any:
                 if len(raw) > _MOST_BYTES.get():
                     break
             await response.aclose()
-            kept = {
+            response_headers = {
                 name: response.headers[name]
                 for name in ("content-type", "retry-after")
                 if name in response.headers
             }
             return type(response)(
-                response.status_code, headers=kept, content=bytes(raw), request=request
+                response.status_code,
+                headers=response_headers,
+                content=bytes(raw),
+                request=request,
             )
 
     limits = type(openai.DEFAULT_CONNECTION_LIMITS)(

@@ -29,10 +29,11 @@ _NUMBER_BYTES = 32
 
 
 class Embedder:
-    """An embedding model behind an endpoint. Safe from any thread.
+    """An embedding model behind an endpoint. Thread-safe.
 
-    It gets a share of the daily budget, so that some is left for the language model. The
-    constructor raises ConfigError for settings that cannot work (`Endpoint`).
+    It gets a share of the daily budget, so that the rest remains for the language
+    model. The constructor raises ConfigError for settings that cannot work
+    (`Endpoint`).
     """
 
     def __init__(
@@ -56,9 +57,9 @@ class Embedder:
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Return a vector for each text; no text may be blank.
 
-        Of a long text only the first `chars` characters are sent. Raises ModelError for
+        Only the first `chars` characters of a long text are sent. Raises ModelError for
         an error of the endpoint, BudgetSpentError if the share is spent. `retryable` is
-        False if a text is the cause, as one that is too long for the model.
+        False if a text is the cause, for example one that is too long for the model.
         """
         policy, vectors = self._policy, list[bytes]()
         for first in range(0, len(texts), policy.texts):
@@ -69,7 +70,7 @@ class Embedder:
         return vectors
 
     def question(self, text: str) -> bytes:
-        """Return the vector of a question, with a short timeout. Raises as `embed`."""
+        """Return the vector of a question, with a short timeout; see `embed`."""
         return self._batch([text], self._policy.question_seconds)[0]
 
     def _batch(self, texts: Sequence[str], seconds: float) -> list[bytes]:
@@ -93,10 +94,11 @@ class Embedder:
 
 
 def read(raw: bytes, count: int, most: int) -> tuple[list[bytes], int | None]:
-    """Return the `count` vectors of a reply in order, and the tokens it reports, if any.
+    """Return the `count` vectors of a reply in order, and its reported tokens.
 
-    Raises ModelError for another number of vectors, for vectors of different lengths
-    or longer than `most`, for values that are not numbers, and for zero vectors.
+    The tokens are None if they are not reported. Raises ModelError for another number
+    of vectors, for vectors of different lengths or longer than `most`, for values that
+    are not numbers, and for zero vectors.
     """
     body = json_body(raw)
     items = _in_order(body.get("data") if isinstance(body, dict) else None, count)
@@ -110,7 +112,7 @@ def read(raw: bytes, count: int, most: int) -> tuple[list[bytes], int | None]:
 
 
 def _in_order(items: Any, count: int) -> list[dict[str, Any]]:
-    """Return the `count` items of a reply by their index; ModelError for other items."""
+    """Return the `count` items of a reply by index. Raises ModelError for others."""
     if (
         not isinstance(items, list)
         or len(items) != count

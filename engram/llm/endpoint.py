@@ -50,7 +50,7 @@ class RateLimitedError(ModelError):
 
 
 class Endpoint:
-    """A server with the daily budget. Safe from any thread.
+    """A server with the daily budget. Thread-safe.
 
     The constructor raises ConfigError for settings that cannot work: no key for the
     default address, plain http to another machine, a link-local or metadata address.
@@ -104,7 +104,7 @@ class Endpoint:
         task: str = "",
         cached: int = 0,
     ) -> None:
-        """Replace the reserved tokens of a call by those that it used.
+        """Replace the reserved tokens of a call by the used ones.
 
         They are counted for `task`; `cached` are those of the prompt that the server
         had in its cache.
@@ -115,7 +115,7 @@ class Endpoint:
     def ask(
         self, create: Callable[[Any], Awaitable[Any]], reserved: int, limits: Limits
     ) -> Reply:
-        """Send one request, and return the reply, also one with an error status.
+        """Send one request, and return the reply, including one with an error status.
 
         `create` sends it with a client that returns raw responses. Raises ModelError.
         """
@@ -221,7 +221,7 @@ def _parsed_url(
 def _check_address(
     settings: ModelSettings | EmbeddingSettings, scheme: str, host: str
 ) -> None:
-    """Raise ConfigError for a link-local host, and for plain http beyond this machine."""
+    """Raise ConfigError for a link-local host, or plain http to another machine."""
     name = f"{settings.section}.base_url"
     address = _address(host)
     internal = host.rstrip(".") in _METADATA or (

@@ -1,4 +1,4 @@
-"""The prompt of an extraction: rules, what is known, and the conversation."""
+"""The prompt of an extraction: rules, known facts, and the conversation."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def extraction_prompt(
     model_policy: ModelPolicy,
     known: KnownContext = NOTHING_KNOWN,
 ) -> tuple[str, str, str]:
-    """Return the system text, the question, and the text for asking again.
+    """Return the system text, the question, and the text for a repeated question.
 
-    The conversation is inserted last, so that no text of it is replaced. What is known
-    stands before it.
+    The conversation is inserted last, so that no text of it is replaced. The known
+    facts and names precede it.
     """
     prompt = sections("extract")
     system = prompt["system"]
@@ -55,22 +55,27 @@ def extraction_prompt(
     }
     for name, limit in limits.items():
         system = system.replace(name, str(limit))
-    talk = "\n".join(
-        _shown(place, turn, policy, model_policy) for place, turn in enumerate(turns, 1)
+    conversation = "\n".join(
+        _prompt_line(place, turn, policy, model_policy)
+        for place, turn in enumerate(turns, 1)
     )
-    mark = hashlib.sha256(talk.encode("utf-8", "replace")).hexdigest()[:12]
-    user = prompt["user"].replace("{{mark}}", mark).replace("{{conversation}}", talk)
+    mark = hashlib.sha256(conversation.encode("utf-8", "replace")).hexdigest()[:12]
+    user = (
+        prompt["user"]
+        .replace("{{mark}}", mark)
+        .replace("{{conversation}}", conversation)
+    )
     before = known_text(known, policy)
     return system, f"{before}\n\n{user}" if before else user, prompt["again"]
 
 
-def _shown(
+def _prompt_line(
     place: int, turn: Turn, policy: ExtractionPolicy, model_policy: ModelPolicy
 ) -> str:
-    """Return a turn as the model sees it, with its further lines indented.
+    """Return a turn in the form of the prompt, with further lines indented.
 
     No line of a text can then look like another turn. The mark around the conversation
-    is a hash of it, so that no text can contain the mark that ends it.
+    is a hash of it, so that no text can contain the closing mark.
     """
     when = local_time(turn.occurred_at)
     speaker = (one_line(turn.speaker) or turn.role)[: model_policy.name_chars]

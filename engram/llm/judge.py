@@ -1,7 +1,7 @@
-"""The model's verdict on a new statement: same as, contradicts, or independent (row A9).
+"""The model's verdict on a new statement: same, contradicting or independent (row A9).
 
-The reply can only name one of the statements that were shown. A reply that cannot be
-read, or that names another one, counts as independent, which changes nothing.
+The reply can only name one of the given statements. A reply that cannot be parsed, or
+that names another one, counts as independent, which changes nothing.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def judge(
 ) -> Judgement:
     """Return the relation of `text` to one of the known `candidates` (`A9`).
 
-    Without candidates the model is not asked. If the model refuses, or its reply cannot
-    be read twice, the verdict is independent, with a warning. Raises ModelError for a
-    failure that is worth another try: of the endpoint, or a spent budget.
+    Without candidates the model is not called. If the model refuses, or its reply
+    cannot be parsed twice, the verdict is independent, with a warning. Raises
+    ModelError for a failure that may be temporary: of the endpoint, or a spent budget.
     """
     if not candidates:
         return Judgement("independent")
     system, user = prompt(text, candidates)
-    asked = user
+    message = user
     for _ in range(2):
         try:
             reply = model.complete(
-                "judge", system, asked, SCHEMA, policy.judge_temperature
+                "judge", system, message, SCHEMA, policy.judge_temperature
             )
         except ModelError as error:
             if error.retryable:
@@ -55,7 +55,7 @@ def judge(
         found = read_judgement(reply, len(candidates))
         if not found.warning:
             break
-        asked = f"{user}\n\n{AGAIN.replace('{{error}}', found.warning)}"
+        message = f"{user}\n\n{AGAIN.replace('{{error}}', found.warning)}"
     return found
 
 
@@ -71,11 +71,11 @@ def prompt(text: str, candidates: Sequence[str]) -> tuple[str, str]:
 
 
 def read_judgement(reply: str, candidates: int) -> Judgement:
-    """Return the verdict in a reply about a number of candidates (`A9`).
+    """Return the verdict in a reply about this number of candidates (`A9`).
 
     The form is `{"relation": …, "index": …}`. A bare number, `2` or `2. because …`,
-    means that the statement contradicts that candidate, `NONE` that it contradicts none.
-    Any other reply is independent, with a warning that gives the reason.
+    means that the statement contradicts that candidate, `NONE` that it contradicts
+    none. Any other reply is independent, with a warning that gives the reason.
     """
     relation, index = _read(reply)
     if relation == "independent":
@@ -103,8 +103,8 @@ def _read(reply: str) -> tuple[RelationKind | None, int | None]:
     return (None if index is None else "contradicts"), index
 
 
-def _relation(said: str) -> RelationKind | None:
-    word = said.casefold()
+def _relation(text: str) -> RelationKind | None:
+    word = text.casefold()
     if word == "none":
         return "independent"
     return next((known for known in RELATIONS if known == word), None)

@@ -1,7 +1,7 @@
-"""What a model is shown beside the turns to extract, and what it says about that.
+"""The known facts in the prompt of an extraction, and the reply about them.
 
-The known facts are numbered, so a reply names one by its number. A number that was not
-shown, and an end without the user's words, are refused and counted (rows A9, A10, C12).
+The known facts are numbered, so a reply refers to one by its number. An unknown number,
+and an end without the user's words, are refused and counted (rows A9, A10, C12).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 _LEAST_SIGNS = 4
-"""Letters and digits of a quote that ends a fact: "no" is in every conversation."""
+"""The least letters and digits of a quote that ends a fact: "no" is everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownContext:
-    """What is known before a batch is extracted.
+    """The context that is known before a batch is extracted.
 
     `facts` are active facts that the batch may change, in the order of their numbers;
-    `owner` are the names of the user, `names` those of others; `before` are the turns
-    just before the batch.
+    `owner` are the names of the user, `names` those of others; `before` are the
+    preceding turns.
     """
 
     facts: Sequence[Fact] = field(default=())
@@ -50,10 +50,10 @@ NOTHING_KNOWN = KnownContext()
 
 
 def known_text(context: KnownContext, policy: ExtractionPolicy) -> str:
-    """Return the part of the question that shows what is known, '' for nothing.
+    """Return the part of the prompt with the known context, '' if it is empty.
 
     Each statement, name and turn is a JSON string on one line, so that no text can look
-    like another part of the question.
+    like another part of the prompt.
     """
     parts = {
         "facts": "\n".join(
@@ -68,10 +68,10 @@ def known_text(context: KnownContext, policy: ExtractionPolicy) -> str:
         ),
     }
     prompt = sections("extract")
-    shown = [
+    blocks = [
         f"{prompt[f'known_{name}']}\n{text}" for name, text in parts.items() if text
     ]
-    return "\n".join(shown)
+    return "\n".join(blocks)
 
 
 def _since(fact: Fact) -> str:
@@ -100,10 +100,10 @@ def read_links(
     *,
     grounded: bool,
 ) -> FactLinks | None:
-    """Return the known facts that one new fact names; None if it has no such field.
+    """Return the links of a new fact to known facts, None without such a field.
 
-    Without a quote in the turn (`grounded`) it changes nothing. A fact that is named as
-    replaced is neither ended besides, nor the same, nor supported.
+    Without a quote in the turn (`grounded`) the new fact changes nothing. A fact named
+    as replaced is not also ended, the same, or supported.
     """
     if item.model_fields_set.isdisjoint(LINKS):
         return None
@@ -113,11 +113,11 @@ def read_links(
     for name in LINKS:
         value = getattr(item, name)
         numbers = [value] if name == "same" else value
-        ids = _named(numbers, facts, dropped)
+        ids = _facts_by_number(numbers, facts, dropped)
         if ids and not grounded:
             dropped["known: no evidence in the turn"] += len(ids)
             ids = ()
-        links[name] = tuple(one for one in ids if one not in taken)
+        links[name] = tuple(fact_id for fact_id in ids if fact_id not in taken)
         taken.update(ids)
     return FactLinks(
         links["replaces"],
@@ -134,24 +134,24 @@ def read_ends(
     dropped: Counter[str],
     policy: ExtractionPolicy,
 ) -> tuple[FactEnd, ...]:
-    """Return the known facts that are over by the user's words, each once.
+    """Return the known facts that the user's words end, each once.
 
-    A quote that is not in a turn of the user, that is a
-    question or in doubt, or that has fewer than `_LEAST_SIGNS` letters ends nothing.
+    A quote ends nothing if it is not in a turn of the user, is part of a question or in
+    doubt, or has fewer than `_LEAST_SIGNS` letters.
     """
-    kept: dict[str, FactEnd] = {}
+    ends: dict[str, FactEnd] = {}
     for item in items:
-        ids = _named(item.n[:1], facts, dropped)
+        ids = _facts_by_number(item.n[:1], facts, dropped)
         if not ids:
             continue
         end = _end(ids[0], item.quote, turns, policy)
         if end is None:
             dropped["ended: no evidence in a turn of the user"] += 1
-        elif len(kept) == policy.max_facts:
+        elif len(ends) == policy.max_facts:
             dropped["ended: over the limit"] += 1
         else:
-            kept.setdefault(end.fact_id, end)
-    return tuple(kept.values())
+            ends.setdefault(end.fact_id, end)
+    return tuple(ends.values())
 
 
 def _end(
@@ -160,37 +160,39 @@ def _end(
     turns: Sequence[Turn],
     policy: ExtractionPolicy,
 ) -> FactEnd | None:
-    """Return the end of a fact with the first turn of the user that says the quote."""
+    """Return the end of a fact, with the first turn of the user with the quote."""
     for turn in turns:
         if turn.role != "user" or turn.origin == "tool":
             continue
-        shown = turn.text[: policy.turn_chars]
-        found = span(shown, quote)
-        if sum(map(str.isalnum, found)) >= _LEAST_SIGNS and _is_said(shown, found):
+        text = turn.text[: policy.turn_chars]
+        found = span(text, quote)
+        if sum(map(str.isalnum, found)) >= _LEAST_SIGNS and _is_asserted(text, found):
             return FactEnd(fact_id, turn.id, found)
     return None
 
 
-def _is_said(text: str, quote: str) -> bool:
-    """Return whether the sentence around a quote states it: no question, no doubt."""
+def _is_asserted(text: str, quote: str) -> bool:
+    """Return whether the sentence around a quote asserts it without doubt."""
     at, words = text.find(quote), plain(text)
     if MASK in words[at : at + len(quote)]:
-        return False  # the words of another
-    around = (
+        return False  # words of another person
+    containing = (
         words[start:end]
         for start, end in sentences(words)
         if start < at + len(quote) and at < end
     )
-    return not any(refusal(one) or is_doubtful(one) for one in around)
+    return not any(
+        refusal(sentence) or is_doubtful(sentence) for sentence in containing
+    )
 
 
-def _named(
+def _facts_by_number(
     numbers: Iterable[int | None], facts: Sequence[Fact], dropped: Counter[str]
 ) -> tuple[str, ...]:
     """Return the ids of the facts with these numbers, each once; count others."""
     found: dict[str, None] = {}
     for number in numbers:
-        # 0 and null are how models write "none" where a number is wanted
+        # models write 0 and null for "none" if a number is required
         if number is None or number == 0:
             continue
         if number == NO_NUMBER:

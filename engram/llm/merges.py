@@ -1,8 +1,9 @@
-"""Model tasks about memories: compare, merge, generalise, check (A23, A28, B15, C12, D9).
+"""Model tasks about memories: compare, merge, generalise, check.
 
-No reply can delete or write a note: it names memories by the numbers in the prompt, and
-contains at most a sentence. Unknown numbers, quotes that are in no memory, and names or
-figures that no source contains are dropped, and counted by reason.
+(Rows A23, A28, B15, C12, D9.) No reply can delete or write a note: it refers to
+memories by the numbers in the prompt, and contains at most a sentence. Unknown numbers,
+quotes that are in no memory, and names or figures that no source contains are dropped,
+and counted by reason.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _is_number(value: object, most: int) -> bool:
 def _verdicts(
     reply: VerdictsReply, material: Mapping[str, Any], dropped: Counter[str]
 ) -> dict[str, Any]:
-    """Read verdicts on pairs: relation and certainty, 0–1, by the number of the pair.
+    """Return the verdicts on pairs by number: relation and certainty, 0–1.
 
     The first verdict on a pair counts.
     """
@@ -59,7 +60,7 @@ def _verdicts(
 
 
 def _unjudged(answer: Mapping[str, Any], material: Mapping[str, Any]) -> str:
-    """Return how many pairs have no verdict, and why, or ''."""
+    """Return a message with the number of pairs without a verdict, or ''."""
     missing = len(material["pairs"]) - len(answer["verdicts"])
     why = "; ".join(answer["dropped"])
     return f"{missing} pairs have no verdict{f': {why}' if why else ''}" * bool(missing)
@@ -68,7 +69,10 @@ def _unjudged(answer: Mapping[str, Any], material: Mapping[str, Any]) -> str:
 def _concluded(
     reply: ConclusionReply, material: Mapping[str, Any], dropped: Counter[str]
 ) -> dict[str, Any]:
-    """Read one sentence and the numbers of its memories; only `dropped` if refused."""
+    """Return one sentence and the numbers of its memories.
+
+    Only `dropped` is returned if the sentence is refused.
+    """
     conclusion = _conclusion(reply, material["memories"], dropped)
     return {**(conclusion or {}), "dropped": dict(dropped)}
 
@@ -76,9 +80,11 @@ def _concluded(
 def _insights(
     reply: InsightsReply, material: Mapping[str, Any], dropped: Counter[str]
 ) -> dict[str, Any]:
-    """Read a list of sentences, each with the numbers of its memories."""
-    found = [_conclusion(one, material["memories"], dropped) for one in reply.insights]
-    return {"insights": [one for one in found if one], "dropped": dict(dropped)}
+    """Return a list of sentences, each with the numbers of its memories."""
+    found = [
+        _conclusion(item, material["memories"], dropped) for item in reply.insights
+    ]
+    return {"insights": [item for item in found if item], "dropped": dict(dropped)}
 
 
 def _conclusion(
@@ -86,7 +92,7 @@ def _conclusion(
     memories: Sequence[Mapping[str, Any]],
     dropped: Counter[str],
 ) -> dict[str, Any] | None:
-    """Read a sentence and the numbers of its memories; count what is refused."""
+    """Return a sentence and the numbers of its memories; count refused parts."""
     text = " ".join(redact(item.text).text.split())
     numbers = dict.fromkeys(
         number for number in item.sources if _is_number(number, len(memories))
@@ -119,13 +125,15 @@ def _invented(text: str, sources: Iterable[str]) -> str:
     """
     parsed = statement(text, _unstemmed)
     known = [statement(source, _unstemmed) for source in sources]
-    if set(parsed.numbers) - {number for one in known for number in one.numbers}:
+    if set(parsed.numbers) - {
+        number for known_statement in known for number in known_statement.numbers
+    }:
         return "a figure that no source has"
 
     names = parsed.names
     if parsed.language == _NOUNS_LIKE_NAMES:
         names &= set(parsed.plain[:1])
-    words = {word for one in known for word in one.plain}
+    words = {word for known_statement in known for word in known_statement.plain}
     return "a name that no source has" if names - words else ""
 
 
@@ -136,9 +144,9 @@ def _unstemmed(words: list[str], _language: str) -> list[str]:
 def _outdated(
     reply: ProbeReply, material: Mapping[str, Any], dropped: Counter[str]
 ) -> dict[str, Any]:
-    """Read the numbers of memories that are no longer true.
+    """Return the numbers of memories that are no longer true.
 
-    Each needs a quote from the memory or from a text that was shown with it.
+    Each needs a quote from the memory or from a text of the prompt.
     """
     memories = material["memories"]
     outdated: set[int] = set()

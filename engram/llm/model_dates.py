@@ -1,8 +1,7 @@
-"""The date of a fact: the words of the turn, and the model's own reading of them (X14).
+"""The date of a fact: from the words of the turn, and from the model (X14).
 
-Where both can be read they must agree, or the fact has no date and its log row says so.
-Where only the model reads a date, it is taken if it is plausibly before or after the
-turn.
+If both give a date they must agree, or the fact has no date and its log row states why.
+A date from the model alone is accepted if it is plausibly before or after the turn.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from engram.llm.replies.extraction import FactReply
 
 BY_MODEL = "model"
-"""Who read a date that the words alone do not tell."""
+"""The source of a date that the words alone do not give."""
 _MOST_YEARS = 130
 _DAY = timedelta(days=1)
 _ISO = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)\S*)?)?)?")
@@ -32,10 +31,10 @@ _ISO = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)\S*)?)?)?")
 
 @dataclass(frozen=True, slots=True)
 class FactDates:
-    """The dates of a fact, and its text with the date beside the words.
+    """The dates of a fact, and its text with the date after the words.
 
-    `by` is `BY_MODEL` where only the model reads `when`, `doubt` says why there is no
-    date though one was named.
+    `by` is `BY_MODEL` if `when` comes from the model alone, `doubt` is the reason why a
+    named date was not accepted.
     """
 
     text: str
@@ -45,28 +44,44 @@ class FactDates:
     doubt: str = ""
 
 
-def read_dates(item: FactReply, shown: str, turn: Turn, category: str) -> FactDates:
-    """Return the dates of a fact; `shown` is the part of its turn the model saw."""
-    said = span(shown, item.when_words)
-    if not said:
+def read_dates(item: FactReply, turn_text: str, turn: Turn, category: str) -> FactDates:
+    """Return the dates of a fact; `turn_text` is the part of its turn in the prompt.
+
+    A promise for which the model names no date words is due at the one time ahead that
+    its quote names.
+    """
+    time_words = span(turn_text, item.when_words)
+    if not time_words and category_of(category).promise:
+        time_words = _only_time_ahead(span(turn_text, item.quote), turn)
+    if not time_words:
         return FactDates(item.text)
     is_plan = category_of(category).promise or item.sort == "plan"
-    by_words = _by_words(said, shown, turn, is_plan=category_of(category).promise)
-    by_model = _interval(item.when, said, turn)
+    by_words = _by_words(
+        time_words, turn_text, turn, is_plan=category_of(category).promise
+    )
+    by_model = _interval(item.when, time_words, turn)
     if by_model and not _is_plausible(by_model, category, turn, is_plan=is_plan):
         by_model = None
     if by_words and by_model and not _overlap(by_words, by_model):
         readings = (
             f"{in_figures(by_words)} by the words, {in_figures(by_model)} by the model"
         )
-        return FactDates(item.text, doubt=f"two dates for “{said}”: {readings}")
+        return FactDates(item.text, doubt=f"two dates for “{time_words}”: {readings}")
 
-    when = by_words or (by_model and _with_role(by_model, said, turn))
-    until = _until(item, said, turn, by_words)
+    when = by_words or (by_model and _with_role(by_model, time_words, turn))
+    until = _until(item, time_words, turn, by_words)
     if when is None:
         return FactDates(item.text, until=until)
-    text = _with_date(item.text, when, said, turn.occurred_at)
+    text = _with_date(item.text, when, time_words, turn.occurred_at)
     return FactDates(text, when, until, "" if by_words else BY_MODEL)
+
+
+def _only_time_ahead(quote: str, turn: Turn) -> str:
+    """Return the words of the time ahead in a quote; '' if it names none or several."""
+    times = resolve(quote, turn.occurred_at)
+    if len(times) != 1 or times[0].end <= turn.occurred_at:
+        return ""
+    return times[0].words
 
 
 def date_of_relation(iso: str, turn: Turn) -> Interval | None:
@@ -76,9 +91,9 @@ def date_of_relation(iso: str, turn: Turn) -> Interval | None:
     return None if far else found
 
 
-def _with_role(when: Interval, said: str, turn: Turn) -> Interval:
-    """Return a time that only the model reads with its role: "from January" begins."""
-    leads = said.split(maxsplit=1)[0], said.rsplit(maxsplit=1)[0]
+def _with_role(when: Interval, time_words: str, turn: Turn) -> Interval:
+    """Return a time from the model with its role, as "from January" is a beginning."""
+    leads = time_words.split(maxsplit=1)[0], time_words.rsplit(maxsplit=1)[0]
     days = f"{when.start:%Y-%m-%d}", f"{when.start:%d %B %Y}"
     is_start = any(
         found.role == "since"
@@ -89,28 +104,32 @@ def _with_role(when: Interval, said: str, turn: Turn) -> Interval:
     return replace(when, role="since") if is_start else when
 
 
-def _by_words(said: str, shown: str, turn: Turn, *, is_plan: bool) -> Interval | None:
-    """Return the time that the words of a turn mean.
+def _by_words(
+    time_words: str, text: str, turn: Turn, *, is_plan: bool
+) -> Interval | None:
+    """Return the time that the words of a turn name, or None.
 
-    The words around them, up to a comma, say whether "on Tuesday" is past or to come. A
-    promise is to come: a past date for it is a wrong reading.
+    The context, up to a comma, decides whether "on Tuesday" is past or future. A
+    promise is about the future: a past date for it is wrong.
     """
-    at = shown.find(said)
-    for start, end in sentences(shown):
+    at = text.find(time_words)
+    for start, end in sentences(text):
         if start <= at < end:
-            part = _between_commas(shown[start:end], at - start, len(said))
+            part = _between_commas(text[start:end], at - start, len(time_words))
             for found in resolve(part, turn.occurred_at):
                 is_past = found.end <= turn.occurred_at
-                if found.words and found.words in said and not (is_plan and is_past):
+                if (
+                    found.words
+                    and found.words in time_words
+                    and not (is_plan and is_past)
+                ):
                     return found
-    alone = resolve(said, turn.occurred_at)
+    alone = resolve(time_words, turn.occurred_at)
     return alone[0] if alone else None
 
 
 def _between_commas(sentence: str, at: int, length: int) -> str:
-    """Return the part of a sentence with the words at `at`; the whole if they stand
-    alone.
-    """
+    """Return the part of a sentence at `at`, or all of it if the words are alone."""
     before = sentence.rfind(",", 0, at) + 1
     after = sentence.find(",", at + length)
     part = sentence[before : after if after >= 0 else len(sentence)]
@@ -129,12 +148,12 @@ def _interval(iso: str, words: str, turn: Turn) -> Interval | None:
 
 
 def _moment(iso: str, words: str, turn: Turn) -> Interval | None:
-    found = _ISO.fullmatch(iso.strip())
-    if not found:
+    match = _ISO.fullmatch(iso.strip())
+    if not match:
         return None
     zone = turn.occurred_at.tzinfo
     year, month, day, hour, minute = (
-        int(part) if part else None for part in found.groups()
+        int(part) if part else None for part in match.groups()
     )
     try:
         start = datetime(
@@ -154,33 +173,33 @@ def _moment(iso: str, words: str, turn: Turn) -> Interval | None:
 
 
 def _is_plausible(when: Interval, category: str, turn: Turn, *, is_plan: bool) -> bool:
-    """Return whether a plan is ahead, a moment past, and the year one of a life."""
-    said = turn.occurred_at
-    today = said.replace(hour=0, minute=0, second=0, microsecond=0)
-    if abs(when.start.year - said.year) > _MOST_YEARS:
+    """Return whether a plan is in the future, a moment past, and the year plausible."""
+    said_at = turn.occurred_at
+    today = said_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    if abs(when.start.year - said_at.year) > _MOST_YEARS:
         return False
     if is_plan:
         return when.end > today
     return not category_of(category).momentary or when.start < today + _DAY
 
 
-def _overlap(one: Interval, other: Interval) -> bool:
-    """Return whether two readings share a local day."""
+def _overlap(first: Interval, second: Interval) -> bool:
+    """Return whether two intervals share a local day."""
     moment = timedelta(microseconds=1)
     return (
-        one.start.date() <= (other.end - moment).date()
-        and other.start.date() <= (one.end - moment).date()
+        first.start.date() <= (second.end - moment).date()
+        and second.start.date() <= (first.end - moment).date()
     )
 
 
 def _until(
-    item: FactReply, said: str, turn: Turn, by_words: Interval | None
+    item: FactReply, time_words: str, turn: Turn, by_words: Interval | None
 ) -> Interval | None:
-    """Return the last day of what is said, as the model reads the words.
+    """Return the last day of the statement, according to the model, or None.
 
-    Words that mean another day are no evidence of it.
+    Words for another day are no evidence of it.
     """
-    last = _interval(item.until, said, turn)
+    last = _interval(item.until, time_words, turn)
     if last is None or last.end <= turn.occurred_at:
         return None
     if by_words and not item.when and not _overlap(by_words, last):
@@ -188,20 +207,20 @@ def _until(
     return last
 
 
-def _with_date(text: str, when: Interval, said: str, spoken: datetime) -> str:
+def _with_date(text: str, when: Interval, time_words: str, said_at: datetime) -> str:
     """Return a statement with its date in brackets, after the words that name it.
 
-    Nothing is added where a year stands in the words or in the statement.
+    It is unchanged if the words or the statement contain a year.
     """
     if YEAR.search(when.words) or YEAR.search(text):
         return text
     figures = f" ({in_figures(when)})"
-    for words in (when.words, said):
+    for words in (when.words, time_words):
         place = text.casefold().find(words.casefold())
         end = place + len(words)
         if place >= 0 and len(text) == len(text.casefold()):
             return text[:end] + figures + text[end:]
-    for found in resolve(text, spoken):
+    for found in resolve(text, said_at):
         if found.start == when.start and found.words in text:
             return text.replace(found.words, found.words + figures, 1)
     body = text.rstrip(".!。！ ")

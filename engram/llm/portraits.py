@@ -1,8 +1,8 @@
 """Model tasks that describe entities, relations and stories (rows A33, B11, C15, D9).
 
-Each sentence of a reply names the statements it rests on. A sentence that names none, or
-that contains a name or number that is in none of them, is dropped and counted. Only the
-other sentences are written.
+Each sentence of a reply names the statements it rests on. A sentence that names none,
+or that contains a name or number that is in none of them, is dropped and counted. Only
+the other sentences are written.
 """
 
 from __future__ import annotations
@@ -39,22 +39,25 @@ _TOKEN = re.compile(r"[^\W_]+")
 def read_sentences(
     most: int, reply: SentencesReply, material: Mapping[str, Any], dropped: Counter[str]
 ) -> Answer:
-    """Read at most `most` sentences with the numbers of their statements.
+    """Return at most `most` sentences with the numbers of their statements.
 
-    `dropped` counts the others by reason; there is nothing else if none is accepted.
+    `dropped` counts the others by reason; it is the only key if none is accepted.
     """
-    statements = {one["n"]: f"{one['date']} {one['text']}" for one in material["facts"]}
+    statements = {
+        statement["n"]: f"{statement['date']} {statement['text']}"
+        for statement in material["facts"]
+    }
     name = f"{material.get('name', '')} "  # needs no source
-    kept: list[dict[str, Any]] = []
+    accepted: list[dict[str, Any]] = []
     for item in reply.sentences[:_LONG]:
         found = _sentence(item, statements, name)
         if isinstance(found, str):
             dropped[found] += 1
-        elif len(kept) == most:
+        elif len(accepted) == most:
             dropped["too many"] += 1
         else:
-            kept.append(found)
-    return _counted({"sentences": kept} if kept else {}, dropped)
+            accepted.append(found)
+    return _counted({"sentences": accepted} if accepted else {}, dropped)
 
 
 def _sentence(
@@ -70,7 +73,7 @@ def _sentence(
 
 
 def _counted(found: Answer, dropped: Counter[str]) -> Answer:
-    """Return an answer with what was dropped; {} if there is nothing at all."""
+    """Return an answer with the counts of dropped items; {} if both are empty."""
     counts = {"dropped": dict(sorted(dropped.items()))}
     return {**found, **counts} if found or dropped else {}
 
@@ -78,29 +81,29 @@ def _counted(found: Answer, dropped: Counter[str]) -> Answer:
 def read_related(
     reply: RelatedReply, material: Mapping[str, Any], dropped: Counter[str]
 ) -> Answer:
-    """Read one sentence for each relation, as `read_sentences` does (`B11`)."""
-    to = {one["r"]: one["to"] for one in material["relations"]}
-    statements = {one["n"]: f"{one['date']} {one['text']}" for one in material["facts"]}
-    kept: dict[int, Mapping[str, Any]] = {}
+    """Return one sentence for each relation, as `read_sentences` does (`B11`)."""
+    to = {row["r"]: row["to"] for row in material["relations"]}
+    statements = {row["n"]: f"{row['date']} {row['text']}" for row in material["facts"]}
+    accepted: dict[int, Mapping[str, Any]] = {}
     for item in reply.sentences[:_LONG]:
         number = item.relation
-        if number is None or number not in to or number in kept:
+        if number is None or number not in to or number in accepted:
             dropped["no relation that was shown"] += 1
             continue
         found = _sentence(item, statements, f"{material['name']} {to[number]} ")
         if isinstance(found, str):
             dropped[found] += 1
         else:
-            kept[number] = found
-    sentences = [kept[number] for number in sorted(kept)]
+            accepted[number] = found
+    sentences = [accepted[number] for number in sorted(accepted)]
     return _counted({"sentences": sentences} if sentences else {}, dropped)
 
 
 def read_subjects(
     reply: SubjectsReply, material: Mapping[str, Any], dropped: Counter[str]
 ) -> Answer:
-    """Read names by the number of the statement that contains them (`A33`)."""
-    statements = {one["n"]: one["text"] for one in material["facts"]}
+    """Return names by the number of the statement that contains them (`A33`)."""
+    statements = {statement["n"]: statement["text"] for statement in material["facts"]}
     found: dict[str, list[str]] = {}
     for item in reply.facts[:_LONG]:
         if item.n is None or item.n not in statements:
@@ -114,19 +117,19 @@ def read_subjects(
 
 
 def _is_subject(name: str, text: str) -> bool:
-    """Whether `name` is a name in the text that is not the owner's."""
+    """Return whether `name` is a name in the text that is not the owner's."""
     return not is_owner(name) and _contains(name, text)
 
 
 def read_bridge(
     reply: BridgeReply, material: Mapping[str, Any], _dropped: Counter[str]
 ) -> Answer:
-    """Read how two entities are connected, {} if they are not (`D9`).
+    """Return the connection of two entities, {} if there is none (`D9`).
 
     The answer needs a statement about each of the two.
     """
     sides = [
-        {one["n"]: one["text"] for one in material[side]["facts"]}
+        {statement["n"]: statement["text"] for statement in material[side]["facts"]}
         for side in ("a", "b")
     ]
     numbers = _numbers(reply.facts, sides[0] | sides[1])
@@ -169,7 +172,7 @@ def _flaw(text: str, grounds: str) -> str:
 
 
 def _contains(name: str, text: str) -> bool:
-    """Whether a text contains a name as whole words."""
+    """Return whether a text contains a name as whole words."""
     key = key_of(name)
     text_key = key_of(text.replace("'s", " "))
     return bool(key) and f"_{key}_" in f"_{text_key}_"

@@ -31,7 +31,7 @@ def sections(name: str) -> Mapping[str, str]:
 
 
 def quoted(text: str) -> str:
-    """Return `text` as a JSON string on one line, which no character of it can end."""
+    """Return `text` as a JSON string on one line, which its content cannot end."""
     return json.dumps(text, ensure_ascii=False).translate(_BREAKS)
 
 

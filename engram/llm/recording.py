@@ -1,8 +1,8 @@
-"""Calls of a model with their replies, written to a folder and read back (X2).
+"""Recording of model calls with their replies, and replay (X2).
 
 `ENGRAM_RECORD` names a folder to write to, `ENGRAM_REPLAY` one to answer from instead
-of a server. Secrets are redacted. A row is found by its task and question; the system
-text may have changed since.
+of a server. Secrets are redacted. A row is found by its task and question, so the
+system text may have changed since.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Recording:
 
 
 class ReplayedModel:
-    """Answers from a recording, in the place of a `Model`."""
+    """A model that answers from a recording."""
 
     host = "replay"
 
@@ -75,7 +75,7 @@ class ReplayedModel:
         schema: Mapping[str, Any],  # noqa: ARG002
         temperature: float,  # noqa: ARG002
     ) -> str:
-        """Return the recorded reply to a question; the last one answers repetitions.
+        """Return the recorded reply to a question; repetitions get the last one.
 
         Raises ModelError for a question that was not recorded.
         """

@@ -1,4 +1,4 @@
-"""Where a quote of a model stands in a text (row X17)."""
+"""The location of a model's quote in a text (row X17)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ _PLAIN = str.maketrans("‘’‚‛“”„‟«»–—‐‑−", '\'\'\'\'"
 
 
 def span(text: str, quote: str) -> str:
-    """Return the part of `text` that `quote` repeats, as in `text`, or '' (X17).
+    """Return the part of `text` that `quote` repeats, or '' (X17).
 
     Case, blanks, the kind of quotation mark or dash, and marks around the whole quote
-    do not matter: `"i  LIKE tea…"` finds `I like tea` in `Well, I like tea`.
+    do not matter: `"i LIKE tea…"` finds `I like tea` in `Well, I like tea`.
     """
     folded, places = _folded(text)
-    wanted = _folded(quote)[0].strip()
-    for needle in (wanted, wanted.strip(" \"'.…")):
+    folded_quote = _folded(quote)[0].strip()
+    for needle in (folded_quote, folded_quote.strip(" \"'.…")):
         at = folded.find(needle) if any(map(str.isalnum, needle)) else -1
         if at >= 0:
             return text[places[at] : places[at + len(needle) - 1] + 1]
@@ -21,7 +21,7 @@ def span(text: str, quote: str) -> str:
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """Return `text` folded for comparison, and each character's place in `text`."""
+    """Return `text` folded for comparison, and each character's position in `text`."""
     out: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text.translate(_PLAIN)):

@@ -1,8 +1,8 @@
 """Model tasks that summarise conversations (rows A27, E9–E12).
 
-Summaries are shown to users and to other models. Each text is therefore cut to its
-length, put on one line and escaped; a text that reads like an instruction is left out,
-and so is a person whom the conversation does not name.
+Users and other models read summaries. Each text is therefore cut to its length, put on
+one line and escaped; a text that reads like an instruction is left out, and so is a
+person whom the conversation does not name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _LIMITS = SessionPolicy()
 _SHORT = 3
-"""Letters of words that tell little."""
+"""The most letters of words without much meaning."""
 SECTIONS = ("profile", "projects", "people", "open_loops")
 """The parts of the persona summary (row E12)."""
 
@@ -51,8 +51,7 @@ class ReplyShape:
     def read(self, reply: Any, material: Any, dropped: Counter[str]) -> Any:
         """Return the parts of a reply. Raises ModelError if the wanted one is empty.
 
-        What repeats an instruction of another author is left out, and counted in
-        `dropped`.
+        Repeated instructions of another author are left out, and counted in `dropped`.
         """
         parts: dict[str, Any] = {}
         others = _others_words(material)
@@ -79,9 +78,9 @@ def _others_words(material: Any) -> frozenset[str]:
     turns = material.get("turns", ()) if isinstance(material, dict) else ()
     found: set[str] = set()
     for turn in turns:
-        said = str(turn["said"])
-        _, _, cited = said.partition(" > ")  # lines of a cited mail, joined
-        for part in (*others_words(said, by_tool=turn["role"] == "tool"), cited):
+        text = str(turn["said"])
+        _, _, cited = text.partition(" > ")  # lines of a cited mail, joined
+        for part in (*others_words(text, by_tool=turn["role"] == "tool"), cited):
             found.update(words(part))
     return frozenset(found)
 
@@ -89,8 +88,8 @@ def _others_words(material: Any) -> frozenset[str]:
 def _line(text: str, chars: int, others: frozenset[str], dropped: Counter[str]) -> str:
     """Return one escaped line of at most `chars` characters.
 
-    '' for a text that says NONE, or that reads like an instruction in words of
-    `others`. "Jonas wants the assistant to write mails" reports what Jonas said.
+    '' for the text NONE, and for one that reads like an instruction in words of
+    `others`. "Jonas wants the assistant to write mails" is only a report.
     """
     plain = " ".join(plain_text(text).split())
     if plain.strip(".").casefold() in {"none", "n/a", "null"}:
@@ -105,7 +104,7 @@ def _line(text: str, chars: int, others: frozenset[str], dropped: Counter[str]) 
 
 
 def _names_person(line: str, material: Any) -> bool:
-    """Whether the first word of a line, the name of a person, is in the material."""
+    """Return whether the material contains the first word of a line, a name."""
     first = fold(line).split()[0].strip(",:;().’'") if line.split() else ""
     return bool(first) and first in fold(str(material))
 
@@ -125,13 +124,13 @@ SPINE = ReplyShape(
 
 
 def _session(reply: Any, material: Any, dropped: Counter[str]) -> Any:
-    """Return the parts of a session summary, with one episode for each part shown."""
+    """Return the parts of a session summary, with one episode for each part."""
     found = SESSION.read(reply, material, Counter())
-    kept: Counter[str] = Counter(found.pop("dropped", {}))
+    omitted: Counter[str] = Counter(found.pop("dropped", {}))
     others, chars = _others_words(material), _LIMITS.episode_chars
-    told = [_line(text, chars, others, kept) for text in reply.episodes]
-    dropped += kept
-    found["episodes"] = told[: _parts(material)]
+    episodes = [_line(text, chars, others, omitted) for text in reply.episodes]
+    dropped += omitted
+    found["episodes"] = episodes[: _parts(material)]
     return {**found, "dropped": dict(dropped)} if dropped else found
 
 

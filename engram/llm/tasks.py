@@ -1,8 +1,8 @@
 """Extraction by a model: the prompt, the schema and the validation of the reply.
 
 `extract` returns a validated `Extraction` or raises ModelError. An unreadable reply
-never becomes a memory, other than in row A4: the model is asked again, and then the
-batch waits.
+never becomes a memory, unlike in row A4: the question is sent again, and then the batch
+waits.
 """
 
 from __future__ import annotations
@@ -56,20 +56,23 @@ def extract(
 ) -> Extraction:
     """Return the facts that a model finds in turns of one conversation (`C3`, `X17`).
 
-    The model is shown what is `known`, to say which of it is over (`A9`).
-    The model is not asked if the user turns have fewer than `policy.min_chars`
+    The prompt includes the `known` facts, which the model may report as over (`A9`).
+    The model is not called if the user turns have fewer than `policy.min_chars`
     characters, unless one answers a question ("On the 17th"), or may report on a known
-    promise ("Done"); a CJK character counts as `importance.sign_width` (`X13`). After an
-    unreadable answer the model is asked again, `model_policy.re_asks` times, with the
-    reason. Raises ModelError; an empty Extraction means that there is nothing to keep.
+    promise ("Done"); a CJK character counts as `importance.sign_width` (`X13`). After
+    an unreadable answer the question is sent again, `model_policy.re_asks` times, with
+    the reason. Raises ModelError; an empty Extraction means that there is nothing to
+    store.
     """
-    shown = [turn for turn in turns if turn.role != "system"]
+    prompted = [turn for turn in turns if turn.role != "system"]
     width = sum(
-        _width(turn.text.strip(), importance) for turn in shown if turn.role == "user"
+        _width(turn.text.strip(), importance)
+        for turn in prompted
+        if turn.role == "user"
     )
-    if width < max(policy.min_chars, 1) and not _says_much(shown, known):
+    if width < max(policy.min_chars, 1) and not _has_content(prompted, known):
         return Extraction((), EXTRACTOR, {"too short": len(turns)})
-    system, user, again = extraction_prompt(shown, policy, model_policy, known)
+    system, user, again = extraction_prompt(prompted, policy, model_policy, known)
     question, re_asks = user, model_policy.re_asks
     while True:
         reply = model.complete(
@@ -77,7 +80,7 @@ def extract(
         )
         try:
             found = read_facts(
-                reply, shown, policy, model_policy, known.facts[: policy.known]
+                reply, prompted, policy, model_policy, known.facts[: policy.known]
             )
         except ModelError as error:
             if re_asks == 0:
@@ -92,22 +95,24 @@ def extract(
         question = f"{user}\n\n{again.replace('{{error}}', why)}"
 
 
-def _says_much(shown: Sequence[Turn], known: KnownContext) -> bool:
-    """Return whether a short turn of the user may say something by what precedes it."""
+def _has_content(prompted: Sequence[Turn], known: KnownContext) -> bool:
+    """Return whether a short turn of the user may have content by its context."""
     promised = any(category_of(fact.category).promise for fact in known.facts)
-    heard = [turn for turn in (*known.before, *shown) if turn.role != "system"]
-    for before, turn in pairwise([None, *heard]):
-        if turn is None or turn.role != "user" or turn not in shown:
+    conversation = [
+        turn for turn in (*known.before, *prompted) if turn.role != "system"
+    ]
+    for before, turn in pairwise([None, *conversation]):
+        if turn is None or turn.role != "user" or turn not in prompted:
             continue
-        asked = before is not None and _asks(before)
-        told = promised and not is_social(turn.text)
+        is_answer = before is not None and _is_question(before)
+        may_report = promised and not is_social(turn.text)
         says = _WORD.search(turn.text) and not _QUESTION.search(turn.text)
-        if (asked or told) and says:
+        if (is_answer or may_report) and says:
             return True
     return False
 
 
-def _asks(turn: Turn) -> bool:
+def _is_question(turn: Turn) -> bool:
     return turn.role == "assistant" and _QUESTION.search(turn.text) is not None
 
 
@@ -116,7 +121,7 @@ def _unusable(found: Extraction) -> str:
 
     A repetition of the example, or of another fact, is no reason to ask again.
     """
-    if found.candidates and any(one.quote for one in found.candidates):
+    if found.candidates and any(candidate.quote for candidate in found.candidates):
         return ""
     if found.candidates:
         return "No `quote` stands in its turn, letter by letter"
@@ -141,21 +146,22 @@ def read_facts(
 ) -> Extraction:
     """Return the candidates and entities in a reply about `turns`, named t1, t2, ….
 
-    `known` are the facts that the model was shown, numbered from 1.
+    `known` are the known facts in the prompt, numbered from 1.
 
     These facts are dropped and counted: of a wrong form, about a turn that does not
     exist, empty or too long, a repetition of another fact or of the prompt's example,
-    and all after `policy.max_facts`. A fact whose quote is not in its turn has the quote
-    '', which sends it to review (`X17`). Other fields, such as insights, are ignored
-    (`A5`). Raises ModelError if the reply, or every fact in it, has a wrong form.
+    and all after `policy.max_facts`. A fact whose quote is not in its turn has the
+    quote '', which sends it to review (`X17`). Other fields, such as insights, are
+    ignored (`A5`). Raises ModelError if the reply, or every fact in it, has a wrong
+    form.
     """
     body, dropped = read(ExtractionReply, parsed(reply))
     tenths = {name for name in ("confidence", "importance") if _in_tenths(body, name)}
-    kept: list[Candidate] = []
+    candidates: list[Candidate] = []
     seen: set[str] = set()
     warnings: dict[str, str] = {}
     for item in body.facts:
-        if len(kept) == policy.max_facts:
+        if len(candidates) == policy.max_facts:
             dropped["over the limit"] += 1
             continue
         found = _candidate(item, turns, policy, model_policy, tenths)
@@ -169,7 +175,7 @@ def read_facts(
             grounded = bool(candidate.quote)
             refused: Counter[str] = Counter()
             links = read_links(item, known, refused, grounded=grounded)
-            kept.append(replace(candidate, links=links))
+            candidates.append(replace(candidate, links=links))
             refused = +refused
             if doubts := [*filter(None, [doubt]), *refused]:
                 warnings[candidate.text] = "; ".join(doubts)
@@ -178,7 +184,7 @@ def read_facts(
     types = _types(body.entities, dropped, model_policy)
     ended = read_ends(body.ended, turns, known, dropped, policy)
     return Extraction(
-        tuple(kept),
+        tuple(candidates),
         EXTRACTOR,
         dict(+dropped),
         relations,
@@ -195,10 +201,10 @@ def _candidate(
     model_policy: ModelPolicy,
     tenths: Collection[str],
 ) -> tuple[Candidate, str] | str:
-    """Return the candidate in one item of a reply and a doubt about its date, or the
-    reason to drop it.
+    """Return the candidate in one item of a reply and a doubt about its date.
 
-    `tenths` are the fields whose scale is 1–10 in this reply (`A3`).
+    Returns the reason instead if the item is dropped. `tenths` are the fields whose
+    scale is 1–10 in this reply (`A3`).
     """
     if not item.text:
         return "empty"
@@ -207,13 +213,13 @@ def _candidate(
     turn = _turn(item.turn, turns)
     if turn is None:
         return "no such turn"
-    shown = turn.text[: policy.turn_chars]
-    quote = span(shown, item.quote)
+    turn_text = turn.text[: policy.turn_chars]
+    quote = span(turn_text, item.quote)
     if not quote and content_hash(item.text) in examples():
         return "the prompt's example"
     confidence = _share(item.confidence, tenths="confidence" in tenths)
     category, tag = category_named(item.category) or (PLAIN, "")
-    dates = read_dates(item, shown, turn, category)
+    dates = read_dates(item, turn_text, turn, category)
     candidate = Candidate(
         text=dates.text,
         category=category,
@@ -243,15 +249,15 @@ def _relations(
 
     Relations are not reviewed, so one without a quote in its turn is dropped (`X17`).
     """
-    kept: dict[tuple[str, str, str, bool], Relation] = {}
+    relations: dict[tuple[str, str, str, bool], Relation] = {}
     for item in items:
         found = _relation(item, turns, policy, model_policy)
         if isinstance(found, str):
             dropped[f"relation: {found}"] += 1
-        elif len(kept) == policy.max_relations:
+        elif len(relations) == policy.max_relations:
             dropped["relation: over the limit"] += 1
         else:
-            kept.setdefault(
+            relations.setdefault(
                 (
                     name_key(found.subject),
                     found.type,
@@ -260,7 +266,7 @@ def _relations(
                 ),
                 found,
             )
-    return tuple(kept.values())
+    return tuple(relations.values())
 
 
 def _relation(
@@ -319,7 +325,7 @@ def _types(
 
 
 def _turn(name: str, turns: Sequence[Turn]) -> Turn | None:
-    """Return the turn that the model calls `name`; t1 is the first one."""
+    """Return the turn with the name `name` in the prompt; t1 is the first one."""
     number = re.fullmatch(r"\[?[tT]([0-9]{1,6})\]?", name)
     place = int(number[1]) - 1 if number else -1
     return turns[place] if 0 <= place < len(turns) else None
@@ -328,7 +334,7 @@ def _turn(name: str, turns: Sequence[Turn]) -> Turn | None:
 def _in_tenths(body: ExtractionReply, name: str) -> bool:
     """Return whether the numbers of a field of a reply are on the scale 1–10 (`A3`).
 
-    A number above 1 shows that scale, unless a fraction stands beside it.
+    A number above 1 indicates that scale, unless there is also a fraction.
     """
     values = [getattr(item, name) for item in body.facts]
     numbers = [one for one in values if one is not None]
@@ -339,8 +345,9 @@ def _in_tenths(body: ExtractionReply, name: str) -> bool:
 def _share(value: float | None, *, tenths: bool) -> float | None:
     """Return a number on the scale 0–1, or None (`A3`).
 
-    Numbers above 1 are read on the scale 1–10: 7 → 0.7, 15 → 1, −3 → 0. A 1 is the
-    most on one scale and the least on the other: `tenths` tells which.
+    Numbers above 1 are converted from the scale 1–10: 7 → 0.7, 15 → 1, −3 → 0. A 1 is
+    the maximum of one scale and the minimum of the other: `tenths` is true for the
+    latter.
     """
     if value is None or 0 <= value < 1:
         return value
@@ -364,15 +371,15 @@ def _about(value: Sequence[str], most_chars: int) -> tuple[str, ...]:
 
 def _names(value: Sequence[str], most_chars: int) -> tuple[str, ...]:
     """Return the names in a list, each once in any case, of at most `most_chars`."""
-    kept: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name in value:
         if 0 < len(name) <= most_chars:
-            kept.setdefault(name.casefold(), name)
-    return tuple(kept.values())
+            names.setdefault(name.casefold(), name)
+    return tuple(names.values())
 
 
 def _tags(value: Sequence[str], first: str, most_chars: int) -> tuple[str, ...]:
-    """Return a tag and those in a list as in notes: lower case, no `#`, no blanks."""
+    """Return `first` and a list of tags: lower case, no `#`, no blanks."""
     tags = (
         "-".join(name.casefold().lstrip("#").split())
         for name in (first, *_names(value, most_chars))

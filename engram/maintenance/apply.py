@@ -1,8 +1,8 @@
-"""The writes of a run: recorded for undo, carried out, logged and committed.
+"""The writes of a run: recorded for undo, applied, logged and committed.
 
 The bytes that a run replaces are durable in the undo history before the first file
-changes. Methods return what failed, by path or part, and raise no EngramError unless
-they say so.
+changes. Methods return the failures, by path or part, and raise EngramError only if
+their docstring says so.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 class RunWriter:
-    """Carries out the writes of runs. Belongs to the one writer.
+    """Carries out the writes of runs. For the writer thread.
 
-    `git` is the repository of the vault, None where commits are switched off.
+    `git` is the repository of the vault, or None if commits are switched off.
     `usage_path` is the file of the usage log, which is committed with a run.
     """
 
@@ -94,14 +94,16 @@ class RunWriter:
         writes: Sequence[PlannedWrite],
         actions: Iterable[Action],
     ) -> Failures:
-        """Write the state first, then the notes, a batch at a time."""
+        """Write the state first, then the notes, in batches."""
         rows = _log_rows(run, now, writes, actions)
         incomplete: set[str] = set()
         failed = self.put([write for write in writes if write.change is None])
         for batch in self._batches([write for write in writes if write.change]):
             try:
                 self._write_notes(batch, rows)
-            except EngramError:  # learn what was written, and try the rest one by one
+            except (
+                EngramError
+            ):  # index the written notes, and try the others one by one
                 for write in batch:
                     if write.key in incomplete:
                         failed[write.place] = INCOMPLETE
@@ -117,11 +119,11 @@ class RunWriter:
         self.note_writer.write(changes, logged, ready)
 
     def _write_alone(self, write: PlannedWrite, rows: LogRows) -> str:
-        """Write one note unless it stands already; return why it failed, or ''."""
+        """Write one note, unless it was written before; return the error, or ''."""
         try:
-            held = vault_undo.settle_steps(self.vault, [write.step])
-            if held:
-                self.note_writer.index_written(held, ())
+            settled = vault_undo.settle_steps(self.vault, [write.step])
+            if settled:
+                self.note_writer.index_written(settled, ())
                 self.note_writer.log_actions(list(rows.get(write.key, ())))
             else:
                 self._write_notes([write], rows)
@@ -130,7 +132,7 @@ class RunWriter:
         return ""
 
     def put(self, writes: Sequence[PlannedWrite]) -> Failures:
-        """Write files as they are planned, durably, a batch at a time."""
+        """Write files as planned, durably, in batches."""
         failed: Failures = {}
         for batch in self._batches(writes):
             failed |= self._put_batch(batch)
@@ -150,7 +152,7 @@ class RunWriter:
                 failed[write.place] = str(fault)
                 standing = vault_undo.settle_steps(self.vault, [write.step])
                 written |= standing
-                # a person's edit is for a rescan to find
+                # a rescan finds the edit of a user
                 if not isinstance(fault, ConflictError):
                     unsure += [path for path in write.paths if path not in standing]
         for finish in (
@@ -167,7 +169,7 @@ class RunWriter:
     def _batches(
         self, writes: Sequence[PlannedWrite]
     ) -> Iterator[Sequence[PlannedWrite]]:
-        """Yield writes whose folders are made durable together."""
+        """Yield groups of writes whose folders are made durable together."""
         size = self.note_writer.settings.policy.consolidation.together
         return (writes[start : start + size] for start in range(0, len(writes), size))
 
@@ -220,9 +222,9 @@ class RunWriter:
         return {}
 
     def recover(self) -> None:
-        """Finish a run that was cut short; call it before the first scan.
+        """Finish an interrupted run; call it before the first scan.
 
-        Without it the scan would take the writes of the run for edits of a person.
+        Otherwise the scan would take the writes of the run for edits by a user.
         """
         run = self.history.unfinished()
         if not run:
@@ -232,7 +234,7 @@ class RunWriter:
             self.index.wrote(vault_undo.settle_steps(self.vault, steps))
         except EngramError as fault:
             self.note_writer.health.report("history", str(fault))
-        self.record(run, "", self.clock(), (), {"run": "it was cut short"})
+        self.record(run, "", self.clock(), (), {"run": "it was interrupted"})
         self.history.mark_finished(run)
 
 
@@ -242,7 +244,7 @@ def _log_rows(
     writes: Iterable[PlannedWrite],
     actions: Iterable[Action],
 ) -> dict[str, list[Mapping[str, object]]]:
-    """Return the rows of the action log, by the key of the note they are written with."""
+    """Return the rows of the action log by the key of the note that they belong to."""
     rows: dict[str, list[Mapping[str, object]]] = {}
     for write in writes:
         change = write.change

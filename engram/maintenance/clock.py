@@ -1,8 +1,8 @@
-"""The guard of the clock: detects a wall clock that was set wrong.
+"""Detection of a wall clock that was set wrong.
 
-Fading, expiry and the archive depend on the wall clock. A wrong one would archive a
-whole vault in one night, so it is compared with the time since the machine started,
-which cannot be set.
+Decay, expiry and the archive depend on the wall clock. A wrong clock could archive a
+whole vault in one night, so it is compared with the time since boot, which cannot be
+set.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engram.core import jsonl
-from engram.core.clock import ClockReading, clock_doubt
+from engram.core.clock import ClockHistory, ClockReading, clock_history
 from engram.errors import EngramError
 from engram.vault import disk
 
@@ -31,16 +31,15 @@ UNBELIEVED = "memories do not fade until the clock has run steadily for {:g} min
 
 
 def boottime() -> float:
-    """Return the seconds since the machine started, sleep included."""
+    """Return the seconds since boot, including suspended time."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class ClockGuard:
-    """Readings of the two clocks, the last day of them, in a file of the state folder.
-    Belongs to the one writer.
+    """Readings of both clocks during the last day, in a file of the state folder.
 
-    A doubt is reported to `health`. The file may be lost: then a jump from before is not
-    known.
+    For the writer thread. A doubt is reported to `health`. Without the file a jump of
+    the clock before the start is not detected.
     """
 
     def __init__(
@@ -57,9 +56,10 @@ class ClockGuard:
         self.steady = steady
         self._readings = deque(_known(self.path), self.policy.lifecycle.clock_readings)
         self._lines = len(self._readings)
+        self._history = clock_history(self._readings, self.policy)
 
     def look(self) -> None:
-        """Take a reading if the last one is long enough ago."""
+        """Take a reading if the last one is old enough."""
         now = self._now()
         if (
             self._readings
@@ -68,7 +68,7 @@ class ClockGuard:
             < self.policy.lifecycle.clock_look_seconds
         ):
             return
-        self._readings.append(now)
+        self._add(now)
         try:
             self._keep(now)
         except EngramError as fault:
@@ -77,19 +77,34 @@ class ClockGuard:
             self.doubt()
 
     def doubt(self) -> str | None:
-        """Return why no memory may be taken for older now, or None."""
-        if jump := clock_doubt([*self._readings, self._now()], self.policy):
+        """Return why memories must not age now, or None."""
+        if jump := self._followed_by(self._now()).doubt(self.policy):
             agree = UNBELIEVED.format(self.policy.lifecycle.clock_agree_minutes)
             self.health.report("clock", f"{jump}; {agree}")
             return self.health.problem("clock")
         self.health.clear("clock")
         return None
 
+    def _add(self, reading: ClockReading) -> None:
+        """Add a reading; the oldest is dropped where there are too many."""
+        full = len(self._readings) == self._readings.maxlen
+        self._readings.append(reading)
+        if full:
+            self._history = clock_history(self._readings, self.policy)
+        else:
+            self._history = self._followed_by(reading)
+
+    def _followed_by(self, reading: ClockReading) -> ClockHistory:
+        """Return the history of the readings with one more."""
+        if self._history is None:
+            return ClockHistory(reading, reading)
+        return self._history.followed_by(reading, self.policy)
+
     def _now(self) -> ClockReading:
         return ClockReading(self.clock(), self.steady())
 
     def _keep(self, reading: ClockReading) -> None:
-        """Append a line; rewrite the file once half of it is older than a day."""
+        """Append a line; rewrite the file when half of it is older than a day."""
         if self._lines >= 2 * self.policy.lifecycle.clock_readings:
             disk.write_derived(self.path, jsonl.encode(map(_row, self._readings)))
             self._lines = len(self._readings)
@@ -99,7 +114,7 @@ class ClockGuard:
 
 
 class FreezeGuard:
-    """Decides whether files that are gone, and time that passed, can be believed."""
+    """Decides whether missing files and elapsed time can be trusted."""
 
     def __init__(self, clock: ClockGuard, commits: CommitLog, health: Health) -> None:
         self._clock = clock
@@ -107,7 +122,7 @@ class FreezeGuard:
         self._health = health
 
     def reason(self) -> str:
-        """Return why nothing may be believed gone or aged now, or ''."""
+        """Return why no file may count as deleted and no memory may age now, or ''."""
         return (
             self._clock.doubt()
             or self._health.problem("frozen")

@@ -1,6 +1,4 @@
-"""The notes that a run creates: concluded memories, and questions to a person (rows
-A23, X8, X9).
-"""
+"""Drafts of notes that a run creates: conclusions and questions (rows A23, X8, X9)."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ class NoteDrafts:
         self.note_writer = note_writer
 
     def placed(self, fact: Fact, taken: Collection[str]) -> Fact:
-        """Return a new memory with the path of its note, which is none of `taken`."""
+        """Return a new memory with a path for its note that is not in `taken`."""
         return replace(fact, path=self.note_writer.path_of(fact, taken))
 
     def note(self, fact: Fact, why: str) -> Create:
@@ -39,11 +37,13 @@ class NoteDrafts:
         )
 
     def case(self, case: NewCase, now: datetime) -> Create | None:
-        """Return the note that asks about two memories, None if a person was asked."""
+        """Return the note that asks about two memories, or None if it was asked before."""
         zone = self.note_writer.settings.zone
         if self.note_writer.is_logged(
             "decide", reviews.case_id(case.new.id, case.old.id)
         ):
             return None
-        asked = reviews.conflict_note(case.new, case.old, case.why, now, zone)
-        return None if self.note_writer.index.scanner.exists(asked.path) else asked
+        question = reviews.conflict_note(case.new, case.old, case.why, now, zone)
+        return (
+            None if self.note_writer.index.scanner.exists(question.path) else question
+        )

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from engram.maintenance.passes import MemoryState, PassView
 
-LEFT = "it is not recalled after the end that it gives; the note stays where it is"
+LEFT = "it is not recalled after its end; the note stays in its folder"
 CURVE_POINTS = 31
-"""Points of a curve, as many as fit beside each other on a terminal."""
+"""Number of points of a curve; as many as fit on a line of a terminal."""
 SOUND = Vitals(confidence=1.0, salience=1.0, retention=1.0, decay=0.0, heat=1.0)
 """The vitals of a protected memory, which does not fade."""
 
@@ -28,8 +28,8 @@ def forecast(
     """Return the coming changes of memories within `days` days, soonest first (`X10`).
 
     A row is one change of one memory. With `points` above 0 each row has a `curve` of
-    so many values: `1 − decay` (0–1) at equal steps from now on. No run changes a note
-    that engram did not write: it has a row, `expired`, only for the end that it gives.
+    that many values: `1 − decay` (0–1) at equal steps from now on. No run changes a
+    note that engram did not write: it has a row, `expired`, only for its own end.
     """
     moments = [
         now + number * timedelta(days=days) / max(1, points - 1)
@@ -72,14 +72,14 @@ def _changes(
     now: datetime,
     days: int,
 ) -> tuple[lifecycle.Forecast, ...]:
-    """Return what happens to a memory, as the runs do it (rows B16, X10)."""
+    """Return the coming changes of a memory, as the runs make them (rows B16, X10)."""
     if one.foreign:
         end = lifecycle.effective_expiry(one.fact)
         ends = end is not None and now < end <= now + timedelta(days=days)
         return (lifecycle.Forecast(end, "expired", LEFT),) if end and ends else ()
     fact = one.fact
     if one.kept and lifecycle.is_guessed_expiry(fact):
-        fact = replace(fact, expires=None)  # `expire` takes the guess from the note
+        fact = replace(fact, expires=None)  # `expire` removes the guess from the note
     return lifecycle.forecast(
         fact,
         one.usage,
@@ -88,5 +88,5 @@ def _changes(
         days,
         view.policy,
         said_by=one.said_by,
-        kept=one.kept,
+        user_action=one.kept,
     )

@@ -1,11 +1,10 @@
-"""Held runs: changes beyond the bounds of a run wait for approval in `review/` (law 6).
+"""Held runs: changes beyond the limits of a run wait for approval in `review/` (law 6).
 
-Each held pass has one note with one box to tick, and `state/held.json` lists the
-memories it is about; after a tick, only changes of them that are planned again are
-made. A hold without an answer never applies; a rejected one is not planned again. The
-ends of notes that engram did not write, and of protected memories (law 12), are
-proposed in the same notes, however few; while such a note waits, its pass proposes no
-more.
+Each held pass has one note with a box to tick, and `state/held.json` lists the memories
+concerned. After a tick, changes of these memories are made if they are planned again.
+Without an answer nothing is changed; rejected changes are not planned again. The ends
+of notes that engram did not write, and of protected memories (law 12), are always
+proposed in these notes. A pass proposes nothing more while its note waits.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ STATE = "state/held.json"
 IdsByPass = dict[str, list[str]]
 """Ids of memories by the name of a pass."""
 LISTED = 200
-"""Memories that a note lists."""
+"""Maximum number of memories listed in a note."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a person is asked about one pass: the reason, and its actions."""
+    """A question about one pass: the reason, and its actions."""
 
     why: str
     actions: tuple[Action, ...]
@@ -51,7 +50,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class PlanWithHolds:
-    """A plan, and what waits for approval: by pass the reason, and the actions."""
+    """A plan, and by pass the reasons and actions that wait for approval."""
 
     plan: RunPlan
     held: Mapping[str, str] = field(default_factory=dict)
@@ -59,37 +58,38 @@ class PlanWithHolds:
 
 
 class Holds:
-    """The bounds and held passes of one vault. Belongs to the one writer."""
+    """The limits and held passes of one vault. For the writer thread."""
 
     def __init__(self, vault: Vault, zone: tzinfo, *, ask: bool) -> None:
         self.vault = vault
         self.zone = zone
         self.ask = ask
 
-    # -- what waits --------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------
 
     def waiting(self) -> dict[str, list[str]]:
-        """Return by pass the ids of the memories that wait for approval."""
+        """Return the ids of the memories that wait for approval, by pass."""
         return self._state()[0]
 
     def rejected(self) -> dict[str, list[str]]:
-        """Return by pass the ids of the memories for which a person rejected it."""
+        """Return the ids of the memories whose change was rejected, by pass."""
         return self._state()[1]
 
     def status(self) -> dict[str, str]:
-        """Return by pass, in words, what is held."""
+        """Return a description of the held changes, by pass."""
         waiting, _, later = self._state()
-        held = {
-            name: f"a run about {_counted(len(ids), 'memory', 'memories')} waits for your word in {path_of(name)}"
+        reasons = {
+            name: f"a run about {_counted(len(ids), 'memory', 'memories')} waits for "
+            f"your decision in {path_of(name)}"
             for name, ids in waiting.items()
         }
-        return held | {
-            name: f"{len(ids)} memories are put away in the next nights"
+        return reasons | {
+            name: f"{len(ids)} memories will be archived in the next nights"
             for name, ids in later.items()
         }
 
     def _state(self) -> tuple[IdsByPass, IdsByPass, IdsByPass]:
-        """Return by pass the ids that wait, were rejected, and are put away later."""
+        """Return, by pass, the ids that wait, were rejected, and are left for later."""
         try:
             stored = json.loads(self.vault.read(STATE))
         except (EngramError, ValueError):
@@ -99,10 +99,10 @@ class Holds:
         )
         return waiting, rejected, later
 
-    # -- a run within its bounds -------------------------------------------------------
+    # -- limits of a run ---------------------------------------------------------------
 
     def closed(self) -> dict[str, frozenset[str]]:
-        """Return by pass the memories it must not touch: waiting or rejected ones."""
+        """Return, by pass, the memories that it must not change: waiting or rejected."""
         waiting, rejected, _ = self._state()
         names = waiting.keys() | rejected.keys()
         return {
@@ -118,7 +118,7 @@ class Holds:
     ) -> PlanWithHolds:
         """Return the plan within the limits of a run, with notes that ask for the rest.
 
-        `make_plan` fills `empty`, and again any plan that replaces it.
+        `make_plan` fills `empty`, and any plan that replaces it.
         """
         make_plan(empty)
         if not self.ask:
@@ -126,14 +126,14 @@ class Holds:
         draft, requests = self._within_limits(make_plan, empty, passes)
         names = {one.__name__ for one in passes}
         waiting, _, _ = self._unanswered()
-        held = {
-            name: f"{name} waits for a word in {path_of(name)}"
+        reasons = {
+            name: f"{name} waits for a decision in {path_of(name)}"
             for name in sorted(names & waiting.keys())
         }
-        held |= {name: request.why for name, request in requests.items()}
+        reasons |= {name: request.why for name, request in requests.items()}
         actions = [action for one in requests.values() for action in one.actions]
         self._ask(draft, requests, names)
-        return PlanWithHolds(draft, held, tuple(actions))
+        return PlanWithHolds(draft, reasons, tuple(actions))
 
     def _within_limits(
         self,
@@ -141,7 +141,7 @@ class Holds:
         draft: RunPlan,
         passes: Sequence[Pass],
     ) -> tuple[RunPlan, dict[str, Request]]:
-        """Plan again without the held passes, until the rest is within the limits."""
+        """Plan again without held passes until the plan is within the limits."""
         requests: dict[str, Request] = {}
         proposed: dict[str, dict[str, Action]] = {}
         protected: set[str] = set()
@@ -179,7 +179,7 @@ class Holds:
     def _ask(
         self, draft: RunPlan, requests: Mapping[str, Request], names: set[str]
     ) -> None:
-        """Plan a note that asks for each pass; one that asks already gets further lines."""
+        """Plan a note for each pass; an existing note gets further lines."""
         waiting, rejected, later = self._unanswered()
         for name, request in requests.items():
             if change := self._note(name, request, draft.now):
@@ -191,10 +191,10 @@ class Holds:
         later = {name: ids for name, ids in later.items() if ids}
         state = {"waiting": waiting, "rejected": rejected, "later": later}
         if raw := _state_bytes(state, self.vault):
-            draft.add("hold", FileWrite(STATE, raw, "what is held"))
+            draft.add("hold", FileWrite(STATE, raw, "held changes"))
 
     def _unanswered(self) -> tuple[IdsByPass, IdsByPass, IdsByPass]:
-        """Return the state; a question whose note a person deleted counts as rejected."""
+        """Return the state; a question whose note was deleted counts as rejected."""
         waiting, rejected, later = self._state()
         for name in [one for one in waiting if not self.vault.exists(path_of(one))]:
             rejected[name] = sorted({*rejected.get(name, ()), *waiting.pop(name)})
@@ -203,7 +203,7 @@ class Holds:
     def _note(self, name: str, request: Request, now: datetime) -> Create | Edit | None:
         """Return the note about a held pass, or its new text.
 
-        None where a person ticked a box in it.
+        None if a user has ticked a box in it.
         """
         path, why = path_of(name), request.why
         lines = [_line(action) for action in request.actions]
@@ -219,10 +219,10 @@ class Holds:
         sha = disk.sha256(raw)
         return Edit(path, sha, {"end_reason": why}, why, _body(name, why, lines))
 
-    # -- a person's word ---------------------------------------------------------------
+    # -- answers -----------------------------------------------------------------------
 
     def answered(self, name: str, *, rejected: bool) -> None:
-        """Record an answer; after a rejection the pass never touches these memories."""
+        """Record an answer. A rejected pass never changes these memories."""
         waiting, refused, later = self._state()
         ids = waiting.pop(name, [])
         if rejected:
@@ -236,7 +236,7 @@ class Holds:
 
 
 def _ids_by_pass(stored: Any, part: str) -> IdsByPass:
-    """Return a part of the state, {} where it is damaged."""
+    """Return a part of the state, or {} if it is damaged."""
     try:
         rows = stored.get(part, {}).items()
         return {str(name): [str(one) for one in ids] for name, ids in rows}
@@ -256,13 +256,13 @@ def _with_proposals(
     protected: Collection[str],
 ) -> Request:
     """Return the request about a pass with the ends that it proposes."""
-    kept = sum(action.memory in protected for action in proposals)
+    protected_count = sum(action.memory in protected for action in proposals)
     parts = []
-    if foreign := len(proposals) - kept:
+    if foreign := len(proposals) - protected_count:
         notes = _counted(foreign, "note", "notes")
         parts.append(f"{name} would end {notes} that engram did not write")
-    if kept:
-        memories = _counted(kept, "protected memory", "protected memories")
+    if protected_count:
+        memories = _counted(protected_count, "protected memory", "protected memories")
         parts.append(f"{name} would end {memories}")
     why = "; ".join(parts)
     if request is None:
@@ -294,9 +294,9 @@ def _body(name: str, why: str, lines: Sequence[str]) -> str:
     listed = list(lines[:LISTED])
     if len(lines) > LISTED:
         listed.append(f"- and {len(lines) - LISTED} more")
-    said = f"{why[0].upper()}{why[1:]}. Nothing of it is done before you say so, and it can be taken back afterwards."
+    reason = f"{why[0].upper()}{why[1:]}. Nothing is changed before you approve it, and it can be undone afterwards."
     return (
-        f"# Held: {name}\n\n{said}\n\n"
+        f"# Held: {name}\n\n{reason}\n\n"
         + "\n".join(listed)
         + "\n\n"
         + reviews.section(why, answers=reviews.HOLD)
@@ -306,7 +306,7 @@ def _body(name: str, why: str, lines: Sequence[str]) -> str:
 def _state_bytes(
     state: Mapping[str, Mapping[str, Sequence[str]]], vault: Vault
 ) -> bytes:
-    """Return the bytes of the state, b'' where nothing changes."""
+    """Return the bytes of the state, or b'' if it does not change."""
     raw = (json.dumps(state, indent=1, sort_keys=True) + "\n").encode()
     if vault.exists(STATE):
         return raw if vault.read(STATE) != raw else b""

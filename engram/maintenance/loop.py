@@ -1,8 +1,7 @@
-"""The operations on the vault as a whole: runs that are due or asked for, undo, forecast
-(rows X6, X10, X24).
+"""Maintenance operations: due and requested runs, undo, forecast (rows X6, X10, X24).
 
-The writer reads and writes the vault; a model is asked between two jobs of the writer,
-in the thread of the caller, so that nothing else waits for it.
+The writer thread reads and writes the vault. A model is called between two jobs of the
+writer, in the thread of the caller, so that no other work waits for it.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class MaintenanceLoop:
-    """The operations on the vault as a whole, and the runs that are due.
+    """The maintenance of one vault, and the schedule of its runs.
 
-    `consolidate` and `tend` may be called from any thread but the writer's; `executor`
-    has their jobs done by the one writer.
+    `consolidate` and `tend` may be called from any thread except the writer's;
+    `executor` runs their jobs in the writer thread.
     """
 
     def __init__(
@@ -75,9 +74,9 @@ class MaintenanceLoop:
     def consolidate(
         self, cadence: str, *, dry_run: bool, only: str | None
     ) -> dict[str, Any]:
-        """Make a run, or its pass `only`; with `dry_run` return what it would do.
+        """Make a run, or its pass `only`; with `dry_run` return its plan.
 
-        A whole run counts as the one that is due. Raises BadRequestError.
+        A whole run counts as the scheduled one. Raises BadRequestError.
         """
         known = next((one for one in CADENCES if one == cadence), None)
         if known is None:
@@ -90,10 +89,10 @@ class MaintenanceLoop:
         return report.as_json()
 
     def tend(self, *, busy: bool) -> list[Report]:
-        """Make the runs that are due; what fails is reported to `health`.
+        """Make the due runs and return their reports; failures go to `health`.
 
-        While it is `busy` with turns to distil, a light run waits. Session summaries
-        wait a while after a model failed on them.
+        With `busy`, while turns wait to be distilled, a light run waits. Session
+        summaries wait for a while after a model failed on them.
         """
         reports = []
         for cadence, _why in self.as_writer(self._due):
@@ -105,9 +104,9 @@ class MaintenanceLoop:
         return reports
 
     def next_due(self) -> datetime:
-        """Return when a run may become due by time alone; now, if one is due already.
+        """Return when a run may be due by the clock; now, if one is due already.
 
-        The daemon looks every minute and does not need it; a simulation skips the
+        The daemon checks every minute and does not need it. A simulation skips the
         minutes in between.
         """
         now = self.clock()
@@ -133,7 +132,7 @@ class MaintenanceLoop:
         return self.schedule.due(now, sessions)
 
     def _record_run(self, cadence: Cadence, report: Report) -> None:
-        """Record that a run was made; one that was frozen is still due."""
+        """Record that a run was made; a frozen run remains due."""
         if not report.frozen:
             self.as_writer(partial(self.schedule.record_run, cadence, self.clock()))
 
@@ -145,9 +144,9 @@ class MaintenanceLoop:
         only: str | None = None,
         is_due: bool = False,
     ) -> Report:
-        """Make one run at a time, after a model answered its questions.
+        """Make a run after a model has answered its questions; one run at a time.
 
-        In a run that `is_due` by itself questions wait for others of their task.
+        If the run `is_due` by schedule, its questions may wait until there are more.
         """
         with self._one_run:
             fault = ""
@@ -163,16 +162,16 @@ class MaintenanceLoop:
             return report
 
     def _report_health(self, report: Report, fault: str) -> None:
-        """Report what failed in a run until a run succeeds."""
+        """Report the failures of a run until a run succeeds."""
         problems = [f"{name}: {why}" for name, why in report.failures.items()]
         problems += [fault] if fault else []
         part = "talks" if report.name == "talk" else "consolidation"
         self.maintenance.note_writer.health.report(part, "; ".join(problems))
 
     def retell(self) -> None:
-        """Remove generated text about what a person took back, without a wait (`B13`).
+        """Remove generated text about withdrawn statements at once (`B13`).
 
-        Never raises EngramError: the next run tries it again.
+        Never raises EngramError: the next run tries again.
         """
         try:
             self.entity_removal.tidy(self.clock())
@@ -188,8 +187,8 @@ class MaintenanceLoop:
     def _ask_model(self, cadence: Cadence, only: str | None, *, may_wait: bool) -> str:
         """Have the questions of a run answered, as far as model and budget allow.
 
-        Answers lead to further questions, so it asks in rounds; each question is asked
-        once. Returns why questions are left, or ''.
+        Answers lead to further questions, so it asks in rounds, each question once.
+        Returns why questions are left, or ''.
         """
         policy = self.settings.policy.consolidation
         asked: set[str] = set()
@@ -209,7 +208,7 @@ class MaintenanceLoop:
         return fault
 
     def _ripe(self, questions: Sequence[ModelQuestion]) -> list[ModelQuestion]:
-        """Return the questions that are urgent, or wait no longer (`X24`)."""
+        """Return the questions that are urgent or need not wait any longer (`X24`)."""
         from engram.llm import merges, portraits, summaries  # noqa: F401
         from engram.llm.answers import TASKS
 
@@ -224,7 +223,7 @@ class MaintenanceLoop:
         return [one for one in questions if one.task in ready or TASKS[one.task].urgent]
 
     def _budget_refusal(self) -> str:
-        """Return why no model may be asked now, or '' (rows C22, X24)."""
+        """Return why no model may be called now, or '' (rows C22, X24)."""
         policy = self.settings.policy
         used = self.extractor.spend.today(self.clock()).tokens
         tokens = max(0, policy.model.tokens_per_day - used)
@@ -242,7 +241,7 @@ class MaintenanceLoop:
                 store = self.maintenance.snapshot.answers.store
                 self.as_writer(partial(store, one.key, found))
                 continue
-            if not found.retryable:  # the reply will never have the form
+            if not found.retryable:  # another attempt would give an invalid reply too
                 record = self.maintenance.snapshot.record_answer_failure
                 self.as_writer(partial(record, one.key, found.what))
                 unreadable = True
@@ -257,7 +256,7 @@ class MaintenanceLoop:
     def _answers(
         self, questions: Sequence[ModelQuestion]
     ) -> Iterator[tuple[ModelQuestion, Answer | ModelError]]:
-        """Yield each question with its answer; equal tasks are asked in one call."""
+        """Yield each question with its answer; questions of a task share one call."""
         from engram.llm.answers import TASKS, answer_together, is_small
 
         policy = self.settings.policy.model
@@ -282,10 +281,10 @@ class MaintenanceLoop:
 
     def runs(self, last: int) -> dict[str, Any]:
         """Return the latest runs, newest first, and whether each can be undone."""
-        kept = set(self.maintenance.history.runs())
+        undoable = set(self.maintenance.history.runs())
         made = jsonl.rows(self.maintenance.snapshot.read(RUNS), newest_first=True)
         rows = [
-            row | {"can_be_undone": row.get("id") in kept}
+            row | {"can_be_undone": row.get("id") in undoable}
             for row in itertools.islice(made, last)
         ]
         if imports := [row for log in self.imports.logs() for row in log.rows()]:
@@ -294,7 +293,7 @@ class MaintenanceLoop:
         return {"runs": rows[:last]}
 
     def undo(self, id: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
-        """Undo a run (`X6`), also an import, or the undo of one."""
+        """Undo a run (`X6`), an import, or the undo of an import."""
         if found := self.imports.find(id):
             return self._undo_import(*found, dry_run=dry_run).as_json()
         return self.maintenance.undo(id, dry_run=dry_run).as_json()
@@ -306,14 +305,14 @@ class MaintenanceLoop:
         *,
         dry_run: bool,
     ) -> Report:
-        """Take an import back, or with `back` the undo of one."""
+        """Undo an import, or with `back` the undo of one."""
         now = self.clock()
         carry_out = self.imports.redo if back else self.imports.undo
         done = carry_out(log, now, dry_run=dry_run)
         if not dry_run:
             self.retell()
         verb = "restore" if back else "withdraw"
-        why = f"a person took back import {log.run}"
+        why = f"a user undid import {log.run}"
         turns = [
             Action(verb, "", path, path, f"{why}: {count} turns")
             for path, count in done.turns.items()
@@ -340,9 +339,9 @@ class MaintenanceLoop:
     def requested(
         self, name: str, passes: Sequence[Pass], *, dry_run: bool, ask: bool = False
     ) -> dict[str, Any]:
-        """Make a run of passes that a person asked for; with `ask` a model may be asked.
+        """Make a run of passes that a user requested; with `ask` a model may be called.
 
-        Without `ask` it belongs to the writer, else to any other thread.
+        Without `ask` it is for the writer thread, else for any other thread.
         """
         if not ask:
             return self.maintenance.requested(name, passes, dry_run=dry_run).as_json()
@@ -359,7 +358,7 @@ class MaintenanceLoop:
         return report.as_json() | ({"model": fault} if fault else {})
 
     def forecast(self, days: int, *, curve: bool) -> dict[str, Any]:
-        """Return what happens to unused memories within `days` days (`X10`).
+        """Return the coming changes of unused memories within `days` days (`X10`).
 
         With `curve` each row has the values of the memory until then.
         """

@@ -1,7 +1,7 @@
-"""The planned bytes of files, over those on the disk; nothing is written here.
+"""The planned bytes of files, on top of those on disk; nothing is written here.
 
-Each change of a pass is applied to the bytes at once, and the result is read with the
-readers that the index uses. So later passes see what the next scan would find.
+Each change of a pass is applied to the bytes at once, and the result is read by the
+readers of the index. So later passes see the records that the next scan would read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedNote:
-    """A note with all changes that are planned for it: the bytes before and after."""
+    """A note with all its planned changes: the bytes before and after."""
 
     change: Change
     raw: bytes
@@ -83,9 +83,9 @@ class Overlay:
     # -- plan --------------------------------------------------------------------------
 
     def patched(self, key: str, step: Change) -> PlannedNote:
-        """Return the note `key` after `step` and all earlier changes; keep nothing.
+        """Return the note `key` after `step` and earlier changes, without planning it.
 
-        Raises ConflictError where the note changed on the disk or cannot be patched.
+        Raises ConflictError if the note changed on disk or cannot be patched.
         """
         if isinstance(step, Create):
             return PlannedNote(step, b"", frontmatter.emit(step.keys, step.body))
@@ -97,7 +97,7 @@ class Overlay:
         else:
             change, raw = _combined(before.change, step), before.raw
         if disk.sha256(raw) != change.sha:
-            message = "it changed since it was last looked at"
+            message = "it changed since it was last read"
             raise ConflictError(message, where=change.path)
         keys = facts.keys_to_write(change)
         return PlannedNote(change, raw, frontmatter.edit(raw, keys, change.body))
@@ -107,7 +107,7 @@ class Overlay:
         self.notes[key] = note
 
     def amend(self, edit: BlockEdit) -> None:
-        """Plan an edit of generated blocks. Raises EngramError where it is refused."""
+        """Plan an edit of generated blocks. Raises EngramError if it is refused."""
         if edit.path in self._pages:
             raw, new = self._pages[edit.path]
         else:
@@ -129,7 +129,7 @@ class Overlay:
         return frontmatter.read(self.notes[key].new, self.policy)
 
     def fact(self, key: str) -> Fact | None:
-        """Return the memory in the planned note `key`; its hash is that on the disk."""
+        """Return the memory in the planned note `key`; its hash is the one on disk."""
         planned = self.notes[key]
         sha = "" if isinstance(planned.change, Create) else planned.change.sha
         return facts.fact_from(self.note(key), planned.path, sha, self.zone)[0]
@@ -145,7 +145,7 @@ class Overlay:
     # -- the writes --------------------------------------------------------------------
 
     def file_writes(self, edges: EdgeStore) -> Iterator[PlannedWrite]:
-        """Yield the files that are not notes, and change. Raises EngramError."""
+        """Yield the writes of changed files that are not notes. Raises EngramError."""
         files = dict(self._files)
         if self._edges:
             files[EDGES] = FileWrite(EDGES, edges.with_edges(self._edges.values()), "")
@@ -188,8 +188,9 @@ class Overlay:
 def within(
     writes: Iterable[PlannedWrite], limit: int
 ) -> tuple[list[PlannedWrite], list[PlannedWrite]]:
-    """Split writes into those that replace at most `limit` bytes together, and the
-    others; each is taken where it still fits.
+    """Split writes into those that replace at most `limit` bytes together, and others.
+
+    A write is taken as long as it fits.
     """
     fitting: list[PlannedWrite] = []
     others: list[PlannedWrite] = []

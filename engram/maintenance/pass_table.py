@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from engram.maintenance.schedule import Cadence
 
 LIGHT: tuple[Pass, ...] = (
+    states.redate,
     states.end_states,
     merge.merge,
     merge.compare,
@@ -52,6 +53,7 @@ NIGHTLY: tuple[Pass, ...] = (
     lifecycle.revive,
     vectors.tier,
     vectors.precision,
+    states.redate,
     states.end_states,
     merge.merge,
     merge.contradict,
@@ -91,7 +93,7 @@ TALK: tuple[Pass, ...] = (
     sessions.spine,
 )
 ASKED: tuple[Pass, ...] = (merge.reflect,)
-"""Passes that run only when a caller names them."""
+"""Passes that run only if a caller names them."""
 PASSES: Mapping[Cadence, tuple[Pass, ...]] = {
     "talk": TALK,
     "light": LIGHT,

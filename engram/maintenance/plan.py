@@ -1,9 +1,8 @@
-"""The plan of a run: all changes of its passes, collected before anything is written
-(rows X6, X22, X23).
+"""The plan of a run: all changes of its passes (rows X6, X22, X23).
 
-Each pass sees the changes of those before it, and the passes are asked again until none
-has a new change. The plan refuses changes that belong to a person, so that no pass
-needs to check this.
+They are collected before any of them is written. Each pass sees the changes of those
+before it, and the passes are called again until none has a new change. The plan refuses
+changes of notes that belong to a user, so that no pass needs to check this.
 """
 
 from __future__ import annotations
@@ -49,33 +48,34 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 ROUNDS = 8
-"""Times that all passes are asked; two are enough for the passes there are."""
+"""Maximum number of rounds of all passes; two are enough for the present passes."""
 
-INCOMPLETE = "a change that belongs to it has to wait"
-NEXT_NIGHTS = "it is put away in one of the next nights"
-DECLINED = "a person is asked about it, or said no"
+INCOMPLETE = "another change of its group has to wait"
+NEXT_NIGHTS = "it will be archived in one of the next nights"
+DECLINED = "a user is asked about it, or has declined"
 
-OBEDIENT = frozenset({"expire", "ticked", "unite", "join"})
-"""Passes that follow keys which a person wrote, or a command: they alone may change a
-note that a person edited or confirmed.
+OBEDIENT = frozenset({"expire", "redate", "ticked", "unite", "join"})
+"""Passes that follow words or keys written by a user, or a command: only they may change
+a note that a user edited or confirmed.
 """
 
 REQUESTED = frozenset({"ticked", "join"})
-"""Passes that do what a person asked for in the note itself, or by a command that names
-it: they alone may change a note that engram did not write.
+"""Passes requested by a user in the note itself, or by a command that names it: only
+they may change a note that engram did not write.
 """
 
 
 class RunPlan:
     """The changes of one run, on a view of the vault. Nothing is written.
 
-    The passes of `skip` are not asked; at most `portion` memories are put away, and the
-    rest is `later`, by pass. `quiet` says why the note at a path must not be touched
-    now, or None.
+    The passes of `skip` are not called. At most `portion` memories are archived; the
+    others are `later`, by pass. `quiet` returns why the note at a path must not be
+    changed now, or None.
 
-    `ended` and `rewritten` have by memory the pass that ends or rewrites it. `proposed`
-    has by pass the ends that are refused here until a person approves them: those of
-    notes that engram did not write, and of the `protected` memories of groups that ask.
+    `ended` and `rewritten` have, by memory, the pass that ends or rewrites it.
+    `proposed` has, by pass, the ends that are refused until a user approves them: those
+    of notes that engram did not write, and of the `protected` memories of groups that
+    ask.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class RunPlan:
         self._counted: set[tuple[str, str]] = set()
 
     def restarted(self, skip: Collection[str], portion: int | None) -> RunPlan:
-        """Return an empty plan on the view that this one began with."""
+        """Return an empty plan on the initial view of this one."""
         return RunPlan(
             self._initial_view,
             self.now,
@@ -138,10 +138,10 @@ class RunPlan:
     # -- collect -----------------------------------------------------------------------
 
     def plan(self, passes: Sequence[Pass]) -> None:
-        """Ask the passes in order, until none has a new change.
+        """Call the passes in order until none has a new change.
 
-        A pass that fails stops no other and is named in `failures`. A pass that would
-        see what it saw before is not asked again.
+        A pass that fails stops no other and is named in `failures`. A pass whose input
+        has not changed is not called again.
         """
         asked = [one for one in passes if one.__name__ not in self.skip]
         seen: dict[str, tuple[PassView, frozenset[str]]] = {}
@@ -164,14 +164,14 @@ class RunPlan:
                 return
 
     def add(self, name: str, step: Create | Edit | FileWrite) -> None:
-        """Plan a change that no pass made, unless a person is at the note."""
+        """Plan a change that no pass made, unless a user is editing the note."""
         if isinstance(step, FileWrite):
             self._take_file(name, step, ViewUpdate())
         elif note := self._permitted(name, step.path, step):
             self._keep(name, step.path, step, note, ViewUpdate())
 
     def _take(self, name: str, steps: Iterable[Step]) -> None:
-        """Plan the steps of a pass, except those on notes that belong to a person."""
+        """Plan the steps of a pass, except those on notes that belong to a user."""
         update = ViewUpdate()
         for step in steps:
             match step:
@@ -200,7 +200,7 @@ class RunPlan:
         self.view = self.view.after(update)
 
     def _take_message(self, name: str, step: ModelQuestion | Finding | NewCase) -> None:
-        """Record a question to a model or a person, or a finding."""
+        """Record a question to a model or a user, or a finding."""
         if isinstance(step, ModelQuestion):
             if step.key not in self.view.answers:
                 self.questions[step.key] = step
@@ -222,7 +222,7 @@ class RunPlan:
         self.actions.append(Action(name, "", step.path, target, step.why))
 
     def _take_blocks(self, name: str, step: BlockEdit, update: ViewUpdate) -> None:
-        """Plan an edit of generated blocks, unless the note belongs to a person."""
+        """Plan an edit of generated blocks, unless the note belongs to a user."""
         path = step.path
         if self._is_busy(path) or self._is_foreign_page(path):
             return
@@ -240,7 +240,7 @@ class RunPlan:
         self.actions.append(Action(name, path, path, path, step.why))
 
     def _take_changes(self, name: str, group: ChangeGroup, update: ViewUpdate) -> None:
-        """Plan the steps of a group, or propose its ends to a person."""
+        """Plan the steps of a group, or propose its ends to a user."""
         if group.ask and not self._is_approved(group):
             self._ask_about(name, group)
         else:
@@ -249,7 +249,7 @@ class RunPlan:
     def _take_group(
         self, name: str, steps: Iterable[Edit | Move | NewMemory], update: ViewUpdate
     ) -> None:
-        """Plan all steps of a group, or none of them where one is refused."""
+        """Plan all steps of a group, or none of them if one is refused."""
         planned: list[tuple[str, Change, Edit | Move | NewMemory]] = []
         for step in steps:
             if not isinstance(step, NewMemory):
@@ -261,7 +261,7 @@ class RunPlan:
                 draft = self.drafts.note(fact, step.why)
                 planned.append((fact.id, draft, replace(step, fact=fact)))
 
-        # all of them, so that each refusal is recorded
+        # check all steps, so that each refusal is recorded
         notes = [self._permitted(name, key, change) for key, change, _ in planned]
         if None in notes:
             return
@@ -302,7 +302,7 @@ class RunPlan:
     # -- read back ---------------------------------------------------------------------
 
     def _change_memory(self, key: str, known: MemoryState, update: ViewUpdate) -> None:
-        """Read a changed memory back from its planned bytes."""
+        """Read a changed memory from its planned bytes."""
         fact = self._overlay.fact(key)
         if fact is None or fact.path.startswith(f"{TRASH}/"):
             update.memories[key] = None
@@ -313,7 +313,7 @@ class RunPlan:
         update.memories[key] = replace(known, fact=fact)
 
     def _add_memory(self, key: str, step: NewMemory, update: ViewUpdate) -> None:
-        """Read a new memory back from its planned bytes."""
+        """Read a new memory from its planned bytes."""
         fact = self._overlay.fact(key)
         if fact:
             trust = self.view.policy.trust.dream
@@ -321,7 +321,7 @@ class RunPlan:
             update.created_by_pass[step.by] += 1
 
     def _change_page(self, path: str, step: Edit | Move, update: ViewUpdate) -> None:
-        """Read a changed session file or entity note back from its planned bytes."""
+        """Read a changed session file or entity note from its planned bytes."""
         if isinstance(step, Move):
             update.entities[path] = None
         else:
@@ -331,7 +331,7 @@ class RunPlan:
     # -- permission --------------------------------------------------------------------
 
     def _permitted(self, name: str, key: str, step: Change) -> PlannedNote | None:
-        """Return the note `key` after `step`; None where the change is refused (`X23`).
+        """Return the note `key` after `step`, or None if the change is refused (`X23`).
 
         The reason is recorded: in `deferred` by path, or as a number in `left_alone`.
         """
@@ -347,10 +347,10 @@ class RunPlan:
         return None
 
     def _is_refused(self, name: str, key: str, step: Change) -> bool:
-        """Return whether a pass may not make this change, and record why."""
+        """Return whether a pass may not make this change, and record the reason."""
         planned = self._overlay.notes.get(key)
         if planned and isinstance(planned.change, Create):
-            if planned.change != step:  # equal where a pass repeats it in a new round
+            if planned.change != step:  # equal if a pass repeats it in a new round
                 self.deferred[step.path] = "it is made in this run"
             return True
         known = self.view.memories.get(key)
@@ -364,13 +364,13 @@ class RunPlan:
         return not self._is_in_scope(name, key, step)
 
     def _may_touch(self, name: str, known: MemoryState) -> bool:
-        """Return whether a pass may change a memory that belongs to a person."""
+        """Return whether a pass may change a memory that belongs to a user."""
         if known.proposable and known.fact.id in (self.view.approved or ()):
             return True
         return name in (REQUESTED if known.foreign else OBEDIENT)
 
     def _is_in_scope(self, name: str, key: str, step: Edit | Move) -> bool:
-        """Return whether this run may touch a memory, and its portion has room."""
+        """Return whether this run may change a memory and its portion is not full."""
         if self.view.approved is not None and key not in self.view.approved:
             return False
         if key in self.view.closed.get(name, ()):
@@ -386,7 +386,7 @@ class RunPlan:
         return True
 
     def _ends_of(self, group: ChangeGroup) -> dict[str, Edit | Move]:
-        """Return the steps of a group that end a memory, by its id."""
+        """Return the steps of a group that end a memory, by memory id."""
         return {
             self.view.at.get(step.path, step.path): step
             for step in group.steps
@@ -394,14 +394,14 @@ class RunPlan:
         }
 
     def _is_approved(self, group: ChangeGroup) -> bool:
-        """Return whether a person approved every end of a group."""
+        """Return whether a user approved every end of a group."""
         approved = self.view.approved
         return approved is not None and self._ends_of(group).keys() <= set(approved)
 
     def _ask_about(self, name: str, group: ChangeGroup) -> None:
         """Propose the ends of a group, all of them or none (law 12).
 
-        Nothing where a person is asked about one of them already, by any pass.
+        Nothing is proposed if a question about one of them, from any pass, is open.
         """
         ends, known = self._ends_of(group), self.proposed.get(name, {})
         others = {**self.view.closed, **self.proposed, name: ()}
@@ -425,9 +425,9 @@ class RunPlan:
         self.protected |= ends.keys()
 
     def _propose(self, name: str, key: str, step: Edit | Move) -> None:
-        """Record that a pass would end a memory, which a person has to approve.
+        """Record an end of a memory that a user has to approve.
 
-        At most `policy.consolidation.proposed` memories by pass.
+        At most `policy.consolidation.proposed` memories for each pass.
         """
         proposed = self.proposed.setdefault(name, {})
         limit = self.view.policy.consolidation.proposed
@@ -438,7 +438,7 @@ class RunPlan:
             proposed[key] = Action(name, key, step.path, target, step.why)
 
     def _impossible(self, key: str, step: Change) -> str | None:
-        """Return why a change cannot be made now, from the disk and the plan."""
+        """Return why a change cannot be made now, by the disk and the plan, or None."""
         if not isinstance(step, Create) and key not in self._overlay.notes:
             if key not in self._checked:
                 self._checked[key] = self._check(key, step)
@@ -447,23 +447,23 @@ class RunPlan:
         return self._name_conflict(step)
 
     def _check(self, key: str, step: Edit | Move) -> str | None:
-        """Return why the note on the disk must not be touched now, or None."""
+        """Return why the note on disk must not be changed now, or None."""
         try:
             raw = self.vault.read(step.path)
         except EngramError as fault:
             return fault.what
         if disk.sha256(raw) != step.sha:
-            return "it changed since it was last looked at"
+            return "it changed since it was last read"
         if key in self.view.memories:
             note = frontmatter.read(raw, self.view.policy.files)
             if note.problems:
-                return f"{note.problems[0].message}: it is for a person to mend"
+                return f"{note.problems[0].message}: a user has to repair it"
             if note.keys.get("id") != key:
-                return "a note without an id of ours is its writer's alone"
+                return "engram does not change a note without an id of its own"
         return self.quiet(step.path)
 
     def _name_conflict(self, step: Change) -> str | None:
-        """Return why a note cannot have its new path; no other note is ever renamed."""
+        """Return why a note cannot have its new path, or None."""
         if isinstance(step, Edit):
             return None
         target = step.to if isinstance(step, Move) else step.path
@@ -475,8 +475,8 @@ class RunPlan:
         return f"another note has its name in {folder}" if taken else None
 
     def _is_foreign_page(self, path: str) -> bool:
-        """Return whether a note that is no memory is a person's, without any block."""
-        # the other notes with generated blocks have no other writer
+        """Return whether a note that is no memory belongs to a user, without any block."""
+        # only engram writes the other notes with generated blocks
         if not path.startswith("entities/") and path != "profile.md":
             return False
         page = self.view.page(path)
@@ -486,7 +486,7 @@ class RunPlan:
         return True
 
     def _is_busy(self, path: str) -> bool:
-        """Return whether a person just wrote in a note, and record the reason."""
+        """Return whether a note was edited just now, and record the reason."""
         if path not in self._checked:
             self._checked[path] = self.quiet(path)
         if why := self._checked[path]:
@@ -494,7 +494,7 @@ class RunPlan:
         return bool(why)
 
     def _count(self, name: str, key: str, why: str) -> None:
-        """Count once a memory or note that a pass leaves to a person."""
+        """Count a memory or note that a pass leaves to a user, once."""
         if (name, key) not in self._counted:
             self._counted.add((name, key))
             self.left_alone[why] += 1
@@ -502,10 +502,10 @@ class RunPlan:
     # -- the writes --------------------------------------------------------------------
 
     def writes(self, edges: EdgeStore, limit: int) -> list[PlannedWrite]:
-        """Return the files to write, state before notes; `actions` keeps only theirs.
+        """Return the files to write, state before notes; keep only their `actions`.
 
         Files beyond `limit` replaced bytes are deferred, because the undo history could
-        not keep them, and so is each note of a group that is not complete.
+        not keep them; so is each note of an incomplete group.
         """
         found: list[PlannedWrite] = []
         try:
@@ -531,7 +531,7 @@ class RunPlan:
         return kept
 
     def _incomplete(self, lost: set[str]) -> set[str]:
-        """Return the keys `lost` and all that are written only together with them."""
+        """Return the keys `lost` and all keys that are written only together with them."""
         lost = set(lost)
         while True:
             more = {key for key, group in self._groups.items() if group & lost} - lost

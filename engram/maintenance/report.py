@@ -1,4 +1,4 @@
-"""The report of a run: its actions, and the reasons for what it left undone.
+"""The report of a run: its actions, and the reasons for changes that were not made.
 
 `Report.as_json` is the one place that maps the fields to the keys of the JSON that
 `engram consolidate`, the HTTP interface and the log show.
@@ -34,13 +34,13 @@ class Action:
 class Report:
     """The result of a run, or with `dry_run` of its plan.
 
-    `run` is the id of the run, '' where it wrote nothing; `name` is its cadence, or
-    "prune" or "undo". `deferred` has the reason by
-    path for what another run has to do; `left_alone` counts the memories that belong to
-    a person, by reason; `failures` has the error by pass or path; `unanswered` counts
-    by task the questions without an answer; `findings` change nothing. `held` says by
-    pass why it waits for a person's approval, and `held_actions` are its actions.
-    `frozen` says why the run did nothing at all.
+    `run` is the id of the run, '' if it wrote nothing; `name` is its cadence, or
+    "prune" or "undo". `deferred` has, by path, the reason why a change is left to
+    another run. `left_alone` counts memories that belong to a user, by reason.
+    `failures` has the errors by pass or path. `unanswered` counts the questions without
+    an answer by task. `findings` change nothing. `held` has, by pass, the reason why
+    changes wait for approval, and `held_actions` are these changes. `frozen` is the
+    reason why the run did nothing at all, or ''.
     """
 
     run: str

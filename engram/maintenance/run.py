@@ -1,8 +1,7 @@
-"""The runs of maintenance: planned, applied, undone and forecast (rows X6, X10, X22,
-X23).
+"""The runs of maintenance: planned, applied, undone, forecast (rows X6, X10, X22, X23).
 
-A run is planned as a whole on a snapshot of the vault, within bounds that protect the
-user from surprises; then its writes are recorded for undo and applied. A dry run ends
+A run is planned as a whole on a snapshot of the vault, within limits that protect the
+user from surprises. Its writes are then recorded for undo and applied. A dry run ends
 before that. A second run at the same instant changes no byte.
 """
 
@@ -66,10 +65,11 @@ def _without_cycle_collection() -> Iterator[None]:
 
 
 class Maintenance:
-    """The runs of one vault. Belongs to the one writer.
+    """The runs of one vault. For the writer thread.
 
-    `freeze` gives the reason to postpone runs: the clock is in doubt, or many files are
-    missing. `git` is the repository of the vault, None where commits are switched off.
+    `freeze` returns the reason to postpone runs, if the clock is in doubt or many files
+    are missing. `git` is the repository of the vault, or None if commits are switched
+    off.
     """
 
     def __init__(
@@ -119,14 +119,14 @@ class Maintenance:
     def prune(self, threshold: float, *, dry_run: bool = False) -> Report:
         """Prune unprotected memories below an effective confidence of 0–1 (`A24`).
 
-        The command is a request of the user, so nothing of it is held.
+        The command is a request of the user, so no change is held.
         """
         return self.requested("prune", (lifecycle.pruning(threshold),), dry_run=dry_run)
 
     def requested(
         self, name: str, passes: Sequence[Pass], *, dry_run: bool = False
     ) -> Report:
-        """Make a run of passes that a person asked for; nothing of it is held."""
+        """Make a run of passes that a user requested; no change is held."""
         return self._run("nightly", name, passes, dry_run=dry_run, may_hold=False)
 
     @_without_cycle_collection()
@@ -156,15 +156,15 @@ class Maintenance:
     def answer_hold(self, pass_name: str, *, apply: bool) -> None:
         """Apply the actions of a held pass, planned anew, or reject them (law 6).
 
-        It is a run with its own id, which can be undone. Raises ConflictError where it
-        cannot be made now; the review note is kept.
+        It is a run with its own id, which can be undone. Raises ConflictError if it
+        cannot be made now; the review note then remains.
         """
         cadence = cadence_of(pass_name)
         waiting = self.holds.waiting().get(pass_name)
         if apply and cadence and waiting:
             now = self.clock()
             if why := self._not_now():
-                message = f"nothing is done to memories now: {why}"
+                message = f"memories cannot be changed now: {why}"
                 raise ConflictError(message, where=path_of(pass_name))
             plan = self._empty_plan(cadence, now, frozenset(waiting))
             plan.plan(passes_of(cadence, pass_name))
@@ -176,7 +176,7 @@ class Maintenance:
         self.holds.answered(pass_name, rejected=not apply)
 
     def recover(self) -> None:
-        """Finish a run that was cut short; call it before the first scan."""
+        """Finish an interrupted run; call it before the first scan."""
         self.run_writer.recover()
 
     # -- plan --------------------------------------------------------------------------
@@ -191,9 +191,9 @@ class Maintenance:
         dry_run: bool,
         may_hold: bool = True,
     ) -> Report:
-        """Make a run under `name` on the view of this cadence.
+        """Make a run called `name` on the view of this cadence.
 
-        `may_hold` says whether changes beyond the limits of a run are held.
+        With `may_hold` changes beyond the limits of a run are held.
         """
         now = self.clock()
         if why := self._not_now():
@@ -242,7 +242,7 @@ class Maintenance:
         *,
         dry_run: bool = False,
     ) -> Report:
-        """Apply a plan under `name`, unless it is a `dry_run`, and report."""
+        """Apply a plan, unless it is a `dry_run`, and return the report."""
         plan = planned.plan
         writes = plan.writes(self.edges, self.history_bytes)
         failures |= plan.failures
@@ -271,7 +271,7 @@ class Maintenance:
         )
 
     def _flush_usage(self, now: datetime, *, compact: bool) -> dict[str, str]:
-        """Write the use of memories down and read that of other machines (`A19`)."""
+        """Write the usage of memories and read that of other machines (`A19`)."""
         try:
             self.usage_tracker.flush()
             self.usage_tracker.refresh(now)
@@ -282,8 +282,10 @@ class Maintenance:
         return {}
 
     def _start_usage(self, plan: RunPlan, now: datetime) -> dict[str, str]:
-        """Record the first usage of new memories, and the salience of those whose
-        confidence changed, from which it fades (rows A10, B6).
+        """Record the first usage of new memories, and anchor changed confidences.
+
+        The salience of a memory whose confidence changed decays from this value (rows
+        A10, B6).
         """
         first = plan.first_usage.items()
         written = {
@@ -323,11 +325,11 @@ class Maintenance:
     # -- undo --------------------------------------------------------------------------
 
     def undo(self, run_id: str, *, dry_run: bool = False) -> Report:
-        """Undo a run byte for byte, except what a person changed since (`X6`).
+        """Undo a run byte for byte, except for later changes by a user (`X6`).
 
         `run_id` may be an unambiguous beginning of the id. The undo is a run itself,
-        and can be undone. A memory that it restores counts as edited by the user, so
-        no run archives it again. Raises NotFoundError, ConflictError.
+        and can be undone. A restored memory counts as edited by the user, so no run
+        archives it again. Raises NotFoundError, ConflictError.
         """
         now, recorded = self.clock(), self._recorded_run(run_id)
         plan = vault_undo.plan_undo(self.vault, recorded)
@@ -337,7 +339,7 @@ class Maintenance:
             for step, new in plan.steps
             for raw in [plan.replaced.get(step.was, b"")]
         ]
-        why = f"a person took back run {recorded.run}"
+        why = f"a user undid run {recorded.run}"
         actions = [
             Action("undo", write.key, write.step.before, write.step.after, why)
             for write in writes
@@ -377,10 +379,10 @@ class Maintenance:
         failures: Mapping[str, str],
         cadence: str,
     ) -> None:
-        """Log an undo; a memory that is restored counts as edited by the person.
+        """Log an undo; a restored memory counts as edited by the user.
 
-        The statement that had ended it in a filing does not, nor does a memory about
-        which the user decided and is asked again. `cadence` is that of the run.
+        Exceptions are the statement that had ended it in a filing, and a memory about
+        which the user is asked again. `cadence` is that of the run.
         """
         is_filing = cadence == FILING
         changed = _is_active_again if is_filing else _is_restored
@@ -399,7 +401,7 @@ class Maintenance:
     def _reversed(
         self, now: datetime, memory: str, why: str
     ) -> list[dict[str, object]]:
-        """Return the row that the last end of a memory was wrong (`C21`)."""
+        """Return the log row that reverses the last end of a memory, if any (`C21`)."""
         ends = ("supersede", "invalidate", "weaken")
         logged = [str(row.get("action")) for row in self.vault.actions_of(memory)]
         last = [action for action in logged if action in ends][-1:]
@@ -408,7 +410,7 @@ class Maintenance:
     def _settle_filing(
         self, now: datetime, writes: Sequence[PlannedWrite], why: str
     ) -> None:
-        """Let no rule and no question end again what the undo of a filing brought back."""
+        """Prevent new ends of the memories that the undo of a filing restored."""
         catalog = self.index.catalog
         restored = filter(None, map(catalog.fact, (one.key for one in writes)))
         facts = [fact for fact in restored if fact.status == "active"]
@@ -425,7 +427,7 @@ class Maintenance:
         self.note_writer.log_actions(rows)
 
     def _recorded_run(self, run_id: str) -> vault_undo.RecordedRun:
-        """Return a run from the history, or from git where it is no longer kept."""
+        """Return a run from the history, or from git if the history has dropped it."""
         try:
             return self.history.load(self.history.find(run_id))
         except NotFoundError:
@@ -436,19 +438,19 @@ class Maintenance:
     # -- forecast ----------------------------------------------------------------------
 
     def forecast(self, days: int, points: int = 0) -> list[dict[str, Any]]:
-        """Return what happens to unused memories within `days` days (`X10`)."""
+        """Return the coming changes of unused memories within `days` days (`X10`)."""
         now = self.clock()
         return forecast(self.snapshot.view(now), now, days, points)
 
 
 def _id_in(raw: bytes) -> str:
-    """Return the id of the memory in a note, '' for any other file."""
+    """Return the id of the memory in a note, or '' for any other file."""
     name = frontmatter.read(raw).keys.get("id")
     return name if isinstance(name, str) else ""
 
 
 def _is_active_again(write: PlannedWrite) -> bool:
-    """Return whether an undo makes an ended or weakened memory what it was."""
+    """Return whether an undo restores an ended or weakened memory."""
     was, now = frontmatter.read(write.raw).keys, frontmatter.read(write.new).keys
     return was.get("superseded_by") != now.get("superseded_by") or (
         was.get("status") != now.get("status")
@@ -456,7 +458,7 @@ def _is_active_again(write: PlannedWrite) -> bool:
 
 
 def _is_restored(write: PlannedWrite) -> bool:
-    """Return whether an undo brings a memory back, or removes its successor."""
+    """Return whether an undo restores a memory or removes its successor."""
     if not write.step.after or write.step.before != write.step.after:
         return bool(write.step.after)
     was, now = frontmatter.read(write.raw).keys, frontmatter.read(write.new).keys

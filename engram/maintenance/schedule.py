@@ -1,7 +1,7 @@
-"""The schedule of maintenance: by the clock or by what happened, also after a sleep.
+"""The schedule of maintenance: by the clock or by events, also after a suspend.
 
-Dates are local, instants are compared: a clock change neither skips a night nor doubles
-it, and one run makes up for nights during which the machine slept.
+Dates are local, instants are compared: a clock change neither skips nor doubles a
+night, and one run makes up for the nights during which the machine was suspended.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Cadence = Literal["talk", "light", "nightly", "weekly"]
 CADENCES: tuple[Cadence, ...] = ("talk", "light", "nightly", "weekly")
 TIMED: tuple[Cadence, ...] = ("nightly", "weekly")
-"""Those that are due by the clock."""
+"""Cadences that are due by the clock."""
 _WEEK = 7
 
 
@@ -37,13 +37,13 @@ def due(
 ) -> str | None:
     """Return why a run is due at `now`, or None.
 
-    talk: `events` conversations got 4 turns or fell silent (rows E9, E10). light: 3
-    batches since the last run, and 10 minutes (`C12`). nightly: 25 new memories, or
-    03:00 has passed since the last. weekly: Sunday 02:00 has. A last run after `now`
+    talk: `events` conversations got 4 turns or ended (rows E9, E10). light: 3 batches
+    since the last run, and 10 minutes (`C12`). nightly: 25 new memories, or 03:00 has
+    passed since the last run. weekly: Sunday 02:00 has passed. A last run after `now`
     was dated by a wrong clock and does not count.
     """
     if cadence == "talk":
-        return f"{events} conversations have more to tell" if events else None
+        return f"{events} conversations have new turns" if events else None
     if cadence == "light":
         enough = events >= policy.light_extractions
         if not enough or _is_too_early(last, now, policy):
@@ -56,13 +56,13 @@ def due(
     latest = _moment(now, cadence, zone, policy)
     if last >= latest:
         return None
-    return f"it was to run at {latest.astimezone(zone):%Y-%m-%d %H:%M}"
+    return f"it was scheduled for {latest.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
 def _is_too_early(
     last: datetime | None, now: datetime, policy: ConsolidationPolicy
 ) -> bool:
-    """Return whether a light run has to wait after the last one."""
+    """Return whether a light run has to wait because of the last one."""
     rest = timedelta(minutes=policy.light_minutes)
     return last is not None and timedelta() <= now - last < rest
 
@@ -70,7 +70,7 @@ def _is_too_early(
 def following(
     now: datetime, cadence: Cadence, zone: tzinfo, policy: ConsolidationPolicy
 ) -> datetime | None:
-    """Return the next moment, in UTC, at which a run is due by the clock.
+    """Return the next moment, in UTC, at which the clock starts a run.
 
     None for a cadence that the clock does not start.
     """
@@ -89,8 +89,8 @@ def _moment(
 ) -> datetime:
     """Return the last moment of a cadence up to `now`, plus `ahead` days, in UTC.
 
-    An hour that a clock change leaves out is replaced by the next one; of an hour that
-    comes twice the first counts.
+    An hour that a clock change skips is replaced by the next one; of an hour that
+    occurs twice the first counts.
     """
     hour = policy.nightly_hour if cadence == "nightly" else policy.weekly_hour
     day = now.astimezone(zone).date()
@@ -106,7 +106,7 @@ def _moment(
 class Schedule:
     """The last run of each cadence and the events since, in the file `path`.
 
-    Belongs to the one writer; the file may be lost, which costs one run too many.
+    For the writer thread. If the file is lost, one run too many is made.
     """
 
     def __init__(self, path: Path, zone: tzinfo, policy: ConsolidationPolicy) -> None:
@@ -116,6 +116,7 @@ class Schedule:
         self.last: dict[Cadence, datetime] = {}
         self.events: dict[Cadence, int] = dict.fromkeys(CADENCES, 0)
         self.waiting: dict[str, datetime] = {}
+        self._edits_follow: datetime | None = None
         self._load()
 
     def filed(self, memories: int) -> None:
@@ -123,12 +124,18 @@ class Schedule:
         self.events["light"] += 1
         self.events["nightly"] += memories
 
+    def edited(self, follow: datetime) -> None:
+        """Make a light run due at `follow`, because a user edited the time of a memory."""
+        self._edits_follow = max(self._edits_follow or follow, follow)
+
     def due(self, now: datetime, sessions: int = 0) -> list[tuple[Cadence, str]]:
         """Return the cadences that are due, in the order to run them, with reasons.
 
         `sessions` conversations have turns that no summary covers.
         """
         events = {**self.events, "talk": sessions}
+        if self._edits_follow and self._edits_follow <= now:
+            events["light"] = max(events["light"], self.policy.light_extractions)
         found: list[tuple[Cadence, str]] = []
         for cadence in CADENCES:
             last = self.last.get(cadence)
@@ -140,17 +147,17 @@ class Schedule:
     def ready(
         self, questions: Mapping[str, int], now: datetime, enough: Mapping[str, int]
     ) -> set[str]:
-        """Return the tasks whose questions are to be asked now, of those given.
+        """Return the tasks whose questions are asked now.
 
-        Ten questions of a task are, or `enough`; fewer wait for more, two weeks at
-        most. So many small calls become few (`X24`). Raises StorageError.
+        A task is ready with ten questions, or with `enough`; fewer wait for more, two
+        weeks at most. So many small calls become a few (`X24`). Raises StorageError.
         """
         policy, wait = self.policy, dict(self.waiting)
         patience = timedelta(days=policy.patience_days)
         ready: set[str] = set()
         for task, number in questions.items():
             since = wait.setdefault(task, now)
-            # a time to come is of a wrong clock
+            # a time in the future comes from a wrong clock
             is_enough = number >= enough.get(task, policy.patience)
             if is_enough or not timedelta() <= now - since < patience:
                 ready.add(task)
@@ -166,20 +173,22 @@ class Schedule:
         return min(when for when in times if when)
 
     def light_after(self, now: datetime) -> datetime | None:
-        """Return when a light run with enough batches may be made, if it is too early
-        `now`; None otherwise (`C12`).
-        """
+        """Return when a light run may be made; None if it need not wait (`C12`)."""
         last = self.last.get("light")
-        if last is None or self.events["light"] < self.policy.light_extractions:
+        wait = timedelta(minutes=self.policy.light_minutes)
+        if self._edits_follow and self._edits_follow > now:
+            return max(self._edits_follow, last + wait if last else now)
+        enough = self.events["light"] >= self.policy.light_extractions
+        if last is None or not (enough or self._edits_follow):
             return None
-        if not _is_too_early(last, now, self.policy):
-            return None
-        return last + timedelta(minutes=self.policy.light_minutes)
+        return last + wait if _is_too_early(last, now, self.policy) else None
 
     def record_run(self, cadence: Cadence, now: datetime) -> None:
         """Record a run of this cadence in the file. Raises StorageError."""
         self.last[cadence] = now
         self.events[cadence] = 0
+        if cadence in {"light", "nightly"} and (self._edits_follow or now) <= now:
+            self._edits_follow = None
         self.save()
 
     def save(self) -> None:

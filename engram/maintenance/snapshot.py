@@ -1,4 +1,4 @@
-"""The snapshot of the vault from which a run plans (row X23)."""
+"""The snapshot of the vault on which a run is planned (row X23)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engram.core import todos, trust
+from engram.core.records import FiledTurn
 from engram.core.sessions import SPINE_FILE, is_closed
 from engram.errors import EngramError, NotFoundError
 from engram.index.conversations import SessionReader
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
     from engram.pipeline.write import NoteWriter
 
 ANSWERS = "answers.jsonl"
+TIME_KEYS = ("valid_from", "event_end")
 _CHUNK = 1000
 _LINKED = frozenset({"archive", "facts", "entities", "review"})
 
 
 class Snapshot(VaultReader):
-    """Reads one vault for the passes. Belongs to the one writer.
+    """Reads one vault for the passes. For the writer thread.
 
     `answers` caches the answers of a model.
     """
@@ -76,8 +78,8 @@ class Snapshot(VaultReader):
     def view(self, now: datetime, cadence: Cadence | None = None) -> PassView:
         """Return the view of the passes at `now`.
 
-        A light or talk run gets no vectors and sources, which fading needs; while
-        no conversation ended, a talk run gets promises alone.
+        A light or talk run gets no vectors and sources, which decay needs. If no
+        conversation has ended, a talk run gets only promises.
         """
         whole = cadence not in {"light", "talk"}
         telling = cadence in {"talk", "nightly"}
@@ -140,17 +142,17 @@ class Snapshot(VaultReader):
         return self.neighbour_cache.near(fact)
 
     def same_state(self, fact: Fact) -> Sequence[Fact]:
-        """Return active memories that may tell the same state, as a person's home.
+        """Return active memories that may state the same attribute, such as a home.
 
-        They are searched for once, until the index or the owner's names change.
+        The results are cached until the index or the owner's names change.
         """
         search = self.state_search
         mark = self.index.mark, search.name_words()
         if mark != self._same_state_mark:
             self._same_state, self._same_state_mark = {}, mark
         if fact.id not in self._same_state:
-            told = search.states_of(fact.text)
-            found = search.near(told, ("active",), fact.persona) if told else ()
+            stated = search.states_of(fact.text)
+            found = search.near(stated, ("active",), fact.persona) if stated else ()
             self._same_state[fact.id] = found
         return self._same_state[fact.id]
 
@@ -183,7 +185,7 @@ class Snapshot(VaultReader):
     def _memory_states(
         self, facts: Sequence[Fact], *, whole: bool
     ) -> Iterator[MemoryState]:
-        if whole:  # in order, as they lie on the disk
+        if whole:  # in the order on disk
             keys = sorted(
                 {key for fact in facts for key in (fact.source, *fact.also) if key}
             )
@@ -197,40 +199,40 @@ class Snapshot(VaultReader):
         births = self.note_writer.creation_times()
         for fact in facts:
             source, foreign = self.said_by(fact, ask=False), fact.id not in births
-            kept = self.note_writer.user_claim(fact) or (FOREIGN if foreign else None)
+            claim = self.note_writer.user_claim(fact) or (FOREIGN if foreign else None)
             yield MemoryState(
                 fact,
                 self.usage_tracker.usage_of(fact.id),
                 believed[source],
                 barred[source],
-                kept,
+                claim,
                 source,
                 foreign,
             )
 
     def quiet(self, now: datetime) -> Callable[[str], str | None]:
-        """Return a check whether another program just wrote in the note at a path.
+        """Return a check whether the note at a path was edited just now.
 
-        The check returns the reason why the note must not be touched now, or None.
+        The check returns the reason why the note must not be changed now, or None.
         """
         rest = self.settings.policy.files.quiet_seconds
         return lambda path: (
-            None if self.vault.is_at_rest(path, now, rest) else "somebody is at it"
+            None if self.vault.is_at_rest(path, now, rest) else "it was edited just now"
         )
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file of the vault, b'' for none."""
+        """Return the bytes of a file of the vault, or b'' if there is none."""
         try:
             return self.vault.read(path)
         except NotFoundError:
             return b""
 
-    # -- notes that are no memories ----------------------------------------------------
+    # -- notes other than memories -----------------------------------------------------
 
     def page(self, path: str) -> Page | None:
         """Return the note at `path`, which is not a memory; None if unreadable.
 
-        Entity notes are cached by their content hash.
+        Entity notes are cached by content hash.
         """
         entity = self._entities.get(path)
         if entity is None:
@@ -256,9 +258,9 @@ class Snapshot(VaultReader):
         )
 
     def linking(self, name: str) -> list[str]:
-        """Return the notes that link to the note of this name, by their paths.
+        """Return the paths of notes that link to the note of this name.
 
-        Memories and entities are left out. It reads every file, so passes call it only
+        Memories and entities are left out. Every file is read, so passes call it only
         for a note that is to be removed.
         """
         link = re.compile(
@@ -277,22 +279,44 @@ class Snapshot(VaultReader):
                 found.append(below)
         return found
 
+    def edited_times(self) -> Mapping[str, Mapping[str, str]]:
+        """Return by memory the keys of its time since a user edited the words or keys.
+
+        Without those that the pass `redate` wrote already.
+        """
+        rows = [*self.vault.rows_with("edit"), *self.vault.rows_with("redate")]
+        times: dict[str, Mapping[str, str]] = {}
+        for row in sorted(rows, key=lambda row: str(row.get("at"))):
+            memory = str(row.get("memory"))
+            if row.get("action") == "redate":
+                times.pop(memory, None)
+            elif keys := {name: str(row[name]) for name in TIME_KEYS if name in row}:
+                times[memory] = keys
+        return times
+
     def outside(self, fact: Fact) -> bool:
         """Return whether all sources of a memory are external (`X27`)."""
         return self.said_by(fact) in trust.EXTERNAL
 
     def user_import(self, fact: Fact) -> bool:
-        """Return whether a memory rests on the user's own words in an import."""
+        """Return whether the user's own words in an import support a memory."""
         if self.said_by(fact) != "import":
             return False
         keys = (fact.source, *fact.also)
         voices = (self._voices[key] for key in keys if key in self._voices)
         return any(one.origin == "import" and one.role == "user" for one in voices)
 
+    def group_speakers(self, fact: Fact) -> frozenset[str]:
+        """Return the users who told a memory in groups; empty if it has another source."""
+        units = self.index.units([key for key in (fact.source, *fact.also) if key])
+        turns = [unit.turn for unit in units.values() if isinstance(unit, FiledTurn)]
+        in_groups = all(turn.group and turn.speaker for turn in turns)
+        return frozenset(turn.speaker for turn in turns if in_groups)
+
     def said_by(self, fact: Fact, *, ask: bool = True) -> str:
         """Return the source class of a memory.
 
-        Turns that are not known yet are read from the index, unless `ask` is false.
+        Turns that are not cached are read from the index, unless `ask` is false.
         """
         keys = (fact.source, *fact.also)
         if ask and (new := [key for key in keys if key and key not in self._voices]):

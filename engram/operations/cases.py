@@ -1,8 +1,8 @@
 """Review cases: the notes that wait for a user's decision, read from the vault (X9).
 
-A note is a case as long as its status is `review`. It is a doubtful memory, a conflict
-of two memories, a held maintenance run, or a file that cannot be read. The user answers
-with a checkbox in the note or with `engram review`.
+A note is a case as long as its status is `review`: a doubtful memory, a conflict of two
+memories, a held maintenance run, or a file that cannot be read. The user answers with a
+checkbox in the note or with `engram review`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _TICK = re.compile(rb"\[[xX]\]")
 class ReviewCase:
     """A note that waits for a decision.
 
-    `choices` are the answers it takes, `decision` the ticked one, `problem` why the
-    ticks are not valid. `memories` are the doubtful memory, or the two of a conflict,
-    the newer first; `evidence` holds the words of the turn behind each, or ''.
-    `held_pass` names the maintenance pass of a held run. `asked` is the turn that may
-    mean one of the memories `offered`, for promises with the `stage` it gives them. `text` is the note of a case
-    without memories.
+    `choices` are the possible answers, `decision` is the ticked one, `problem` the
+    reason why the ticks are not valid. `memories` are the doubtful memory, or the two
+    of a conflict, the newer first; `evidence` has the words of the turn behind each, or
+    ''. `held_pass` names the maintenance pass of a held run. `asked` is the turn that
+    may refer to one of the memories `offered`; for promises, `stage` is their new
+    stage. `text` is the note of a case without memories.
     """
 
     id: str
@@ -60,7 +60,7 @@ class ReviewCase:
 
     @property
     def subject(self) -> str:
-        """Whom or what the memories are about; '' for the user and for other cases."""
+        """The subject of the memories; '' for the user and for other cases."""
         return next((name for fact in self.memories for name in fact.about), "")
 
 
@@ -85,18 +85,16 @@ class CaseReader:
                 if ticked and not _TICK.search(self.vault.read(path)):
                     continue
                 case = self.read(path)
-            except (
-                EngramError
-            ):  # deleted since, or not a file: the next scan reports it
+            except EngramError:  # deleted, or not a file: the next scan reports it
                 continue
             if case:
                 cases.append(case)
         return cases
 
     def find(self, name: str) -> ReviewCase:
-        """Return the case with this id or path, or the only one whose id begins so.
+        """Return the case with this id, path or unambiguous beginning of an id.
 
-        Raises NotFoundError, or ConflictError where several ids begin so.
+        Raises NotFoundError, or ConflictError if several ids begin with `name`.
         """
         cases = self.open_cases()
         found = [case for case in cases if name in {case.id, case.path}]
@@ -111,9 +109,9 @@ class CaseReader:
         if len(found) > 1:
             ids = ", ".join(case.id for case in found)
             raise ConflictError(
-                "several review cases begin like this",
+                "several review cases begin with this id",
                 where=name,
-                fix=f"Give more of the id: {ids}.",
+                fix=f"Give more letters of the id: {ids}.",
             )
         return found[0]
 
@@ -130,11 +128,11 @@ class CaseReader:
         return {"cases": [_as_json(case, sources) for case in cases]}
 
     def read(self, path: str) -> ReviewCase | None:
-        """Return the case in the note at `path`; None if it does not wait."""
+        """Return the case in the note at `path`; None if it is not open."""
         note, sha = self._note(path)
         fact, problems = facts.fact_from(note, path, sha, self.settings.zone)
         if fact is None:
-            # the memory is not shown: its persona is not known
+            # the memory is not shown because its persona is unknown
             return ReviewCase(path, path, sha, problems[0].message)
         if fact.status != "review":
             return None
@@ -155,7 +153,7 @@ class CaseReader:
         return self._conflict(case, note)
 
     def _doubt(self, case: ReviewCase, fact: Fact, note: Note) -> ReviewCase:
-        """The case of a doubtful memory, or of a copy of another note."""
+        """Return the case of a doubtful memory, or of a copy of another note."""
         asks = reviews.has_question(note.body)
         if not self._is_memory(fact, asks=asks):
             why = fact.end_reason or "a copy of another note"
@@ -166,14 +164,14 @@ class CaseReader:
         return _with_decision(case, note)
 
     def _conflict(self, case: ReviewCase, note: Note) -> ReviewCase:
-        """The case of two memories that contradict each other."""
+        """Return the case of two memories that contradict each other."""
         pair = note.keys.get("pair")
         ids = [str(name) for name in pair] if isinstance(pair, list) else []
         memories = tuple(fact for fact in map(self._memory, ids) if fact)
         missing = set(ids) - {fact.id for fact in memories}
         problem = case.problem
         if not problem and any(not self._was_forgotten(name) for name in missing):
-            problem = "one of the two is not written yet"
+            problem = "one of the two has not been written yet"
         case = replace(
             case,
             choices=reviews.CONFLICT,
@@ -184,9 +182,9 @@ class CaseReader:
         return _with_decision(case, note)
 
     def _candidates(self, paths: Collection[Path | str] | None) -> Iterator[str]:
-        """The paths of notes that may be cases.
+        """Yield the paths of notes that may be cases.
 
-        They are in `review/`, or in `facts/` where a move was interrupted.
+        They are in `review/`, or in `facts/` if a move was interrupted.
         """
         in_review = self.vault.notes(reviews.FOLDER)
         if paths is None:
@@ -203,9 +201,9 @@ class CaseReader:
                 yield path
 
     def _is_memory(self, fact: Fact, *, asks: bool) -> bool:
-        """Whether a note is a doubtful memory, and not a copy of another note.
+        """Return whether a note is a doubtful memory, and not a copy of another note.
 
-        `asks` says whether the note asks for a decision.
+        `asks` is true if the note asks for a decision.
         """
         holder = self.index.catalog.fact(fact.id)
         if holder and holder.path != fact.path and self.vault.exists(holder.path):
@@ -217,12 +215,12 @@ class CaseReader:
         return current_fact(fact_id, self.index, self.vault, self.settings)
 
     def _was_forgotten(self, memory: str) -> bool:
-        """Whether a user removed a memory; otherwise its note is still to be written."""
+        """Return whether a user removed a memory; if not, its note is not yet written."""
         rows = self.vault.actions_of(memory)
         return any(row.get("action") == "forget" for row in rows)
 
     def _evidence(self, fact: Fact) -> str:
-        """The text of the turn that a memory comes from, or ''."""
+        """Return the text of the turn that a memory comes from, or ''."""
         turn = self.index.unit(fact.source) if fact.source else None
         turn = self.index.visible(turn) if turn else None
         return turn.turn.text if isinstance(turn, FiledTurn) else ""
@@ -235,9 +233,9 @@ class CaseReader:
 def current_fact(
     fact_id: str, index: Index, vault: Vault, settings: Settings
 ) -> Fact | None:
-    """Return the memory as its note says now; None if the index does not have it.
+    """Return the memory as it is now in its note; None if it is not in the index.
 
-    Raises NotFoundError where there is no note at its path: it may have been moved.
+    Raises NotFoundError if there is no note at its path: it may have been moved.
     """
     known = index.catalog.fact(fact_id)
     if known is None:
@@ -248,9 +246,9 @@ def current_fact(
 
 
 def _numbered(case: ReviewCase, note: Note) -> ReviewCase:
-    """The case of a turn that may mean several memories or promises.
+    """Return the case of a turn that may refer to several memories or promises.
 
-    Its answer may be the numbers that are ticked.
+    Its answer may be the ticked numbers.
     """
     stage = str(note.keys.get("stage") or "")
     offered = note.keys.get("settles" if stage else "forgets")
@@ -268,7 +266,7 @@ def _numbered(case: ReviewCase, note: Note) -> ReviewCase:
 
 
 def _with_decision(case: ReviewCase, note: Note) -> ReviewCase:
-    """The case with the answer that is ticked in its note, if that is valid."""
+    """Return the case with the answer ticked in its note, if that is valid."""
     decision = reviews.decision(note.body)
     if case.problem or decision not in case.choices:
         return case
@@ -278,7 +276,7 @@ def _with_decision(case: ReviewCase, note: Note) -> ReviewCase:
 def _as_json(
     case: ReviewCase, sources: Mapping[str, trust.Provenance]
 ) -> dict[str, Any]:
-    """A case as JSON; `sources` is the provenance of each memory, by id."""
+    """Return a case as JSON; `sources` is the provenance of each memory, by id."""
     statements = [
         {
             "id": fact.id,

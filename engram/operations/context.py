@@ -1,4 +1,4 @@
-"""Build the text that an assistant reads before it answers (rows C21, E16, E18).
+"""The text that an assistant reads before it answers (rows C21, E16, E18).
 
 The text has parts (foundation, promises, threads …) and fits a budget of tokens.
 """
@@ -16,7 +16,7 @@ from engram.core.excerpts import count_tokens
 from engram.core.forgetting import Utterance
 from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.markdown import unescape
-from engram.core.personas import shown_name
+from engram.core.personas import display_persona
 from engram.core.records import Fact
 from engram.core.sessions import (
     STATE_FILE,
@@ -92,8 +92,8 @@ class ContextBuilder:
     ) -> dict[str, Any]:
         """Return the promises and loops in this stage, those due first (`E16`).
 
-        Those of the persona and those of no persona, or with `all_personas` those of
-        all, for the `owner`; times are local.
+        Includes those of the persona and of no persona, or with `all_personas`, for the
+        `owner`, those of all. Times are local.
         """
         persona = asking(persona, self.settings, owner=owner, everyone=all_personas)
         stage = todos.stage_named(stage)
@@ -131,10 +131,10 @@ class ContextBuilder:
     ) -> dict[str, Any]:
         """Return the parts of the context, in at most `budget` tokens (`E18`).
 
-        What does not fit is left out: first the hits for the question, then the parts
-        in the order of `DROP_ORDER`. With `with_question` one review question is added
-        if it fits, at most once a day (`X9`). The advice of the action log (`C21`) is beside
-        the text: it is for the operator of the memory, not for the assistant.
+        To fit, the hits for the question are left out first, then the parts in the
+        order of `DROP_ORDER`. With `with_question` one review question is added if it
+        fits, at most once a day (`X9`). The advice from the action log (`C21`) is
+        outside the text: it is for the operator of the memory, not for the assistant.
         """
         policy = self.settings.policy
         budget = policy.recall.budget if budget is None else budget
@@ -152,11 +152,7 @@ class ContextBuilder:
         parts["named"] = self._cards(current, query, facts)
         budget -= self._cut_to(parts, budget)
         if with_question:
-            left = budget
-            asked = self.questions.hand_out(
-                name, lambda line: self._cost([line]) <= left
-            )
-            parts["question"] = [asked] if asked else []
+            parts["question"] = self._question(name, budget)
             budget -= self._cost(parts["question"])
         if query and budget >= policy.recall.least_tokens:
             quotas = {
@@ -166,17 +162,8 @@ class ContextBuilder:
             answer, *_ = self.retriever.answer(
                 query, thread, name, budget=budget, quotas=quotas, record=record
             )
-            fresh = _not_in(parts, answer.hits)
-            cards = current.cards_of_hits(fresh, facts)
-            parts["cards"] = self._fitting(
-                list(cards), int(policy.recall.card_share * budget)
-            )
-            told = frozenset[str]().union(*(cards[line] for line in parts["cards"]))
-            fresh = [hit for hit in fresh if hit.key not in told]
-            budget -= self._cost(parts["cards"])
-            while fresh and self._cost(formatting.reading_lines(fresh)) > budget:
-                fresh.pop()  # the weakest
-            parts["relevant"] = formatting.reading_lines(fresh)
+            hits = _not_in(parts, answer.hits)
+            self._add_hits(parts, hits, current.cards_of_hits(hits, facts), budget)
 
         page = self.sessions.read(GUIDELINES_FILE).decode(errors="replace")
         parts["guidance"] = clear_guidelines(page, policy.actions)
@@ -190,6 +177,33 @@ class ContextBuilder:
             "state": self._state(name, facts, running),
         }
 
+    def _question(self, persona: str | None, budget: int) -> list[str]:
+        """Return a review question that fits as a list of one line, or []."""
+        line = self.questions.hand_out(
+            persona, lambda line: self._cost([line]) <= budget
+        )
+        return [line] if line else []
+
+    def _add_hits(
+        self,
+        parts: dict[str, list[str]],
+        hits: Iterable[SearchHit],
+        cards: Mapping[str, AbstractSet[str]],
+        budget: int,
+    ) -> None:
+        """Add the hits of a question: cards of entities, then the other hits.
+
+        `cards` maps the line of each card to the keys of the hits in it.
+        """
+        share = self.settings.policy.recall.card_share
+        parts["cards"] = self._fitting(list(cards), int(share * budget))
+        in_cards = frozenset[str]().union(*(cards[line] for line in parts["cards"]))
+        others = [hit for hit in hits if hit.key not in in_cards]
+        budget -= self._cost(parts["cards"])
+        while others and self._cost(formatting.reading_lines(others)) > budget:
+            others.pop()  # the weakest
+        parts["relevant"] = formatting.reading_lines(others)
+
     def _facts(self) -> Sequence[Fact]:
         """Return the facts of the vault; they are read again only after a change."""
         mark = self.index.mark
@@ -198,7 +212,7 @@ class ContextBuilder:
         return self._read[1]
 
     def _cut_to(self, parts: dict[str, list[str]], budget: int) -> int:
-        """Cut the parts in place until they fit; return the tokens they cost."""
+        """Cut the parts in place until they fit; return their cost in tokens."""
         costs = {part: self._cost(lines) for part, lines in parts.items()}
         for part in DROP_ORDER:
             excess = sum(costs.values()) - budget
@@ -210,9 +224,9 @@ class ContextBuilder:
     def _state(
         self, persona: str | None, facts: Sequence[Fact], running: AbstractSet[str]
     ) -> dict[str, Any]:
-        """Return the stored state of the persona with what each turn changes (`E9`).
+        """Return the stored state of the persona with the counts of each turn (`E9`).
 
-        The rolling text is there only for the session that it belongs to.
+        The rolling text is included only in the session that it belongs to.
         """
         stored = read_state(self.sessions.read(STATE_FILE), "personas").get(
             persona or "", {}
@@ -234,7 +248,7 @@ class ContextBuilder:
     def _parts(
         self, current: CurrentFacts, facts: Sequence[Fact], running: AbstractSet[str]
     ) -> dict[str, list[str]]:
-        """Return the lines of each part, uncut, without what the question asks for.
+        """Return the lines of each part, uncut, without the hits for the question.
 
         `running` are the stems of the session in which the question is asked.
         """
@@ -292,7 +306,7 @@ class ContextBuilder:
     def _cards(
         self, current: CurrentFacts, query: str | None, facts: Sequence[Fact]
     ) -> list[str]:
-        """Return what is known of those that the question names, each with a head."""
+        """Return facts about the entities that the question names, with headings."""
         cards = current.cards(query, facts) if query else {}
         sources = formatting.provenance(
             self.index,
@@ -309,11 +323,16 @@ class ContextBuilder:
     def _last_session(
         self, current: CurrentFacts, keys: Mapping[str, Any], ended: datetime
     ) -> list[str]:
-        """Return the summary of the last session; what is over is marked (law 7)."""
+        """Return the summary of the last session; past states are marked (law 7)."""
         texts = self._visible_texts(keys.get("one_liner"))
         texts += self._visible_texts(keys.get("what_mattered"))
         statements = [
-            Fact(str(n), text.removeprefix("user: "), created=ended, source="summary")
+            Fact(
+                str(n),
+                text.removeprefix("import (user): ").removeprefix("user: "),
+                created=ended,
+                source="summary",
+            )
             for n, text in enumerate(texts)
         ]
         past = current.past(statements)
@@ -333,19 +352,19 @@ class ContextBuilder:
     def _open_loops(
         self, latest: Mapping[str, Any], promises: Iterable[Fact]
     ) -> list[str]:
-        """Return the open loops of the latest session that are not facts already."""
+        """Return the open loops of the latest session that are not yet facts."""
         listed = {todos.loop_key(fact.text) for fact in promises}
         loops = self._visible_texts(latest.get("open_loops"))
         return [loop for loop in loops if todos.loop_key(loop) not in listed]
 
     def _visible(self, facts: Iterable[Fact]) -> Iterator[Fact]:
-        """Yield the facts without what the user asked to forget."""
+        """Yield the facts without forgotten text."""
         return (
             fact for fact in map(self.index.visible, facts) if isinstance(fact, Fact)
         )
 
     def _cut(self, text: str) -> str:
-        return self.index.tombstones.forgotten.shown(text, Utterance())
+        return self.index.tombstones.forgotten.visible(text, Utterance())
 
     def _visible_texts(self, value: object) -> list[str]:
         """Return the texts of a session file's key, without forgotten text."""
@@ -363,7 +382,7 @@ class ContextBuilder:
     def _promises(self, persona: str | None, facts: Iterable[Fact]) -> list[Fact]:
         """Return the promises and loops among the facts, those due first.
 
-        A promise whose end has passed is listed as well: late is not gone.
+        A promise whose end has passed is included: it is late, but still open.
         """
         now = self.clock()
         promises = {
@@ -392,7 +411,7 @@ class ContextBuilder:
 
 
 def _latest(facts: Sequence[Fact], most: int) -> list[Fact]:
-    """Return the latest `most` facts, in their order (`E4`)."""
+    """Return the latest `most` facts in chronological order (`E4`)."""
 
     def made(fact: Fact) -> tuple[float, str]:
         return fact.created.timestamp() if fact.created else 0.0, fact.id
@@ -404,7 +423,7 @@ def _latest(facts: Sequence[Fact], most: int) -> list[Fact]:
 def _by_stage(
     promises: Sequence[Fact], now: datetime, zone: tzinfo, policy: TodoPolicy
 ) -> dict[str, list[Fact]]:
-    """Return the promises of each part, at most as many as the policy shows."""
+    """Return the promises of each part, up to the limit of the policy."""
     since = now - timedelta(hours=policy.win_hours)
 
     def first(stage: str, most: int) -> list[Fact]:
@@ -430,9 +449,9 @@ def _by_stage(
 def _next(
     promises: Sequence[Fact], now: datetime, past_days: float, most: int
 ) -> list[Fact]:
-    """At most `most`: those with a day, overdue ones first, then others, latest first.
+    """Return at most `most` promises: dated ones first, then others, latest first.
 
-    Those due next to today go before others; none is overdue by more than `past_days`.
+    Those due nearest to today come first; none is overdue by more than `past_days`.
     """
     ahead = [fact for fact in promises if not todos.is_past(fact, now, past_days)]
     due = {fact.id: at for fact in ahead if (at := todos.due_at(fact))}
@@ -446,7 +465,7 @@ def _next(
 def _not_in(
     parts: Mapping[str, Sequence[str]], hits: Iterable[SearchHit]
 ) -> list[SearchHit]:
-    """Return the hits that no part has."""
+    """Return the hits that are in no part."""
     listed = {
         one.partition("] ")[2] or one.removeprefix("- ")
         for lines in parts.values()
@@ -468,7 +487,7 @@ def _row(fact: Fact, now: datetime, zone: tzinfo) -> dict[str, Any]:
         "when": todos.due_words(fact, now, zone),
         "text": fact.text,
         "path": fact.path,
-        "persona": shown_name(fact.persona),
+        "persona": display_persona(fact.persona),
     }
     row["key"] = todos.loop_key(fact.text)
     return row | {

@@ -1,4 +1,4 @@
-"""The results of operations on conversations as types: turns, recall, promises."""
+"""Result types of operations on conversations: turns, recall, promises."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The turns are on disk. `keys` are their ids, in their order.
+    """The turns are on disk. `keys` are their ids, in order.
 
-    `duplicates` were known, `replaced` are edited messages, `without_words` and
-    `off_record` were not stored.
+    `duplicates` are turns that were stored before, `replaced` are edited messages.
+    `without_words` and `off_record` were not stored.
     """
 
     keys: list[str]
@@ -25,14 +25,14 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class BegunImport:
-    """The id of an import, as the argument `run` of what it stores."""
+    """The id of an import: the argument `run` for its turns and statements."""
 
     run: str
 
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
-    """How many turns were handled, and how many wait, by their state."""
+    """The numbers of handled turns, and of waiting turns by their state."""
 
     flushed: int
     waiting_turns: int
@@ -43,7 +43,7 @@ class Flushed:
 
 @dataclass(frozen=True, slots=True)
 class WithdrawnTurns:
-    """The turns that were hidden, and the memories that rested on them alone."""
+    """The hidden turns, and the memories that only they supported."""
 
     id: str
     turns: list[str]
@@ -52,12 +52,12 @@ class WithdrawnTurns:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled memory, turn or note, with what it rests on and its source.
+    """A recalled memory, turn or note, with its evidence and its source.
 
-    `kind` is fact, turn or note. `ended` is the day on which its statement ceased to
-    hold, '' if it holds; `dates` are pairs of words for a time and its date. `said_by`
-    is the source class, `provenance` names the source, `trust` (0 to 1) says how far it
-    is believed. `parts` are the summands of the score, for `explain`.
+    `kind` is fact, turn or note. `ended` is the day on which its statement ceased to be
+    true, '' if it is true. `dates` are pairs of words for a time and the date.
+    `said_by` is the source class, `provenance` names the source, and `trust` (0–1) is
+    the trust in it. `parts` are the summands of the score, for `explain`.
     """
 
     id: str
@@ -96,8 +96,8 @@ class Hit:
 class Recalled:
     """The best hits first, and `text` for a prompt, fenced and marked as notes.
 
-    `filtered` counts what was left out by reason; `note` says why there are no hits.
-    Without `complete` the vault was still being read.
+    `filtered` counts the units left out, by reason; `note` is the reason why there are
+    no hits. If `complete` is false, the vault was still being read.
     """
 
     query: str
@@ -120,7 +120,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a chatbot should know before it answers, as fenced `text`.
+    """The fenced `text` that a chatbot reads before it answers.
 
     `parts` are its lines by part, such as user, promises and relevant.
     """

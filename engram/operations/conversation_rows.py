@@ -25,8 +25,8 @@ CONVERSATION_ROWS: tuple[Operation, ...] = (
                 "objects with text, and optionally id, session, title (of the conversation), role, speaker, persona, private, record and occurred_at; or messages in OpenAI's form, with role and content",
             ),
             Param("messages", "turns", "the same as turns, under OpenAI's name"),
-            Param("session", "text", "conversation of turns that name none"),
-            Param("persona", "text", "persona of turns that name none"),
+            Param("session", "text", "conversation of turns without one"),
+            Param("persona", "text", "persona of turns without one"),
             Param("participants", "list", "names of the users, if there are several"),
             Param(
                 "record",
@@ -46,7 +46,7 @@ CONVERSATION_ROWS: tuple[Operation, ...] = (
         "turns.begin_import",
         "POST",
         "/v1/imports",
-        "Begin an import, or go on with the one of the same source. Shows the id of its run, which `observe` and `remember` take, and `engram undo` takes back.",
+        "Begin an import, or continue the one of the same source. Shows the id of its run, an argument of `observe`, `remember` and `engram undo`.",
         (
             Param("file", "text", "the name of the file", required=True),
             Param("source", "text", "a hash of its content", required=True),
@@ -59,7 +59,7 @@ CONVERSATION_ROWS: tuple[Operation, ...] = (
         "turn_operations.withdraw",
         "DELETE",
         "/v1/turns/{id}",
-        "Withdraw a turn that was deleted in the chat. Hides it and the memories that rest on it alone, and shows which; the same words elsewhere stay. `engram restore` takes it back.",
+        "Withdraw a turn that was deleted in the chat. Hides it and the memories that only it supports, and shows which; the same words elsewhere stay. `engram restore` reverses this.",
         (
             Param(
                 "id",
@@ -78,7 +78,7 @@ CONVERSATION_ROWS: tuple[Operation, ...] = (
         "turns.flush",
         "POST",
         "/v1/flush",
-        "Extract memories from every waiting turn now. Waits until that is done, and shows how many turns were handled and how many still wait.",
+        "Extract memories from every waiting turn now. Returns when this is done, and shows how many turns were handled and how many are still waiting.",
         (
             Param("session", "text", "only the turns of this conversation"),
             Param(
@@ -96,27 +96,27 @@ CONVERSATION_ROWS: tuple[Operation, ...] = (
         "retriever.recall",
         "POST",
         "/v1/recall",
-        "Find the memories that answer a question. Lists the best hits first, each with its category, its source, its time, its id and the words it rests on.",
+        "Find the memories that answer a question. Lists the best hits first, each with its category, its source, its time, its id and its evidence.",
         (
             Param(
                 "query",
                 "text",
-                "the question, or the words to look for",
+                "the question, or the words to search for",
                 required=True,
                 positional=True,
             ),
-            Param("k", "int", "most hits to return", least=1, most=1000),
+            Param("k", "int", "maximum number of hits", least=1, most=1000),
             Param(
                 "budget",
                 "int",
-                "most tokens that the hits may take",
+                "maximum number of tokens of the hits",
                 least=1,
                 most=100000,
             ),
             Param(
                 "milliseconds",
                 "int",
-                "time limit; the answer is what was found by then",
+                "time limit; the answer has the hits found by then",
                 least=1,
                 most=60000,
             ),
@@ -141,7 +141,7 @@ CONVERSATION_ROWS: tuple[Operation, ...] = (
             Param(
                 "archive",
                 "bool",
-                "always search archived memories too, not only where others are too few",
+                "always search archived memories too, not only if there are too few others",
                 default=False,
             ),
             Param(
@@ -177,7 +177,13 @@ CONVERSATION_ROWS: tuple[Operation, ...] = (
             Param("query", "text", "the user's latest message", positional=True),
             Param("session", "text", "the conversation in which the question is asked"),
             Param("persona", "text", "persona whose private memories count too"),
-            Param("budget", "int", "most tokens of the text", least=50, most=100000),
+            Param(
+                "budget",
+                "int",
+                "maximum number of tokens of the text",
+                least=50,
+                most=100000,
+            ),
             Param(
                 "with_question",
                 "bool",

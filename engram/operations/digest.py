@@ -1,4 +1,4 @@
-"""The operation `digest`: what was learned, changed and ended, and what is due (A35)."""
+"""The operation `digest`: memories learned, changed and ended, and due promises (A35)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from engram.operations.retrieval import Retriever
 
 DAYS = 7
-"""How far a digest looks back without `since`, and ahead for what is due."""
+"""Days that a digest covers without `since`, and days ahead for due promises."""
 MOST = 25
-"""The most rows of each part; the counts are those of all."""
+"""Maximum number of rows of each part; the counts include all."""
 PARTS = {
     "learned": "Learned",
     "changed": "Changed",
@@ -31,7 +31,7 @@ REPLACED = frozenset({"superseded", "invalidated"})
 
 
 class Digest:
-    """The operation `digest`. For any thread."""
+    """The operation `digest`. May be called from any thread."""
 
     def __init__(self, retriever: Retriever, context: ContextBuilder) -> None:
         self.index = retriever.index
@@ -47,7 +47,7 @@ class Digest:
         all_personas: bool = False,
         owner: bool = False,
     ) -> dict[str, Any]:
-        """Return the memories of a span by what happened to them, and a text of it.
+        """Return the memories of a span by the kind of change, and a text of them.
 
         Raises BadRequestError for a time that cannot be read.
         """
@@ -68,13 +68,13 @@ class Digest:
             "due": [*self._due(now, persona, everyone=all_personas, owner=owner)],
         }
         counts = {name: len(rows) for name, rows in parts.items()}
-        shown = {name: rows[:MOST] for name, rows in parts.items()}
+        listed = {name: rows[:MOST] for name, rows in parts.items()}
         return {
             "since": begin.astimezone(zone).isoformat(timespec="seconds"),
             "until": now.astimezone(zone).isoformat(timespec="seconds"),
             "counts": counts,
-            **shown,
-            "text": _text(shown, counts),
+            **listed,
+            "text": _text(listed, counts),
         }
 
     def _learned(
@@ -95,7 +95,7 @@ class Digest:
     def _changed(
         self, facts: Mapping[str, Fact], begin: datetime
     ) -> Iterator[dict[str, Any]]:
-        """Yield what was replaced in the span, with what holds instead."""
+        """Yield the memories replaced in the span, with their successors."""
         for old in facts.values():
             later = (facts[one] for one in old.superseded_by if one in facts)
             new = next((one for one in later if one.status == "active"), None)
@@ -106,12 +106,12 @@ class Digest:
     def _ended(
         self, facts: Iterable[Fact], begin: datetime, now: datetime
     ) -> Iterator[dict[str, Any]]:
-        """Yield what ended in the span and was not replaced."""
+        """Yield the memories that ended in the span without a successor."""
         for one in facts:
             over = one.valid_until or lifecycle.effective_expiry(one)
             ended = over is not None and begin <= over <= now
-            gone = one.status in {*REPLACED, "archived"} or one.status == "active"
-            if ended and gone and not one.superseded_by and self._is_shown(one):
+            is_over = one.status in {*REPLACED, "archived"} or one.status == "active"
+            if ended and is_over and not one.superseded_by and self._is_shown(one):
                 yield self._row(one, over)
 
     def _due(
@@ -146,7 +146,7 @@ class Digest:
 
 
 def _text(parts: Mapping[str, list[dict[str, Any]]], counts: Mapping[str, int]) -> str:
-    """Return a digest as plain text; '' where nothing happened."""
+    """Return a digest as plain text; '' if it has no rows."""
     lines: list[str] = []
     for name, head in PARTS.items():
         rows = parts[name]

@@ -1,4 +1,4 @@
-"""Finds a memory as its note says now, and patches the note (row X8)."""
+"""Finds a memory as it is now in its note, and patches the note (row X8)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NoteEditor:
         self.clock = files.clock
 
     def find(self, name: str) -> Fact:
-        """Return the memory as its note says now; index an edit that was not indexed yet.
+        """Return the memory as it is now in its note, after indexing a new edit.
 
         `name` is an id, an unambiguous prefix of one, or a path. Raises NotFoundError,
         ConflictError.
@@ -41,8 +41,8 @@ class NoteEditor:
     ) -> None:
         """Set front-matter keys; with `unarchive` move an archived note back.
 
-        `action` is the name of the row in the action log. Where a user edited the note
-        in the meantime, the patch is applied to their version.
+        `action` is the name of the row in the action log. If a user has edited the note
+        in the meantime, the patch is applied to the edited version.
         """
         row = action_row(self.clock(), action, fact.id, why)
 
@@ -60,7 +60,7 @@ class NoteEditor:
     def try_patch(
         self, fact: Fact, keys: Keys, action: str, why: str, *, unarchive: bool = False
     ) -> str:
-        """As `patch`, for a memory that the user did not name; return the error or ''.
+        """Patch a memory that the user did not name; return the error or ''.
 
         A note that a user broke or deleted does not stop the operation on another one.
         """

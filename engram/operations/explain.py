@@ -1,6 +1,6 @@
 """The operations `show` and `why`: one memory, its evidence and its history.
 
-`why` answers why a memory is archived, superseded or in review, from the action log,
+`why` explains why a memory is archived, superseded or in review, by the action log,
 which records each decision (rows C22, C24, X4, X17).
 """
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from engram.pipeline.usage import UsageTracker
     from engram.pipeline.write import NoteWriter
 
-FORGOTTEN = "this was forgotten; `engram restore {}` brings it back"
-REWORDED = "the first turn was said before the statement was put in these words"
+FORGOTTEN = "this memory was forgotten; `engram restore {}` restores it"
+REWORDED = "the statement was reworded after the first turn"
 _STORY = re.compile(r"(?:traces|macros)/[^/]+\.md")
 WITHOUT_TEXT = ("id", "category", "kind", "status", "created", "path", "end_reason")
-"""The keys that are shown of a forgotten memory."""
+"""The keys of a forgotten memory that are shown."""
 
 
 class Explainer:
@@ -61,11 +61,11 @@ class Explainer:
     def show(self, id: str, forecast: int | None = None) -> dict[str, Any]:  # noqa: A002
         """Return one memory with its note, source, use, present weight and relations.
 
-        `forecast` is a number of days: the result then also has the course of its value
-        until then, and what happens to it if it is not used.
+        `forecast` is a number of days: the result then has the values of the memory
+        until then, and its changes without use.
 
         `id` may be the name of an entity, or the path of the note of an entity, a
-        storyline or a macro: then the result is that note with the use of its memories.
+        storyline or a macro: the result is that note with the use of its memories.
         """
         try:
             fact = self.index.catalog.find_fact(id)
@@ -98,22 +98,29 @@ class Explainer:
         }
 
     def _forecast(self, fact: Fact, said_by: str, days: int) -> dict[str, Any]:
-        """Return the value of a memory (0–1) at equal steps, and its changes (`X10`).
+        """Return the values of a memory (0–1) at equal steps, and its changes (`X10`).
 
-        A note that engram did not write changes only on the end date that it states.
+        A note that engram did not write changes only on its own end date.
         """
         policy, now = self.settings.policy, self.clock()
         usage = self.usage_tracker.usage_of(fact.id)
         believed = trust.trust(said_by, policy.trust)
-        kept = self._protection(fact)
+        protection = self._protection(fact)
 
         def vitals_at(moment: datetime) -> Vitals:
-            if kept:
+            if protection:
                 return SOUND
             return decay.vitals(fact, usage, moment, believed, policy)
 
         changes = lifecycle.forecast(
-            fact, usage, vitals_at, now, days, policy, said_by=said_by, kept=kept
+            fact,
+            usage,
+            vitals_at,
+            now,
+            days,
+            policy,
+            said_by=said_by,
+            user_action=protection,
         )
         step = timedelta(days=days) / (CURVE_POINTS - 1)
         points = [now + number * step for number in range(CURVE_POINTS)]
@@ -166,14 +173,17 @@ class Explainer:
         }
 
     def _is_within(self, fact: Fact, keys: Mapping[str, object], kind: str) -> bool:
-        """Whether a storyline, if it is one, covers the day of a memory."""
+        """Return whether a storyline, if it is one, covers the day of a memory."""
         if kind != "storyline" or fact.created is None:
             return True
         day = f"{fact.created.astimezone(self.settings.zone):%Y-%m-%d}"
         return str(keys.get("opened"))[:10] <= day <= str(keys.get("seen"))[:10]
 
     def _group_worth(self, memories: Sequence[Fact], kind: str) -> dict[str, Any]:
-        """The salience and stage of a note on several memories; a macro is kept (`B1`)."""
+        """Return the salience and stage of a note on several memories (`B1`).
+
+        A macro does not decay.
+        """
         policy, now = self.settings.policy, self.clock()
         uses = []
         for fact in memories:
@@ -181,7 +191,7 @@ class Explainer:
             uses.append((usage, decay.salience(fact, usage, now, policy)))
         stage, salience, recalls, why = lifecycle.group_stage(uses, policy)
         if kind == "macro":
-            stage, salience, why = "core", 1.0, "a macro is kept for good"
+            stage, salience, why = "core", 1.0, "a macro does not decay"
         last = max(
             (one.last_access for one, _ in uses if one.last_access), default=None
         )
@@ -227,37 +237,37 @@ class Explainer:
     def decisions(self, fact: Fact) -> list[dict[str, Any]]:
         """Return the rows of the action log on a memory, without forgotten words."""
         is_forgotten = fact.status == "forgotten"
-        shown = _without_quote if is_forgotten else self._without_forgotten_quote
-        rows = map(shown, self.vault.actions_of(fact.id))
+        censored = _without_quote if is_forgotten else self._without_forgotten_quote
+        rows = map(censored, self.vault.actions_of(fact.id))
         return [actions.checked_row(row) for row in rows]
 
     def _turns(self, fact: Fact) -> list[FiledTurn]:
-        """The turns that are the evidence of a memory, without forgotten words."""
+        """Return the turns that support a memory, without forgotten words."""
         units = self.index.units([key for key in (fact.source, *fact.also) if key])
-        shown = map(self.index.visible, units.values())
-        return [unit for unit in shown if isinstance(unit, FiledTurn)]
+        visible_units = map(self.index.visible, units.values())
+        return [unit for unit in visible_units if isinstance(unit, FiledTurn)]
 
     def _without_forgotten_quote(self, row: Mapping[str, object]) -> dict[str, object]:
-        """A row of the action log, without its quotation if that was forgotten."""
+        """Return a row of the action log, without its quotation if that was forgotten."""
         quote = str(row.get("quote") or "")
         if quote and self.index.tombstones.forgotten.hides(quote, Utterance()):
             return _without_quote(row)
         return dict(row)
 
     def _source(self, fact: Fact) -> dict[str, Any]:
-        """Who said a memory, from its turns (rows D6, X27)."""
+        """Return the source of a memory, from its turns (rows D6, X27)."""
         policy = self.settings.policy.trust
         sources = formatting.provenance(self.index, [fact], policy)
         return formatting.attributed(sources[fact.id])
 
     def _protection(self, fact: Fact) -> str | None:
-        """Why no maintenance run ends or archives a memory, or None."""
+        """Return why no maintenance run ends or archives a memory, or None."""
         return lifecycle.protection(fact, self.note_writer.user_claim(fact))
 
     def _weight(self, fact: Fact, said_by: str) -> dict[str, Any]:
-        """`usage`, how a memory was used, and `worth`, its weights and stage now.
+        """Return `usage`, the use of a memory, and `worth`, its weights and stage now.
 
-        All is computed; nothing of it is in the note (rows B4, C24, C30, D2).
+        All values are computed; none is in the note (rows B4, C24, C30, D2).
         """
         policy, now = self.settings.policy, self.clock()
         usage = self.usage_tracker.usage_of(fact.id)
@@ -291,7 +301,7 @@ class Explainer:
         return self.usage_tracker.feedback(self.vault.read(ACTIONS), now)
 
     def stages(self, facts: Sequence[Fact]) -> dict[str, str]:
-        """Return the stages of memories by id, '' where one has none (`C24`)."""
+        """Return the stages of memories by id, '' for those without one (`C24`)."""
         policy, now = self.settings.policy, self.clock()
         feedback = self._feedback(now)
         sources = formatting.provenance(self.index, facts, policy.trust)
@@ -312,7 +322,7 @@ class Explainer:
         return found
 
     def _related(self, fact_id: str) -> list[dict[str, Any]]:
-        """The edges of a memory with their present confidence (`C34`)."""
+        """Return the edges of a memory with their present confidence (`C34`)."""
         now, policy = self.clock(), self.settings.policy.links
         edges = self.entity_writer.edges.at([fact_id])
         ends = [
@@ -342,7 +352,7 @@ def _without_quote(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """A time as ISO 8601 to the second; anything else as it is."""
+    """Return a time as ISO 8601 to the second; any other value unchanged."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
     return value

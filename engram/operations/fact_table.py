@@ -1,7 +1,7 @@
-"""The columns of all facts by which lists are chosen, kept up to date with the index.
+"""The columns of all facts by which lists are selected, kept in step with the index.
 
-Reading every fact takes a fifth of a second for 10,000; a list shows only a page. The
-table reads all facts once, then those that changed.
+Reading 10,000 facts takes a fifth of a second, and a list shows only a page. The table
+reads all facts once, then only changed ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """What a list needs to choose a fact: `mark` orders facts by time and id.
+    """The columns by which a list selects a fact; `mark` orders by time and id.
 
     `over` is when it ends, by its expiry or its validity.
     """
@@ -45,7 +45,7 @@ class FactRow:
 
 
 class FactTable:
-    """The rows of all facts. For any thread."""
+    """The rows of all facts. May be used from any thread."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -55,7 +55,7 @@ class FactTable:
         self._lock = threading.Lock()
 
     def rows(self) -> list[FactRow]:
-        """Return the rows of all facts, in no order."""
+        """Return the rows of all facts, unordered."""
         catalog = self.index.catalog
         with self._lock:
             if self._mark != catalog.mark:
@@ -119,6 +119,6 @@ def _row(fact: Fact) -> FactRow:
 
 
 def mark(fact: Fact) -> str:
-    """Return a text that orders memories by time; it marks the begin of a page."""
+    """Return a text that orders memories by time; a page begins at a mark."""
     seconds = int(fact.created.timestamp()) if fact.created else 0
     return f"{max(seconds, 0):012d}-{fact.id}"

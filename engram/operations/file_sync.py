@@ -1,7 +1,7 @@
 """Changes that users, editors, sync tools and git make to the files of a vault.
 
-A scan works in two phases: it compares the files with the catalogue, then what a user
-edited or deleted is recorded, and only then the catalogue takes it in. So a crash in
+A scan has two phases. It compares the files with the catalogue; then the edits and
+deletions of users are recorded, and only then the catalogue is updated. So a crash in
 between neither loses a deletion nor invents one (rows X3, X8, X9, X20).
 """
 
@@ -10,14 +10,16 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engram.core import dedup
+from engram.core.classify import with_new_time
 from engram.core.records import Fact
 from engram.core.turn_versions import text_digest
 from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.write import action_row
+from engram.vault.formats import time_text
 from engram.vault.paths import printable
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from engram.core.records import Problem
     from engram.index.diff import Diff, EditedFact
+    from engram.maintenance.schedule import Schedule
     from engram.operations.review import ReviewQueue
     from engram.pipeline.commits import CommitLog
     from engram.pipeline.readiness import Readiness
@@ -34,20 +37,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("engram.memory")
 
 LOGGED_PLACES = 20
-"""The most places of new problems in one log line; `engram doctor` names all."""
+"""Maximum number of places of new problems in a log line; `engram doctor` lists all."""
 
 FROZEN = (
-    "many notes vanished at once; nothing is believed deleted until you say "
+    "many notes vanished at once; they do not count as deleted until you run "
     "`engram doctor --accept-deletions`"
 )
-SET_STATUS = "a person set the status"
+SET_STATUS = "a user set the status"
 
 
 class FileSync:
-    """Compares the files with the catalogue, and follows what users changed.
+    """Compares the files with the catalogue, and records changes by users.
 
-    Belongs to the one writer. `look_due` is the monotonic time after which a process
-    without a daemon looks at the files again.
+    For the writer thread. `look_due` is the monotonic time after which a process
+    without a daemon scans the files again.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class FileSync:
         review_queue: ReviewQueue,
         readiness: Readiness,
         commits: CommitLog,
+        schedule: Schedule,
     ) -> None:
         self.reconciler = reconciler
         self.note_writer = reconciler.note_writer
@@ -69,6 +73,7 @@ class FileSync:
         self.clock = review_queue.clock
         self.readiness = readiness
         self.commits = commits
+        self.schedule = schedule
         self.look_due = time.monotonic()
         self._checked_out = False
 
@@ -77,11 +82,11 @@ class FileSync:
     def rescan(
         self, paths: Collection[Path] | None, *, accept_deletions: bool = False
     ) -> set[Path]:
-        """Take in what changed on disk, everywhere or only at and below `paths`.
+        """Index the changes on disk, everywhere or only at and below `paths`.
 
-        Returns the paths that need a second look after `settle_most_seconds`: gone, or
-        still being written. Raises NotFoundError where another folder is at the path
-        of the vault.
+        Returns the paths that need a second scan after `settle_most_seconds`: missing,
+        or still being written. Raises NotFoundError if another folder is at the path of
+        the vault.
         """
         if self.vault.was_exchanged:
             raise NotFoundError(
@@ -101,17 +106,17 @@ class FileSync:
         if diff.checked_out:
             self.reconciler.box_writer.reload()
         if paths is None:
-            # git and sync tools bring tombstones of another time or machine
+            # git and sync tools may change the file of tombstones
             self.index.tombstones.reload()
             self.reconciler.entity_writer.refresh()
             self.usage_tracker.refresh(now, restore=not diff.checked_out)
         self._follow(diff, now)
         self.apply_answers(paths)
-        self.commits.done("by hand", "follow what a person did by hand")
+        self.commits.done("by hand", "record changes made by a user")
         return {self.settings.vault / path for path in diff.pending}
 
     def rescan_settled(self, paths: Collection[Path] | None) -> None:
-        """Scan, and wait for the second look at files that need one."""
+        """Scan, and wait for the second scan of files that need one."""
         unsettled = self.rescan(paths)
         if unsettled:
             time.sleep(self.settings.policy.files.settle_most_seconds)
@@ -120,8 +125,8 @@ class FileSync:
     def reindex(self) -> dict[str, Any]:
         """Delete every derived store and read the vault again (row X20).
 
-        What users changed is recorded first, because the catalogue that remembers the
-        files as they were is deleted too.
+        Changes by users are recorded first, because the catalogue with the former state
+        of the files is deleted too.
         """
         began = time.monotonic()
         self.rescan_settled(None)
@@ -133,15 +138,15 @@ class FileSync:
         return {"seconds": round(time.monotonic() - began, 3), **self.index.counts()}
 
     def apply_answers(self, paths: Collection[Path] | None) -> None:
-        """Carry out what users ticked in `review/`, everywhere or below `paths` (X9)."""
+        """Carry out the answers ticked in `review/`, everywhere or below `paths` (X9)."""
         problems = self.review_queue.obey(paths)
         self.health.report("review", "; ".join(problems.values()))
 
     def meet_unrecorded(self) -> None:
-        """Record the first meeting of notes that no log of this program knows.
+        """Record the first meeting of notes that are in no log of engram.
 
-        A crash may have lost the log row of a note that the program wrote. After a
-        checkout the logs are those of that commit, so nothing is recorded.
+        A crash may have lost the log row of a note that engram wrote. After a checkout
+        the logs are those of that commit, so nothing is recorded.
         """
         if self._checked_out:
             return
@@ -157,15 +162,15 @@ class FileSync:
             facts = [unit for unit in units if isinstance(unit, Fact)]
             self._meet(facts, self.clock())
 
-    # -- what follows from a scan ------------------------------------------------------
+    # -- effects of a scan -------------------------------------------------------------
 
     def _record_user_changes(self, diff: Diff, now: datetime) -> None:
-        """Record what users edited and deleted, then let the catalogue take it in."""
+        """Record the edits and deletions of users, then update the catalogue."""
         if diff.edited:
             self._record_edits(diff.edited, now)
         self.note_writer.log_actions(
             [
-                action_row(now, "edit", turn.key, "a person edited the turn")
+                action_row(now, "edit", turn.key, "a user edited the turn")
                 | {"was": text_digest(turn.turn.text)}
                 for turn in diff.edited_turns
             ]
@@ -177,10 +182,10 @@ class FileSync:
         self.index.scanner.acknowledge(diff)
 
     def _record_edits(self, edits: Sequence[EditedFact], now: datetime) -> None:
-        """Log edits, set or lift tombstones for a status that a user set or removed.
+        """Log edits; set or lift tombstones for a status that a user set or removed.
 
-        A change that this program wrote and did not index before it ended is not logged
-        as an edit.
+        A change that engram wrote and did not index before it ended is not logged as an
+        edit.
         """
         for edit in edits:
             was_forgotten = edit.before.status == "forgotten"
@@ -194,19 +199,39 @@ class FileSync:
             self.usage_tracker.record_evidence(edit.after.id, now, edited_at)
 
         by_user = [
-            edit.after.id
-            for edit in edits
-            if not dedup.is_own_change(edit.before, edit.after)
+            edit for edit in edits if not dedup.is_own_change(edit.before, edit.after)
         ]
-        self.note_writer.log_actions(
-            [
-                action_row(now, "edit", fact_id, "a person edited the note")
-                for fact_id in by_user
-            ]
-        )
+        rows = [
+            action_row(now, "edit", edit.after.id, "a person edited the note")
+            | self._edited_time(edit, now)
+            for edit in by_user
+        ]
+        self.note_writer.log_actions(rows)
+        if any("valid_from" in row for row in rows):
+            quiet = self.settings.policy.files.quiet_seconds
+            self.schedule.edited(now + timedelta(seconds=quiet))
+
+    def _edited_time(self, edit: EditedFact, now: datetime) -> dict[str, str]:
+        """Return the time keys that follow from edited words, or that a user set.
+
+        {} if neither words nor keys changed the time. The pass `redate` writes the keys
+        to the note when it is at rest.
+        """
+        before, after, zone = edit.before, edit.after, self.settings.zone
+        dated = after
+        if (before.valid_from, before.event_end) == (after.valid_from, after.event_end):
+            dated = with_new_time(after, before.text, now.astimezone(zone))
+            if dated == after:
+                return {}
+        if dated.valid_from is None or dated.event_end is None:
+            return {}
+        return {
+            "valid_from": time_text(dated.valid_from, zone),
+            "event_end": time_text(dated.event_end, zone),
+        }
 
     def _follow(self, diff: Diff, now: datetime) -> None:
-        """Update what depends on the notes that changed."""
+        """Update the stores that depend on the changed notes."""
         if diff.added or diff.edited or diff.deleted:
             self.note_writer.update_hashes()
         if diff.added:
@@ -220,7 +245,7 @@ class FileSync:
         self.usage_tracker.record_first_met(facts, created_at, now, self.settings.zone)
 
     def _schedule_look(self, diff: Diff, began: float) -> None:
-        """Set `look_due` so that looking takes at most a share of the time."""
+        """Set `look_due` so that scans take at most a share of the time."""
         policy, done = self.settings.policy.files, time.monotonic()
         pause = policy.look_seconds
         if not diff.added and not diff.changed:
@@ -228,15 +253,15 @@ class FileSync:
         self.look_due = done + pause
 
     def _report(self, diff: Diff) -> None:
-        """Report and log what is wrong with files."""
+        """Report and log problems with files."""
         self.health.report("leftover", "; ".join(self.vault.unsettled.values()))
         self.health.report("frozen", FROZEN if diff.frozen else "")
         if diff.problems:
             problems = self._in_words(diff.problems)
-            log.warning("%s; `engram doctor` names them", problems)
+            log.warning("%s; `engram doctor` lists them", problems)
 
     def _in_words(self, problems: Sequence[Problem]) -> str:
-        """Return how many problems of each code, with places if content may be logged."""
+        """Return the number of problems by code, with places if content may be logged."""
         counts = Counter(problem.code for problem in problems)
         numbers = ", ".join(
             f"{code} {number}" for code, number in sorted(counts.items())

@@ -31,7 +31,7 @@ NOTICE = "notice"
 """The level of a finding that needs no correction."""
 SHOWN_PATHS = 3
 OPEN_MODE = "other users of this machine may read the vault; `chmod 700` closes it"
-NOTHING_TO_DO = "Nothing needs to be done: turns, undo history and index of each folder are kept apart."
+NOTHING_TO_DO = "Nothing needs to be done: turns, undo history and index of each folder are separate."
 DEFAULT_FIX = (
     "Correct it in an editor, or move the file away; engram leaves it as it is."
 )
@@ -45,18 +45,18 @@ FIXES = {
 BATCHES: Mapping[State, tuple[str, str]] = {
     "stuck": (
         "stuck",
-        "It is kept, and tried again later; `engram flush` tries at once.",
+        "The batch is kept and tried again later; `engram flush` tries at once.",
     ),
     "parked": (
         "parked",
-        "It is kept, and tried again later; `engram flush` tries at once.",
+        "The batch is kept and tried again later; `engram flush` tries at once.",
     ),
     "dead": (
         "dead-letter",
-        "The rules have read it; `engram flush` asks the model again and prints why it fails.",
+        "The rules have extracted it; `engram flush` asks the model again and prints the error.",
     ),
 }
-"""For each state of a batch that does not proceed: its code, and what to do."""
+"""Code and fix for each state of a batch that does not proceed."""
 
 
 class HealthOperations:
@@ -84,10 +84,10 @@ class HealthOperations:
     def doctor(
         self, *, accept_deletions: bool = False, calibrate: bool = False
     ) -> dict[str, Any]:
-        """Return the problems of vault, journal and index, and what to do about each.
+        """Return the problems of vault, journal and index, each with its fix.
 
-        `accept_deletions` treats vanished notes as deleted. `calibrate` adds what the
-        similarities of the embedding model mean in this vault.
+        `accept_deletions` treats vanished notes as deleted. `calibrate` adds the
+        calibration of the embedding model's similarities in this vault.
         """
         rows = self.maintenance_loop.as_writer(
             lambda: self._vault_findings(accept_deletions=accept_deletions)
@@ -106,19 +106,19 @@ class HealthOperations:
         return [*rows, *self._database_findings()]
 
     def _database_findings(self) -> Iterator[dict[str, Any]]:
-        """Compare the vault with the database of its index, where it has one (`X15`)."""
+        """Compare the vault with the database of its index, if it has one (`X15`)."""
         if not self.settings.postgres:
             return
         where = without_password(self.settings.postgres)
         wrong = differences(self.index.catalog, self.settings.vault)
         for words, paths in wrong.items():
             number = f"{len(paths)} file{'s' * (len(paths) > 1)}"
-            shown = ", ".join(map(printable, paths[:SHOWN_PATHS]))
+            examples = ", ".join(map(printable, paths[:SHOWN_PATHS]))
             yield {
                 "level": "warning",
                 "code": "database",
                 "where": where,
-                "what": f"{number} {words}: {shown}",
+                "what": f"{number} {words}: {examples}",
                 "fix": "`engram reindex` reads the vault again.",
             }
         if not wrong:
@@ -131,7 +131,7 @@ class HealthOperations:
             }
 
     def _model_findings(self) -> Iterator[dict[str, Any]]:
-        """Ask each model that is set one short question; tell whether it answers."""
+        """Ask each configured model one short question; yield whether it answers."""
         probes: dict[str, Callable[[], str]] = {}
         if self.settings.model:
             probes["model"] = self.extractor.probe
@@ -150,14 +150,12 @@ class HealthOperations:
         return f"The embedding model answers ({size} dimensions); {self._scale()}."
 
     def _scale(self) -> str:
-        """Return in words whether the similarities of the embedding model are known."""
+        """Return in words whether the embedding model's similarities are calibrated."""
         semantic = self.index.semantic
         if semantic and semantic.ranks_only:
-            return "it is a table of word vectors, which rank and decide nothing"
+            return "it is a table of word vectors, which are used for ranking only"
         if semantic is None or not semantic.scale.calibrated:
-            return (
-                "its similarities only rank until there are pairs enough to calibrate"
-            )
+            return "its similarities are used for ranking only, until there are enough pairs to calibrate"
         return "its similarities are calibrated on the memories of this vault"
 
     def stats(self) -> dict[str, Any]:
@@ -170,9 +168,7 @@ class HealthOperations:
         }
 
     def _budget(self) -> dict[str, Any]:
-        """Return what the model calls of today cost, by task, and what a day may cost
-        (`X24`).
-        """
+        """Return the cost of today's model calls, by task, and the daily limit (`X24`)."""
         spent, policy = self.extractor.spend.today(self.clock()), self.settings.policy
         return {
             "calls": spent.calls,
@@ -183,9 +179,9 @@ class HealthOperations:
         }
 
     def status(self, *, ready: bool) -> dict[str, Any]:
-        """Return the state of this process, and which parts of it do not work.
+        """Return the state of this process, and the parts of it that do not work.
 
-        `ready` says whether the index covers the whole vault.
+        `ready` is true if the index covers the whole vault.
         """
         place = self.settings.place
         return {
@@ -214,7 +210,7 @@ def findings(
     queue: TurnQueue,
     faults: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return each problem with its level, code, place and what to do about it.
+    """Return each problem with its level, code, place and fix.
 
     `problems` are those of the notes that were read; files that cannot be read are
     added here. `faults` are the parts of the process that do not work now, by name.
@@ -261,7 +257,7 @@ def findings(
                 "code": "read-only",
                 "where": str(closed[0]),
                 "what": "the folder cannot be written, so no memory is stored",
-                "fix": "Give yourself the right to write it (`chmod -R u+rwX`), or mount"
+                "fix": "Give your user write access (`chmod -R u+rwX`), or mount"
                 " it so that it can be written.",
             }
         )
@@ -280,7 +276,7 @@ def findings(
 
 
 def closed_folders(vault: Path) -> list[Path]:
-    """Return the folders of a vault that this process may not write."""
+    """Return the folders of a vault that this process may not write to."""
     folders = [vault, *(vault / name for name in FOLDERS)]
     return [
         one for one in folders if one.is_dir() and not os.access(one, os.W_OK | os.X_OK)
@@ -300,10 +296,10 @@ def blocked(queue: TurnQueue) -> list[dict[str, Any]]:
 
 
 def unreadable(vault: Path, known: Collection[Problem]) -> Iterator[Problem]:
-    """Yield the files that a scan does not read: links out, odd names, missing rights.
+    """Yield the files that a scan does not read: outside links, odd names, no access.
 
-    Problems that are `known` already are left out. Rights are checked here because a
-    scan does not notice a change of them.
+    Problems in `known` are left out. Access is checked here because a scan does not
+    notice when it changes.
     """
     seen = walk(str(vault))
     yield from [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.core.entities import name_key
 from engram.core.lifecycle import STAGES
-from engram.core.personas import sees, shown_name
+from engram.core.personas import display_persona, sees
 from engram.core.records import STATUSES, Fact
 from engram.errors import BadRequestError
 from engram.ingest import requests
@@ -56,9 +56,9 @@ class MemoryList:
     ) -> dict[str, Any]:
         """Return up to `limit` memories, newest first, and where the next page begins.
 
-        `after` is the `next` of the page before. Those of the persona and those of no
-        persona are listed, or with `all_personas` those of all, for the `owner`. A
-        `stage` is computed for each memory that the other arguments leave (`C24`).
+        `after` is the `next` of the previous page. Memories of the persona and of no
+        persona are listed, or with `all_personas`, for the `owner`, those of all. A
+        `stage` is computed for each memory that the other arguments select (`C24`).
         Raises BadRequestError for an unknown status or stage, or a time that cannot be
         read.
         """
@@ -80,19 +80,19 @@ class MemoryList:
             chosen = self._at_stage(chosen, stage)
         chosen.sort(key=attrgetter("mark"), reverse=True)
         rest = [row for row in chosen if after is None or row.mark < after]
-        shown = self._facts(rest[:limit])
-        sources = formatting.provenance(self.index, shown, self.settings.policy.trust)
+        facts = self._facts(rest[:limit])
+        sources = formatting.provenance(self.index, facts, self.settings.policy.trust)
         return {
             "memories": [
                 self._row(fact) | formatting.attributed(sources[fact.id])
-                for fact in shown
+                for fact in facts
             ],
             "total": len(chosen),
             "next": rest[limit - 1].mark if len(rest) > limit else None,
         }
 
     def _facts(self, rows: Iterable[FactRow]) -> list[Fact]:
-        """Return the memories of rows that are still there, in their order."""
+        """Return the memories of rows that still exist, in order."""
         ids = [row.id for row in rows]
         units = self.index.catalog.units(ids)
         return [fact for one in ids if isinstance(fact := units.get(one), Fact)]
@@ -115,7 +115,7 @@ class MemoryList:
 
     def _row(self, fact: Fact) -> dict[str, Any]:
         if fact.status == FORGOTTEN:
-            # also its path and tags hold words of the statement
+            # its path and tags contain words of the statement too
             fact = replace(fact, text="", about=(), tags=(), path="")
         zone = self.settings.zone
         times = {
@@ -133,7 +133,7 @@ class MemoryList:
             "confidence": fact.confidence,
             "importance": fact.importance,
             "pinned": fact.pinned,
-            "persona": shown_name(fact.persona),
+            "persona": display_persona(fact.persona),
             "sensitivity": fact.sensitivity,
             "path": fact.path,
             **{
@@ -145,9 +145,9 @@ class MemoryList:
 
 @dataclass(frozen=True, slots=True)
 class _Filter:
-    """What the memories of a list have in common; None where it does not matter.
+    """The conditions of a list; None for no condition.
 
-    `persona` is who asks, `first` and `last` are the span in which they were created.
+    `persona` is the persona that asks, `first` and `last` are the span of the creation.
     """
 
     persona: str | None
@@ -157,7 +157,7 @@ class _Filter:
     last: datetime | None
 
     def has(self, row: FactRow) -> bool:
-        """Return whether a memory may be listed and is as asked for."""
+        """Return whether a memory is visible and meets the conditions."""
         return (
             sees(self.persona, row.persona)
             and self.category in {None, row.category}
@@ -169,7 +169,7 @@ class _Filter:
         return self.about is None or name_key(self.about) in map(name_key, row.about)
 
     def _is_in_span(self, created: datetime | None) -> bool:
-        """A memory without a date is in no span."""
+        """Return whether a time is in the span; a memory without a date is in none."""
         if created is None:
             return self.first is None and self.last is None
         return (self.first is None or self.first <= created) and (

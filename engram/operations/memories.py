@@ -1,7 +1,7 @@
-"""The operations on one stored memory, and the user's own edits of notes.
+"""The operations on one stored memory.
 
-Pin, restore, promote, settle, confirm, dispute and forget change a note because a user
-asked for it; each is a row of the action log (rows A26, C24, D7, D8, E16, X8).
+Pin, restore, promote, settle, confirm, dispute and forget change a note at a user's
+request; each is a row of the action log (rows A26, C24, D7, D8, E16, X8).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from engram.pipeline.usage import UsageTracker
 
 USER_ASKED = "the user asked"
-SET_STATUS = "a person set the status"
+SET_STATUS = "a user set the status"
 LAYERS = {"up": lifecycle.promoted_layer, "down": lifecycle.demoted_layer}
 SETTLED = (todos.FULFILLED, todos.EXPIRED)
 
@@ -76,7 +76,7 @@ class MemoryOperations:
         )
 
     def dispute(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Record that a memory is doubtful; it stays and ranks lower (C24)."""
+        """Record that a memory is doubtful; it remains and ranks lower (C24)."""
         fact = self.editor.find(id)
         return self._verify(fact, "dispute", {"verification": "disputed"})
 
@@ -104,7 +104,7 @@ class MemoryOperations:
             )
         if todos.todo_stage(fact) in {"", todos.HABIT} or fact.status != "active":
             raise BadRequestError(
-                "this is no active promise",
+                "this is not an active promise",
                 where=fact.path,
                 fix="`engram todos --stage all` lists promises.",
             )
@@ -131,15 +131,17 @@ class MemoryOperations:
     ) -> dict[str, Any]:
         """Pin, unpin, restore, promote or demote a memory; restore a turn.
 
-        (rows D7, D8, E4, C23) Where a memory states the same as a restored one, the
-        update is made to that memory, and the verdict is `confirmed`.
+        (Rows D7, D8, E4, C23.) If another memory states the same as a restored one,
+        that memory is updated and the verdict is `confirmed`.
         """
         _check_update(pinned, status, layer)
         unit, now = self._find_unit(id), self.clock()
         if isinstance(unit, FiledTurn):
             if not status or pinned is not None or layer is not None:
                 raise BadRequestError(
-                    "a turn can only be restored", where=unit.key, fix="Name a memory."
+                    "a turn can only be restored",
+                    where=unit.key,
+                    fix="Give the id of a memory.",
                 )
             result = self._restore_turn(unit.key, now)
             self.entity_removal.tidy(now)
@@ -161,8 +163,8 @@ class MemoryOperations:
     ) -> dict[str, Any]:
         """Record how sensitive a memory is (`B17`).
 
-        Any chatbot may ask for more; what was highly sensitive is opened by the owner's
-        command line alone. `known_to` says who is given the memory from now on.
+        Any chatbot may raise the level; only the owner's command line may lower it from
+        high. `known_to` names who may see the memory from now on.
         """
         fact = self.editor.find(id)
         if level not in SENSITIVITIES:
@@ -194,7 +196,7 @@ class MemoryOperations:
         status: str | None,
         layer: str | None,
     ) -> dict[str, Any]:
-        """Set the front-matter keys of an update; a note that has them is left as it is."""
+        """Set the front-matter keys of an update, unless the note has them already."""
         now = self.clock()
         keys: Keys = {}
         if pinned is not None and pinned != fact.pinned:
@@ -221,16 +223,16 @@ class MemoryOperations:
         }
 
     def _restore_hidden(self, fact: Fact, now: datetime) -> Fact | None:
-        """Lift the tombstones of a memory, and restore what was forgotten with it.
+        """Lift the tombstones of a memory, and restore the memories forgotten with it.
 
-        Return the active memory that states the same and takes its place, if any.
+        Returns the active memory that states the same and replaces it, or None.
         """
         for name in self.forgetting.restore(fact.id, now, USER_ASKED):
             self._restore_along(name)
         return self.review_queue.merge_into_equal(fact, now)
 
     def _restore_turn(self, turn: str, now: datetime) -> dict[str, Any]:
-        """Show a forgotten turn again, and restore what was forgotten with it."""
+        """Show a forgotten turn again, and restore the memories forgotten with it."""
         for name in self.forgetting.restore(turn, now, USER_ASKED):
             self._restore_along(name)
         self.note_writer.log_actions([action_row(now, "restore", turn, USER_ASKED)])
@@ -251,15 +253,15 @@ class MemoryOperations:
         *,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Stop recalling a memory or a turn, and all that says the same (A26, X8).
+        """Stop recalling a memory or a turn, and all paraphrases of it (A26, X8).
 
-        The note of a memory stays, marked forgotten; so do the notes of other memories
-        that say the same, or that have no evidence but a forgotten turn. Session files
-        stay as they are: their forgotten sentences are hidden when they are handed out.
+        The note of a memory remains, marked as forgotten; so do the notes of other
+        memories that say the same, or whose only evidence is a forgotten turn. Session
+        files do not change: their forgotten sentences are hidden when they are read.
 
-        `hides` names the other memories and turns that are hidden; `unchanged` says, by
-        path, why a note could not be marked. With `dry_run` nothing changes, and
-        `turns` are those that the memory rests on, `shared` what else rests on them.
+        `hides` has the other hidden memories and turns; `unchanged` the reasons, by
+        path, why a note could not be marked. With `dry_run` nothing changes; `turns`
+        are the turns that support the memory, `shared` the other memories from them.
         """
         now, unit = self.clock(), self._find_unit(id)
         if isinstance(unit, Fact) and unit.status == "forgotten":
@@ -280,7 +282,9 @@ class MemoryOperations:
         if isinstance(unit, Fact):
             self._mark_forgotten(unit, keys, why, now)
 
-        along = {fact.id: fact for fact in (*hidden.facts, *self._resting_on(name))}
+        along = {
+            fact.id: fact for fact in (*hidden.facts, *self._supported_only_by(name))
+        }
         self.forgetting.add_tombstones(along.values(), now, why, whole=name)
         unchanged = {}
         for fact in along.values():
@@ -300,7 +304,7 @@ class MemoryOperations:
         return result | ({"unchanged": unchanged} if unchanged else {})
 
     def _would_forget(self, unit: Fact | FiledTurn) -> dict[str, Any]:
-        """Return what a request to forget would reach, without a change."""
+        """Return the units that a request to forget would hide, without a change."""
         if isinstance(unit, Fact):
             name, path = unit.id, unit.path
             turns = self.forgetting.evidence(unit).turns
@@ -316,7 +320,7 @@ class MemoryOperations:
         }
 
     def _mark_forgotten(self, fact: Fact, keys: Keys, why: str, now: datetime) -> None:
-        """Set the status in the note; lift the tombstones again where that fails."""
+        """Set the status in the note; lift the tombstones again if that fails."""
         try:
             self.editor.patch(fact, keys, "forget", why)
         except EngramError:
@@ -325,8 +329,8 @@ class MemoryOperations:
                     self.forgetting.restore(fact.id, now, why)
             raise
 
-    def _resting_on(self, turn: str) -> list[Fact]:
-        """The memories whose only evidence is this turn; none for a memory's id."""
+    def _supported_only_by(self, turn: str) -> list[Fact]:
+        """Return the memories whose only evidence is this turn; none for a memory's id."""
         if "#" not in turn:
             return []
         return [
@@ -336,25 +340,25 @@ class MemoryOperations:
         ]
 
     def _find_unit(self, name: str) -> Fact | FiledTurn:
-        """The memory, as its note says now, or the turn with this name."""
+        """Return the turn with this name, or the memory as it is now in its note."""
         unit = self.index.find(name)
         return unit if isinstance(unit, FiledTurn) else self.editor.find(unit.id)
 
     def _turn_path(self, turn: str) -> str:
-        """The path of the session file that holds a turn, or ''."""
+        """Return the path of the session file of a turn, or ''."""
         place = self.index.catalog.places([turn]).get(turn)
         return place[0] if place else ""
 
 
 def _known_to(fact: Fact) -> str:
-    """Who is given a memory: `everybody`, `the owner alone` or a persona."""
+    """Return who may see a memory: `everybody`, `the owner alone` or a persona."""
     if fact.persona == UNKNOWN_PERSONA:
         return "the owner alone"
     return "everybody" if fact.persona is None else f"the persona {fact.persona}"
 
 
 def _check_update(pinned: bool | None, status: str | None, layer: str | None) -> None:  # noqa: FBT001
-    """Raise BadRequestError where this is no change that `update` makes."""
+    """Raise BadRequestError unless `update` can make this change."""
     if status not in {None, "active"}:
         raise BadRequestError(
             f"a memory cannot be set to {status!r} here",
@@ -371,7 +375,7 @@ def _action_name(
     status: str | None,
     layer: str | None,
 ) -> str:
-    """The action in the log for an update: that of the first argument given."""
+    """Return the action in the log for an update: that of the first argument given."""
     if status:
         return "restore"
     if pinned is not None:

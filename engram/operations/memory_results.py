@@ -1,4 +1,4 @@
-"""The results of operations on memories as types: lists, changes, the review queue."""
+"""Result types of operations on memories: lists, changes, the review queue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class CaseLink:
-    """A note in `review/` that asks the user."""
+    """A note in `review/` with a question for the user."""
 
     id: str
     path: str
@@ -19,7 +19,7 @@ class CaseLink:
 class Remembered:
     """The memory of a statement; `case` is a question for the user.
 
-    One that was known has no `path` and no `category` here.
+    A memory that was known before has no `path` and no `category` here.
     """
 
     id: str
@@ -41,7 +41,7 @@ class CorrectedMemory:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How sensitive a memory is now, and who may see it."""
+    """The sensitivity of a memory now, and who may see it."""
 
     id: str
     path: str
@@ -51,7 +51,7 @@ class Sensitivity:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """How a memory is verified now: user_confirmed or disputed."""
+    """The verification of a memory now: user_confirmed or disputed."""
 
     id: str
     path: str
@@ -85,7 +85,7 @@ class StatedText:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What is no longer recalled; a dry run shows only `turns` and `shared`."""
+    """The unit that is no longer recalled; a dry run has only `turns` and `shared`."""
 
     id: str
     path: str
@@ -174,7 +174,7 @@ class SaidTurn:
 
 @dataclass(frozen=True, slots=True)
 class LoggedDecision:
-    """A row of the action log: what was decided about a memory, when and why."""
+    """A row of the action log: a decision about a memory, its time and its reason."""
 
     at: str
     action: str
@@ -230,7 +230,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class CaseStatement:
-    """A statement of a review case, with the words that it rests on."""
+    """A statement of a review case, with its evidence."""
 
     id: str
     text: str
@@ -260,7 +260,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The cases to decide; `waiting` others are shown later."""
+    """The cases to decide; `waiting` is the number of cases that are shown later."""
 
     cases: list[Case]
     waiting: int = 0
@@ -268,7 +268,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What was decided, and the run that takes it back, if any."""
+    """The decision, and the run by which it can be undone, if any."""
 
     id: str
     decision: str
@@ -278,7 +278,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class RelatedName:
-    """A relation of an entity to another one, with its days as far as known."""
+    """A relation of an entity to another one, with its days if known."""
 
     type: str
     name: str
@@ -311,7 +311,7 @@ class Entities:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of a conversation without a long silence."""
+    """A part of a conversation without a long gap."""
 
     id: str
     session: str
@@ -334,7 +334,7 @@ class Sessions:
 
 @dataclass(frozen=True, slots=True)
 class SessionTurns:
-    """What was said in a stretch of a conversation."""
+    """The turns of a stretch of a conversation."""
 
     id: str
     session: str
@@ -355,7 +355,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class DigestRow:
-    """A memory of a digest; `was` is what it replaced."""
+    """A memory of a digest; `was` is the statement that it replaced."""
 
     id: str
     text: str
@@ -366,7 +366,7 @@ class DigestRow:
 
 @dataclass(frozen=True, slots=True)
 class DigestOfSpan:
-    """What was learned, changed and ended in a span, and what is due; `text` says it.
+    """Memories learned, changed and ended in a span, and due promises, with a `text`.
 
     Each list has at most 25 rows; `counts` counts all.
     """
@@ -398,7 +398,7 @@ class ChangedUnit:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed since a mark; `next` is the mark for the next call.
+    """The units that changed since a mark; `next` is the mark for the next call.
 
     With `reset` the client drops its copy; with `more` it calls again at once.
     """
@@ -422,7 +422,7 @@ class NearNode:
 
 @dataclass(frozen=True, slots=True)
 class NearEdge:
-    """A tie of two nodes."""
+    """A relation of two nodes."""
 
     source: str
     target: str
@@ -432,7 +432,7 @@ class NearEdge:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a memory or an entity, the `center`, is connected with."""
+    """The nodes and edges near the `center`, a memory or an entity."""
 
     center: str
     nodes: list[NearNode]

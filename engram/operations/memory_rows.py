@@ -49,14 +49,14 @@ MEMORY_ROWS: tuple[Operation, ...] = (
             Param(
                 "importance",
                 "float",
-                "how much it matters; estimated if absent",
+                "importance; estimated if absent",
                 least=0,
                 most=1,
             ),
             Param(
                 "confidence",
                 "float",
-                "how sure it is; never more than its source allows",
+                "confidence; limited by the source",
                 least=0,
                 most=1,
             ),
@@ -95,17 +95,24 @@ MEMORY_ROWS: tuple[Operation, ...] = (
                 default="active",
             ),
             Param("category", "text", "only this category"),
-            Param("about", "text", "only what is about this person, place or thing"),
+            Param("about", "text", "only memories about this person, place or thing"),
             Param(
                 "stage",
                 "text",
                 "only memories of this stage: candidate, validated, active, core, stale or archived",
             ),
-            Param("since", "time", "only what was learned from this time on"),
-            Param("until", "time", "only what was learned up to this time"),
+            Param("since", "time", "only memories learned from this time on"),
+            Param("until", "time", "only memories learned up to this time"),
             Param("persona", "text", "persona whose private memories count too"),
             ALL_PERSONAS,
-            Param("limit", "int", "memories on a page", default=20, least=1, most=1000),
+            Param(
+                "limit",
+                "int",
+                "number of memories on a page",
+                default=20,
+                least=1,
+                most=1000,
+            ),
             Param("after", "text", "`next` of the page before"),
         ),
         callers=ANY_CALLER,
@@ -152,7 +159,7 @@ MEMORY_ROWS: tuple[Operation, ...] = (
         "overview.neighbours",
         "GET",
         "/v1/memories/{id}/neighbours",
-        "Show what a memory or an entity is connected with. Shows the memories, people, places and things within two steps, and the ties between them.",
+        "Show the neighbourhood of a memory or an entity. Shows the memories, people, places and things within two steps, and the relations between them.",
         (
             Param(
                 "id",
@@ -161,7 +168,9 @@ MEMORY_ROWS: tuple[Operation, ...] = (
                 required=True,
                 positional=True,
             ),
-            Param("limit", "int", "most of them", default=60, least=1, most=300),
+            Param(
+                "limit", "int", "maximum number of nodes", default=60, least=1, most=300
+            ),
             Param("persona", "text", "persona whose private memories count too"),
             ALL_PERSONAS,
         ),
@@ -179,7 +188,7 @@ MEMORY_ROWS: tuple[Operation, ...] = (
             Param(
                 "forecast",
                 "int",
-                "days ahead for which to add what becomes of it without use",
+                "number of days for which to forecast its changes without use",
                 least=1,
                 most=3650,
             ),
@@ -191,7 +200,7 @@ MEMORY_ROWS: tuple[Operation, ...] = (
         "explainer.why",
         "GET",
         "/v1/memories/{id}/why",
-        "Explain where a memory comes from. Shows the turns behind it, its stage and the reason for that, and each change made to it.",
+        "Explain where a memory comes from. Shows the turns behind it, its stage with the reason, and each change made to it.",
         (ID,),
         callers=ANY_CALLER,
     ),
@@ -217,7 +226,12 @@ MEMORY_ROWS: tuple[Operation, ...] = (
             Param("persona", "text", "persona whose conversations are listed"),
             ALL_PERSONAS,
             Param(
-                "limit", "int", "stretches on a page", default=20, least=1, most=1000
+                "limit",
+                "int",
+                "number of stretches on a page",
+                default=20,
+                least=1,
+                most=1000,
             ),
             AFTER,
         ),
@@ -276,7 +290,7 @@ MEMORY_ROWS: tuple[Operation, ...] = (
         "requested.merge",
         "POST",
         "/v1/merge",
-        "Make one of two memories that say the same, or of two names of one person, place or thing. The first stays and gets the evidence or the names of the second; `engram undo` takes it back.",
+        "Merge two memories that say the same, or two names of one person, place or thing. The first one stays and gets the evidence or the names of the second; `engram undo` reverses this.",
         (
             Param(
                 "id",
@@ -301,12 +315,12 @@ MEMORY_ROWS: tuple[Operation, ...] = (
         "requested.synthesize",
         "POST",
         "/v1/synthesize",
-        "Conclude one note from the memories about a person, place, thing or subject. It names its sources, which stay; with a model it is a text, else a list. `engram undo` takes it back.",
+        "Conclude one note from the memories about a person, place, thing or subject. It names its sources, which do not change; with a model it is a text, otherwise a list. `engram undo` reverses this.",
         (
             Param(
                 "about",
                 "text",
-                "a name, or words that say what the note is about",
+                "a name, or words for the subject of the note",
                 required=True,
                 positional=True,
             ),
@@ -358,14 +372,14 @@ MEMORY_ROWS: tuple[Operation, ...] = (
         "memories.forget",
         "DELETE",
         "/v1/memories/{id}",
-        "Stop recalling a memory or a turn. Hides every sentence that says the same, and shows what was hidden. No file is deleted; `engram restore` takes it back.",
+        "Stop recalling a memory or a turn. Hides every sentence that says the same, and shows the hidden memories and turns. No file is deleted; `engram restore` reverses this.",
         (
             ANY_ID,
             Param("reason", "text", "reason, kept in the note and in the action log"),
             Param(
                 "dry_run",
                 "bool",
-                "show the turns that the memory rests on and what else rests on them, and change nothing",
+                "show the turns that support the memory and the other memories from them, and change nothing",
                 default=False,
             ),
         ),
@@ -430,7 +444,7 @@ MEMORY_ROWS: tuple[Operation, ...] = (
         "review.answer",
         "POST",
         "/v1/review/{id}",
-        "Decide a case of the review queue. Shows the case and what was done.",
+        "Decide a case of the review queue. Shows the case and what was changed.",
         (
             Param(
                 "id",

@@ -1,7 +1,7 @@
-"""Changes of single notes, for operations that a user asked for (row X8).
+"""Changes of single notes, for operations requested by a user (row X8).
 
-`NoteChanges` builds the changes that activate, supersede or trash a note. `NoteEditor` in
-`editor.py` writes the patches of a note.
+`NoteChanges` builds the changes that activate, supersede or trash a note. `NoteEditor`
+in `editor.py` writes the patches of a note.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Keys = dict[str, object]
 
 ACTIVE: Keys = {"status": "active", "end_reason": None}
-"""The front-matter keys of a memory that counts again."""
+"""The front-matter keys of a memory that becomes active again."""
 
 
 class NoteChanges:
@@ -35,7 +35,7 @@ class NoteChanges:
         self.settings = note_writer.settings
 
     def activate(self, fact: Fact, keys: Mapping[str, object], now: datetime) -> Change:
-        """The change that makes a memory active and confirmed, in `facts/`.
+        """Return the change that makes a memory active and confirmed, in `facts/`.
 
         `keys` are further front-matter keys to set.
         """
@@ -49,7 +49,7 @@ class NoteChanges:
     def supersede(
         self, fact: Fact, winner: Fact, why: str, now: datetime, *, ended: bool = False
     ) -> Change:
-        """The change that makes `winner` the successor of a memory.
+        """Return the change that makes `winner` the successor of a memory.
 
         With `ended` the memory was true until `winner` became true.
         """
@@ -67,14 +67,14 @@ class NoteChanges:
         return self._patch(fact, keys, path, why)
 
     def trash(self, path: str, sha: str, now: datetime, why: str) -> Move:
-        """The move of a note, with every byte, to the folder of today in `.trash/`."""
+        """Return the move of a note, unchanged, to the folder of today in `.trash/`."""
         day = f"{now.astimezone(self.settings.zone):%Y-%m-%d}"
         return Move(path, sha, self._free_path(f".trash/{day}", path), {}, why)
 
     def _patch(
         self, fact: Fact, keys: Mapping[str, object], path: str, why: str
     ) -> Change:
-        """An edit or a move to `path`; a review question is taken out of the body."""
+        """Return an edit or a move to `path` that removes a review question."""
         raw = self.vault.read(fact.path)
         body = frontmatter.read(raw, self.settings.policy.files).body
         settled = reviews.without_question(body) if reviews.has_question(body) else None
@@ -83,27 +83,27 @@ class NoteChanges:
         return Move(fact.path, fact.sha, path, keys, why, settled)
 
     def _active_path(self, fact: Fact, now: datetime) -> str:
-        """The path of a note in `facts/`: its own, or in the folder of its day."""
+        """Return the path of a note in `facts/`: its own, or in the folder of its day."""
         if fact.path.startswith("facts/"):
             return fact.path
         day = (fact.created or now).astimezone(self.settings.zone)
         return self._free_path(f"facts/{day:%Y-%m-%d}", fact.path)
 
     def _free_path(self, folder: str, path: str) -> str:
-        """A path in `folder`, with the name of `path`, that no file has."""
+        """Return an unused path in `folder` with the name of `path`."""
         stem = f"{folder}/{PurePosixPath(path).stem}"
         return unused_name(stem, lambda name: self.vault.exists(f"{name}.md")) + ".md"
 
 
 def without(names: Sequence[str], fact: Fact) -> list[str]:
-    """The ids and links in `names` that do not mean `fact`."""
+    """Return the ids and links in `names` that do not refer to `fact`."""
     return [
         name for name in names if name not in {fact.id, PurePosixPath(fact.path).stem}
     ]
 
 
 def superseding_keys(winner: Fact, loser: Fact) -> Keys:
-    """The front-matter keys by which `winner` supersedes `loser`."""
+    """Return the front-matter keys by which `winner` supersedes `loser`."""
     return {
         "supersedes": [*without(winner.supersedes, loser), loser.id],
         "superseded_by": without(winner.superseded_by, loser) or None,

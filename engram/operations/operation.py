@@ -1,7 +1,7 @@
-"""What an operation is: its arguments, its handler, its HTTP form and its rules.
+"""The record of an operation: its arguments, handler, HTTP form and rules.
 
-The rows are in `conversation_rows`, `memory_rows` and `vault_rows`, and `table` has
-them all.
+The rows are in `conversation_rows`, `memory_rows` and `vault_rows`; `table` has them
+all.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ Kind = Literal["text", "int", "float", "bool", "time", "list", "turns"]
 CallFact = Literal["standing", "owner", "ready"]
 
 CHATBOT = frozenset(("chat",))
-"""Callers of an operation that changes what is in the vault."""
+"""Callers of an operation that changes the content of the vault."""
 
 ANY_CALLER = frozenset(("chat", "import", "tool"))
-"""Callers of an operation that reads or adds, and changes nothing that is there."""
+"""Callers of an operation that reads or adds, and changes no existing content."""
 
 READER = "read"
 """A caller that may only read; its questions are not recorded."""
@@ -61,20 +61,20 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One public verb.
+    """One public operation.
 
-    `handler` is `part.method`: a method of one of the parts that `VaultMemory` builds. It
-    takes the arguments of `params` by name, and what `call_facts` lists: `standing` (the
-    kind of token: chat, import or tool), `owner` (whether the owner's command line
+    `handler` is `part.method`: a method of one of the parts that `VaultMemory` builds.
+    It takes the arguments of `params` by name, and those of `call_facts`: `standing`
+    (the kind of token: chat, import or tool), `owner` (whether the owner's command line
     calls), `ready` (whether the index covers the whole vault).
 
-    `help` is a short imperative sentence that says what the operation does, and one or
-    more that say what it shows. `{id}` in `path` is an argument; `status` is the HTTP status of an answer. `callers`
-    are the kinds of tokens that may call it. `writes` sends it through the writer
-    thread; `waits` gives it a thread of its own, because it waits for the writer or for
-    a model. After an operation that `retracts`, generated text that repeats a retracted
-    statement is rewritten at once. `own_command` means that the command, if there is
-    one, is a function in `serve/commands/`.
+    `help` is a short imperative sentence for the effect of the operation, followed by
+    one or more about its output. `{id}` in `path` is an argument; `status` is the HTTP
+    status of an answer. `callers` are the kinds of tokens that may call it. `writes`
+    runs it in the writer thread; `waits` gives it a thread of its own, because it waits
+    for the writer or for a model. After an operation that `retracts`, generated text
+    that repeats a retracted statement is rewritten at once. `own_command` means that
+    the command, if there is one, is a function in `serve/commands/`.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Operation:
         return not (self.writes or self.waits or self.name in _ADD_TURNS)
 
     def authorise(self, caller: str) -> None:
-        """Raise ForbiddenError where `caller` may not call this operation (`X27`).
+        """Raise ForbiddenError unless `caller` may call this operation (`X27`).
 
         `caller` is a kind of token, or `owner` for the owner's command line.
         """

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from engram.operations.retrieval import Retriever
 
 NODE_TEXT = 200
-"""The most characters of a memory in a neighbourhood."""
+"""Maximum number of characters of a memory in a neighbourhood."""
 _TIMES = {
     "now": "relations",
     "later": "planned_relations",
     "before": "former_relations",
 }
-"""The lists of relations of an entity, by the time in which they hold."""
+"""The lists of relations of an entity, by the time in which they are true."""
 DISTANCE = 2
-"""How many steps a neighbourhood reaches."""
+"""Maximum number of steps from the first node of a neighbourhood."""
 
 
 class Overview:
-    """Counts and connections of memories. For any thread."""
+    """Counts and connections of memories. May be called from any thread."""
 
     def __init__(self, retriever: Retriever, table: FactTable) -> None:
         self.index = retriever.index
@@ -54,9 +54,9 @@ class Overview:
         all_personas: bool = False,
         owner: bool = False,
     ) -> dict[str, Any]:
-        """Return how many memories were learned on each day, by local day.
+        """Return the number of memories learned on each local day.
 
-        `since` and `until` bound the days. Forgotten memories are not counted. Raises
+        `since` and `until` limit the days. Forgotten memories are not counted. Raises
         BadRequestError for a time that cannot be read.
         """
         zone, now = self.settings.zone, self.clock()
@@ -65,7 +65,7 @@ class Overview:
             requests.moment(until, zone, "until", end=True, now=now) if until else None
         )
         days: Counter[str] = Counter()
-        for row in self._seen(persona, everyone=all_personas, owner=owner):
+        for row in self._visible(persona, everyone=all_personas, owner=owner):
             when = row.created
             if (
                 when
@@ -145,10 +145,10 @@ class Overview:
     ) -> dict[str, Any]:
         """Return up to `limit` memories and entities within two steps of one of them.
 
-        `id` is a memory, or the name of an entity. The nearest and surest come first.
-        Raises NotFoundError.
+        `id` is a memory, or the name of an entity. The nearest and most certain come
+        first. Raises NotFoundError.
         """
-        seen = self._seen(persona, everyone=all_personas, owner=owner)
+        seen = self._visible(persona, everyone=all_personas, owner=owner)
         walk = _Walk(self, [row for row in seen if row.is_current(self.clock())])
         start = walk.start(id)
         walk.widen(start, limit)
@@ -158,10 +158,10 @@ class Overview:
             "edges": walk.edges,
         }
 
-    def _seen(
+    def _visible(
         self, persona: str | None, *, everyone: bool, owner: bool
     ) -> Iterator[FactRow]:
-        """Yield what the asking persona sees, without forgotten memories."""
+        """Yield the memories that the persona sees, without forgotten ones."""
         asking_persona = asking(persona, self.settings, owner=owner, everyone=everyone)
         for row in self.table:
             if row.status != "forgotten" and sees(asking_persona, row.persona):
@@ -169,7 +169,7 @@ class Overview:
 
 
 def _relations(entity: Entity, today: date) -> dict[str, list[dict[str, str | None]]]:
-    """Return the relations by the time in which they hold."""
+    """Return the relations by the time in which they are true."""
     found: dict[str, list[dict[str, str | None]]] = {key: [] for key in _TIMES.values()}
     for line in entity.relations:
         found[_TIMES[when_held(line, today)]].append(
@@ -184,7 +184,7 @@ def _relations(entity: Entity, today: date) -> dict[str, list[dict[str, str | No
 
 
 class _Walk:
-    """The nodes and edges of a neighbourhood, as far as they were visited."""
+    """The nodes and edges of a neighbourhood visited so far."""
 
     def __init__(self, overview: Overview, rows: list[FactRow]) -> None:
         self.overview = overview
@@ -211,7 +211,7 @@ class _Walk:
         return fact.id
 
     def widen(self, start: str, limit: int) -> None:
-        """Add what is within reach of the first node, level by level."""
+        """Add the nodes in reach of the first one, level by level."""
         level = [start]
         for distance in range(1, DISTANCE + 1):
             following: list[str] = []
@@ -265,7 +265,7 @@ class _Walk:
             self.edges.append(edge | {"confidence": round(confidence, 2)})
 
     def _ties(self, name: str) -> Iterator[tuple[str, str, str, float]]:
-        """Yield the ties of a node: its end, the other end, kind and confidence."""
+        """Yield the edges of a node: its end, the other end, kind and confidence."""
         names = self.writer.names
         if self.nodes[name]["kind"] == "entity":
             entity = names.one(name)

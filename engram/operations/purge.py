@@ -1,8 +1,8 @@
-"""The operation `purge`: memories and their turns leave every store (rows X12, X26).
+"""The operation `purge`: deletes memories and their turns from every store (X12, X26).
 
-What is to go is found first (`PurgePlanner`), then cut from every file, and at the end
-all files are searched for what may be left (`operations/purge_search.py`). The notes go
-last, so that an interrupted purge can be asked for again.
+`PurgePlanner` finds the content to delete, which is then cut from every file. Finally
+all files are searched for remaining traces (`operations/purge_search.py`). Notes are
+deleted last, so that an interrupted purge can be repeated.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from engram.pipeline.commits import CommitLog
     from engram.pipeline.reconcile import Reconciler
 
-OWNER_ONLY = "only the owner may purge: it cannot be undone"
+OWNER_ONLY = "only the owner may purge, because it cannot be undone"
 DELETED_FOLDERS = ("review/", ".trash/", "boxes/", "traces/")
-"""Folders of notes that are removed whole where their name has a trace."""
+"""Folders whose notes are deleted as a whole if their name has a trace."""
 OWN_FOLDERS = (
     "archive/",
     "artifacts/",
@@ -49,7 +49,7 @@ OWN_FOLDERS = (
 OWN_FILES = ("profile.md", "spine.md", "IDENTITY.md")
 WHY = "the user had it purged"
 SHOWN = 200
-"""The most memories and turns that a result lists by their words."""
+"""Maximum number of memories and turns listed with their words in a result."""
 
 
 class PurgeOperations:
@@ -88,8 +88,9 @@ class PurgeOperations:
     ) -> dict[str, Any]:
         """Delete memories and turns from every store, or empty the trash.
 
-        Without `yes` it says what would go. Raises BadRequestError where nothing is
-        named, ForbiddenError for anybody but the owner, NotFoundError, ConflictError.
+        Without `yes` returns what would be deleted. Raises BadRequestError if nothing
+        is named, ForbiddenError for callers other than the owner, NotFoundError,
+        ConflictError.
         """
         named = bool(ids or session or about)
         if trash and not named:
@@ -102,21 +103,21 @@ class PurgeOperations:
         if not owner:
             raise ForbiddenError(OWNER_ONLY, fix="Use the command line of the owner.")
         plan = self.planner.plan(ids or [], session, about)
-        shown = plan.shown(SHOWN)
+        report = plan.shown(SHOWN)
         if dry_run or not yes:
-            return {**shown, "dry_run": True}
-        left = self._carry_out(plan)
+            return {**report, "dry_run": True}
+        failed = self._carry_out(plan)
         proof = search_stores(self._stores(), plan.traces, self.settings)
         if self.settings.postgres:
             search_rows(self.index.catalog.database, plan.traces, proof)
         history = search_history(self.commits.repository, plan.traces)
         return {
-            **shown,
+            **report,
             "dry_run": False,
             "clean": not proof.hits,
             "left": [
-                {"path": path, "why": left.get(path) or why}
-                for path, why in {**left, **proof.hits}.items()
+                {"path": path, "why": failed.get(path) or why}
+                for path, why in {**failed, **proof.hits}.items()
             ],
             "searched": proof.counts,
             "traces": proof.traces,
@@ -135,17 +136,17 @@ class PurgeOperations:
             stores["recorded calls"] = settings.model.record
         return stores
 
-    # -- carrying out ------------------------------------------------------------------
+    # -- deletion ----------------------------------------------------------------------
 
     def _carry_out(self, plan: PurgePlan) -> dict[str, str]:
-        """Cut the plan from every store; return by path why a file could not be cut."""
+        """Cut the plan from every store; return the errors by path."""
         now, found = self.clock(), plan.traces
         usage, boxes = self.reconciler.usage_tracker, self.reconciler.box_writer
         self.intake.purge(set(plan.turns), found.in_bytes)
         usage.flush()
         boxes.save()
         self._cut_outside(found)
-        left = self._cut_vault(plan)
+        failed = self._cut_vault(plan)
 
         usage.usage_log.drop(found.ids)
         usage.refresh(now)
@@ -161,10 +162,10 @@ class PurgeOperations:
             self.maintenance.run("light", only="cleanup")
         self.commits.done("purge", "purge", always=True)
         self.commits.commit_if_due()
-        return left
+        return failed
 
     def _rebuild(self) -> None:
-        """Make the derived stores again: SQLite keeps deleted rows in its free pages."""
+        """Rebuild the derived stores: SQLite keeps deleted rows in its free pages."""
         self.index.rebuild()
         self.note_writer.update_hashes()
         if self.index.semantic:
@@ -190,36 +191,36 @@ class PurgeOperations:
     # -- the files of the vault --------------------------------------------------------
 
     def _cut_vault(self, plan: PurgePlan) -> dict[str, str]:
-        left: dict[str, str] = {}
-        gone = {fact.path for fact in plan.facts}
+        failed: dict[str, str] = {}
+        deleted = {fact.path for fact in plan.facts}
         written: dict[str, bytes] = {}
         for path in self._paths(plan):
             try:
-                new = self._cut_file(path, plan, remove=path in gone)
+                new = self._cut_file(path, plan, remove=path in deleted)
             except EngramError as fault:
-                left[path] = fault.what
+                failed[path] = fault.what
                 continue
             if new is not None:
                 written[path] = new
         self.index.wrote(written)
-        return left
+        return failed
 
     def _paths(self, plan: PurgePlan) -> Iterator[str]:
         """Yield every file of the vault; the notes of purged memories are last."""
         root, last = self.settings.vault, []
-        gone = {fact.path for fact in plan.facts}
+        deleted = {fact.path for fact in plan.facts}
         for path in sorted(root.rglob("*")):
             name = path.relative_to(root).as_posix()
             if name.startswith(".git/") or path.is_symlink() or not path.is_file():
                 continue
-            if name in gone or name.startswith("sessions/"):
+            if name in deleted or name.startswith("sessions/"):
                 last.append(name)
             else:
                 yield name
-        yield from sorted(last, key=lambda name: name in gone)
+        yield from sorted(last, key=lambda name: name in deleted)
 
     def _cut_file(self, path: str, plan: PurgePlan, *, remove: bool) -> bytes | None:
-        """Cut one file; return its new bytes, b'' if it was removed, None if unchanged."""
+        """Cut one file; return its new bytes, b'' if deleted, None if unchanged."""
         stem = path.rpartition("/")[2].removesuffix(".md")
         if remove or path in plan.entity_notes:
             return self._remove(path)
@@ -244,7 +245,7 @@ class PurgeOperations:
         return self._rewrite(ACTIONS, raw, lambda raw: purge.cut_rows(raw, found))
 
     def _cut_session(self, path: str, stem: str, plan: PurgePlan) -> bytes | None:
-        """Cut turns and summaries; a file without a turn is removed."""
+        """Cut turns and summaries; a file without any turn is deleted."""
         texts = {
             key.rpartition("#^")[2]: text
             for key, text in plan.turns.items()
@@ -269,7 +270,7 @@ class PurgeOperations:
     def _without_summaries(
         self, stem: str, raw: bytes, state: bytes, found: Traces
     ) -> tuple[bytes, bytes]:
-        """Cut what is left in the summaries of a session, and in their state."""
+        """Return a session file and the state without traces in their summaries."""
         if not found.in_bytes(raw) and not found.in_bytes(state):
             return raw, state
         note = frontmatter.read(raw, self.settings.policy.files)
@@ -306,7 +307,7 @@ def _cut(path: str, raw: bytes, found: Traces) -> bytes:
 
 
 def _rewrite_outside(path: Path, found: Traces) -> None:
-    """Cut a file that is not in the vault, in place: a log may be open."""
+    """Cut a file outside the vault in place, because a log may be open."""
     try:
         raw = path.read_bytes()
     except OSError:

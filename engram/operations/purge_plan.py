@@ -1,4 +1,4 @@
-"""What a purge removes: memories, turns or sentences of them, and their traces (X12)."""
+"""The plan of a purge: memories, turns, parts of turns, and their traces (X12)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engram.pipeline.forgetting import POOL
 from engram.vault import template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from datetime import datetime
 
     from engram.core.purge import Traces
@@ -36,27 +36,28 @@ EVERY_STATUS = (
 )
 
 SAMPLE = 50
-"""How many notes of each folder are read for words of the format."""
+"""Number of notes of each folder that are read for words of the format."""
 
 
 @dataclass(slots=True)
 class PurgePlan:
-    """What goes: `facts`, and by key the new text of `turns`, None for a whole one.
+    """The content to delete: `facts`, and the new text of `turns` by key or None.
 
-    `said` are the words that go, `kept` the memories that lose a turn as evidence,
-    `entity_notes` the notes of people and things that go, `boxes` the names of boxes.
+    None stands for a turn that is deleted as a whole. `words` are the deleted texts,
+    `kept` the memories that lose a turn as evidence, `entity_notes` the deleted notes
+    of people and things, `boxes` the names of boxes.
     """
 
     facts: list[Fact] = field(default_factory=list)
     turns: dict[str, str | None] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
     kept: list[Fact] = field(default_factory=list)
     entity_notes: set[str] = field(default_factory=set)
     boxes: set[str] = field(default_factory=set)
     traces: Traces = field(default_factory=purge.Traces)
 
     def shown(self, most: int) -> dict[str, Any]:
-        """Return the plan as JSON; at most `most` memories and turns by their words."""
+        """Return the plan as JSON; at most `most` memories and turns with their words."""
         facts = [{"id": one.id, "text": one.text} for one in self.facts[:most]]
         turns = [
             {"id": key, "left": text or ""}
@@ -72,7 +73,7 @@ class PurgePlan:
 
 
 class PurgePlanner:
-    """Finds what a purge removes; changes nothing."""
+    """Plans a purge; changes nothing."""
 
     def __init__(self, reconciler: Reconciler, clock: Callable[[], datetime]) -> None:
         self.clock = clock
@@ -85,9 +86,9 @@ class PurgePlanner:
     def plan(
         self, ids: Iterable[str], session: str | None, about: str | None
     ) -> PurgePlan:
-        """Return what goes with these memories and turns, a session and a person.
+        """Return the plan for these memories and turns, a session and an entity.
 
-        Raises NotFoundError where something that is named does not exist.
+        Raises NotFoundError if one of them does not exist.
         """
         facts: dict[str, Fact] = {}
         whole: dict[str, FiledTurn] = {}
@@ -106,7 +107,7 @@ class PurgePlanner:
             whole |= found_turns
         return self._closed(facts, whole, entity)
 
-    # -- what is named -----------------------------------------------------------------
+    # -- named content -----------------------------------------------------------------
 
     def _of_session(self, session: str) -> dict[str, FiledTurn]:
         turns = {one.key: one for one in self._turns() if one.turn.session == session}
@@ -132,8 +133,8 @@ class PurgePlanner:
         names = {purge.normal(one) for one in (entity.name, *entity.aliases)} - {""}
 
         def named(text: str) -> bool:
-            said = f" {purge.normal(text)} "
-            return any(f" {name} " in said for name in names)
+            normalized = f" {purge.normal(text)} "
+            return any(f" {name} " in normalized for name in names)
 
         facts = {
             one.id: one
@@ -143,7 +144,7 @@ class PurgePlanner:
         turns = {one.key: one for one in self._turns() if named(one.turn.text)}
         return facts, turns
 
-    # -- what goes along ---------------------------------------------------------------
+    # -- dependent content -------------------------------------------------------------
 
     def _closed(
         self,
@@ -153,13 +154,13 @@ class PurgePlanner:
     ) -> PurgePlan:
         for fact in list(facts.values()):
             facts |= {one.id: one for one in self._restating(fact)}
-        facts |= self._resting_on(whole)
+        facts |= self._supported_only_by(whole)
         facts |= self.retraction.derived_from(facts)
         plan = PurgePlan(facts=list(facts.values()))
         cut = self._sentences(plan.facts)
         for key, turn in whole.items():
             plan.turns[key] = None
-            plan.said.append(turn.turn.text)
+            plan.words.append(turn.turn.text)
         for key, (turn, texts) in cut.items():
             if key not in plan.turns:
                 self._cut_turn(plan, turn, texts)
@@ -174,7 +175,7 @@ class PurgePlanner:
         return plan
 
     def _restating(self, fact: Fact) -> Iterator[Fact]:
-        """Yield the other memories that say the same."""
+        """Yield the other memories with the same statement."""
         prints = fingerprints(fact.text)
         for unit in self._pool(fact.text):
             if isinstance(unit, Fact) and unit.id != fact.id:
@@ -196,7 +197,7 @@ class PurgePlanner:
         ]
         return list(self.index.units(keys).values())
 
-    def _resting_on(self, turns: dict[str, FiledTurn]) -> dict[str, Fact]:
+    def _supported_only_by(self, turns: dict[str, FiledTurn]) -> dict[str, Fact]:
         """Return the memories whose only evidence are these turns."""
         found = self.index.catalog.facts(*turns) if turns else ()
         return {
@@ -206,144 +207,137 @@ class PurgePlanner:
         }
 
     def _sentences(self, facts: list[Fact]) -> dict[str, tuple[FiledTurn, set[str]]]:
-        """Return by key the turns that say these facts, with the sentences that do."""
+        """Return the turns that state these facts, by key, with the stating sentences."""
         found: dict[str, tuple[FiledTurn, set[str]]] = {}
         ids = {one.id for one in facts}
         for fact in facts:
-            grounds = self.forgetting.evidence(fact)
-            prints = fingerprints(fact.text)
-            units = self.index.units(grounds.turns)
-            units |= {
-                one.key: one
-                for one in self._pool(fact.text)
-                if isinstance(one, FiledTurn)
-            }
-            for key, unit in units.items():
-                if not isinstance(unit, FiledTurn):
-                    continue
-                own = key in grounds.turns
-                said = {
-                    text
-                    for text in _sentences_of(unit.turn.text)
-                    if any(restates(one, text) for one in prints)
-                    or (own and any(q in text or text in q for q in grounds.quotes))
-                }
-                if own and (not said or not self._others(key, ids)):
-                    said = set(_sentences_of(unit.turn.text))
-                if said:
-                    before = found.setdefault(key, (unit, set()))
-                    before[1].update(said)
+            evidence = self.forgetting.evidence(fact)
+            near = (*self.index.units(evidence.turns).values(), *self._pool(fact.text))
+            for turn in (unit for unit in near if isinstance(unit, FiledTurn)):
+                own = turn.key in evidence.turns
+                quotes = evidence.quotes if own else ()
+                stating = _restating(turn.turn.text, fact.text, quotes)
+                if own and not (stating and self._others(turn.key, ids)):
+                    stating = set(_sentences_of(turn.turn.text))
+                if stating:
+                    found.setdefault(turn.key, (turn, set()))[1].update(stating)
         return found
 
     def _others(self, key: str, without: set[str]) -> bool:
-        """Whether a memory that stays rests on this turn."""
+        """Return whether a memory that is not deleted is supported by this turn."""
         return any(
             one.id not in without and key in {one.source, *one.also}
             for one in self.index.catalog.facts(key)
         )
 
     def _cut_turn(self, plan: PurgePlan, turn: FiledTurn, texts: set[str]) -> None:
-        left = turn.turn.text
+        remaining = turn.turn.text
         for text in sorted(texts, key=len, reverse=True):
-            left = left.replace(text, "")
-        left = "\n".join(" ".join(line.split()) for line in left.splitlines()).strip()
-        plan.turns[turn.key] = left or None
-        plan.said += [turn.turn.text] if not left else sorted(texts)
+            remaining = remaining.replace(text, "")
+        remaining = "\n".join(
+            " ".join(line.split()) for line in remaining.splitlines()
+        ).strip()
+        plan.turns[turn.key] = remaining or None
+        plan.words += [turn.turn.text] if not remaining else sorted(texts)
 
     def _cut_replies(self, plan: PurgePlan) -> None:
-        """Cut the sentences of assistants that repeat words which only went.
+        """Cut the sentences of assistants that repeat words found only in deleted text.
 
-        They are looked for in the conversations of the turns that go.
+        Only the conversations of the deleted turns are searched.
         """
-        talks = {key.partition("#")[0] for key in plan.turns}
-        words = set().union(
-            *(purge.words_of(one.text) for one in plan.facts),
-            *(purge.words_of(text) for text in plan.said),
-        )
+        sessions = {key.partition("#")[0] for key in plan.turns}
+        texts = [one.text for one in plan.facts] + plan.words
+        words = set[str]().union(*map(purge.words_of, texts))
         replies = []
         for unit in self._units():
-            if not isinstance(unit, FiledTurn):
-                stays = "" if _goes(unit, plan) else unit.text
-            elif unit.turn.role != "user" and unit.note in talks:
-                replies.append(unit)
-                continue
-            else:
-                stays = "" if _goes(unit, plan) else unit.turn.text
-            words -= set(purge.normal(stays).split())
+            turn = unit if isinstance(unit, FiledTurn) else None
+            if turn and turn.turn.role != "user" and turn.note in sessions:
+                replies.append(turn)
+            elif not _is_deleted(unit, plan):
+                words -= set(purge.normal(_text_of(unit)).split())
         for reply in replies:
-            said = {
+            repeated = {
                 text
                 for text in _sentences_of(reply.turn.text)
                 if words & set(purge.normal(text).split())
             }
-            if said and reply.key not in plan.turns:
-                self._cut_turn(plan, reply, said)
+            if repeated and reply.key not in plan.turns:
+                self._cut_turn(plan, reply, repeated)
 
     # -- traces ------------------------------------------------------------------------
 
     def _add_traces(self, plan: PurgePlan, entity: Entity | None) -> None:
-        gone = {one.id for one in plan.facts}
-        about = {link for one in plan.facts for link in one.about}
-        kept: list[str] = []
-        linked: set[str] = set()
-        for unit in self._units():
-            if isinstance(unit, FiledTurn):
-                text = plan.turns.get(unit.key, unit.turn.text) or ""
-                kept.append(text)
-            elif isinstance(unit, Fact):
-                if unit.id not in gone:
-                    kept.append(unit.text)
-                    linked |= set(unit.about)
-            else:
-                kept.append(unit.text)
-        lonely = about - linked
-        if entity:
-            lonely |= {entity.name, *entity.aliases}
-        entities = [
-            one
-            for name in lonely
-            if (one := self.entity_writer.names.one(name))
-            and not self._is_named(one, kept)
-        ]
-        entities += self._only_linked(entities, linked, kept)
+        remaining, linked = self._remaining_texts(plan)
+        entities = self._unnamed_entities(plan, entity, remaining, linked)
         plan.entity_notes = {one.path for one in entities}
         names = {name for one in entities for name in (one.name, *one.aliases)}
         stems = {one.path.rpartition("/")[2].removesuffix(".md") for one in plan.facts}
-        ids = gone | {key for key, text in plan.turns.items() if text is None}
-        kept += self._vocabulary()
-        texts = [one.text for one in plan.facts] + plan.said
-        plan.traces = purge.traces(texts, stems, ids, names, kept)
+        ids = {one.id for one in plan.facts}
+        ids |= {key for key, text in plan.turns.items() if text is None}
+        texts = [one.text for one in plan.facts] + plan.words
+        remaining += self._vocabulary()
+        plan.traces = purge.traces(texts, stems, ids, names, remaining)
         boxes = self._emptied_boxes(plan.traces)
         plan.boxes = set(boxes.values())
         plan.traces = replace(plan.traces, ids=frozenset({*plan.traces.ids, *boxes}))
 
-    def _only_linked(
-        self, gone: list[Entity], linked: set[str], kept: list[str]
+    def _remaining_texts(self, plan: PurgePlan) -> tuple[list[str], set[str]]:
+        """Return the remaining texts, and the names that remaining memories are about."""
+        deleted = {one.id for one in plan.facts}
+        texts: list[str] = []
+        linked: set[str] = set()
+        for unit in self._units():
+            if isinstance(unit, FiledTurn):
+                texts.append(plan.turns.get(unit.key, unit.turn.text) or "")
+            elif not isinstance(unit, Fact):
+                texts.append(unit.text)
+            elif unit.id not in deleted:
+                texts.append(unit.text)
+                linked |= set(unit.about)
+        return texts, linked
+
+    def _unnamed_entities(
+        self,
+        plan: PurgePlan,
+        entity: Entity | None,
+        remaining: list[str],
+        linked: set[str],
     ) -> list[Entity]:
-        """Return the places and things that only those who go are linked with."""
+        """Return the entities that no remaining text names."""
+        names = {link for one in plan.facts for link in one.about} - linked
+        if entity:
+            names |= {entity.name, *entity.aliases}
+        known = (self.entity_writer.names.one(name) for name in names)
+        found = [one for one in known if one and not self._is_named(one, remaining)]
+        return found + self._only_linked(found, linked, remaining)
+
+    def _only_linked(
+        self, deleted: list[Entity], linked: set[str], kept: list[str]
+    ) -> list[Entity]:
+        """Return the places and things that are linked only with deleted entities."""
         names = self.entity_writer.names
-        refs = {entity_ref(one.type, one.name) for one in gone}
+        refs = {entity_ref(one.type, one.name) for one in deleted}
         edges = self.entity_writer.edges.at(refs)
         ends = {end for edge in edges for end in (edge.source, edge.target)} - refs
         return [
             one
             for one in names.all()
             if entity_ref(one.type, one.name) in ends
-            and not one.theirs
+            and not one.has_user_text
             and one != names.owner()
             and one.name not in linked
             and not self._is_named(one, kept)
         ]
 
     def _is_named(self, entity: Entity, kept: list[str]) -> bool:
-        """Whether something that stays names the entity."""
+        """Return whether one of the remaining texts names the entity."""
         names = {purge.normal(one) for one in (entity.name, *entity.aliases)}
         return any(
             f" {name} " in f" {purge.normal(text)} " for text in kept for name in names
         )
 
     def _emptied_boxes(self, found: Traces) -> dict[str, str]:
-        """Return id and name of the boxes that lose all memories, or have a trace."""
+        """Return the id and name of boxes that lose all memories, or have a trace."""
         boxes: dict[str, str] = {}
         for path in self.vault.notes("boxes"):
             stem = path.rpartition("/")[2].removesuffix(".md")
@@ -356,7 +350,7 @@ class PurgePlanner:
         return boxes
 
     def _vocabulary(self) -> list[str]:
-        """Return the words of the format and of the template, which are no traces."""
+        """Return the words of the format and of the template, which are not traces."""
         template_files = sorted(template.template_folder().rglob("*"))
         logs = sorted((self.vault.root / "state").glob("*.jsonl"))
         found = [
@@ -384,10 +378,25 @@ class PurgePlanner:
         return (one for one in self._units() if isinstance(one, FiledTurn))
 
 
-def _goes(unit: Unit, plan: PurgePlan) -> bool:
+def _text_of(unit: Unit) -> str:
+    return unit.turn.text if isinstance(unit, FiledTurn) else unit.text
+
+
+def _is_deleted(unit: Unit, plan: PurgePlan) -> bool:
     if isinstance(unit, FiledTurn):
         return unit.key in plan.turns
     return isinstance(unit, Fact) and any(one.id == unit.id for one in plan.facts)
+
+
+def _restating(text: str, fact: str, quotes: Collection[str]) -> set[str]:
+    """Return the sentences of `text` that state `fact` or share words with a quote."""
+    prints = fingerprints(fact)
+    return {
+        sentence
+        for sentence in _sentences_of(text)
+        if any(restates(one, sentence) for one in prints)
+        or any(quote in sentence or sentence in quote for quote in quotes)
+    }
 
 
 def _sentences_of(text: str) -> list[str]:

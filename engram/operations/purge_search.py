@@ -1,4 +1,4 @@
-"""The proof of a purge: a search for what is left in files, database and git (X26)."""
+"""Verification of a purge: a search for traces in files, database and git (X26)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from engram.index.protocol import IndexStore
     from engram.vault.git import Git
 
-ELSEWHERE = "it still has words of it"
+ELSEWHERE = "it still contains purged words"
 WHY = {
-    "vault": "you wrote words of it there: delete them yourself",
-    "cache": "the index repeats what the notes named above still have",
+    "vault": "you wrote some of its words there; delete them yourself",
+    "cache": "the index repeats words of the notes named above",
 }
 DATABASE = "database"
 _TABLES = (
@@ -40,10 +40,10 @@ IN_HISTORY = (
 
 @dataclass(slots=True)
 class Residue:
-    """The result of a search: where a hit is, each with why, and what was searched.
+    """The result of a search: the places of hits with reasons, and the counts.
 
-    `counts` has the files, or the rows, and bytes of each store, `traces` the number of
-    sentences, names and words that were searched for.
+    `counts` has the files, or the rows, and bytes of each store; `traces` is the number
+    of sentences, names and words that were searched for.
     """
 
     hits: dict[str, str] = field(default_factory=dict)
@@ -56,7 +56,7 @@ def search_stores(
 ) -> Residue:
     """Search every file of the stores, and its name, for the traces of a purge.
 
-    The objects of git are left out: `search_history` looks at them.
+    `search_history` searches the objects of git.
     """
     result = Residue(traces=len(found.phrases) + len(found.names))
     for store, folder in stores.items():
@@ -73,14 +73,14 @@ def search_stores(
                 files, size = files + 1, size + len(raw)
                 if found.in_text(str(path.relative_to(folder))) or found.in_bytes(raw):
                     inside = store == "vault"
-                    shown = path.relative_to(settings.vault) if inside else path
-                    result.hits[str(shown)] = WHY.get(store, ELSEWHERE)
+                    label = path.relative_to(settings.vault) if inside else path
+                    result.hits[str(label)] = WHY.get(store, ELSEWHERE)
         result.counts[store] = {"files": files, "bytes": size}
     return result
 
 
 def search_rows(store: IndexStore, found: Traces, result: Residue) -> None:
-    """Search every row that the database has of the vault, and add to `result`."""
+    """Search every row of the vault in the database, and add to `result`."""
     rows = size = 0
     for (table,) in store.query(_TABLES):
         hits = 0
@@ -94,9 +94,9 @@ def search_rows(store: IndexStore, found: Traces, result: Residue) -> None:
 
 
 def search_history(git: Git | None, found: Traces) -> dict[str, Any]:
-    """Return how many commits still have a trace, and what to do about it.
+    """Return the number of commits that still have a trace, and the fix.
 
-    `complete` says whether all of them were looked at in time.
+    `complete` is false if the time limit ended the search.
     """
     if git is None:
         return {}

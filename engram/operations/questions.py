@@ -1,8 +1,8 @@
-"""The questions that wait for the user: a few new ones a week, one a day by a chatbot.
+"""The questions for the user: a few new ones a week, one a day by a chatbot.
 
-(Row X9.) The notes in `review/` hold every question, and an unanswered one changes
-nothing. `questions.json` in the state folder holds when each was first shown; if it is
-lost, the week begins anew.
+(Row X9.) The notes in `review/` contain every question, and an unanswered one changes
+nothing. `questions.json` in the state folder records when each was first shown; if it
+is lost, the week begins anew.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 STATE = "questions.json"
 HANDED = "handed"
 _ASKED_AT_ONCE = (reviews.FORGET, reviews.HOLD, ())
-"""The answers of cases outside the budget: the user's own wish, a held run, a file that
-only an editor can mend.
+"""Answers of cases outside the budget.
+
+These are requests of the user, held runs, and files to be edited.
 """
 
 
 class Questions:
-    """The operation `review`, and the question of a context. From any thread."""
+    """The operation `review`, and the question in a context. For any thread."""
 
     def __init__(self, cases: CaseReader, clock: Callable[[], datetime]) -> None:
         self.cases = cases
@@ -44,9 +45,10 @@ class Questions:
         id: str | None = None,  # noqa: A002
         all: bool = False,  # noqa: A002, FBT001, FBT002
     ) -> dict[str, Any]:
-        """The operation `review`: the cases within the budget as JSON, by subject.
+        """Return the cases within the budget as JSON, by subject (operation `review`).
 
-        With `all` every case, with `id` that one. `waiting` counts those not listed.
+        With `all` every case, with `id` that one. `waiting` counts the cases not
+        listed.
         """
         if id:
             return self.cases.listed(id)
@@ -80,7 +82,7 @@ class Questions:
         return ""
 
     def _line(self, case: ReviewCase, persona: str | None) -> str:
-        """Return a case as a line, or '' where this chatbot must not ask it."""
+        """Return a case as a line, or '' if this chatbot must not ask it."""
         private = any(fact.persona not in {None, persona} for fact in case.memories)
         answers = reviews.CONFLICT if len(case.memories) > 1 else reviews.DOUBT
         if private or case.problem or case.choices != answers:
@@ -90,29 +92,31 @@ class Questions:
         return f"- {text} (question {case.id}; answers: {choices})" if text else ""
 
     def _admit(self, cases: Sequence[ReviewCase], order: Sequence[str]) -> list[str]:
-        """Return the ids that may be shown, and record those that are new."""
+        """Return the ids that may be shown, and record the new ones."""
         now, policy = self.clock(), self.settings.policy.review
         state = self._read()
-        shown = {
+        first_shown = {
             name: datetime.fromisoformat(at)
             for name, at in state.items()
             if name != HANDED
         }
         free = {one.id for one in cases if one.choices in _ASKED_AT_ONCE}
-        counted = questions.admitted(
-            [one for one in order if one not in free], shown, now, policy
-        )
-        fresh = {one: now.isoformat() for one in counted if one not in shown}
-        if fresh:
+        limited = [one for one in order if one not in free]
+        admitted = set(questions.admitted(limited, first_shown, now, policy))
+        new = admitted - first_shown.keys()
+        if new:
             since = now - timedelta(days=policy.days)
-            kept = {one.id for one in cases} | {HANDED}
-            kept |= {one for one, at in shown.items() if at > since}
-            old = {key: at for key, at in state.items() if key in kept}
-            self._write(old | fresh)
-        return [one for one in order if one in free or one in counted]
+            listed = {one.id for one in cases} | {HANDED}
+            old = {
+                name: at
+                for name, at in state.items()
+                if name in listed or first_shown[name] > since
+            }
+            self._write(old | dict.fromkeys(sorted(new), now.isoformat()))
+        return [one for one in order if one in free | admitted]
 
     def _read(self) -> dict[str, str]:
-        """Return the state, {} where it is missing or damaged."""
+        """Return the state, or {} if it is missing or damaged."""
         try:
             found = json.loads(disk.read(self.settings.state / STATE))
             for name, at in found.items():
@@ -123,7 +127,7 @@ class Questions:
         return {str(name): str(at) for name, at in found.items()}
 
     def _write(self, state: dict[str, str]) -> None:
-        """Write the state; without it a question may be shown or asked again."""
+        """Write the state; if that fails, a question may be shown or asked again."""
         content = json.dumps(state, indent=1, sort_keys=True).encode() + b"\n"
         with suppress(EngramError):
             disk.write_derived(self.settings.state / STATE, content)

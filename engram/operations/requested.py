@@ -1,5 +1,7 @@
-"""The operations `merge` and `synthesize`: a person says that two are the same, or asks
-for one note from several. Each is a run, with a dry run and an undo (rows A34, A35).
+"""The operations `merge` and `synthesize`, requested by a user (rows A34, A35).
+
+`merge` declares two memories or entities to be the same; `synthesize` concludes one
+note from several. Each is a run, with a dry run and an undo.
 """
 
 from __future__ import annotations
@@ -27,43 +29,47 @@ class RequestedRuns:
         self.names = retriever.entity_writer.names
 
     def merge(self, id: str, other: str, *, dry_run: bool) -> dict[str, Any]:  # noqa: A002
-        """Make one of two memories, or of two entities; the first stays.
+        """Merge two memories, or two entities; the first remains.
 
-        Raises NotFoundError, BadRequestError and ConflictError where they cannot be one.
+        Raises NotFoundError, BadRequestError and ConflictError if they cannot be
+        merged.
         """
-        kept, gone = self.names.one(id), self.names.one(other)
-        if kept and gone:
-            return self._unite(kept, gone, dry_run=dry_run)
+        kept, merged = self.names.one(id), self.names.one(other)
+        if kept and merged:
+            return self._unite(kept, merged, dry_run=dry_run)
         first, second = (self._memory(name) for name in (id, other))
         if first.id == second.id:
-            raise BadRequestError("both are the same memory", fix="Name two memories.")
+            raise BadRequestError(
+                "both are the same memory", fix="Give two different memories."
+            )
         if first.persona != second.persona or HIGH in {
             first.sensitivity,
             second.sensitivity,
         }:
             raise ConflictError(
-                "they are not known to the same personas",
+                "different personas know them",
                 fix="Correct or forget one of them instead.",
             )
         passes = (merging(first.id, second.id),)
         result = self.loop.requested("merge", passes, dry_run=dry_run)
         return result | {"kept": first.text, "merged": second.text}
 
-    def _unite(self, kept: Entity, gone: Entity, *, dry_run: bool) -> dict[str, Any]:
-        if kept.path == gone.path:
-            raise BadRequestError("both are the same already", where=kept.path)
-        if self.names.is_owner(gone.name):
+    def _unite(self, kept: Entity, merged: Entity, *, dry_run: bool) -> dict[str, Any]:
+        if kept.path == merged.path:
+            raise BadRequestError("both are the same entity already", where=kept.path)
+        if self.names.is_owner(merged.name):
             raise ConflictError(
-                "the note of the owner is not given up", fix="Name the owner first."
+                "the note of the owner cannot be merged into another",
+                fix="Name the owner first.",
             )
-        if gone.theirs:
+        if merged.has_user_text:
             raise ConflictError(
-                "you wrote in the note that would go",
-                where=gone.path,
+                "you wrote in the note that would be removed",
+                where=merged.path,
                 fix="Name it first, or move your words.",
             )
-        result = self.loop.requested("merge", uniting(kept, gone), dry_run=dry_run)
-        return result | {"kept": kept.name, "merged": gone.name}
+        result = self.loop.requested("merge", uniting(kept, merged), dry_run=dry_run)
+        return result | {"kept": kept.name, "merged": merged.name}
 
     def _memory(self, name: str) -> Fact:
         fact = self.index.catalog.find_fact(name)
@@ -74,9 +80,9 @@ class RequestedRuns:
         return fact
 
     def synthesize(self, about: str, *, dry_run: bool) -> dict[str, Any]:
-        """Conclude one note about an entity, or about what the words say.
+        """Conclude one note about an entity, or about a subject in words.
 
-        Raises NotFoundError where fewer than two memories are about it.
+        Raises NotFoundError if fewer than two memories are about it.
         """
         entity = self.names.one(about)
         name = entity.name if entity else about
@@ -92,9 +98,9 @@ class RequestedRuns:
             units = self.index.units([hit["id"] for hit in found["hits"]])
             facts = [one for one in units.values() if isinstance(one, Fact)]
         chosen = [one for one in facts if self._may_be_source(one)]
-        if len(chosen) < 2:  # one memory says it itself
+        if len(chosen) < 2:  # one memory needs no conclusion
             raise NotFoundError(
-                "there are no two memories about it",
+                "there are fewer than two memories about it",
                 where=about,
                 fix="Name a person, place or thing: `engram entities` lists them.",
             )
@@ -104,7 +110,7 @@ class RequestedRuns:
         return self.loop.requested("synthesize", passes, dry_run=dry_run, ask=True)
 
     def _may_be_source(self, fact: Fact) -> bool:
-        """Whether a note may be concluded from it: current, of everybody, heard."""
+        """Return whether a memory may be a source: current, public and first-hand."""
         return (
             fact.status == "active"
             and fact.persona is None

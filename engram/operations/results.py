@@ -1,7 +1,8 @@
 """The results of operations as types: for the Python client and for OpenAPI.
 
-`typed` makes one from the JSON of a result, `schema` describes it. Times are aware.
-Keys of the JSON that a type does not name stay out of it; `Memory.call` returns all.
+`typed` makes a value from the JSON of a result, `schema` describes its type. Times are
+aware. Keys of the JSON without a field in the type are left out; `Memory.call` returns
+all keys.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def schema(kind: Any) -> dict[str, Any]:
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Return the schema of every result and of what is in it, by its name."""
+    """Return the schema of every result type and of the types in it, by name."""
     found: dict[str, dict[str, Any]] = {}
     waiting: list[Any] = list(RESULTS.values())
     while waiting:

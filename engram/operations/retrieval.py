@@ -1,5 +1,6 @@
-"""The operation `recall`: a request in words becomes a query, its hits are counted as
-used (rows X1, X4, X5, X18, X19, X24).
+"""The operation `recall`: from arguments to a query, and the count of its hits as used.
+
+(Rows X1, X4, X5, X18, X19, X24.)
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
 def asking(
     persona: str | None, settings: Settings, *, owner: bool, everyone: bool
 ) -> str | None:
-    """The persona of a question, whose private memories it sees besides everybody's.
+    """Return the persona of a question, which sees its private and all public memories.
 
-    Raises ForbiddenError where another caller than the owner asks for `everyone`.
+    Raises ForbiddenError if a caller other than the owner asks for `everyone`.
     """
     if everyone:
         if not owner:
@@ -91,9 +92,9 @@ class Retriever:
 
         `wishes` are the other arguments of the operation (k, budget, now, as_of …).
         `all_personas` is for the `owner`. Without a persona the owner also gets notes
-        whose persona is not known, because their front matter is broken. `ready` says
-        whether the index covers the whole vault. Without `record` the hits do not count
-        as used. Raises BadRequestError for a time or name that cannot be read.
+        with broken front matter, whose persona is unknown. `ready` is true if the index
+        covers the whole vault. Without `record` the hits do not count as used. Raises
+        BadRequestError for a time or name that cannot be read.
         """
         persona = asking(persona, self.settings, owner=owner, everyone=all_personas)
         if session:
@@ -124,8 +125,8 @@ class Retriever:
     ) -> tuple[RecallResult, RecallRequest, RecallSources]:
         """Answer a question; also return its request and the sources of its search.
 
-        `session` and `persona` are names that were checked. What was said in the
-        running session is left out. Without `record` the hits do not count as used.
+        `session` and `persona` are validated names. Statements of the running session
+        are left out. Without `record` the hits do not count as used.
         """
         deadline = time.monotonic() + time_limit(self.settings, milliseconds)
         asked_at = self._time(now) or self.clock()
@@ -167,9 +168,9 @@ class Retriever:
         *,
         owner: bool,
     ) -> None:
-        """Add the edges that lead to hits, and what others alone see (rows C34, X4).
+        """Add the edges that lead to hits, and the number of private ones (C34, X4).
 
-        Only the owner learns that there is something private to other personas.
+        Only the owner learns that other personas have private memories about it.
         """
         edges = search.edges_of(self.index, request, sources, hits)
         for hit in row["hits"]:
@@ -181,7 +182,10 @@ class Retriever:
             row["filtered"]["private to another persona"] = others
 
     def _time(self, text: str | None, *, end: bool = False) -> datetime | None:
-        """The moment that `text` names, with `end` the end of a day; None without text."""
+        """Return the moment that `text` names, or with `end` the end of its day.
+
+        None for no text.
+        """
         if text is None:
             return None
         return requests.moment(text, self.settings.zone, end=end, now=self.clock())

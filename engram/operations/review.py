@@ -65,8 +65,7 @@ class ReviewQueue:
     def obey(self, paths: Collection[Path | str] | None = None) -> dict[str, str]:
         """Carry out the ticked decisions in all notes, or at and below `paths`.
 
-        Return the error of each decision that failed, by path; the others are carried
-        out all the same.
+        Returns the errors of failed decisions, by path; the others are carried out.
         """
         errors = {}
         for case in self.cases.open_cases(paths, ticked=True):
@@ -79,9 +78,9 @@ class ReviewQueue:
         return errors
 
     def answer(self, id: str, decision: str) -> dict[str, Any]:  # noqa: A002
-        """The operation `decide`: answer the case `id`.
+        """Answer the case `id` (operation `decide`).
 
-        `approve` means the first of its choices, `reject` the last.
+        `approve` stands for the first of its choices, `reject` for the last.
         """
         case = self.cases.find(id)
         if case.choices and decision == "approve":
@@ -97,13 +96,13 @@ class ReviewQueue:
         }
 
     def decide(self, case: ReviewCase, decision: str) -> str:
-        """Carry out a decision; a case that is closed already is left as it is.
+        """Carry out a decision, unless the case is closed already.
 
-        Returns the id of the run that takes it back, '' where none does: forgetting
-        and settled promises are taken back by their own commands.
+        Returns the id of the run by which it can be undone, or '': forgetting and
+        settled promises are undone by commands of their own.
 
-        Raises BadRequestError for an answer that the case does not take, ConflictError
-        where a user edited a note in the meantime; nothing is lost then.
+        Raises BadRequestError for an answer that is not one of the choices,
+        ConflictError if a user edited a note in the meantime; nothing is lost then.
         """
         if not case.choices:
             raise BadRequestError(
@@ -113,7 +112,7 @@ class ReviewQueue:
             )
         if decision not in case.choices and not _are_numbers(decision, case):
             raise BadRequestError(
-                f"{decision!r} is no answer to this case",
+                f"{decision!r} is not an answer to this case",
                 where=case.id,
                 fix=f"Use one of: {', '.join(case.choices)}.",
             )
@@ -143,11 +142,11 @@ class ReviewQueue:
         self.note_writer.write(changes, rows)
 
     def merge_into_equal(self, fact: Fact, now: datetime) -> Fact | None:
-        """Let the active memory that states the same take the place of `fact` (`C5`).
+        """Replace `fact` by the active memory with the same statement (`C5`).
 
-        Used before `fact` becomes active again: the statement may have been stored anew
-        since. The active memory gains the evidence of `fact` and is returned. None
-        where there is no such memory, or where a user broke its note.
+        Used before `fact` becomes active again, because the statement may have been
+        stored anew. The active memory gains the evidence of `fact` and is returned;
+        None if there is no such memory, or a user broke its note.
         """
         equal = self.note_writer.duplicate(fact.text, fact.persona, now)
         if equal is None:
@@ -169,10 +168,10 @@ class ReviewQueue:
             return None
         return self.index.catalog.fact(equal.id)
 
-    # -- one kind of case each ---------------------------------------------------------
+    # -- kinds of cases ----------------------------------------------------------------
 
     def _keep(self, fact: Fact, now: datetime) -> None:
-        """Make a doubtful memory active, also where it had been removed before."""
+        """Make a doubtful memory active, even if it was removed before."""
         fact = self.merge_into_equal(fact, now) or fact
         self.forgetting.unbury([fact], now)
         row = action_row(now, "keep", fact.id, "kept in review") | BY_USER
@@ -188,7 +187,7 @@ class ReviewQueue:
         )
 
     def _decide_numbered(self, case: ReviewCase, decision: str, now: datetime) -> None:
-        """Forget or settle what is ticked of what is offered, and close the case."""
+        """Forget or settle the ticked ones of the offered memories; close the case."""
         chosen = list(case.offered) if decision in {"forget", "settle"} else []
         if _are_numbers(decision, case):
             chosen = [case.offered[int(one) - 1] for one in decision.split(",")]
@@ -203,9 +202,10 @@ class ReviewQueue:
         self.note_writer.write([trash], [row])
 
     def _decide_held_run(self, case: ReviewCase, decision: str, now: datetime) -> str:
-        """Apply or drop a held pass, then trash its note; return the run that did it.
+        """Apply or drop a held pass, then trash its note; return the id of its run.
 
-        In this order: an interrupted run is applied again, because its note still asks.
+        In this order an interrupted run is applied again, because its note is still
+        open.
         """
         known = set(self.maintenance.history.runs())
         self.maintenance.answer_hold(case.held_pass, apply=decision == "apply")
@@ -218,10 +218,9 @@ class ReviewQueue:
         return made[-1] if made else ""
 
     def _decide_conflict(self, case: ReviewCase, decision: str, now: datetime) -> None:
-        """End one of two memories, or neither; then trash the note that asked.
+        """End one of two memories, or neither; then trash the note with the question.
 
-        The log row with the id of the case keeps this pair from being asked about
-        again.
+        The log row with the id of the case prevents a second question about the pair.
         """
         decided = any(
             row.get("action") == "decide" and row.get("reason") == decision
@@ -241,7 +240,7 @@ class ReviewQueue:
         self._write([trash], [])
 
     def _keep_all(self, case: ReviewCase, now: datetime) -> list[Change]:
-        """The changes that make each memory of a conflict active."""
+        """Return the changes that make each memory of a conflict active."""
         waiting = [
             self.merge_into_equal(fact, now) or fact
             for fact in case.memories
@@ -254,7 +253,7 @@ class ReviewQueue:
     def _choose(
         self, winner: Fact, loser: Fact, decision: str, now: datetime
     ) -> tuple[Fact, list[Change]]:
-        """The memory that stays active, and the changes that supersede the other."""
+        """Return the remaining memory, and the changes that supersede the other."""
         if winner.status != "active":
             winner = self.merge_into_equal(winner, now) or winner
         self.forgetting.unbury([winner], now)
@@ -271,7 +270,7 @@ class ReviewQueue:
 
 
 def _are_numbers(decision: str, case: ReviewCase) -> bool:
-    """Whether an answer is a list of numbers of what the case offers."""
+    """Return whether an answer is a list of numbers of the offered memories."""
     numbers = decision.split(",")
     return all(
         one.isdecimal() and 1 <= int(one) <= len(case.offered) for one in numbers

@@ -1,4 +1,4 @@
-"""The operations `remember` and `correct`: the user states something to keep.
+"""The operations `remember` and `correct`: statements that the user asks to keep.
 
 The words become a turn of the session `remembered`, which is the evidence of the fact
 (rows A1, A12, C5, X8).
@@ -44,7 +44,7 @@ USER_ASKED = "the user asked"
 CORRECTED = "corrected"
 IMPORTED = "imported before"
 CORRECTABLE = frozenset(("active", "archived", "review"))
-"""The status of memories that can be corrected."""
+"""The statuses of memories that can be corrected."""
 
 
 class StatementOperations:
@@ -89,28 +89,31 @@ class StatementOperations:
     ) -> dict[str, Any]:
         """Store a statement and return its id, path and `verdict`.
 
-        With `source_id`, its id in another program, it is an import, and nothing is
-        done where it was imported before: the verdict is `known`, or `restored` after
-        an undo. `run` is that import.
+        With `source_id`, its id in another program, it is an import. A statement that
+        was imported before is not stored again: the verdict is `known`, or `restored`
+        after an undo. `run` is the import.
 
         The verdict is `created`, `confirmed` (a memory states the same already) or
-        `waits in review`; `why` gives the reason. `category`, `about`, `tags` and
-        `importance` (0 to 1) are guessed where they are absent. With a persona only
-        that persona is told; with `private` and without a persona only questions
-        without a persona are. `confidence` lowers that of the source. A conflict that waits for the user is named in `case`.
+        `waits in review`; `why` is the reason. `category`, `about`, `tags` and
+        `importance` (0–1) are guessed if absent. With a persona the memory is private
+        to it; with `private` and without a persona it is recalled only for questions
+        without a persona. `confidence` can only lower that of the source. `case` is a
+        conflict that waits for the user.
 
-        Raises BadRequestError for an argument that cannot be used, ForbiddenError where
-        `standing` (chat, import or tool) does not allow it.
+        Raises BadRequestError for an invalid argument, ForbiddenError if `standing`
+        (chat, import or tool) does not allow it.
         """
         now = self.clock()
         if category is not None:
             category, tags = _category(category, tags)
         if source_id is not None:
             standing = "import"
-            shown = self._show_again(run, source_id, now)
+            is_restored = self._show_again(run, source_id, now)
             if known := self._imported(source_id, text, persona, now):
-                told = ("restored", AGAIN) if shown else ("known", IMPORTED)
-                return {"id": known, "verdict": told[0], "why": told[1]}
+                verdict, why = (
+                    ("restored", AGAIN) if is_restored else ("known", IMPORTED)
+                )
+                return {"id": known, "verdict": verdict, "why": why}
         turn = self._turn(
             text,
             persona,
@@ -121,18 +124,10 @@ class StatementOperations:
             occurred_at=occurred_at,
         )
         self._check_source(turn, category, now, pinned=pinned)
-        until = None
-        if expires is not None:
-            zone = self.settings.zone
-            until = requests.moment(
-                expires, zone, "expires", end=True, now=now, ahead=True
-            )
+        until = self._end(expires, now) if expires is not None else None
 
         if equal := self.note_writer.duplicate(turn.text, turn.private_to, now):
-            keys = self.note_writer.confirmation_keys(equal)
-            changes = [Edit(equal.path, equal.sha, keys, "confirmed")] if keys else []
-            row = action_row(now, "confirm", equal.id, "same statement")
-            self.note_writer.write(changes, [row])
+            self._confirm(equal, now)
             return self._confirmed(equal.id, KNOWN, turn, pinned=pinned)
 
         found = engine.extract([turn], self.settings.policy.extraction)
@@ -154,16 +149,16 @@ class StatementOperations:
         fact = _completed(fact, guess, confidence)
         self.reconciler.forgetting.lift_restated([evidence], now, asked=True)
         row = action_row(now, "store", fact.id, "asked to remember")
-        verdict, cases = self.reconciler.remember(fact, turn, row, found)
-        if verdict.match:
-            return self._confirmed(verdict.match, verdict.why, turn, pinned=pinned)
+        decision, cases = self.reconciler.remember(fact, turn, row, found)
+        if decision.match:
+            return self._confirmed(decision.match, decision.why, turn, pinned=pinned)
 
-        in_review = verdict.action == "review"
+        in_review = decision.action == "review"
         result: dict[str, Any] = {
             "id": fact.id,
             "path": self.index.catalog.find_fact(fact.id).path,
             "verdict": "waits in review" if in_review else "created",
-            "why": verdict.why,
+            "why": decision.why,
             "category": fact.category,
         }
         if cases:
@@ -171,8 +166,20 @@ class StatementOperations:
             result["case"] = {"id": case_id, "path": path}
         return result
 
+    def _end(self, expires: str, now: datetime) -> datetime:
+        """Return the end of the time `expires`, which must be in the future."""
+        zone = self.settings.zone
+        return requests.moment(expires, zone, "expires", end=True, now=now, ahead=True)
+
+    def _confirm(self, fact: Fact, now: datetime) -> None:
+        """Record that a fact was stated again."""
+        keys = self.note_writer.confirmation_keys(fact)
+        changes = [Edit(fact.path, fact.sha, keys, "confirmed")] if keys else []
+        row = action_row(now, "confirm", fact.id, "same statement")
+        self.note_writer.write(changes, [row])
+
     def _show_again(self, run: str | None, source_id: str, now: datetime) -> bool:
-        """Show a memory again that is imported again after an undo; return whether."""
+        """Restore a memory that is imported again after an undo; return whether it was."""
         imports = self.reconciler.imports
         if not run or not (hidden := imports.hidden([(REMEMBERED, source_id)])):
             return False
@@ -183,9 +190,9 @@ class StatementOperations:
     def _imported(
         self, source_id: str, text: str, persona: str | None, now: datetime
     ) -> str:
-        """Return the memory of a statement that was imported before, or ''.
+        """Return the id of the memory of a statement imported before, or ''.
 
-        After an interrupted import its turn may be there without a memory.
+        After an interrupted import its turn may exist without a memory.
         """
         filed = self.index.catalog.turn(REMEMBERED, source_id)
         if filed is None:
@@ -200,10 +207,10 @@ class StatementOperations:
     def _check_source(
         self, turn: Turn, category: str | None, now: datetime, *, pinned: bool
     ) -> None:
-        """Raise ForbiddenError where the source of a statement may not store it (`X27`).
+        """Raise ForbiddenError if the source of a statement may not store it (`X27`).
 
-        An import or a tool may neither pin, nor set some categories, nor bring back
-        what the user forgot.
+        An import or a tool may neither pin, nor set some categories, nor restore a
+        statement that the user forgot.
         """
         source = trust.source_class(turn)
         why = trust.restriction("pin", source) if pinned else None
@@ -213,7 +220,7 @@ class StatementOperations:
             hidden = self.index.tombstones.forgotten.hides(turn.text, Utterance(now))
             why = FORGOTTEN if hidden else None
         if why:
-            raise ForbiddenError(why, fix="Let the user say it.")
+            raise ForbiddenError(why, fix="The user has to state it.")
 
     def _fact(
         self,
@@ -228,7 +235,7 @@ class StatementOperations:
         pinned: bool,
         expires: datetime | None,
     ) -> Fact:
-        """The fact for a new statement, with its names linked and secrets redacted."""
+        """Return the fact of a new statement, with linked names and redacted secrets."""
         policy, secrets = self.settings.policy.importance, self.settings.redact
         if importance is None:
             importance = classify.importance_of(turn.text, category, tags, policy)[0]
@@ -253,10 +260,10 @@ class StatementOperations:
     def _confirmed(
         self, name: str, why: str, turn: Turn, *, pinned: bool
     ) -> dict[str, Any]:
-        """The result where a memory states the same already.
+        """Return the result if a memory states the same already.
 
-        The tag `remember` records in its note that the user asked to keep it. Where the
-        note cannot be changed, `why` says so.
+        The tag `remember` in its note records that the user asked to keep it. If the
+        note cannot be changed, `why` contains the error.
         """
         fact = self.editor.find(name)
         was_extracted = bool(fact.source) and fact.origin != "user"
@@ -273,7 +280,7 @@ class StatementOperations:
     # -- correct -----------------------------------------------------------------------
 
     def correct(self, id: str, text: str) -> dict[str, Any]:  # noqa: A002
-        """Replace what a memory says; the old statement does not come back (X8)."""
+        """Replace the statement of a memory; the old one is not restored (X8)."""
         fact, now = self.editor.find(id), self.clock()
         turn = self._turn(text, fact.persona, now)
         evidence = self._file(turn)
@@ -284,16 +291,17 @@ class StatementOperations:
     ) -> dict[str, Any]:
         """End the old statement with a tombstone, and store `text` as its successor.
 
-        `source` is the key of the turn in which the user said so. The successor keeps
-        category, names, tags, importance, pin, persona and sensitivity.
+        `source` is the key of the turn with the correction. The successor keeps
+        category, names, tags, importance, pin, persona, sensitivity and time, unless
+        its words name another time.
         """
         text = redact(text.strip(), self.settings.redact, allowed={DOOR_CODE}).text
         digest = content_hash(text)
         if not text or digest == content_hash(fact.text):
             raise BadRequestError(
-                "the text corrects nothing",
+                "the text is the statement that the memory has",
                 where=fact.id,
-                fix="Say what is true instead.",
+                fix="Give the statement that is true instead.",
             )
         equal = self.index.catalog.duplicate(digest, fact.persona, now)
         corrected_before = equal is not None and equal.id in fact.superseded_by
@@ -301,7 +309,7 @@ class StatementOperations:
             raise ConflictError(
                 f"the memory is {fact.status}",
                 where=fact.id,
-                fix="Restore it first, or remember anew.",
+                fix="Restore it first, or use `remember`.",
             )
 
         self.reconciler.forgetting.bury([fact], now, CORRECTED)
@@ -320,7 +328,7 @@ class StatementOperations:
         return {"id": new_id, "corrects": fact.id, "text": text}
 
     def _winner(self, name: str) -> Fact | None:
-        """The memory as its note says now, or as it was indexed where a user moved it."""
+        """Return the memory as it is now in its note, or as indexed if the note moved."""
         try:
             return current_fact(name, self.index, self.note_writer.vault, self.settings)
         except NotFoundError:  # links name the memory, not its path
@@ -328,7 +336,7 @@ class StatementOperations:
 
     def _successor(self, fact: Fact, text: str, source: str, now: datetime) -> Fact:
         least = self.settings.policy.review.corrected
-        return Fact(
+        successor = Fact(
             id=ulid(now, f"correct\n{fact.id}\n{content_hash(text)}"),
             text=text,
             category=fact.category,
@@ -346,6 +354,9 @@ class StatementOperations:
             sensitivity=fact.sensitivity,
             verification="user_confirmed",
         )
+        return classify.with_time_of(
+            successor, fact, now.astimezone(self.settings.zone)
+        )
 
     # -- the turn that states it -------------------------------------------------------
 
@@ -360,23 +371,23 @@ class StatementOperations:
         source_id: str | None = None,
         occurred_at: str | None = None,
     ) -> Turn:
-        """The turn for a statement; its id is new, and the same in the same history
-        (`X25`), or that of an import.
+        """Return the turn for a statement.
 
-        What is said to a persona here is private to it (`E14`).
+        Its id is that of an import, or new; equal histories give equal ids (`X25`). A
+        statement to a persona is private to it (`E14`).
         """
         if occurred_at is not None:
-            said = requests.moment(
+            said_at = requests.moment(
                 occurred_at, self.settings.zone, "occurred_at", now=now
             )
-            occurred_at = said.isoformat()
+            occurred_at = said_at.isoformat()
         own = persona in {NO_PERSONA, UNKNOWN_PERSONA}
-        kept = persona is not None
+        is_private = persona is not None
         raw = {
             "text": text,
             "session": REMEMBERED,
             "persona": None if own else persona,
-            "private": kept or private,
+            "private": is_private or private,
             "id": source_id,
             "occurred_at": occurred_at,
         }
@@ -387,14 +398,14 @@ class StatementOperations:
         return requests.turn_from(raw, now, self.settings, free, standing, keep=True)
 
     def _file(self, turn: Turn) -> FiledTurn:
-        """Write the turn into its session file."""
+        """Write the turn into its session file; return it with its block."""
         with self.intake.place(turn) as place:
             (filed,) = self.note_writer.file_turns([place])
         return filed
 
 
 def _category(name: str, tags: list[str] | None) -> tuple[str, list[str]]:
-    """Return the category of a name, and the tags with the one that it gives (`A31`)."""
+    """Return the category for a name, and the tags with the implied one (`A31`)."""
     known = category_named(name)
     if known is None:
         raise BadRequestError(
@@ -406,7 +417,7 @@ def _category(name: str, tags: list[str] | None) -> tuple[str, list[str]]:
 
 
 def _completed(fact: Fact, guess: Candidate | None, confidence: float | None) -> Fact:
-    """Return a new fact with a confidence of its own, and a promise with its day."""
+    """Return a new fact with its confidence, and a promise with its day."""
     if confidence is not None:
         fact = replace(fact, confidence=min(confidence, fact.confidence))
     when = guess.when if guess and guess.category == fact.category else None

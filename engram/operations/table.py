@@ -1,8 +1,8 @@
-"""The table of operations: one row for each public verb of a vault.
+"""The table of operations: one row for each public operation on a vault.
 
-A row holds the arguments, the handler, the HTTP form and the rules of a verb. `VaultMemory`,
-the HTTP routes, the command line and the daemon read it; nothing else lists operations.
-The module imports little, because the command line reads it before anything else.
+A row has the arguments, the handler, the HTTP form and the rules of an operation.
+`VaultMemory`, the HTTP routes, the command line and the daemon read it; operations are
+listed nowhere else. The module imports little, because the command line reads it first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def handlers(parts: Mapping[str, object]) -> dict[str, Handler]:
 
 
 def named(name: str) -> Operation:
-    """Return the operation of this name; raise BadRequestError where there is none."""
+    """Return the operation of this name; raise BadRequestError if there is none."""
     operation = BY_NAME.get(name)
     if operation is None:
         raise BadRequestError(
@@ -51,9 +51,8 @@ def named(name: str) -> Operation:
 def checked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments with defaults filled in.
 
-    Lone surrogates, which JSON can write and UTF-8 cannot, become U+FFFD. Raises
-    BadRequestError, which names every argument that is missing, unknown or of the wrong
-    type.
+    Lone surrogates, which JSON can contain and UTF-8 cannot, become U+FFFD. Raises
+    BadRequestError for arguments that are missing, unknown or of the wrong type.
     """
     operation = named(name)
     known = {param.name: param for param in operation.params}
@@ -85,7 +84,7 @@ def checked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _persona_fault(persona: str) -> str:
-    """Return why no persona can have this name; loaded late, for `engram --help`."""
+    """Return why no persona can have this name, or ''; imports late, for `--help`."""
     from engram.core.personas import name_fault
 
     return name_fault(persona)

@@ -1,4 +1,4 @@
-"""The operations `withdraw` and `changes`: turns that were deleted, and what is new."""
+"""The operations `withdraw` and `changes`: deleted turns, and changes since a mark."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class TurnOperations:
         id: str,  # noqa: A002  # the name of the argument
         session: str | None = None,
     ) -> dict[str, Any]:
-        """Hide a turn that was deleted in the chat, and what rests on it alone.
+        """Hide a turn that was deleted in the chat, and memories that only it supports.
 
         `id` is the id under which the client sent it, in `session`, or the id of a hit.
-        With the client's id every version of an edited message goes. Raises
+        With the client's id every version of an edited message is hidden. Raises
         NotFoundError.
         """
         now = self.clock()
@@ -56,10 +56,10 @@ class TurnOperations:
         }
 
     def _turns(self, name: str, session: str | None) -> list[FiledTurn]:
-        given = {"id": name, "session": session or requests.SESSION}
+        identifiers = {"id": name, "session": session or requests.SESSION}
         names = {
             key: requests.name_from(value, self.settings)
-            for key, value in given.items()
+            for key, value in identifiers.items()
         }
         if found := self.index.versions(names["session"], names["id"]):
             return found
@@ -83,10 +83,10 @@ class TurnOperations:
         all_personas: bool = False,
         owner: bool = False,
     ) -> dict[str, Any]:
-        """Return what changed since the mark `since`, for clients that keep a copy.
+        """Return the units that changed since a mark, for clients with a copy.
 
-        Without `since` it returns only the present mark. `reset` says that the mark is
-        no longer known: the client drops its copy and asks `list` for everything.
+        Without `since` it returns only the present mark. `reset` means that the mark is
+        no longer known: the client drops its copy and calls `list` for all memories.
         """
         asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
         catalog = self.index.catalog
@@ -109,20 +109,23 @@ class TurnOperations:
         }
 
     def _change(self, key: str, unit: Unit, asks: str | None) -> dict[str, Any]:
-        """Return the row of a changed unit; `removed` if the asker may not see it."""
+        """Return the row of a changed unit; `removed` if the persona may not see it."""
         turn = unit.turn if isinstance(unit, FiledTurn) else None
         private_to = turn.private_to if turn else unit.persona  # type: ignore[union-attr]
         kind = "fact" if isinstance(unit, Fact) else "turn" if turn else "note"
-        shown = self.index.visible(unit) if sees(asks, private_to) else None
-        gone = isinstance(shown, Fact) and shown.status in GONE
-        if shown is None or gone:
+        visible_unit = self.index.visible(unit) if sees(asks, private_to) else None
+        is_removed = isinstance(visible_unit, Fact) and visible_unit.status in GONE
+        if visible_unit is None or is_removed:
             return {"id": key, "kind": kind, "change": "removed"}
         row = {"id": key, "kind": kind, "change": "changed"}
-        if isinstance(shown, FiledTurn):
-            return row | {"text": shown.turn.text, "role": shown.turn.role}
-        row |= {"text": shown.text, "path": shown.path}
-        if isinstance(shown, Fact):
-            current = lifecycle.hidden_reason(shown, self.clock()) is None
-            row |= {"status": shown.status, "category": shown.category}
+        if isinstance(visible_unit, FiledTurn):
+            return row | {
+                "text": visible_unit.turn.text,
+                "role": visible_unit.turn.role,
+            }
+        row |= {"text": visible_unit.text, "path": visible_unit.path}
+        if isinstance(visible_unit, Fact):
+            current = lifecycle.hidden_reason(visible_unit, self.clock()) is None
+            row |= {"status": visible_unit.status, "category": visible_unit.category}
             return row | {"current": current}
         return row

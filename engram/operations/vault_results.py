@@ -1,4 +1,4 @@
-"""The results of operations on the whole vault as types: runs, checks, counts."""
+"""Result types of operations on the whole vault: runs, checks, counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RunAction:
-    """What a run did with a memory or a file, and why.
+    """An action of a run on a memory or a file, with its reason.
 
     `name` is the pass, `memory` an id ('' for other files), `path` the file before it
     ('' for a new one) and `to` the file after it.
@@ -24,12 +24,13 @@ class RunAction:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What a run did, or with `dry_run` would do, in `deeds`.
+    """The result of a run, or with `dry_run` of its plan; its actions are `deeds`.
 
-    `run` is its id for `undo`, '' where it wrote nothing. `put_off`, `failures`, `held`
-    and `frozen` say why something was not done, `left` counts what belongs to a person
-    and `unasked` questions without an answer; `model` says why no model answered.
-    `kept` and `merged` are the statements or names of `merge`.
+    `run` is its id for `undo`, '' if it wrote nothing. `put_off`, `failures`, `held`
+    and `frozen` have the reasons for changes that were not made. `left` counts memories
+    that belong to a user, and `unasked` questions without an answer; `model` is the
+    reason why no model answered. `kept` and `merged` are the statements or names of
+    `merge`.
     """
 
     run: str
@@ -75,9 +76,9 @@ class LoggedRuns:
 
 @dataclass(frozen=True, slots=True)
 class ComingChange:
-    """What becomes of a memory without use, when and why.
+    """A coming change of a memory without use: its time, kind and reason.
 
-    `curve` are the values of the memory until then, 0 to 1.
+    `curve` are the values of the memory until then, 0–1.
     """
 
     id: str
@@ -101,7 +102,7 @@ class ComingChanges:
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """The seconds that it took, and what is in the index."""
+    """The seconds that a rebuild took, and the content of the index."""
 
     seconds: float
     facts: int
@@ -136,7 +137,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class BlockedTurns:
-    """Turns of a file from which nothing can be extracted now."""
+    """Turns of a file from which no memory can be extracted now."""
 
     where: str
     state: str
@@ -146,7 +147,7 @@ class BlockedTurns:
 
 @dataclass(frozen=True, slots=True)
 class VaultCounts:
-    """Memories, turns, notes and files, and the turns that wait, by their state."""
+    """Numbers of memories, turns, notes and files, and of waiting turns by state."""
 
     vault: str
     facts: int
@@ -165,7 +166,7 @@ class VaultCounts:
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
-    """The state of the process that holds the vault, and what does not work."""
+    """The state of the process that has the vault open, and its faults."""
 
     vault: str
     place: str
@@ -194,7 +195,7 @@ class VaultStatus:
 
 @dataclass(frozen=True, slots=True)
 class PurgedText:
-    """A memory that went or stays, by its words; of a turn what is `left`."""
+    """A deleted or remaining memory with its words; `left` is the rest of a turn."""
 
     id: str
     text: str = ""
@@ -203,7 +204,7 @@ class PurgedText:
 
 @dataclass(frozen=True, slots=True)
 class LeftWords:
-    """A file that still has words of what was purged, and why."""
+    """A file that still contains purged words, and the reason."""
 
     path: str
     why: str
@@ -211,7 +212,7 @@ class LeftWords:
 
 @dataclass(frozen=True, slots=True)
 class SearchedStore:
-    """How much of a store was searched; a database has `rows`."""
+    """The amount of a store that was searched; a database has `rows`."""
 
     files: int
     bytes: int
@@ -220,11 +221,11 @@ class SearchedStore:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What was purged or, with `dry_run`, would be; `stay` loses evidence.
+    """The purged content or, with `dry_run`, the plan; `stay` loses evidence.
 
-    `clean` says that a search found no word of it, `left` where there are some;
-    `traces` is the number of sentences, names and words that were searched for. Where
-    the trash was emptied, there are `removed` and `failures` instead.
+    `clean` is true if a search found no purged word, else `left` has the places.
+    `traces` is the number of sentences, names and words that were searched for. If the
+    trash was emptied, there are `removed` and `failures` instead.
     """
 
     dry_run: bool

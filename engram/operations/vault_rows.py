@@ -35,7 +35,11 @@ VAULT_ROWS: tuple[Operation, ...] = (
         "GET",
         "/v1/runs",
         "List the latest runs: maintenance, imports, and statements that ended known facts as they were filed. Shows the id, the time and the changes of each, and whether it can still be undone.",
-        (Param("last", "int", "most runs to list", default=20, least=1, most=1000),),
+        (
+            Param(
+                "last", "int", "maximum number of runs", default=20, least=1, most=1000
+            ),
+        ),
     ),
     Operation(
         "undo",
@@ -65,12 +69,12 @@ VAULT_ROWS: tuple[Operation, ...] = (
         "maintenance.prune",
         "POST",
         "/v1/prune",
-        "Give up unprotected memories of very low confidence. Shows each change; `engram undo` takes the run back.",
+        "Archive unprotected memories of very low confidence. Shows each change; `engram undo` reverses the run.",
         (
             Param(
                 "threshold",
                 "float",
-                "confidence, faded by age, below which a memory is given up; 0.05 if absent",
+                "confidence, reduced by age, below which a memory is archived; 0.05 if absent",
                 least=0,
                 most=1,
             ),
@@ -88,7 +92,7 @@ VAULT_ROWS: tuple[Operation, ...] = (
         "purging.purge",
         "POST",
         "/v1/purge",
-        "Delete memories and turns for good, from every store. Shows what would go; with --yes it goes, and all files are searched for what is left. No undo brings it back, and older git commits keep it.",
+        "Delete memories and turns for good, from every store. Shows what would be deleted; with --yes deletes it and searches all files for remaining words. It cannot be undone, and older git commits still contain it.",
         (
             Param(
                 "ids",
@@ -119,13 +123,13 @@ VAULT_ROWS: tuple[Operation, ...] = (
         "maintenance.forecast",
         "GET",
         "/v1/forecast",
-        "List what unused memories will become, and when. Shows the day on which each goes stale, ends or is archived, and why.",
+        "Forecast the changes of unused memories. Shows the day on which each becomes stale, ends or is archived, and why.",
         (
             Param("days", "int", "how many days ahead", default=30, least=1, most=3650),
             Param(
                 "curve",
                 "bool",
-                "add the course of the value of each memory",
+                "add the values of each memory over time",
                 default=False,
             ),
         ),
@@ -146,18 +150,18 @@ VAULT_ROWS: tuple[Operation, ...] = (
         "health.doctor",
         "POST",
         "/v1/doctor",
-        "Check vault, journal, index and models for problems. Shows each problem with its place and what to do about it.",
+        "Check vault, journal, index and models for problems. Shows each problem with its place and its fix.",
         (
             Param(
                 "accept_deletions",
                 "bool",
-                "treat notes that vanished all at once as deleted",
+                "accept that many notes were deleted at once",
                 default=False,
             ),
             Param(
                 "calibrate",
                 "bool",
-                "add what the similarities of the embedding model mean in this vault",
+                "add the calibration of the embedding model's similarities in this vault",
                 default=False,
             ),
         ),
@@ -177,7 +181,7 @@ VAULT_ROWS: tuple[Operation, ...] = (
         "health.status",
         "GET",
         "/v1/status",
-        "Show the state of the daemon: what it does, and what does not work.",
+        "Show the state of the daemon, and the parts that do not work.",
         callers=ANY_CALLER,
         call_facts=("ready",),
         own_command=True,

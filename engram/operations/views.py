@@ -1,6 +1,6 @@
 """The operations on conversations and on the history of a memory.
 
-All are computed from the index; nothing is written.
+All results are computed from the index; nothing is written.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Views:
         }
 
     def _summary(self, path: str, *, owner: bool) -> str:
-        """Return the summary of a stretch; of a highly sensitive one for the owner alone."""
+        """Return the summary of a stretch; a highly sensitive one only for the owner."""
         sensitive = self.index.catalog.sessions_with_sensitive_turns
         if not owner and stem_of(path) in sensitive:
             return ""
@@ -106,7 +106,7 @@ class Views:
         """Return the turns of a stretch of a conversation, the first one first.
 
         Turns that the persona does not see, and forgotten sentences, are left out.
-        Raises NotFoundError where there is no such stretch.
+        Raises NotFoundError if there is no such stretch.
         """
         asks = asking(persona, self.settings, owner=owner, everyone=all_personas)
         found = {stem_of(one.path): one for one in self.reader.stretches()}
@@ -130,19 +130,19 @@ class Views:
         }
 
     def _turns_at(self, path: str, asks: str | None) -> list[FiledTurn]:
-        shown = map(self.index.visible, self.reader.turns_at(path))
+        visible_units = map(self.index.visible, self.reader.turns_at(path))
         return [
             unit
-            for unit in shown
+            for unit in visible_units
             if isinstance(unit, FiledTurn) and sees(asks, unit.turn.private_to)
         ]
 
     # -- history -----------------------------------------------------------------------
 
     def history(self, id: str) -> dict[str, Any]:  # noqa: A002
-        """Return what a memory replaced and was replaced by, and every decision on it.
+        """Return the versions of a memory, and every decision on it, oldest first.
 
-        The oldest comes first; a forgotten version is shown without its words.
+        A forgotten version has no text.
         """
         versions = self._versions(self.index.catalog.find_fact(id))
         decisions = [
@@ -175,12 +175,12 @@ class Views:
 
     def _version(self, fact: Fact) -> Row:
         if fact.status == "forgotten":
-            # the path of its note holds words of the statement too
+            # the path of its note contains words of the statement too
             return without_text(fact) | {"path": ""}
-        shown = self._visible(fact)
+        visible = self._visible(fact)
         return {
             "id": fact.id,
-            "text": shown.text if shown else "",
+            "text": visible.text if visible else "",
             "category": fact.category,
             "status": fact.status,
             "created": self._local(fact.created),
@@ -195,9 +195,9 @@ class Views:
     # -- helpers -----------------------------------------------------------------------
 
     def _visible(self, fact: Fact) -> Fact | None:
-        """Return the memory without forgotten sentences, None if nothing is left."""
-        shown = self.index.visible(fact)
-        return shown if isinstance(shown, Fact) else None
+        """Return the memory without forgotten sentences, None if nothing remains."""
+        unit = self.index.visible(fact)
+        return unit if isinstance(unit, Fact) else None
 
     def _span(
         self, since: str | None, until: str | None
@@ -215,7 +215,7 @@ class Views:
 def _own(asks: str | None) -> str | None:
     """Return the persona whose conversations a question sees.
 
-    A conversation belongs to its persona, even where every persona knows the user's
-    statements in it.
+    A conversation belongs to its persona, even if the user's statements in it are
+    visible to every persona.
     """
     return None if own_name(asks) == NO_PERSONA else asks

@@ -1,7 +1,7 @@
-"""From turns to notes: take in, distil, decide, write.
+"""Turns into notes: the write path of a memory.
 
-In: turns, and what an extractor found in a batch of them. Out: notes, tombstones,
-edges, boxes and rows of the action log. A batch can be filed again after a crash
-without changing anything. Start with `process.py` (the way of a batch), then
-`steps.py` (the steps of one candidate), `reconcile.py` (a batch), `apply.py`.
+In: turns, and the extraction of a batch of turns. Out: notes, tombstones, edges, boxes
+and rows of the action log. Filing a batch again, as after a crash, changes nothing.
+Start with `process.py` (the path of a batch), then `steps.py` (the steps of one
+candidate), `reconcile.py` (the plan of a batch) and `apply.py` (the writes).
 """

@@ -1,7 +1,7 @@
 """Write the plan of a batch: notes, action log, entities, edges and boxes.
 
-The order of the writes is chosen so that a crash loses nothing: after one, a batch is
-filed again, a single statement is not.
+The writes are ordered so that a crash loses nothing. After a crash a batch is filed
+again; a single statement is not, so it has an order of its own.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class PlanWriter:
     def write(self, plan: WritePlan) -> None:
         """Write the plan of a batch, which is filed again if the process ends here.
 
-        The order is: tombstones, changes of known facts, questions, new notes.
-        A fact whose note exists is not filed again, so its note is written last.
+        The order is: tombstones, changes of known facts, questions, new notes. A fact
+        whose note exists is not filed again, so its note is written last.
         """
         with self._as_run(plan):
             self._write_tombstones(plan)
@@ -71,7 +71,7 @@ class PlanWriter:
         for row in plan.rows:
             if row["memory"] in ended and row["action"] in ENDS:
                 row["run"] = run
-        failure = "it was cut short"
+        failure = "it was interrupted"
         try:
             yield
             failure = ""
@@ -129,7 +129,8 @@ class PlanWriter:
     ) -> None:
         """Write entity notes and edges of a single statement; `turn` is its source.
 
-        What the rules `found` in the user's own words gives relations and types.
+        `found` are the relations and types that the rules extracted from the user's own
+        words.
         """
         facts = self.note_writer.facts([fact_id])
         edges = self._edges(facts, plan)

@@ -1,20 +1,21 @@
 """Boxes and traces: notes that list the memories of a stretch of conversation.
 
 (Rows C31, C32.) A box collects the memories of one conversation. When it is sealed, it
-gets a note and is added to the trace of its topics, which has a note from its second
+gets a note and is added to the trace of its topics. A trace gets a note with its second
 box.
 
 The order of writes is: state (`state/open-boxes.jsonl`), box note, trace note. After a
 crash
-- before the first write, the batch is filed again with the same result;
-- after it, the next call writes the notes of the sealed box;
-- after the notes, the next call writes them again without a change.
 
-That the notes are written is recorded with the next change of the state.
-`state/traces.json` grows with the vault, so it is written only before boxes are dropped
-from the state: together with the sealed boxes there it is always complete. A memory that
-is added twice is found in its box: one of this process, or one of the latest in the
-state.
+- before the first write, the batch is filed again with the same result;
+- after the first write, the next call writes the notes of the sealed box;
+- after the notes, the next call writes the notes again without a change.
+
+The next change of the state records that the notes are written. `state/traces.json`
+grows with the vault, so it is written only before boxes are dropped from the state.
+Together with the sealed boxes in the state it is always complete. A memory that is
+added twice is recognized if its first box was filled by this process or is among the
+latest boxes of the state.
 """
 
 from __future__ import annotations
@@ -61,12 +62,12 @@ class BoxWriter:
         self.policy = settings.policy.boxes
         self.health = health
         self._retry_at: datetime | None = None
-        # Whether the state was missing or damaged; the traces may then lack boxes.
+        # Whether the state was missing or damaged. Then the traces may lack boxes.
         self._state_lost = False
         self._set_rows(self._load())
 
     def _set_rows(self, rows: list[OpenBox]) -> None:
-        """Start with the rows of the state file."""
+        """Replace the rows in memory by those of the state file."""
         self._rows = self._stored = rows
         self._unsaved = False  # whether written notes are not yet marked in the file
         self._traces_cache: dict[str, Trace] | None = None
@@ -92,9 +93,9 @@ class BoxWriter:
     ) -> list[Box]:
         """Add the memories of a batch to the open box; return the sealed boxes (`C31`).
 
-        `people` are the names of the owner and the speakers, which are no topics.
-        Memories that are in a box already are left out. Raises StorageError if the state
-        cannot be written; then nothing has changed.
+        `people` are the names of the owner and the speakers, which never become topics.
+        Memories that are in a box already are left out. Raises StorageError if the
+        state cannot be written; nothing has changed in that case.
         """
         thread = (session, persona)
         boxed = set(self._boxed[thread])
@@ -121,13 +122,13 @@ class BoxWriter:
         sealed: Iterable[Box],
         now: datetime,
     ) -> None:
-        """Store `box` and the sealed boxes in the place of the row `before`."""
+        """Store `box` and the sealed boxes instead of the row `before`."""
         others = [row for row in self._rows if row is not before]
         opened = [OpenBox(box, now)] if box else []
         self._update(others, opened, [OpenBox(one, now) for one in sealed])
 
     def seal_due(self, now: datetime) -> None:
-        """Seal the boxes that got nothing for `gap_minutes`, and write waiting notes."""
+        """Seal boxes without a new memory for `gap_minutes`; write the waiting notes."""
         gap = timedelta(minutes=self.policy.gap_minutes)
         self._seal(
             [row for row in self._open() if now - row.touched >= gap], "time_gap", now
@@ -142,16 +143,16 @@ class BoxWriter:
         )
 
     def next_due(self) -> datetime | None:
-        """Return when `seal_due` has something to do; None if no box waits."""
+        """Return the time of the next work for `seal_due`, or None."""
         gap = timedelta(minutes=self.policy.gap_minutes)
         times = [row.touched + gap for row in self._open()]
         times += [self._retry_at or row.touched for row in self._unwritten()]
         return min(times, default=None)
 
     def save(self) -> None:
-        """Write the traces and which notes are written; drop all but the latest boxes.
+        """Write the traces and the written marks; drop all but the latest boxes.
 
-        Raises StorageError; a later call then does it.
+        Raises StorageError. A later call repeats the work.
         """
         if self._unsaved:
             self._write_file(TRACES, forms.traces_text(self._traces()))
@@ -183,8 +184,8 @@ class BoxWriter:
     ) -> None:
         """Store the state with newly opened and sealed boxes, and assign traces.
 
-        `others` are the rows that stay. A sealed box whose memories are all deleted is
-        dropped. Raises StorageError; then nothing has changed.
+        `others` are the unchanged rows. A sealed box is dropped if all its memories are
+        deleted. Raises StorageError; nothing has changed in that case.
         """
         catalog = self.index.catalog
         sealed = [row for row in sealed if any(map(catalog.fact, row.box.memories))]
@@ -217,7 +218,7 @@ class BoxWriter:
     def _file(self, now: datetime) -> None:
         """Write the notes of sealed boxes.
 
-        A note that a user edits, or that cannot be written, is tried again later.
+        A note that a user is editing, or that cannot be written, is tried again later.
         """
         written: list[OpenBox] = []
         problems: list[str] = []
@@ -240,9 +241,9 @@ class BoxWriter:
         self._retry_at = now + timedelta(seconds=pause) if waits else None
 
     def _write(self, row: OpenBox, now: datetime) -> bool:
-        """Write the notes of a box and of its trace; return False if a user edits one.
+        """Write the notes of a box and its trace; return False while a user edits one.
 
-        A trace gets its note with its second box; the first one would only repeat it.
+        A trace with one box gets no note, because it would only repeat the box.
         """
         zone, box, trace = self.settings.zone, row.box, self._traces()[row.trace]
         path = forms.box_path(forms.box_name(box, zone))
@@ -308,7 +309,7 @@ class BoxWriter:
         self._write_note(path, raw, lambda _: raw)
 
     def _load(self) -> list[OpenBox]:
-        """Read the state file; a damaged line is left out. Raises StorageError.
+        """Return the rows of the state file without damaged lines. Raises StorageError.
 
         A file that cannot be read raises, because its content is not lost.
         """
@@ -326,7 +327,7 @@ class BoxWriter:
         return list(rows)
 
     def _traces(self) -> dict[str, Trace]:
-        """Return the traces with every sealed box, by id.
+        """Return the traces, including every sealed box, by id.
 
         The first call reads them from their file, or from the box notes if that fails.
         """

@@ -50,11 +50,11 @@ LOGGED_ACTIONS = {
 class Statement:
     """The source of a candidate: the turn and the words quoted from it.
 
-    `attributed` is the turn with the origin that the quote has (`trust.turn_as_evidence`):
-    a text that the user only passes on does not count as the user's. `opinion` is the
-    relation to a known fact that a model reported, and the id of that fact; `links` are
-    the known facts that the model named as it extracted the statement. `corrects` is
-    the known fact whose value the user corrects with it, and the reason.
+    `attributed` is the turn with the origin of the quote (`trust.turn_as_evidence`): a
+    text that the user only passes on does not count as the user's. `opinion` is the
+    relation to a known fact that a model reported, and the id of that fact. `links` are
+    the known facts that the model named when it extracted the statement. `corrects` is
+    the known fact whose value the user corrects with the statement, and the reason.
     """
 
     turn: Turn
@@ -67,7 +67,7 @@ class Statement:
 
 def candidate_fact(
     candidate: Candidate,
-    said: Turn,
+    quoted: Turn,
     source: FiledTurn,
     fact_id: str,
     extractor: str,
@@ -77,8 +77,9 @@ def candidate_fact(
 ) -> Fact:
     """Return the record of a new fact (rows A12, B19, C4, C6, C10, C17, D6, X14).
 
-    `said` is the turn of the quote and `source` the attributed one; `about` are the
-    names of the entities as links use them.
+    `quoted` is the turn with the quote, `source` the same turn as evidence
+    (`Statement.attributed`). `about` are the names of the entities in the form that
+    links use.
     """
     turn = source.turn
     source_class = trust.source_class(turn)
@@ -111,8 +112,8 @@ def candidate_fact(
         valid_until=_valid_until(candidate, kind, turn),
         event_end=_event_end(candidate, category, kind),
         dated_by=candidate.dated_by,
-        persona=fact_persona(category, said),
-        sensitivity="normal" if said.sensitive_to is None else HIGH,
+        persona=fact_persona(category, quoted),
+        sensitivity="normal" if quoted.sensitive_to is None else HIGH,
     )
     fact = lapsed(fact, now, policy.todos.past_days)
     # A guessed lifetime never ends a protected fact.
@@ -122,11 +123,11 @@ def candidate_fact(
 
 
 def _kind(candidate: Candidate, category: str) -> str:
-    """Return the kind by the words; what a model calls an event is an episode (`C6`).
+    """Return the kind of a candidate by its words and the model's sort (`C6`).
 
-    A lasting attribute stays a note, even if a model calls it an event. A state that a
-    model calls one does too, though the words name the day of its beginning: "gave up
-    coffee on Sunday".
+    A candidate that a model calls an event is an episode, unless it is a permanent
+    attribute. A candidate that a model calls a lasting attribute or a state is a note,
+    even if its words name the day on which the state began: "gave up coffee on Sunday".
     """
     is_state = candidate.sort in {"lasting", "state"}
     if is_state and not category_of(category).momentary:
@@ -138,7 +139,7 @@ def _kind(candidate: Candidate, category: str) -> str:
 
 
 def _valid_until(candidate: Candidate, kind: str, turn: Turn) -> datetime | None:
-    """Return the end of a state that the words give, read by rule or by a model."""
+    """Return the end of a state as stated in the words, found by rules or by a model."""
     if is_end(candidate.category, candidate.when):
         return _last_moment(candidate.when, turn)
     holds = kind == "note" and not category_of(candidate.category).promise
@@ -148,7 +149,7 @@ def _valid_until(candidate: Candidate, kind: str, turn: Turn) -> datetime | None
 
 
 def _event_end(candidate: Candidate, category: str, kind: str) -> datetime | None:
-    """Return when an event is over, with the last day that a model reads."""
+    """Return the end of an event; the last day named by a model may be later."""
     words = f"{candidate.text} {candidate.quote}"
     end = event_end(words, category, kind, candidate.when)
     if end and candidate.until:
@@ -157,7 +158,7 @@ def _event_end(candidate: Candidate, category: str, kind: str) -> datetime | Non
 
 
 def _last_moment(when: Interval | None, turn: Turn) -> datetime | None:
-    """Return the last second of the time that a state lasts, None if it is past."""
+    """Return the last second of the interval of a state; None if it is past."""
     if when is None or when.end <= turn.occurred_at:
         return None
     return when.end - timedelta(seconds=1)
@@ -172,7 +173,7 @@ def _category(candidate: Candidate, source_class: str) -> str:
 
 
 def _tags(candidate: Candidate, turn: Turn) -> tuple[str, ...]:
-    """Return the tags, with the one for a statement that the user asked to keep."""
+    """Return the tags; a statement that the user asked to keep has `REMEMBER_TAG`."""
     by_user = turn.role == "user" and turn.origin != "tool"
     if REMEMBER_TAG in candidate.tags or not by_user:
         return candidate.tags
@@ -186,8 +187,9 @@ def _expires(
 ) -> datetime | None:
     """Return when the fact expires, None for never; a speculation always does (`C17`).
 
-    It does not expire before the day that it is about. What lasts never expires by a
-    guess, nor does a state that a model expects to matter for a year: a trade, a habit.
+    The fact does not expire before the day that it is about. A guessed lifetime never
+    ends a lasting attribute, nor a state to which a model gives a lifetime of a year,
+    such as a job or a habit.
     """
     extraction = policy.extraction
     end = lifetime_end(candidate.lifetime, turn.occurred_at, extraction)
@@ -212,7 +214,7 @@ def log_row(
     verdict: Verdict,
     extractor: str,
 ) -> dict[str, object]:
-    """Return the row of the action log: the decision, its reason, its evidence (A32, C22)."""
+    """Return a row of the action log: decision, reason and evidence (A32, C22)."""
     row: dict[str, object] = {
         "at": now.isoformat(timespec="seconds"),
         "action": LOGGED_ACTIONS[verdict.action],
@@ -222,7 +224,7 @@ def log_row(
     if verdict.match:
         row["met"] = verdict.match
     row |= {"reason": verdict.why, "turn": turn_key}
-    # The log does not repeat a text that the user had forgotten.
+    # The log does not repeat a text that the user asked to forget.
     if verdict.why != FORGOTTEN:
         row["quote"] = candidate.quote
     return row | {"by": extractor}

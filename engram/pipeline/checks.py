@@ -1,8 +1,8 @@
-"""The cheap checks of a candidate, before it is compared (rows C5, C22, X8, X17, X27).
+"""The cheap checks of a candidate before any comparison (rows C5, C22, X8, X17, X27).
 
-They need no search and no model. They ask whether the candidate is filed already,
-trivial, without a quotation, said before in the same words, over, not allowed, or
-removed by the user.
+They need no search and no model. They find candidates that are filed already, trivial,
+without a quotation, repeated in the same words, outdated, not allowed, or removed by
+the user.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engram.pipeline.evidence import EvidenceReader
     from engram.pipeline.plan import WritePlan
 
-OUTDATED = "the user told that it is over"
+OUTDATED = "the user said that it is over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,9 @@ class CheapChecks:
     ) -> Verdict:
         """Return the verdict of the checks without comparison (C5, X8, X17, X27).
 
-        `create` means that the candidate passed. `filed` says that its note exists;
-        `rows` are its rows of the action log from an earlier attempt at the batch.
+        The verdict `create` means that the candidate passed. `filed` is true if the
+        note of the candidate exists; `rows` are the rows that an earlier attempt at the
+        batch wrote to the action log.
         """
         # An earlier attempt confirmed a fact, or a user has removed the note since.
         if rows and not filed:
@@ -80,10 +81,10 @@ class CheapChecks:
         return self.contain(fact, statement)
 
     def _denied(self, fact: Fact) -> str:
-        """Return why a fact may not be stored, or '' (`C22`).
+        """Return the reason why a fact may not be stored, or '' (`C22`).
 
-        A statement of low trust, which the rules would defer, may be stored: as a
-        speculation, which ends unless it is confirmed (`C17`).
+        The rules would defer a statement of low trust. It may be stored as a
+        speculation, which expires unless it is confirmed (`C17`).
         """
         known = Eligibility(fact.confidence, "candidate", fact.importance, "extraction")
         action: Action = "store_episode" if fact.kind == "episode" else "store_note"
@@ -91,32 +92,35 @@ class CheapChecks:
         return why if ruling == "deny" else ""
 
     def _is_outdated(self, fact: Fact, statement: Statement) -> bool:
-        """Whether another source repeats a state that the user ended.
+        """Whether another source repeats a state that the user has ended.
 
-        An assistant that repeats an old note does not make it current again (`X7`).
+        An assistant that repeats an old note does not make the state current again
+        (`X7`).
         """
         if trust.source_class(statement.attributed) == "user":
             return False
-        told = self.comparison.states.states_of(fact.text)
+        stated = self.comparison.states.states_of(fact.text)
         related = self.comparison.facts_with_states(
-            fact, told, statement.turn, self.plan
+            fact, stated, statement.turn, self.plan
         ).values()
         known = [(old, self.comparison.states.states_of(old.text)) for old in related]
-        if not changes.is_ended(told, known):
+        if not changes.is_ended(stated, known):
             return False
         return any(
             trust.fact_class(one, self.evidence.turns(one)) == "user"
-            for one in changes.successors(told, known)
+            for one in changes.successors(stated, known)
         )
 
     def contain(self, fact: Fact, statement: Statement) -> Verdict:
         """Return `review` for a statement that its source may not make, else `create`.
 
-        A statement that a user removed before is reviewed too (`X8`, `X27`).
+        A statement that the user has removed before is reviewed too (`X8`, `X27`).
         """
         if self.plan.has_tombstone(content_hash(fact.text)):
             return Verdict("review", dedup.REMOVED_BEFORE)
         policy = self.settings.policy.trust
-        if why := containment_reason(fact, statement.turn, statement.quote, policy):
+        turn, quote = statement.turn, statement.quote
+        owner = self.comparison.states.owner_names()
+        if why := containment_reason(fact, turn, quote, policy, owner):
             return Verdict("review", why)
         return Verdict("create", "new")

@@ -1,8 +1,9 @@
 """Git commits, one for each operation, in a vault that is a git repository.
 
-The path of a file is recorded before the file is written. After a crash the recorded
-files are part of the next commit. git gets a limited time; while it fails, or while a
-user is in the middle of a rebase or merge, everything else goes on.
+The path of a file is recorded before the file is written, so after a crash the recorded
+files are part of the next commit. Each call of git has a time limit. If git fails, or a
+user is in the middle of a rebase or merge, the commit waits and all other work
+continues.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("engram.git")
 
 WAITING = "git-waiting.jsonl"
-LATE = ("late", "what had to wait")
+LATE = ("late", "changes that had to wait")
 
 
 class CommitLog:
-    """Commits the files of the operations of one process. For the writer thread.
+    """Commits the files that the operations of a process write. For the writer thread.
 
-    Without a daemon an operation is committed when it ends, otherwise when the daemon
-    calls `settle`. Without a repository nothing is done. `repository` is set even if
-    commits are switched off; `git` is then None. Failures are reported to `health`.
+    Without a daemon an operation is committed when it ends, with a daemon when it calls
+    `settle`. Without a repository nothing is done. `repository` is set even if commits
+    are switched off; `git` is then None. Failures are reported to `health`.
     """
 
     def __init__(
@@ -59,11 +60,11 @@ class CommitLog:
         self._next_try = self._next_try_of_done = 0.0
 
     def away(self) -> str:
-        """Return why the files may be of another commit, as in a rebase, or ''."""
+        """Return why the files may be those of another commit, as in a rebase, or ''."""
         why = self.repository.other_checkout() if self.repository else ""
         if not why:
             return ""
-        return f"the vault's repository is in the middle of something: {why}"
+        return f"the vault's repository is not at rest: {why}"
 
     def before_write(self, path: str) -> None:
         """Record that the file at `path` is about to change. Raises nothing."""
@@ -84,7 +85,7 @@ class CommitLog:
     def filed(self, new: int, session: str) -> None:
         """Commit a batch: `new` memories, and the turns in the file of the session.
 
-        A batch that is tried again later has no memories yet.
+        `new` is 0 for a batch that is tried again later.
         """
         subject = "file turns"
         if new:
@@ -92,9 +93,10 @@ class CommitLog:
         self.done("extract", f"{subject} ({PurePosixPath(session).stem})", always=True)
 
     def done(self, op: str, subject: str, *, always: bool = False) -> None:
-        """End an operation; the files that it wrote are the next commit.
+        """End an operation; the files that it wrote make the next commit.
 
-        With `always` there is a commit even if `defer_commit` was called after the writes.
+        With `always` a commit is made even if `defer_commit` was called after the
+        writes.
         """
         if self._touched or always:
             self._done, self._touched = (op, subject), False
@@ -102,11 +104,11 @@ class CommitLog:
             self.commit_if_due()
 
     def defer_commit(self) -> None:
-        """Leave the files that were written to the commit of the next operation."""
+        """Leave the written files to the commit of the next operation."""
         self._touched = False
 
     def commit_if_due(self) -> None:
-        """Commit the operation that has ended, or waiting files, if it is time.
+        """Commit the ended operation or the waiting files if their time has come.
 
         Never raises EngramError.
         """
@@ -137,9 +139,7 @@ class CommitLog:
         if self._waits and (why := self.git.busy()):
             self.health.report(
                 "git",
-                (
-                    f"commits wait, for the repository is in the middle of something: {why}"
-                ),
+                (f"commits wait until the repository is at rest: {why}"),
             )
         elif self.git.filtered:
             self.health.report("git", self.git.filtered)

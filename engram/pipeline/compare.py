@@ -1,8 +1,8 @@
 """Comparison of a statement with the known facts (rows A7, E5, D3, C12).
 
-Words or vectors find the neighbours, the pure rules of `core.dedup` give the verdict. A
-worker thread compares first, so that a model can be asked about uncertain pairs; the
-writer thread compares again before it writes.
+A search by words or vectors finds the neighbours, and the pure rules of `core.dedup`
+give the verdict. A worker thread compares first, so that a model can judge uncertain
+pairs; the writer thread compares again before it writes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from engram.pipeline.plan import WritePlan
 
 STATUSES = ("active", "superseded", "invalidated")
-"""Statuses of the neighbours; the last two show what an interrupted write completed."""
+"""Statuses of neighbours; the last two show what an interrupted write completed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class ComparisonResult:
 class Comparison:
     """Compares statements with the facts of the index; may be called from any thread.
 
-    `ref_of` returns type and ref of an entity by its name, `owner_names` the names of
-    the owner, `load_judged` the pairs (`pair_of`) that a model judged to say different
-    things.
+    `ref_of` returns the type and ref of an entity by its name, `owner_names` the names
+    of the owner, and `load_judged` the pairs (`pair_of`) that a model judged to be
+    different.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class Comparison:
     def embed_new(
         self, texts: Iterable[str], embed: Callable[[Sequence[str]], list[bytes]]
     ) -> None:
-        """Add vectors of statements that have none, so that `compare` finds them (`A7`).
+        """Add vectors for statements without one, so that `compare` finds them (`A7`).
 
-        It calls the embedding model, so a worker thread does it. Without calibrated
-        vectors, or if the model fails, it does nothing (`A6`).
+        Calls the embedding model, so it is for a worker thread. Without calibrated
+        vectors, or if the model fails, nothing is done (`A6`).
         """
         semantic = self.index.semantic
         if semantic is None or not self.neighbours.is_calibrated:
@@ -98,9 +98,10 @@ class Comparison:
     ) -> ComparisonResult:
         """Compare a fact, stated at `when`, with its nearest facts (`A7`, `D3`, `E5`).
 
-        Only neighbours that recall would show at `when` count for the verdict. With a
-        `plan` the facts of the same batch are compared too, and known facts as the plan
-        changes them. `model` says whether a model may judge uncertain pairs.
+        Only neighbours that recall would return at `when` count for the verdict. With a
+        `plan` the facts of the same batch are compared too, and known facts are taken
+        as the plan changes them. `model` says whether a model may judge uncertain
+        pairs.
         """
         policy = self.settings.policy
         neighbours = self._neighbours(fact, when, plan)
@@ -110,7 +111,7 @@ class Comparison:
         nearest = visible[: policy.ladder.neighbours]
         verdict = dedup.verdict_by_similarity(nearest, policy.similarity, model=model)
 
-        # A contradiction is no repetition.
+        # A contradiction is not a repetition.
         similarities = [near.similarity for near in nearest if not near.conflict]
         surprise = core_importance.surprise(
             similarities,
@@ -124,9 +125,9 @@ class Comparison:
         return ComparisonResult(verdict, neighbours, importance, surprise)
 
     def unjudged(self, text: str, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
-        """Return the neighbours that a model did not yet judge to differ (`A9`).
+        """Return the neighbours that a model has not yet judged to be different (`A9`).
 
-        A pair is known by its texts, so an edited fact is unjudged again.
+        A pair is identified by its texts, so an edited fact counts as unjudged.
         """
         if self._judged_pairs is None:
             self._judged_pairs = self._load_judged()
@@ -137,7 +138,7 @@ class Comparison:
         ]
 
     def record_judged(self, text: str, other: str) -> None:
-        """Record that a model judged two statements to differ, as the action log does."""
+        """Record that a model judged two statements to be different."""
         if self._judged_pairs is not None:
             self._judged_pairs.add(pair_of(text, other))
 
@@ -145,7 +146,8 @@ class Comparison:
         """Return edges from an active fact to facts that are similar to it (`A13`).
 
         The neighbours are those in `plan`; for a fact that an earlier attempt wrote,
-        they are searched for again. A hardly believed fact gets none (`C22`).
+        they are searched for again. A fact of very low confidence gets no edges
+        (`C22`).
         """
         known = Eligibility(fact.confidence, "candidate", fact.importance, "extraction")
         rule = actions.ruling("link_graph", known, self.settings.policy.actions)
@@ -165,23 +167,23 @@ class Comparison:
         )
 
     def facts_with_states(
-        self, fact: Fact, states: Sequence[State], said: Turn, plan: WritePlan
+        self, fact: Fact, states: Sequence[State], turn: Turn, plan: WritePlan
     ) -> dict[str, Fact]:
-        """Return the facts that may tell the same states as `fact`, by id (`A7`).
+        """Return the facts that may state the same attributes as `fact`, by id (`A7`).
 
-        They are as the plan leaves them. For what is `said` openly these are the facts
+        The facts are as the plan leaves them. If `turn` is not private, they are facts
         of all personas (`E14`).
         """
         if not states:
             return {}
-        found = self.states.near(states, STATUSES, said.private_to)
+        found = self.states.near(states, STATUSES, turn.private_to)
         every = [*map(plan.latest, found), *plan.new]
         return {one.id: one for one in every if one.id != fact.id}
 
     def _neighbours(
         self, fact: Fact, when: datetime, plan: WritePlan | None
     ) -> tuple[Neighbour, ...]:
-        """Return the neighbours, nearest first, marked if they share its slot (`E5`)."""
+        """Return the neighbours, nearest first, marked if they share the slot (`E5`)."""
         slot = self._slot(fact)
         neighbours = self.neighbours.near(fact, when, STATUSES, plan)
         return tuple(

@@ -1,7 +1,7 @@
 """Review notes for files that conflict with a memory (row X9).
 
 Such a file is not indexed, because it would become a second memory with the same id or
-name. Its note shows the difference to the memory.
+name. Its note in `review/` shows how it differs from the memory.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 DIFF_LINES = 200
-"""The most lines of a difference that a note shows."""
+"""Maximum number of lines of a difference in a note."""
 COMPARED_LINES = 5000
-"""The most lines of a file that are compared; the time grows with their square."""
+"""Maximum number of lines of a file that are compared; time grows with the square."""
 
 
 class ConflictNotes:
-    """Conflicts of the catalogue that need a note. For the writer thread."""
+    """Writes review notes for conflicts of the catalogue. For the writer thread."""
 
     def __init__(self, vault: Vault, index: Index, settings: Settings) -> None:
         self.vault = vault
@@ -77,7 +77,7 @@ class ConflictNotes:
 
         It is escaped, so that no editor runs or renders a part of it.
         """
-        words = f"`{printable(conflict.path)}` was not taken in: {conflict.why}."
+        words = f"`{printable(conflict.path)}` is not indexed: {conflict.why}."
         other = conflict.other or self._original(conflict.path)
         lines = self._lines(other) if other else []
         if not lines:
@@ -89,13 +89,13 @@ class ConflictNotes:
             printable(conflict.path),
             lineterm="",
         )
-        shown = "\n".join(islice(diff, DIFF_LINES))
+        quoted = "\n".join(islice(diff, DIFF_LINES))
         return escape(
-            f"{words} Keep one of the two and delete the other.\n\n~~~diff\n{shown}\n~~~\n"
+            f"{words} Keep one of the two and delete the other.\n\n~~~diff\n{quoted}\n~~~\n"
         )
 
     def _lines(self, path: str) -> list[str]:
-        """Return the lines of a file, none if it is gone or cannot be read."""
+        """Return the lines of a file; none if it is missing or cannot be read."""
         try:
             raw = self.vault.read(path)
         except EngramError:

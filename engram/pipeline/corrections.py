@@ -1,10 +1,10 @@
 """Values that the user corrects in a conversation: "it's Tuesday, not Wednesday" (A10).
 
-Whatever extracts, the turns are read by the closed rules of
-`core/language/corrections.py`. The fact with the wrong value is looked for among the
-last turns of the conversation; where the correction names what it is about, in the whole
-vault. It is superseded by the same statement with the right value. Nothing is guessed:
-without exactly one such fact, or sentence, the words are a plain turn.
+With any extractor, the turns are read by the closed rules of
+`core/language/corrections.py`. The fact with the wrong value is searched for in the
+last turns of the conversation; if the correction names its subject, in the whole vault.
+The fact is superseded by the same statement with the right value. Nothing is guessed:
+unless exactly one fact or sentence matches, the words are an ordinary turn.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 RULE = "rule of corrections"
 TURNS = 10
-"""Turns of the user that a correction may reach back."""
+"""Number of earlier turns of the user that a correction may refer to."""
 POOL = 20
 
 
@@ -61,11 +61,11 @@ class CorrectionRequest:
 
     @property
     def why(self) -> str:
-        """The reason in words."""
+        """The reason, in words."""
         return f'corrected to "{self.correction.right}" ({RULE})'
 
     def covers(self, candidate: Candidate) -> bool:
-        """Return whether a candidate was read in the sentence of the correction."""
+        """Return whether a candidate was extracted from the sentence of the correction."""
         if candidate.turn_id != self.turn.turn.id:
             return False
         return candidate.quote in self.quote or self.quote in candidate.quote
@@ -75,18 +75,18 @@ class CorrectionRequest:
 class Corrected:
     """The new statement of a correction, and the fact that it ends.
 
-    `said` is the sentence with the wrong value, of the turn `turn`, if it was found.
-    `ended` is None where no fact rests on it.
+    `sentence` is the sentence with the wrong value in the turn `turn`, if it was found.
+    `ended` is None if no fact was extracted from that sentence.
     """
 
     candidate: Candidate
     ended: EndedFact | None = None
     turn: FiledTurn | None = None
-    said: str = ""
+    sentence: str = ""
 
 
 class Corrections:
-    """Finds what the turns of a batch correct. For the writer thread."""
+    """Finds the facts that the turns of a batch correct. For the writer thread."""
 
     def __init__(self, retraction: Retraction) -> None:
         self.retraction = retraction
@@ -107,51 +107,54 @@ class Corrections:
     def carried_out(
         self, request: CorrectionRequest, plan: WritePlan
     ) -> Corrected | None:
-        """Return what a correction leads to, None where nothing is certain."""
+        """Return the new statement of a correction, or None if the fact is not certain."""
         turn, correction = request.turn, request.correction
-        for one, sentence in reversed(self._said_before(turn, correction)):
+        for one, sentence in reversed(self._earlier_sentences(turn, correction)):
             text = corrected(sentence, correction)
             if not text or corrections(sentence):
                 continue
-            facts = self._resting_on(one, sentence, plan)
+            facts = self._facts_from(one, sentence, plan)
             known = [sentence, *(fact.text for fact in facts)]
             if not is_about(correction, *known):
                 continue
-            old = self._meant(facts, correction)
+            old = self._target(facts, correction)
             if facts and old is None:
                 return None
             candidate = self._statement(one, sentence, text, old, correction)
             if candidate is None:
                 return None
             ended = EndedFact(old, request.why) if old else None
-            return Corrected(_said_by(request, candidate), ended, one, sentence)
+            return Corrected(_quoted_from(request, candidate), ended, one, sentence)
         return self._in_vault(request, plan)
 
     def hide(
         self, request: CorrectionRequest, found: Corrected, plan: WritePlan
     ) -> None:
-        """Hide the sentence with the wrong value; undoing the run shows it again."""
+        """Hide the sentence with the wrong value; an undo of the run shows it again."""
         old = plan.fact(found.ended.fact.id) if found.ended else None
         if found.turn is None or (old and old.status == "active"):
             return
         key, why = request.turn.key, request.why
-        row = sentence_tombstone(found.turn, found.said, plan.now, why, key, plain=True)
+        row = sentence_tombstone(
+            found.turn, found.sentence, plan.now, why, key, plain=True
+        )
         plan.tombstones.append(row | ({"memory": old.id} if old else {}))
         if old is None:
             hides: dict[str, object] = {"memories": [], "turns": [found.turn.key]}
             logged = action_row(plan.now, "retract", key, why, "rule")
             plan.rows.append(logged | {"turn": key} | hides)
 
-    # -- what is meant -----------------------------------------------------------------
+    # -- the corrected fact ------------------------------------------------------------
 
     def _in_play(self, turn: FiledTurn) -> bool:
+        """Return whether the turn is part of a game or a role play."""
         before = self.retraction.turns_before(turn, {"user", "assistant"})
-        return played([one.turn for one in (*before, turn)])[-1]
+        return played([earlier.turn for earlier in (*before, turn)])[-1]
 
-    def _said_before(
+    def _earlier_sentences(
         self, turn: FiledTurn, correction: Correction
     ) -> list[tuple[FiledTurn, str]]:
-        """Return the sentences of the last turns, and those before it in its own."""
+        """Return the sentences of the last turns, and the earlier ones of this turn."""
         before = [
             one
             for one in self.retraction.turns_before(turn, {"user"})
@@ -164,10 +167,10 @@ class Corrections:
             if one is not turn or start < correction.start
         ]
 
-    def _resting_on(
+    def _facts_from(
         self, turn: FiledTurn, sentence: str, plan: WritePlan
     ) -> list[Fact]:
-        """Return the active facts that were read in a sentence, also in this plan."""
+        """Return the active facts extracted from a sentence, with those of the plan."""
         facts = [*map(plan.latest, self.index.catalog.facts(turn.key)), *plan.new]
         resting = {
             fact.id: fact
@@ -184,7 +187,7 @@ class Corrections:
         ]
 
     def _quotes(self, fact: Fact, turn: FiledTurn, plan: WritePlan) -> list[str]:
-        """Return the words of a turn that a fact was read in."""
+        """Return the quotes from a turn that support a fact."""
         rows = [*self.vault.actions_of(fact.id), *plan.rows]
         return [
             str(row["quote"])
@@ -195,23 +198,23 @@ class Corrections:
         ]
 
     @staticmethod
-    def _meant(facts: Sequence[Fact], correction: Correction) -> Fact | None:
-        """Return the one fact with the wrong value, else the only one; None if unclear."""
+    def _target(facts: Sequence[Fact], correction: Correction) -> Fact | None:
+        """Return the one fact with the wrong value, else the only fact, else None."""
         holding = [fact for fact in facts if corrected(fact.text, correction)]
-        left = holding or list(facts)
-        return left[0] if len(left) == 1 else None
+        choices = holding or list(facts)
+        return choices[0] if len(choices) == 1 else None
 
     def _in_vault(
         self, request: CorrectionRequest, plan: WritePlan
     ) -> Corrected | None:
-        """Return the correction of the one fact of the vault with its subject."""
-        said, correction = request.turn.turn, request.correction
+        """Return the correction of the one fact in the vault that has its subject."""
+        source, correction = request.turn.turn, request.correction
         if not names_subject(correction):
             return None
         question = ranking.parse_question(
-            f"{correction.subject} {correction.wrong}", said.occurred_at
+            f"{correction.subject} {correction.wrong}", source.occurred_at
         )
-        where = SearchFilter(("fact",), ("active",), persona=said.persona or "")
+        where = SearchFilter(("fact",), ("active",), persona=source.persona or "")
         hits = self.index.lexical.search(question, where, POOL).hits
         units = self.index.units([hit.key for hit in hits]).values()
         found = [
@@ -225,11 +228,11 @@ class Corrections:
         if len(found) != 1:
             return None
         ((old, text),) = found
-        candidate = _like(old, *_redated(text, self._local(said)))
-        return Corrected(_said_by(request, candidate), EndedFact(old, request.why))
+        candidate = _like_fact(old, *_redated(text, self._local(source)))
+        return Corrected(_quoted_from(request, candidate), EndedFact(old, request.why))
 
-    def _local(self, said: Turn) -> datetime:
-        return said.occurred_at.astimezone(self.retraction.settings.zone)
+    def _local(self, turn: Turn) -> datetime:
+        return turn.occurred_at.astimezone(self.retraction.settings.zone)
 
     # -- the new statement -------------------------------------------------------------
 
@@ -243,36 +246,42 @@ class Corrections:
     ) -> Candidate | None:
         """Return the statement of an earlier sentence with the right value.
 
-        `text` is the sentence with it. It is read as it would have been then, so that
-        its dates count from that day; where the rules read nothing, the fact, or a
-        sentence that is not about the speaker, gets the right value word for word.
+        `text` is the sentence with the right value. It is read as of its own turn, so
+        that relative dates count from that day. If the rules extract nothing, the text
+        of the fact, or of a sentence that is not about the speaker, gets the right
+        value word for word.
         """
-        said = replace(turn.turn, text=text)
-        read = engine.extract([said], self.policy.extraction).candidates
+        source = replace(turn.turn, text=text)
+        read = engine.extract([source], self.policy.extraction).candidates
         if old is None:
             if len(read) == 1:
                 return read[0]
             if read or of_oneself(" ".join(words(sentence))):
                 return None
-            statement, when = _redated(text, self._local(said))
+            statement, when = _redated(text, self._local(source))
             return Candidate(statement, "fact", 0.7, "", "", when=when)
         alike = [one for one in read if one.category == old.category]
         if len(alike) == 1 and alike[0].text != old.text:
-            return _like(old, alike[0].text, alike[0].when, about=alike[0].about)
+            return _like_fact(old, alike[0].text, alike[0].when, about=alike[0].about)
         literal = corrected(old.text, correction)
-        return _like(old, *_redated(literal, self._local(said))) if literal else None
+        return (
+            _like_fact(old, *_redated(literal, self._local(source)))
+            if literal
+            else None
+        )
 
 
-def _said_by(request: CorrectionRequest, candidate: Candidate) -> Candidate:
+def _quoted_from(request: CorrectionRequest, candidate: Candidate) -> Candidate:
+    """Return the candidate with the sentence of the correction as its quote."""
     turn = request.turn.turn
     return replace(candidate, turn_id=turn.id, quote=request.quote)
 
 
 def _redated(text: str, when: datetime) -> tuple[str, Interval | None]:
-    """Return a statement with its dates as they count from `when`, and its time.
+    """Return a statement with its dates resolved relative to `when`, and its interval.
 
-    Other words in brackets stay. An English statement has its dates in words. A time
-    since or until which something holds counts where there is no other.
+    Other words in brackets stay. Dates of an English statement are written in words. An
+    interval that starts or ends a state counts only if there is no other.
     """
     plain = without_written_dates(text)
     found = spans(plain, when)
@@ -284,14 +293,14 @@ def _redated(text: str, when: datetime) -> tuple[str, Interval | None]:
     return tidy(dated), times[0] if times else None
 
 
-def _like(
+def _like_fact(
     old: Fact,
     text: str,
     when: Interval | None,
     *,
     about: Sequence[str] | None = None,
 ) -> Candidate:
-    """Return a statement of the kind of a known fact, with another text."""
+    """Return a candidate with the category and tags of a known fact, and another text."""
     names = old.about if about is None else about
     return Candidate(
         text,

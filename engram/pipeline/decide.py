@@ -1,4 +1,4 @@
-"""What a statement does to the known facts near it (rows A7-A13, D3, X23, X27).
+"""Decisions on the known facts near a new statement (rows A7-A13, D3, X23, X27).
 
 `Decider` reads the index, the action log and the plan so far, and changes none of them:
 `decide` returns a `Resolution`, which `CandidateSteps` enters into the plan. The rules
@@ -14,6 +14,7 @@ from engram.core import changes, dedup, lifecycle, trust
 from engram.core.categories import category_of
 from engram.core.changes import EndedFact
 from engram.core.dedup import Decision, Evidence, Judgement, Verdict
+from engram.core.entities import name_key
 from engram.core.language.states import in_context
 from engram.core.lifecycle import hidden_reason
 from engram.core.records import Fact
@@ -37,19 +38,18 @@ if TYPE_CHECKING:
 _ENDS = frozenset({"invalidate", "supersede"})
 _ENDED = frozenset({"invalidated", "superseded"})
 CORRECTED = "corrected (rule)"
-SAID_AGAIN = "what it had replaced is said again (rule)"
-OTHER_PERSONAS = "others know the old one too"
+SAID_AGAIN = "the statement that it had replaced was made again (rule)"
+OTHER_PERSONAS = "other personas know the old fact too"
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
     """The decision on a candidate that was compared with the known facts.
 
-    `fact` is the new fact with its status; it gets a note unless `destination`
-    is ''.
-    `effects` change known facts, `quotes` are the words behind the new and those facts,
-    by id. `successor` is a known fact that supersedes the new one. `rows` are rows of
-    the action log that were not written because of a crash.
+    `fact` is the new fact with its status; it gets a note unless `destination` is ''.
+    `effects` change known facts; `quotes` are the quotes behind the new and those
+    facts, by id. `successor` is a known fact that supersedes the new one. `rows` are
+    rows of the action log that a crash prevented from being written.
     """
 
     fact: Fact
@@ -71,21 +71,21 @@ class Decider:
     evidence: EvidenceReader
     plan: WritePlan
 
-    # -- the same words again ----------------------------------------------------------
+    # -- repetition --------------------------------------------------------------------
 
     def repeat(self, known: Fact, fact: Fact, statement: Statement) -> Effect:
-        """Return what the same words again do to a known fact (`A8`).
+        """Return the effect of a repeated statement on a known fact (`A8`).
 
-        A note that a person wrote or edited gets no keys for it.
+        A note that a user wrote or edited gets no keys for it.
         """
-        held = self.evidence.as_confirmed_if_guarded(known, statement.turn)
+        confirmed = self.evidence.as_confirmed_if_guarded(known, statement.turn)
         if self.plan.is_foreign(known):
-            held = replace(held, verification="user_confirmed")
-        effect = dedup.repeated(held, fact.source, self.settings.policy.ladder)
+            confirmed = replace(confirmed, verification="user_confirmed")
+        effect = dedup.repeated(confirmed, fact.source, self.settings.policy.ladder)
         effect = replace(effect, fact=known)
         return self.capped(effect, statement.attributed)
 
-    # -- the comparison ----------------------------------------------------------------
+    # -- comparison --------------------------------------------------------------------
 
     def decide(
         self, fact: Fact, statement: Statement, *, surprise: bool = True
@@ -143,12 +143,12 @@ class Decider:
     ) -> Resolution:
         """Resolve a statement by which the user corrects a value of a known fact.
 
-        The wrong statement does not come back by itself (`X8`); about one that only a
-        person may change, they are asked.
+        The wrong statement is not restored automatically (`X8`). If only the user may
+        change the known fact, a question is asked.
         """
-        old, said = ended.fact, statement.turn
+        old, turn = ended.fact, statement.turn
         claim = self.evidence_for(fact, statement.attributed, [old])
-        guarded = {old.id} if self.is_guarded(old, said) else set()
+        guarded = {old.id} if self.is_guarded(old, turn) else set()
         effects = [
             replace(one, add_tombstone=one.action == "supersede")
             for one in changes.effects([ended], claim, guarded)
@@ -159,16 +159,16 @@ class Decider:
     # -- changes of state --------------------------------------------------------------
 
     def _states(self, fact: Fact, statement: Statement) -> tuple[State, ...]:
-        """The states that a statement tells, in its own words and in those of the user.
+        """Return the states that a statement expresses, in its own or quoted words.
 
-        A planned state ends another one on its day, in a run of maintenance.
+        A planned state ends another one on its day, in a maintenance run.
         """
         of_owner = self.comparison.states.is_of_owner(statement.attributed)
         words = (fact.text, statement.quote) if of_owner else (fact.text,)
-        told = self.comparison.states.states_of(*words)
+        stated = self.comparison.states.states_of(*words)
         if of_owner:
-            told = in_context(told, statement.turn.text, statement.quote)
-        return tuple(one for one in told if not one.planned)
+            stated = in_context(stated, statement.turn.text, statement.quote)
+        return tuple(one for one in stated if not one.planned)
 
     def _with_changes(
         self,
@@ -177,10 +177,10 @@ class Decider:
         states: Sequence[State],
         related: Iterable[Fact],
     ) -> Resolution:
-        """The resolution with the ends of the facts whose state is over (`A7`).
+        """Return the resolution with the ends of facts whose state is over (`A7`).
 
-        They replace a mere question about these facts. A fact that the comparison of
-        the words ends already ends as that says.
+        They replace a question about the same facts. If the comparison of the words
+        already ends a fact, that end is used.
         """
         said_at = statement.turn.occurred_at
         over = {one.fact.id for one in resolution.effects if one.action in _ENDS}
@@ -190,7 +190,7 @@ class Decider:
             if old.id not in over and hidden_reason(old, said_at) is None
         ]
         for successor in changes.successors(states, known):
-            if self._is_told_after(successor, said_at):
+            if self._is_stated_after(successor, said_at):
                 decision = Decision(
                     "superseded", dedup.NEWER_KNOWN, superseded_by=successor.id
                 )
@@ -211,11 +211,11 @@ class Decider:
         return self._with_effects(resolution, changes.effects(ended, claim, guarded))
 
     def _rivals(self, fact: Fact, near: Mapping[str, Fact]) -> list[EndedFact]:
-        """Return the near facts that cannot hold beside the latest words of the user.
+        """Return the near facts that contradict the latest words of the user.
 
-        These are facts that once replaced the very statement that is made again, and
-        one with another name that the statement corrects; of several it is unclear
-        which is meant.
+        These are facts that once replaced the same statement, and a fact with another
+        name that the statement corrects. With several such facts it is unclear which
+        one is meant.
         """
         active = [one for one in near.values() if one.status == "active"]
         again = [
@@ -223,11 +223,11 @@ class Decider:
         ]
         if again or not category_of(fact.category).corrects:
             return again
-        others = [one for one in active if changes.other_name(fact.text, one.text)]
+        others = [one for one in active if changes.names_differ(fact.text, one.text)]
         return [EndedFact(one, CORRECTED, len(others) > 1) for one in others]
 
     def _replaced(self, known: Fact, fact: Fact) -> bool:
-        """Return whether a known fact replaced the statement of `fact`, at some remove."""
+        """Return whether a fact replaced the statement of `fact`, maybe indirectly."""
         digest, seen = content_hash(fact.text), {known.id}
         later = [known]
         for one in later:
@@ -244,7 +244,7 @@ class Decider:
     def _with_links(
         self, resolution: Resolution, statement: Statement, states: Sequence[State]
     ) -> Resolution:
-        """The resolution with what the links of a model do to known facts (`A9`)."""
+        """Return the resolution with the effects of a model's links (`A9`)."""
         fact, ends = resolution.fact, _ENDS | {"weaken"}
         tells_change = category_of(fact.category).corrects or any(
             state.over or state.change for state in states
@@ -258,7 +258,7 @@ class Decider:
     def _with_effects(
         self, resolution: Resolution, effects: Sequence[Effect]
     ) -> Resolution:
-        """The resolution with further effects, which replace others on their facts."""
+        """Return the resolution with further effects, one for each known fact."""
         if not effects:
             return resolution
         decided = {effect.fact.id for effect in effects}
@@ -271,20 +271,34 @@ class Decider:
             quotes={**resolution.quotes, **quotes},
         )
 
-    def _is_told_after(self, fact: Fact, said_at: datetime) -> bool:
-        """Whether a known fact rests on words that were said after `said_at`."""
+    def _is_stated_after(self, fact: Fact, said_at: datetime) -> bool:
+        """Return whether a known fact has a source that is later than `said_at`."""
         turns = self.evidence.turns(fact)
         return any(turn.occurred_at > said_at for turn in turns)
 
-    def is_guarded(self, old: Fact, said: Turn) -> bool:
-        """Whether only a person may end a known fact.
+    def is_guarded(self, old: Fact, turn: Turn) -> bool:
+        """Return whether only the user may end a known fact.
 
-        That is a pinned or an edited note, one that engram did not write, and one that
-        others know where the words are private.
+        That is the fact of a pinned, edited or hand-written note, and a fact that other
+        personas know if `turn` is private. In a group it is the statement of another
+        speaker.
         """
         if self.plan.is_new(old):
             return False
-        return old.pinned or self.evidence.only_user_may_end(old, said)
+        if not self.comparison.states.is_of_owner(turn) and self._is_of_another(
+            old, turn
+        ):
+            return True
+        return old.pinned or self.evidence.only_user_may_end(old, turn)
+
+    def _is_of_another(self, old: Fact, turn: Turn) -> bool:
+        """Return whether a user of a group, who speaks now, did not tell a fact."""
+        if turn.role != "user" or not turn.group:
+            return False
+        key = name_key(turn.speaker)
+        return not any(
+            name_key(told.speaker) == key for told in self.evidence.turns(old)
+        )
 
     def _complete(
         self,
@@ -295,7 +309,7 @@ class Decider:
     ) -> Resolution:
         """Resolve the successor of facts that were changed before the process ended.
 
-        They name `fact` already; their rows in the action log are missing.
+        The facts name `fact` already; their rows in the action log are missing.
         """
         actions = {"invalidated": "invalidate", "superseded": "supersede"}
         rows = []
@@ -313,9 +327,9 @@ class Decider:
     def _verdict(
         self, statement: Statement, verdict: Verdict
     ) -> tuple[Verdict, Judgement | None]:
-        """Return the verdict with protected neighbours, and the model's judgement, if any.
+        """Return the verdict with protected neighbours, and the model's judgement.
 
-        The judgement is about one of the neighbours of the verdict.
+        The judgement is about one of the neighbours of the verdict; it may be None.
         """
         grey = [
             replace(
@@ -341,7 +355,7 @@ class Decider:
     def evidence_for(self, fact: Fact, turn: Turn, known: Sequence[Fact]) -> Evidence:
         """Compare the evidence of a new fact with that of known facts (X8, X23, X27).
 
-        `turn` is the attributed turn of the new fact. The words of protected facts are
+        `turn` is the attributed turn of the new fact. The quotes of protected facts are
         compared too (law 12).
         """
         policy = self.settings.policy
@@ -383,7 +397,7 @@ class Decider:
         decision: Decision,
         neighbours: Sequence[Neighbour],
     ) -> Resolution:
-        """Return the decision with its quotes, and with confidences that sources allow."""
+        """Return the decision with its quotes and with capped confidences."""
         effects = [
             self.capped(effect, statement.attributed) for effect in decision.effects
         ]
@@ -412,7 +426,7 @@ class Decider:
         )
 
     def _preceding(self, fact: Fact, successor: Fact, said_at: datetime) -> Fact:
-        """Return a fact that a known one superseded; it ends when that one was stated."""
+        """Return a fact with a known successor; it ends when the successor was stated."""
         later = [
             turn.occurred_at
             for turn in self.evidence.turns(successor)
@@ -422,9 +436,9 @@ class Decider:
         return replace(fact, superseded_by=(successor.id,), valid_until=until)
 
     def capped(self, effect: Effect, turn: Turn) -> Effect:
-        """Limit the confidence of a reinforcement to what its sources allow (D6, X27).
+        """Limit the confidence of a reinforcement to the cap of its sources (D6, X27).
 
-        A source that the fact has already only confirms it.
+        A source that the fact already has only confirms it.
         """
         if effect.action not in {"reinforce", "rewrite"} or effect.confidence is None:
             return effect
@@ -445,7 +459,7 @@ class Decider:
 def _judgement(
     grey: Sequence[Neighbour], opinion: tuple[str, str] | None
 ) -> Judgement | None:
-    """Return a model's opinion with the number of the neighbour, None without one."""
+    """Return a model's opinion with the number of the neighbour, or None."""
     relation, known = opinion or ("", "")
     for number, near in enumerate(grey, 1):
         if near.fact.id == known and relation == "same":
@@ -455,9 +469,9 @@ def _judgement(
     return None
 
 
-def _asks_another_persona(decision: Decision, said: Turn) -> bool:
-    """Whether private words ask about a fact that others know."""
+def _asks_another_persona(decision: Decision, turn: Turn) -> bool:
+    """Return whether private words ask about a fact that other personas know."""
     return any(
-        effect.action == "ask" and said.private_to not in {None, effect.fact.persona}
+        effect.action == "ask" and turn.private_to not in {None, effect.fact.persona}
         for effect in decision.effects
     )

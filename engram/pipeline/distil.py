@@ -49,7 +49,8 @@ class Distiller:
     def distil(self, batch: Batch) -> Extraction:
         """Return the extraction of a batch. Raises ModelError.
 
-        No model is given highly sensitive turns, nor what comes with them (`B17`).
+        A model is never given highly sensitive turns, nor the rest of their batch
+        (`B17`).
         """
         if self._is_sensitive(batch):
             return self.distil_by_rules(batch)
@@ -94,15 +95,15 @@ class Distiller:
         )
 
     def _known(self, batch: Batch, before: Sequence[Turn]) -> tuple[Fact, ...]:
-        """Return the known facts that a model is shown with the batch (`A9`)."""
+        """Return the known facts that a model is given with the batch (`A9`)."""
         embed = self.embedding.vectors if self.embedding else None
         earlier = before[-self.extractor.settings.policy.extraction.before :]
         return self.known_facts.near(batch.turns, earlier, embed)
 
     def _before(self, batch: Batch) -> list[Turn]:
-        """Return the last turns in the session file above those of the batch.
+        """Return the last turns in the session file before those of the batch.
 
-        Highly sensitive ones are left out.
+        Highly sensitive turns are left out.
         """
         first = min(
             (item.filed for item in batch.waiting),
@@ -124,32 +125,31 @@ class Distiller:
         ]
 
     def _with_verdicts(
-        self, batch: Batch, extraction: Extraction, shown: Sequence[Fact]
+        self, batch: Batch, extraction: Extraction, presented: Sequence[Fact]
     ) -> Extraction:
         """Add the model's verdicts on candidates near known facts (`A9`).
 
-        The model is not asked about a fact that was `shown` to it as it extracted the
-        candidate and said what changes, and not again about a pair that it judged to
-        differ. If it fails, the remaining candidates have no verdict.
+        The model is not asked about facts that were `presented` to it during the
+        extraction and that it linked to the candidate, nor about pairs that it has
+        judged to be different. If the model fails, the remaining candidates have no
+        verdict.
         """
         from engram.llm.judge import judge
 
         policy = self.extractor.settings.policy.ladder
         turns = {turn.id: turn for turn in batch.turns}
         opinions: dict[str, tuple[str, str]] = {}
-        apart: dict[str, tuple[str, ...]] = {}
+        distinct: dict[str, tuple[str, ...]] = {}
         warnings = dict(extraction.warnings)
 
-        answered = {fact.id for fact in shown}
+        answered = {fact.id for fact in presented}
         for candidate in extraction.candidates:
             links = candidate.links
             if links and (links.replaces or links.ends or links.same):
-                continue  # the model said already what it changes
-            near = [
-                fact
-                for fact in self._doubtful(candidate, turns[candidate.turn_id])
-                if links is None or fact.id not in answered
-            ]
+                continue  # the model has already reported its changes
+            near = self._doubtful(candidate, turns[candidate.turn_id])
+            if links:
+                near = [fact for fact in near if fact.id not in answered]
             texts = [fact.text for fact in near]
             try:
                 verdict = judge(self.extractor.model(), candidate.text, texts, policy)
@@ -161,12 +161,12 @@ class Distiller:
             elif verdict.warning:
                 warnings[candidate.text] = verdict.warning
             else:
-                apart[candidate.text] = tuple(fact.id for fact in near)
+                distinct[candidate.text] = tuple(fact.id for fact in near)
 
-        return replace(extraction, opinions=opinions, apart=apart, warnings=warnings)
+        return replace(extraction, opinions=opinions, apart=distinct, warnings=warnings)
 
     def _doubtful(self, candidate: Candidate, turn: Turn) -> list[Fact]:
-        """Return the known facts that may or may not state the same."""
+        """Return the known facts that may or may not make the same statement."""
         fact = Fact(
             "",
             candidate.text,
@@ -187,7 +187,7 @@ class Distiller:
     def _nearest(
         self, neighbours: Sequence[Neighbour], when: datetime
     ) -> tuple[Neighbour, ...]:
-        """Return what a correction may be about, however unlike its words are."""
+        """Return the neighbours that a correction may be about, at any similarity."""
         policy = self.extractor.settings.policy
         visible = tuple(
             near

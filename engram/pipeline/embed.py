@@ -54,19 +54,20 @@ class EmbeddingWorker:
         return self._load().embed(texts)
 
     def question(self, text: str, seconds: float = math.inf) -> Callable[[], bytes]:
-        """Begin to embed a question; return a function that waits for its vector.
+        """Start to embed a question; return a function that waits for the vector.
 
-        The function raises ModelError or ConfigError, also after `seconds` or the
-        policy's limit from now. After an error the model is not asked for
-        `rest_seconds`, so that a server that hangs delays one answer only. An error
-        within a shorter limit than the policy's does not count.
+        The function raises ModelError or ConfigError, also when `seconds` or the
+        policy's limit have passed since the call of `question`. After an error the
+        model is not called for `rest_seconds`, so that a server without a response
+        delays one answer only. An error within a limit shorter than the policy's does
+        not count.
         """
         longest = min(self._settings.policy.vectors.question_seconds, seconds)
         if self._seconds() < self._paused_until:
             rest = ModelError(self._fault, fix="It is tried again soon.")
             return partial(_raise, rest)
         work = partial(self._question, text)
-        # a table in this process answers faster than a thread starts
+        # A table in this process answers faster than a thread starts.
         waiting = work if self._model.in_process else _in_thread(work, longest)
         return partial(self._answer, waiting, longest)
 
@@ -74,7 +75,7 @@ class EmbeddingWorker:
         return self._load().question(text)
 
     def _answer(self, waiting: Callable[[], bytes], longest: float) -> bytes:
-        """Wait for a vector; after an error let the model rest."""
+        """Wait for a vector; after an error, stop calling the model for a while."""
         policy = self._settings.policy.vectors
         try:
             return waiting()
@@ -104,9 +105,10 @@ class EmbeddingWorker:
 def embed_some(index: Index, embedding: EmbeddingWorker, limit: int) -> int:
     """Embed up to `limit` units without a vector; return the number of new vectors.
 
-    If the model refuses a batch, its halves are tried; of a single text the first half
-    is tried. A short text that is refused is skipped until the next start, if the model
-    accepts others. Raises ModelError or ConfigError if it accepts none.
+    If the model refuses a batch, each half is tried; if it refuses a single text, the
+    first half of that text is tried. A short text that is refused is skipped until the
+    next start, provided that the model accepts others. Raises ModelError or ConfigError
+    if it accepts none.
     """
     semantic = index.semantic
     if semantic is None:
@@ -155,9 +157,9 @@ def calibrate(index: Index) -> dict[str, Any]:
 
 
 def calibrate_when_due(index: Index) -> dict[str, Any] | None:
-    """Calibrate once there are pairs of facts enough, and when the facts have doubled.
+    """Calibrate when there are enough pairs of facts, and when the facts have doubled.
 
-    Returns the report where that succeeded.
+    Returns the report, or None if there was no calibration.
     """
     semantic = index.semantic
     if semantic is None or not semantic.is_calibration_due(index.lexical):
@@ -167,10 +169,10 @@ def calibrate_when_due(index: Index) -> dict[str, Any] | None:
 
 
 def _in_thread(work: Callable[[], bytes], seconds: float) -> Callable[[], bytes]:
-    """Start `work`; return a function that waits for it, `seconds` from now at most.
+    """Start `work` in a thread; return a function that waits for its result.
 
-    That raises ModelError when time is up. The thread is not ended: a name lookup
-    cannot be interrupted.
+    The function raises ModelError `seconds` after this call. The thread goes on,
+    because a name lookup cannot be interrupted.
     """
     future: Future[bytes] = Future()
     until = time.monotonic() + seconds

@@ -24,7 +24,7 @@ from engram.core.entities import (
     name_key,
 )
 from engram.core.language.sentences import sentences
-from engram.core.language.state_words import is_beside
+from engram.core.language.state_words import continues_older_state
 from engram.core.records import Create, Edit, Move, Problem
 from engram.core.relations import RelationUpdate, line_changes, relation_line
 from engram.errors import ConflictError, EngramError, NotFoundError
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from engram.vault.store import Vault
 
 REFRESH_SECONDS = 1.0
-"""How long the notes are taken as unchanged while batches are written."""
+"""Seconds for which the notes are taken as unchanged while batches are written."""
 
 
 @dataclass(slots=True)
 class _EntityChange:
-    """Changes of one note: of its relations, and further names."""
+    """Changes of one note: relations and additional names."""
 
     relations: list[RelationUpdate] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class EntityWriter:
 
     def refresh(self) -> None:
         """Read the new and changed notes of the folder, and the edges."""
-        self._refreshed_at = float("-inf")  # stays so if the folder cannot be read
+        self._refreshed_at = float("-inf")  # not changed if the folder cannot be read
         self._other_files = None
         self.edges.refresh()
         files = entities.entity_files(self.settings.vault)
@@ -107,7 +107,7 @@ class EntityWriter:
         return tuple(dict.fromkeys(self._link(name) for name in others))
 
     def ref_of(self, name: str) -> tuple[str, str]:
-        """Return type and ref of the entity with this name; from any thread (`E2`).
+        """Return the type and ref of the entity with this name; thread-safe (`E2`).
 
         Both are guessed if the entity has no note.
         """
@@ -127,12 +127,12 @@ class EntityWriter:
         ]
 
     def entities_by_path(self) -> dict[str, Entity]:
-        """Return every entity by the path of its note, read again if it changed."""
+        """Return every entity by the path of its note; changed notes are read again."""
         self.refresh()
         return {entity.path: entity for entity in self.names.all()}
 
     def reread(self, paths: Iterable[str]) -> None:
-        """Read the entity notes among `paths` again, which another part has written."""
+        """Read the entity notes among `paths` again after another part wrote them."""
         for path in paths:
             if path.startswith(f"{entities.FOLDER}/"):
                 self._read(path)
@@ -148,7 +148,7 @@ class EntityWriter:
         return self._new_links[key]
 
     def _resolves(self, link: str) -> bool:
-        """Whether a link leads to an entity, or to another note of the user."""
+        """Return whether a link leads to an entity, or to another note of the user."""
         name = entities.link_key(link)
         return name in self._others() or any(
             entities.link_key(one.name) == name for one in self.names.called(link)
@@ -165,7 +165,7 @@ class EntityWriter:
             self.refresh()
 
     def _read(self, path: str) -> None:
-        """Read one note; a note that is gone is forgotten."""
+        """Read one note; forget the entity if the note does not exist."""
         try:
             stat = stat_of((self.settings.vault / path).lstat())
             raw = self._read_twice(path)
@@ -190,9 +190,9 @@ class EntityWriter:
             self.problems[path] = problems
 
     def _with_former_name(self, note: Note, entity: Entity) -> Entity:
-        """Return an entity whose note a person renamed with its old name as an alias.
+        """Return the entity of a renamed note, with its old name as an alias.
 
-        Old links and later statements lead to it. The next batch writes the alias.
+        Old links and later statements then lead to it. The next batch writes the alias.
         """
         former = entities.former_name(note, entity)
         known = {name_key(name) for name in (entity.name, *entity.aliases)}
@@ -216,9 +216,9 @@ class EntityWriter:
         self.problems[path] = (Problem("unreadable", fault.what, path),)
 
     def _read_twice(self, path: str) -> bytes:
-        """Return the content of a note; try a second time after a failure.
+        """Return the content of a note, with a second attempt after a failure.
 
-        Changes of a note that cannot be read would wait for the next batch.
+        The changes of a note that cannot be read would have to wait for the next batch.
         """
         try:
             return self.vault.read(path)
@@ -282,9 +282,10 @@ class EntityWriter:
     def add_owner_names(
         self, names: Sequence[str], since: datetime, now: datetime
     ) -> None:
-        """Add names to the note of the owner; without one, the first name gets it.
+        """Add names to the note of the owner; if there is none, create it.
 
-        A note that has the first name already becomes the owner's.
+        The first name becomes its name. An existing note with that name becomes the
+        owner's.
         """
         self.refresh_if_stale()
         owner = self.names.owner() or self.names.one(names[0])
@@ -307,9 +308,9 @@ class EntityWriter:
     def _stated(
         self, relations: Iterable[Relation], turns: Sequence[Turn]
     ) -> list[StatedRelation]:
-        """Return the relations that these turns state and that may change notes.
+        """Return the relations stated by these turns that may change notes.
 
-        Entity notes are everybody's, so a private turn relates nothing (`E14`).
+        Entity notes are shared by all personas, so a private turn yields none (`E14`).
         """
         by_id = {turn.id: turn for turn in turns}
         policy = self.settings.policy.trust
@@ -318,7 +319,9 @@ class EntityWriter:
             turn = by_id.get(relation.turn_id)
             if turn is None or turn.private:
                 continue
-            beside = relation.beside or is_beside(_sentence(turn.text, relation.quote))
+            beside = relation.beside or continues_older_state(
+                _sentence(turn.text, relation.quote)
+            )
             source_class = trust.source_class(
                 trust.turn_as_evidence(turn, relation.quote)
             )
@@ -403,8 +406,8 @@ class EntityWriter:
     def _retype(self, types: Mapping[str, str], now: datetime) -> None:
         """Change the type of guessed concepts to the type that was stated (`B1`).
 
-        The note moves to the folder of its type; links use its name and stay valid. A
-        note that is no guessed concept has the type that a user wants.
+        The note moves to the folder of its type; links use its name and stay valid. Any
+        other note keeps its type, which a user may have chosen.
         """
         for name, kind in types.items():
             entity = self.names.one(name)
@@ -471,7 +474,7 @@ class EntityWriter:
             name,
             before=relation_line(stored.edge, name, zone) if stored else None,
             after=relation_line(row.edge, name, zone),
-            # the line of an ended edge that waits may have been there
+            # An ended edge that waits may already have its line in the note.
             is_new=stored is None
             or (stored.unlisted and stored.edge.valid_until is None),
         )
@@ -517,7 +520,7 @@ class EntityWriter:
         return True
 
     def _is_busy(self, path: str, now: datetime) -> bool:
-        """Whether a note was edited within `quiet_seconds`, or cannot be read."""
+        """Return whether a note was edited within `quiet_seconds` or cannot be read."""
         quiet = self.settings.policy.files.quiet_seconds
         at_rest = self.vault.is_at_rest(path, now, quiet)
         return self._stats[path] == UNKNOWN or not at_rest
@@ -549,7 +552,7 @@ def _new_names(entity: Entity, change: _EntityChange) -> list[str]:
 
 
 def _sentence(text: str, quote: str) -> str:
-    """Return the sentence of a text with a quote, or the quote."""
+    """Return the sentence of a text that contains a quote, or the quote."""
     place = text.find(quote)
     spans = sentences(text) if place >= 0 else ()
     return next((text[a:b] for a, b in spans if a <= place < b), quote)
@@ -568,7 +571,7 @@ def _names(
 
 
 def _is_guessed(entity: Entity) -> bool:
-    """Whether a note is a concept that this program created and no user moved."""
+    """Return whether a note is a concept that engram created and no user has moved."""
     path = entities.path_of(entity.name, "concept")
     return bool(entity.id) and entity.type == "concept" and entity.path == path
 

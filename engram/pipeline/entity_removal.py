@@ -1,8 +1,9 @@
-"""Entities and relations whose only support is hidden (rows X2, X6, X8).
+"""Removal of entities and relations whose only support is hidden (rows X2, X6, X8).
 
-A note that engram made, that no person wrote in, and that only forgotten memories name
-goes to the trash, and comes back with them. A relation goes where the words that told
-it last are hidden and no other memory of that time names its ends.
+The note of an entity is moved to the trash if engram created it, no user edited it, and
+only forgotten memories name the entity. It is restored together with them. A relation
+is removed if the turns that stated it last are hidden and no other memory of that time
+names its ends.
 """
 
 from __future__ import annotations
@@ -34,45 +35,47 @@ _OWNER_REF = entity_ref("person", OWNER)
 
 
 class _Support:
-    """Which names the memories of a vault support, and when they were told."""
+    """The memories of a vault by the names that they are about."""
 
     def __init__(self, index: Index, facts: Sequence[Fact]) -> None:
         self.index = index
         self.live: defaultdict[str, list[Fact]] = defaultdict(list)
-        self.gone: defaultdict[str, list[Fact]] = defaultdict(list)
+        self.hidden: defaultdict[str, list[Fact]] = defaultdict(list)
         self.texts = [fact.text for fact in facts if fact.status != "forgotten"]
         for fact in facts:
-            found = self.gone if fact.status == "forgotten" else self.live
+            facts_by_name = self.hidden if fact.status == "forgotten" else self.live
             for name in fact.about:
-                found[name_key(name)].append(fact)
+                facts_by_name[name_key(name)].append(fact)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """All words of the memories that are not forgotten."""
         return frozenset(word for text in self.texts for word in words(text))
 
-    def says(self, name: str) -> bool:
-        """Return whether a memory that is not forgotten has a part of a name."""
+    def contains(self, name: str) -> bool:
+        """Return whether a memory that is not forgotten contains a part of a name."""
         return not self.words.isdisjoint(words(name))
 
     def is_lost(self, edge: Edge) -> bool:
-        """Return whether the words that told a relation last are hidden."""
+        """Return whether all turns that stated a relation last are hidden."""
         ends = _ends(edge)
-        gone = _told_at(edge, (fact for end in ends for fact in self.gone.get(end, ())))
-        if not gone or _told_at(
+        hidden = _stated_at(
+            edge, (fact for end in ends for fact in self.hidden.get(end, ()))
+        )
+        if not hidden or _stated_at(
             edge, (fact for end in ends for fact in self.live.get(end, ()))
         ):
             return False
-        keys = {key for fact in gone for key in (fact.source, *fact.also) if key}
-        shown = map(self.index.visible, self.index.units(sorted(keys)).values())
-        texts = [one.turn.text for one in shown if isinstance(one, FiledTurn)]
+        keys = {key for fact in hidden for key in (fact.source, *fact.also) if key}
+        visible = map(self.index.visible, self.index.units(sorted(keys)).values())
+        texts = [unit.turn.text for unit in visible if isinstance(unit, FiledTurn)]
         return not any(
             f"_{end}_" in f"_{name_key(text)}_" for end in ends for text in texts
         )
 
 
 class EntityRemoval:
-    """Removes what nothing supports any more, and brings it back. For the writer."""
+    """Removes unsupported entities and relations, and restores them. For the writer."""
 
     def __init__(self, entity_writer: EntityWriter, index: Index) -> None:
         self.entity_writer = entity_writer
@@ -82,13 +85,13 @@ class EntityRemoval:
         self.index = index
 
     def tidy(self, now: datetime) -> None:
-        """Make notes and relations agree with the memories. Raises EngramError."""
+        """Make entity notes and relations agree with the memories. Raises EngramError."""
         self.entity_writer.refresh()
         facts = self.index.catalog.facts()
         support = _Support(self.index, facts)
-        if not support.gone and not self.edges.withdrawn:
+        if not support.hidden and not self.edges.withdrawn:
             return
-        self._bring_back(support)
+        self._restore(support)
         rows = self.edges.lines.values()
         lost = [
             row
@@ -109,16 +112,16 @@ class EntityRemoval:
         }
         return (
             is_ulid(entity.id)
-            and not entity.theirs
+            and not entity.has_user_text
             and not self.entity_writer.names.is_owner(entity.name)
-            and any(support.gone.get(key) or key in withdrawn for key in keys)
+            and any(support.hidden.get(key) or key in withdrawn for key in keys)
             and not any(support.live.get(key) for key in keys)
             and not entity.relations
             and not any(
                 edge.type == "relation"
                 for edge in self.edges.at([entity_ref(entity.type, entity.name)])
             )
-            and not support.says(entity.name)
+            and not support.contains(entity.name)
         )
 
     def _remove(self, entity: Entity, now: datetime) -> None:
@@ -128,13 +131,14 @@ class EntityRemoval:
         if not self.vault.exists(to):
             self._move(entity.path, entity.sha, to, WHY)
 
-    def _bring_back(self, support: _Support) -> None:
-        """Bring back notes and relations whose memories hold again."""
+    def _restore(self, support: _Support) -> None:
+        """Restore notes and relations whose memories are visible again."""
         back = [
             row
             for row in self.edges.withdrawn.values()
             if any(
-                _told_at(row.edge, support.live.get(end, ())) for end in _ends(row.edge)
+                _stated_at(row.edge, support.live.get(end, ()))
+                for end in _ends(row.edge)
             )
         ]
         wanted = set(support.live).union(*(_ends(row.edge) for row in back))
@@ -188,6 +192,6 @@ def _ends(edge: Edge) -> list[str]:
     return [name_key(ref.partition(":")[2]) for ref in sorted(refs)]
 
 
-def _told_at(edge: Edge, facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts that were told when a relation was told last."""
+def _stated_at(edge: Edge, facts: Iterable[Fact]) -> list[Fact]:
+    """Return those of the facts that were stated when a relation was last stated."""
     return [fact for fact in facts if fact.created and fact.created == edge.reinforced]

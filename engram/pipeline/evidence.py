@@ -1,4 +1,4 @@
-"""The evidence of facts: the turns in the vault that they rest on, and their speakers.
+"""The evidence of facts: the turns in the vault that support them, and the speakers.
 
 Reads the index and the action log; writes nothing.
 """
@@ -32,11 +32,11 @@ class EvidenceReader:
     plan: WritePlan
 
     def turns(self, fact: Fact) -> list[Turn]:
-        """Return the attributed turns that a fact rests on (`trust.turn_as_evidence`)."""
+        """Return the attributed turns that support a fact (`trust.turn_as_evidence`)."""
         keys = [key for key in (fact.source, *fact.also) if key]
         units = self.note_writer.index.units(keys)
         filed = [unit for unit in units.values() if isinstance(unit, FiledTurn)]
-        # Without a quotation in the turn all of its words are the speaker's.
+        # In a turn without a quotation all words are the speaker's.
         if not any(parts(one.turn.text) for one in filed):
             return [one.turn for one in filed]
 
@@ -51,29 +51,29 @@ class EvidenceReader:
         return [_attributed(one, rows) for one in filed]
 
     def quote(self, fact: Fact) -> str:
-        """Return the beginning of the first turn that a fact rests on, or ''."""
+        """Return the beginning of the first turn that supports a fact, or ''."""
         turns = self.turns(fact)
         return turns[0].text[:QUOTE_CHARS] if turns else ""
 
-    def as_confirmed_if_guarded(self, fact: Fact, said: Turn) -> Fact:
-        """Return the fact, as confirmed by the user if `said` must not change its note.
+    def as_confirmed_if_guarded(self, fact: Fact, turn: Turn) -> Fact:
+        """Return the fact, marked as confirmed if `turn` must not change its note.
 
-        A user edited the note, or `said` is private and others know the fact (`X23`,
-        `E14`).
+        That is so if a user edited the note, or if `turn` is private and other personas
+        know the fact (`X23`, `E14`).
         """
         edited = self.note_writer.is_edited(fact.id)
-        if edited or said.private_to not in {None, fact.persona}:
+        if edited or turn.private_to not in {None, fact.persona}:
             return replace(fact, verification="user_confirmed")
         return fact
 
-    def only_user_may_end(self, fact: Fact, said: Turn) -> bool:
-        """Whether a batch may not end a fact: edited, hand-written, or known to others.
+    def only_user_may_end(self, fact: Fact, turn: Turn) -> bool:
+        """Return whether a batch may not end a fact: edited, hand-written or shared.
 
-        A note that engram did not write has no creation in the action log. What is
-        `said` in private ends nothing that others know; what is said openly may end
-        what is private too (`X23`, `E14`).
+        A note that engram did not write has no creation in the action log. A private
+        `turn` ends nothing that other personas know; an open one may end private facts
+        too (`X23`, `E14`).
         """
-        if said.private_to not in {None, fact.persona}:
+        if turn.private_to not in {None, fact.persona}:
             return True
         if self.note_writer.is_edited(fact.id):
             return True

@@ -1,4 +1,4 @@
-"""Executors: who does the work of a memory, its caller or the threads of a daemon."""
+"""Executors: run the work of a memory in its caller or in the threads of a daemon."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ T = TypeVar("T")
 
 
 class Executor(Protocol):
-    """Does the work of a memory that is not part of an answer."""
+    """Runs the work of a memory that is not part of an answer."""
 
     @property
     def attended(self) -> bool:
         """Whether batches, runs and changed files are handled without the caller."""
 
     def turns_arrived(self) -> None:
-        """Look for batches that are due. May be called from any thread."""
+        """Look for due batches. May be called from any thread."""
 
     def run_as_writer(self, job: Callable[[], T]) -> T:
-        """Do `job` in the thread that writes notes, and return its result."""
+        """Run `job` in the thread that writes notes; return its result."""
 
     def model_place(self) -> AbstractContextManager[None]:
-        """Return a context in which background work may ask a model; it may wait."""
+        """Return a context for calls of a model in the background; entering may wait."""
 
 
 class Inline:
-    """The executor without a daemon: the caller does everything, at once."""
+    """The executor without a daemon: all work is done by the caller, at once."""
 
     def __init__(self, *, attended: bool = False) -> None:
         self.attended = attended
 
     def turns_arrived(self) -> None:
-        """Do nothing: the caller distils the turns before the call returns."""
+        """Do nothing: the caller distils the turns before its call returns."""
 
     def run_as_writer(self, job: Callable[[], T]) -> T:
-        """Do `job` in the calling thread."""
+        """Run `job` in the calling thread; return its result."""
         return job()
 
     def model_place(self) -> AbstractContextManager[None]:
-        """Return a context that waits for nothing."""
+        """Return a context that never waits."""
         return nullcontext()

@@ -1,8 +1,9 @@
 """Tombstones of statements and turns: set, lifted and restored (rows A26, X8).
 
 Every row of the tombstone file is made here. A forgotten or deleted statement is hidden
-with its paraphrases (`Forgetting.add_tombstones`); a statement that was corrected or
-dropped in review is only kept from being filed again (`Forgetting.bury`).
+together with its paraphrases (`Forgetting.add_tombstones`). A statement that was
+corrected, or dropped in review, is only prevented from being filed again
+(`Forgetting.bury`).
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ DROPPED = "dropped in review"
 ANEW = "the user said it again"
 USER_DECIDED = "you said so"
 POOL = 100
-"""How many facts, and how many turns, are searched for paraphrases of a statement."""
+"""Numbers of facts and of turns that are searched for paraphrases of a statement."""
 STATUSES = ("active", "archived", "superseded", "invalidated")
 
 
-_HEARD = frozenset({"confirm", "reinforce", "rewrite"})
-"""Actions of the log whose turn said what a memory says."""
+_SUPPORTING = frozenset({"confirm", "reinforce", "rewrite"})
+"""Actions of the log whose turn supports the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """The keys of the turns that a fact rests on, and the words quoted from them."""
+    """The keys of the turns that support a fact, and the words quoted from them."""
 
     turns: tuple[str, ...]
     quotes: tuple[str, ...]
@@ -62,7 +63,7 @@ class Hidden:
 
 
 def is_question(fact: Fact) -> bool:
-    """Whether a note in `review/` asks about other notes and states nothing itself."""
+    """Return whether a note in `review/` asks about other notes and states nothing."""
     if fact.status != "review":
         return False
     name = fact.path.rpartition("/")[2]
@@ -83,7 +84,7 @@ class Forgetting:
     def bury(
         self, facts: Iterable[Fact], now: datetime, why: str, *, turns: bool = True
     ) -> None:
-        """Set tombstones on the texts of facts and, with `turns`, on their turns (`X8`).
+        """Set tombstones on the texts of facts; with `turns` also on turns (`X8`).
 
         They keep the same text from being filed again; paraphrases are not affected.
         """
@@ -106,9 +107,9 @@ class Forgetting:
             self.index.tombstones.add(rows)
 
     def bring_back(self, facts: Iterable[Fact], now: datetime) -> None:
-        """Record that ended facts hold again: no statement before `now` replaces them.
+        """Record that ended facts are true again, whatever replaced them before `now`.
 
-        What was corrected may be filed again (rows X6, X8).
+        A corrected statement may be filed again (rows X6, X8).
         """
         rows = []
         for fact in facts:
@@ -130,9 +131,9 @@ class Forgetting:
     ) -> None:
         """Set tombstones that hide facts, or whole turns, and their paraphrases (`X8`).
 
-        `whole` is the name of the memory or turn that the request named, for units that
-        are hidden along with it. `only="turns"` hides no other note: the user deleted
-        one note and may keep others that say the same.
+        `whole` is the name of the memory or turn that the request named; it is given
+        for units that are hidden along with that one. With `only="turns"` no other note
+        is hidden: the user deleted one note and may keep others that say the same.
         """
         at = now.isoformat()
         extra = {key: value for key, value in (("for", whole), ("only", only)) if value}
@@ -149,9 +150,9 @@ class Forgetting:
         """Record that a user deleted notes: tombstones, and rows of the action log.
 
         Call it before the catalogue removes the facts, so that a crash cannot lose the
-        deletion. A note with a question is no statement and gets no tombstone. The note
-        of a memory that was dropped in review may have been removed by this program,
-        which then ended before it logged that; the memory has its tombstone (`X8`).
+        deletion. The note of a question is not a statement and gets no tombstone. A
+        memory that was dropped in review has a tombstone already; its note may have
+        been removed by engram in a process that ended before it wrote the log (`X8`).
         """
         dropped = self._dropped()
         dropped_here, deleted_by_user = list[Fact](), list[Fact]()
@@ -171,8 +172,8 @@ class Forgetting:
     def record_deleted_turns(self, turns: Iterable[FiledTurn], now: datetime) -> None:
         """Record that a user removed turns from session files (`X9`).
 
-        A client that sends them again does not bring them back. The rows hold hashes
-        and no words.
+        A client that sends the turns again does not restore them. The rows contain
+        hashes and no words.
         """
         at = now.isoformat(timespec="seconds")
         self.index.tombstones.add(
@@ -211,7 +212,7 @@ class Forgetting:
     ) -> list[str]:
         """Lift every tombstone of memories or turns, and those set along with them.
 
-        Returns the names of all that is restored.
+        Returns the names of all restored memories and turns.
         """
         at = now.isoformat()
         names = ("hash", "turn", "memory", "in")
@@ -228,7 +229,7 @@ class Forgetting:
         return list(dict.fromkeys(str(row["memory"]) for row in lifted))
 
     def _active_rows(self, memories: frozenset[str]) -> list[Mapping[str, object]]:
-        """Return the tombstones of `memories`, and those set along, not restored."""
+        """Return the tombstones of `memories`, and those set along, that are in force."""
         active: dict[tuple[str, ...], Mapping[str, object]] = {}
         for row in self.vault.tombstone_rows():
             if memories.isdisjoint((row.get("memory"), row.get("for"))):
@@ -247,7 +248,7 @@ class Forgetting:
     ) -> None:
         """Lift the tombstones on statements that the user makes again in these turns.
 
-        With `asked` a turn counts that has the very time of the tombstone.
+        With `asked` a turn with exactly the time of the tombstone counts too.
         """
         if not self.index.tombstones.forgotten:
             return
@@ -256,7 +257,7 @@ class Forgetting:
         for turn in turns:
             text = own_words(turn.turn.text)
             for stone in self.index.tombstones.forgotten.anew(
-                text, hiding.spoken(turn), asked=asked
+                text, hiding.utterance_of(turn), is_request=asked
             ):
                 at = max(turn.turn.occurred_at, stone.at).isoformat()
                 named = {"hash": stone.hash, "memory": stone.memory, "in": stone.within}
@@ -276,13 +277,13 @@ class Forgetting:
             self.index.tombstones.add(rows)
             self.note_writer.log_actions(log)
 
-    # -- what a memory rests on --------------------------------------------------------
+    # -- evidence ----------------------------------------------------------------------
 
     def evidence(self, fact: Fact) -> Grounds:
-        """Return all turns that a fact rests on.
+        """Return all turns that support a fact, and their quotes.
 
-        Those that its note names, those that confirmed it by the action log, and those
-        of memories that were merged into it.
+        These are the turns named in its note, the turns that confirmed it according to
+        the action log, and the turns of memories that were merged into it.
         """
         older = self.index.units(fact.supersedes).values()
         facts = [fact]
@@ -292,7 +293,9 @@ class Forgetting:
         rows = [row for one in facts for row in self.vault.actions_of(one.id)]
         keys = [key for one in facts for key in (one.source, *one.also)]
         keys += [
-            str(row.get("turn") or "") for row in rows if row.get("action") in _HEARD
+            str(row.get("turn") or "")
+            for row in rows
+            if row.get("action") in _SUPPORTING
         ]
         quotes = [str(row["quote"]) for row in rows if row.get("quote")]
         return Grounds(tuple(dict.fromkeys(filter(None, keys))), tuple(quotes))
@@ -308,10 +311,10 @@ class Forgetting:
             and {fact.source, *fact.also} & {*turns}
         ]
 
-    # -- what is hidden ----------------------------------------------------------------
+    # -- hidden units ------------------------------------------------------------------
 
     def is_forgotten(self, fact: Fact, source: FiledTurn) -> bool:
-        """Whether a tombstone hides a fact that was read in the turn `source`."""
+        """Return whether a tombstone hides a fact extracted from the turn `source`."""
         tombstones = self.index.tombstones
         if source.key in tombstones.keys and any(
             stone.memory == source.key for stone in tombstones.forgotten.stones
@@ -325,11 +328,11 @@ class Forgetting:
     def find_hidden(
         self, text: str, named: str, now: datetime, before: Collection[str]
     ) -> Hidden:
-        """Return the facts and turns besides `named` that its tombstones hide.
+        """Return the further facts and turns that the tombstones of `named` hide.
 
-        Only those that share most words with `text` are checked, and turns that are
-        hidden as a whole; `before` are the keys that were hidden already. What another
-        request hides is left out.
+        Only units that share most words with `text` are checked, and turns that are
+        hidden as a whole. `before` are the keys that were hidden before. Units hidden
+        by another request are left out.
         """
         question = ranking.parse_question(text, now)
         filters = (
@@ -369,7 +372,7 @@ class Forgetting:
         }
 
     def _of_fact(self, fact: Fact) -> Iterator[dict[str, object]]:
-        """Yield the tombstone of a fact, and those of the turns that it rests on.
+        """Yield the tombstone of a fact, and those of the turns that support it.
 
         The tombstone of the fact also hides each sentence that states the fact, so a
         turn with such a sentence needs none.
@@ -402,7 +405,8 @@ class Forgetting:
     def _of_reply(self, fact: Fact, key: str) -> dict[str, object]:
         """Return the keys of a tombstone on the assistant's reply to the turn `key`.
 
-        It hides the sentences that take up the fact; the dict is empty without one.
+        It hides the sentences that repeat the fact; the dict is empty if there are
+        none.
         """
         name, _, number = key.partition("#^t")
         reply = f"{name}#^t{int(number) + 1}" if number.isdecimal() else ""
@@ -412,42 +416,46 @@ class Forgetting:
 
         known, text = fingerprints(fact.text), unit.turn.text
         plain = [text[start:end] for start, end in sentences(text)]
-        taken_up = [
-            one
-            for one in plain
-            if any(echoes(said, one) for said in known)
-            and not self._says_other(one, fact, key)
+        repeated = [
+            sentence
+            for sentence in plain
+            if any(echoes(statement, sentence) for statement in known)
+            and not self._supports_other(sentence, fact, key)
         ]
-        if not taken_up:
+        if not repeated:
             return {}
-        # no `says`: what a reply echoes in half a sentence stands elsewhere too
-        return {"in": reply, "cut": [content_hash(one) for one in taken_up]}
+        # No `says`: words that a reply repeats in half a sentence occur elsewhere too.
+        return {"in": reply, "cut": [content_hash(sentence) for sentence in repeated]}
 
     def _of_evidence(
         self, fact: Fact, quotes: Sequence[str], key: str, plain: Sequence[str]
     ) -> dict[str, object]:
-        """Return the keys of a tombstone on the turn `key` that a fact was read in.
+        """Return the keys of a tombstone on the turn `key` that supports a fact.
 
-        It hides those of `plain`, the sentences of the turn, that the action log quotes.
-        Where none or all of them are quoted, it hides the whole turn but for sentences
-        that other memories rest on.
+        It hides those of `plain`, the sentences of the turn, that the action log
+        quotes. If none or all of them are quoted, it hides the whole turn except for
+        sentences that support other memories.
         """
-        read = [one for one in plain if _quoted(one, quotes)]
-        if not read or len(read) == len(plain):
-            read = [one for one in plain if not self._says_other(one, fact, key)]
-        if not read or len(read) == len(plain):
+        hidden = [sentence for sentence in plain if _quoted(sentence, quotes)]
+        if not hidden or len(hidden) == len(plain):
+            hidden = [
+                sentence
+                for sentence in plain
+                if not self._supports_other(sentence, fact, key)
+            ]
+        if not hidden or len(hidden) == len(plain):
             return {"turn": key}
 
-        hashes = [content_hash(sentence) for sentence in read]
-        says = [one.row() for sentence in read for one in fingerprints(sentence)]
+        hashes = [content_hash(sentence) for sentence in hidden]
+        says = [mark.row() for sentence in hidden for mark in fingerprints(sentence)]
         return {"in": key, "cut": hashes, "says": says}
 
-    def _says_other(self, sentence: str, fact: Fact, key: str) -> bool:
-        """Return whether a memory besides `fact` was read in a sentence of a turn."""
+    def _supports_other(self, sentence: str, fact: Fact, key: str) -> bool:
+        """Return whether a sentence of a turn supports a memory other than `fact`."""
         return any(
-            any(restates(said, sentence) for said in fingerprints(one.text))
-            or _quoted(sentence, self.evidence(one).quotes)
-            for one in self.sharing((key,), fact.id)
+            any(restates(statement, sentence) for statement in fingerprints(other.text))
+            or _quoted(sentence, self.evidence(other).quotes)
+            for other in self.sharing((key,), fact.id)
         )
 
 

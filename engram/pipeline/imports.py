@@ -1,9 +1,9 @@
-"""Imports as runs: what each stored, and taking it back (rows X6, X28).
+"""Imports as runs: the turns that each import stored, and its undo (rows X6, X28).
 
-An import has a log in the state folder: a head, the turns that it stored first, and
-whether it was taken back. It grows as the import goes on, so an interrupted import is
-listed and can be taken back too; the same file again goes on with it. A turn that was
-taken back is hidden as a withdrawn one is, and importing it again shows it again.
+An import has a log in the state folder: a head, the turns that it stored first, and its
+undo, if any. The log grows during the import, so an interrupted import is listed and
+can be undone too; importing the same file again continues it. A turn whose import was
+undone is hidden like a withdrawn turn, and importing it again makes it visible.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Identity = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ImportLog:
-    """What is recorded of an import; `undone` is the run that took it back, or ''."""
+    """The log of an import; `undone` is the run of its undo, or ''."""
 
     run: str
     at: str
@@ -74,7 +74,10 @@ class ImportLog:
 
 @dataclass(frozen=True, slots=True)
 class ImportUndo:
-    """What taking an import back hides: turns by session file, and memories by id."""
+    """The units that an undo hides: turns by session file, and memories by id.
+
+    `turns` are numbers of turns by path, `memories` paths of notes by id.
+    """
 
     run: str
     turns: dict[str, int]
@@ -95,10 +98,10 @@ class ImportRuns:
     # -- storing -----------------------------------------------------------------------
 
     def begin(self, file: str, source: str, now: datetime) -> str:
-        """Return the run of an import; the same `source` goes on with its last run.
+        """Return the run of an import; the same `source` continues its last run.
 
-        `file` is its name, `source` a hash of its content. After an undo it is another
-        run.
+        `file` is the name of the file, `source` a hash of its content. After an undo a
+        new run begins.
         """
         with self._lock:
             known = [log for log in self.logs() if log.source == source]
@@ -125,7 +128,7 @@ class ImportRuns:
                 self._append(run, {"turns": turns})
 
     def hidden(self, turns: Iterable[Identity]) -> list[Identity]:
-        """Return those of these turns that the undo of an import hides."""
+        """Return those of these turns that are hidden by the undo of an import."""
         if self._undone is None:
             undone = (log.turns for log in self.logs() if log.undone)
             self._undone = frozenset(itertools.chain.from_iterable(undone))
@@ -137,7 +140,7 @@ class ImportRuns:
         ]
 
     def show_again(self, turns: Iterable[Identity], now: datetime) -> None:
-        """Show turns again that are imported again. For the writer thread."""
+        """Make turns visible that are imported again. For the writer thread."""
         self.turn_edits.bring_back(self._filed(turns, hidden=True), UNDONE, now, AGAIN)
 
     def _filed(self, names: Iterable[Identity], *, hidden: bool) -> list[FiledTurn]:
@@ -148,7 +151,7 @@ class ImportRuns:
             if self.turn_edits.is_withdrawn(turn) == hidden
         ]
 
-    # -- listing and taking back -------------------------------------------------------
+    # -- listing and undo --------------------------------------------------------------
 
     def logs(self) -> list[ImportLog]:
         """Return the imports, the oldest first."""
@@ -158,34 +161,36 @@ class ImportRuns:
         return [log for log in map(_read, names) if log]
 
     def find(self, name: str) -> tuple[ImportLog, bool] | None:
-        """Return the import that is meant, and whether its undo is; None for neither.
+        """Return an import by the id of its run or of its undo, or None.
 
-        `name` is the run of either, or its beginning. Raises ConflictError where several
-        begin so.
+        The second value is True if the id is that of the undo. `name` is an id or its
+        beginning. Raises ConflictError if several runs begin with it.
         """
         logs = self.logs()
         found = [(log, False) for log in logs if _begins(log.run, name)]
         found += [(log, True) for log in logs if _begins(log.undone, name)]
         if len(found) > 1:
             raise ConflictError(
-                "several runs begin like this", where=name, fix="Give more of it."
+                "several runs begin with this id",
+                where=name,
+                fix="Give more letters of the id.",
             )
         return found[0] if found else None
 
     def undo(self, log: ImportLog, now: datetime, *, dry_run: bool) -> ImportUndo:
-        """Hide what an import stored, and the memories that rest on it alone.
+        """Hide the turns that an import stored, and memories that only they support.
 
-        Raises ConflictError where that was done before.
+        Raises ConflictError if the import was undone before.
         """
         if log.undone:
             raise ConflictError(
-                "this import was taken back already",
+                "this import was undone already",
                 where=log.run,
-                fix=f"`engram undo {log.undone}` shows what it stored again.",
+                fix=f"`engram undo {log.undone}` restores its turns.",
             )
         turns = self._filed(log.turns, hidden=False)
         run = ulid(now, f"undo\n{log.run}")
-        facts = self.turn_edits.resting_on(turns)
+        facts = self.turn_edits.supported_only_by(turns)
         if not dry_run:
             mark = {"undone": run, "at": now.isoformat(timespec="seconds")}
             with self._lock:
@@ -197,11 +202,11 @@ class ImportRuns:
         )
 
     def redo(self, log: ImportLog, now: datetime, *, dry_run: bool) -> ImportUndo:
-        """Show again what the undo of an import hid."""
+        """Show the units again that the undo of an import hid."""
         turns = self._filed(log.turns, hidden=True)
         facts = self.turn_edits.hidden_with(turns, UNDONE)
         if not dry_run:
-            self.turn_edits.bring_back(turns, UNDONE, now, "the undo was taken back")
+            self.turn_edits.bring_back(turns, UNDONE, now, "the undo was undone")
             with self._lock:
                 self._append(log.run, {"undone": "", "at": now.isoformat()})
         files = Counter(sessions.path(turn.note) for turn in turns)
@@ -223,7 +228,7 @@ def _begins(run: str, name: str) -> bool:
 
 
 def _read(path: Path) -> ImportLog | None:
-    """Return an import from its log; lines that are not whole are left out."""
+    """Return an import from its log, without incomplete lines; None if there is none."""
     head: dict[str, Any] = {}
     turns: list[Identity] = []
     undone = {"undone": "", "at": ""}

@@ -1,10 +1,11 @@
-"""The known facts that a model is shown with a batch of turns (rows A7, A9; model §3).
+"""The known facts that a model is given with a batch of turns (rows A7, A9; model §3).
 
 "Guess where I'm writing from: Hamburg!" shares no word with "Jonas lives in Leipzig",
-so similarity alone does not find what a batch may change. Candidates are the facts that
-tell the same states, those on the user's circumstances in life, those about named
-entities, and the nearest by words and vectors to each sentence of the user and to what
-was said just before: "he died last night" may be about the dog of the turn before.
+so similarity alone does not find the facts that a batch may change. Candidates are the
+facts that state the same attributes, facts about the user's circumstances in life and
+about named entities, and the facts nearest by words and vectors to each sentence of the
+user and to the turns just before: "he died last night" may be about the dog of the turn
+before.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ if TYPE_CHECKING:
     from engram.pipeline.compare import Comparison
 
 STANDING = ("home", "employer", "job", "partner", "diet", "study")
-"""Attributes of the user that are shown with any turns."""
+"""Attributes of the user whose facts are given with any turns."""
 OF_EACH = 2
-"""Facts shown for each of them."""
+"""Number of facts for each of these attributes."""
 NEAREST = 5
-"""Facts taken from one search."""
+"""Number of facts taken from one search."""
 SHARE = 3
-"""Facts found by the words of sentences, as a multiple of those of another search."""
+"""Facts from searches by sentence for each fact from another search."""
 WORDS = 40
-"""Telling words of the turns that are looked for one by one."""
+"""Number of significant words of the turns that are searched for singly."""
 SUBJECTS = 12
-"""Entities named in turns whose facts are looked for."""
+"""Number of named entities whose facts are searched for."""
 _COMMON = frozenset[str]().union(*STOP.values())
 
 
@@ -63,9 +64,9 @@ class KnownFacts:
         before: Sequence[Turn],
         embed: Callable[[Sequence[str]], list[bytes]] | None,
     ) -> tuple[Fact, ...]:
-        """Return the facts that words of the user may change, the likeliest first.
+        """Return the facts that the user's words may change, the most likely first.
 
-        They are active facts that the persona of the turns sees, without the highly
+        They are active facts that the persona of the turns sees, without highly
         sensitive ones. `before` are the turns just before; `embed` makes vectors.
         """
         most = self.policy.extraction.known
@@ -73,56 +74,52 @@ class KnownFacts:
         if not own or not most:
             return ()
 
-        last = own[-1]
-        where = SearchFilter(("fact",), ("active",), last.persona or "")
-        said = list(dict.fromkeys(_sentences(own)))[:most]
-        others = [turn for turn in turns if turn.role == "assistant"]
-        replies = list(dict.fromkeys(_sentences(others)))[: most // 2]
-        by_words = [self._by_words(text, last.occurred_at, where) for text in said]
-        promises = [self._by_words(text, last.occurred_at, where) for text in replies]
-        earlier = list(dict.fromkeys(_sentences(before)))[-most // 2 :]
-        by_earlier = [self._by_words(one, last.occurred_at, where) for one in earlier]
-        nearest = _best_first(by_words)
-        single = self._by_single_words(said, last.occurred_at, where)
+        now = own[-1].occurred_at
+        where = SearchFilter(("fact",), ("active",), own[-1].persona or "")
+        statements = _sentences(own)[:most]
+        replies = _sentences([turn for turn in turns if turn.role == "assistant"])
+        by_reply = self._by_sentences(replies[: most // 2], now, where)
+        by_words = self._by_sentences(statements, now, where)
+        by_single_word = self._by_single_words(statements, now, where)
         searches = [
-            self._by_state(said, where)[: most // 2],
+            self._by_state(statements, where)[: most // 2],
             self._standing(where),
-            *self._by_vectors(said, where, embed),
-            *(nearest[part::SHARE] for part in range(SHARE)),
-            self._by_subject(turns, last.occurred_at, where),
-            *(single[part::SHARE] for part in range(SHARE)),
-            _best_first(by_earlier),
-            [one for one in _best_first(promises) if category_of(one.category).promise],
+            *self._by_vectors(statements, where, embed),
+            *(by_words[part::SHARE] for part in range(SHARE)),
+            self._by_subject(turns, now, where),
+            *(by_single_word[part::SHARE] for part in range(SHARE)),
+            self._by_sentences(_sentences(before)[-most // 2 :], now, where),
+            [one for one in by_reply if category_of(one.category).promise],
         ]
         found: dict[str, Fact] = {}
         for fact in filter(None, chain.from_iterable(zip_longest(*searches))):
-            hidden = hidden_reason(fact, last.occurred_at) or is_sensitive(fact)
+            hidden = hidden_reason(fact, now) or is_sensitive(fact)
             if not hidden and not fact.done:
                 found.setdefault(fact.id, fact)
-        # What happened cannot end, so it is shown where there is room.
+        # An event cannot end, so events come last.
         return tuple(sorted(found.values(), key=is_event)[:most])
 
     def names(
         self, facts: Iterable[Fact], turns: Iterable[Turn]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the names of the user, and those of others that matter to `turns`.
+        """Return the names of the user, and names of others that matter to `turns`.
 
-        Both Daniels are named where a turn says "Daniel".
+        If a turn says "Daniel", every Daniel is included.
         """
         owner = tuple(self.comparison.states.owner_names())
         about = (name for fact in facts for name in fact.about)
         return owner, tuple(dict.fromkeys([*self._named(turns), *about]))
 
     def _named(self, turns: Iterable[Turn]) -> list[str]:
-        """Return the names of entities of which the turns say at least a part."""
+        """Return the names of entities of which the turns contain at least a part."""
         texts = [turn.text for turn in turns]
-        said = {word for text in texts for word in words(text)} - _COMMON
+        spoken = {word for text in texts for word in words(text)} - _COMMON
         found = []
         for entity in self.entities.all():
             parts = {
                 word for name in (entity.name, *entity.aliases) for word in words(name)
             }
-            is_named = parts & said or (
+            is_named = parts & spoken or (
                 parts <= _COMMON and any(entity.name in text for text in texts)
             )
             if is_named and not self.entities.is_owner(entity.name):
@@ -132,7 +129,7 @@ class KnownFacts:
     def _by_subject(
         self, turns: Sequence[Turn], when: datetime, where: SearchFilter
     ) -> list[Fact]:
-        """Return facts about the entities that the turns name, best of each first."""
+        """Return facts about the entities that the turns name, the best of each first."""
         searches = [
             [
                 (score, fact)
@@ -144,14 +141,14 @@ class KnownFacts:
         return _best_first(searches)
 
     def _by_state(self, texts: Sequence[str], where: SearchFilter) -> list[Fact]:
-        """Return the facts with an attribute that the texts tell too."""
+        """Return the facts with an attribute that the texts state too."""
         states = self.comparison.states.states_of(*texts)
-        told = {state.attribute for state in states}
+        stated = {state.attribute for state in states}
         near = self.comparison.states.near(states, ("active",), where.persona)
-        return [fact for fact in near if told & self._attributes(fact)]
+        return [fact for fact in near if stated & self._attributes(fact)]
 
     def _standing(self, where: SearchFilter) -> list[Fact]:
-        """Return the facts that tell the user's home, work, partner and the like."""
+        """Return the facts about the user's home, work, partner and so on."""
         found: list[Fact] = []
         for attribute in STANDING:
             asked = State("", (USER,), attribute, ())
@@ -161,17 +158,24 @@ class KnownFacts:
         return found
 
     def _attributes(self, fact: Fact) -> set[str]:
-        """Return the attributes whose states a fact tells, of the user or of others."""
+        """Return the attributes of the states in a fact, of the user or of others."""
         return {
             state.attribute for state in self.comparison.states.states_of(fact.text)
         }
+
+    def _by_sentences(
+        self, texts: Iterable[str], when: datetime, where: SearchFilter
+    ) -> list[Fact]:
+        """Return facts that recall would find by each sentence, best of each first."""
+        return _best_first([self._by_words(text, when, where) for text in texts])
 
     def _by_words(
         self, text: str, when: datetime, where: SearchFilter
     ) -> list[tuple[float, Fact]]:
         """Return the facts that recall would find by the words of a sentence.
 
-        Its time is left out: "two weeks ago" is not about all that was told then.
+        Each comes with its score. Words for time are left out: "two weeks ago" does not
+        refer to all statements of that day.
         """
         question = replace(ranking.parse_question(text, when), span=None)
         hits = self.index.lexical.search(question, where, NEAREST).hits
@@ -181,13 +185,15 @@ class KnownFacts:
     def _by_single_words(
         self, texts: Sequence[str], when: datetime, where: SearchFilter
     ) -> list[Fact]:
-        """Return the facts with one of the telling words, the rarest words first.
+        """Return the facts with one of the significant words, rarest words first.
 
-        In a long sentence "coffee" weighs less than its other words together.
+        In a long sentence "coffee" has less weight than the other words together.
         """
-        said = (word for text in texts for word in words(text))
-        telling = dict.fromkeys(word for word in said if word not in _COMMON)
-        found = [self._by_words(word, when, where) for word in list(telling)[:WORDS]]
+        all_words = (word for text in texts for word in words(text))
+        significant = dict.fromkeys(word for word in all_words if word not in _COMMON)
+        found = [
+            self._by_words(word, when, where) for word in list(significant)[:WORDS]
+        ]
         return _best_first([[one] for some in found for one in some])
 
     def _by_vectors(
@@ -226,9 +232,8 @@ def _best_first(searches: Sequence[Sequence[tuple[float, Fact]]]) -> list[Fact]:
     ]
 
 
-def _sentences(turns: Iterable[Turn]) -> Iterable[str]:
-    """Yield the sentences of turns, without code and what others are quoted with."""
-    for turn in turns:
-        words = plain(turn.text)
-        for start, end in sentences(words):
-            yield words[start:end].replace(MASK, " ").strip()
+def _sentences(turns: Iterable[Turn]) -> list[str]:
+    """Return the distinct sentences of turns, without code and quotations."""
+    texts = [plain(turn.text) for turn in turns]
+    found = (text[start:end] for text in texts for start, end in sentences(text))
+    return list(dict.fromkeys(one.replace(MASK, " ").strip() for one in found))

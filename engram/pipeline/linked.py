@@ -1,6 +1,6 @@
-"""Decisions on known facts that a model named as it extracted a statement (A9, A10).
+"""Decisions on known facts that a model named when it extracted a statement (A9, A10).
 
-The model was shown numbered facts. What it says of them is an opinion: the rules of
+The model is given numbered facts. Its answer about them is an opinion: the rules of
 `core.changes` decide, with the evidence of both sides.
 """
 
@@ -34,10 +34,10 @@ class LinkDecider:
     def verdict(
         self, verdict: Verdict, neighbours: Iterable[Neighbour], statement: Statement
     ) -> Verdict:
-        """Return the verdict of the comparison as the links change it.
+        """Return the verdict of the comparison as changed by the links.
 
         A fact that the statement ends is not one that it repeats. A fact that the model
-        calls the same is repeated, unless words tell the two apart.
+        calls the same is repeated, unless the words distinguish the two.
         """
         links = statement.links
         if links is None:
@@ -47,7 +47,7 @@ class LinkDecider:
         if near != verdict.neighbours:
             verdict = replace(verdict, neighbours=near)
             if not near or verdict.match in over:
-                verdict = Verdict("create", "it changes what is known")
+                verdict = Verdict("create", "it changes a known fact")
 
         same = self._same(links, neighbours, statement.turn.occurred_at)
         if same is None or verdict.action == "reinforce":
@@ -75,9 +75,9 @@ class LinkDecider:
         *,
         tells_change: bool,
     ) -> LinkedChanges:
-        """Return what the links of a new fact do to known facts.
+        """Return the effects of a new fact's links on known facts.
 
-        Those in `over` end already. Refusals are counted by the plan.
+        The facts in `over` end already. The plan counts refusals.
         """
         links = statement.links
         if links is None:
@@ -102,7 +102,7 @@ class LinkDecider:
         *,
         tells_change: bool,
     ) -> LinkedChanges:
-        """Return what happens to facts that a model reads as over."""
+        """Return the effects on facts that a model considers ended."""
         decider = self.decider
         policy = decider.settings.policy
         read = decider.evidence.with_confirmations
@@ -127,7 +127,7 @@ class LinkDecider:
     def _supported(
         self, links: FactLinks, new: Fact, statement: Statement
     ) -> Iterable[Effect]:
-        """Yield the reinforcement of facts that the user's words make more likely."""
+        """Yield reinforcements of the facts that the user's words support."""
         decider = self.decider
         if statement.attributed.role != "user":
             return
@@ -142,7 +142,7 @@ class LinkDecider:
                 yield effect
 
     def active(self, fact_id: str, said_at: datetime) -> Fact | None:
-        """Return a fact as the plan leaves it, if recall would show it at a time."""
+        """Return a fact as the plan leaves it, if recall would return it at a time."""
         fact = self.decider.plan.fact(fact_id) if fact_id else None
         if fact is None or fact.status != "active":
             return None

@@ -1,7 +1,7 @@
 """The search for neighbours of a fact, by words and vectors (rows A7, D3).
 
-Similarities are on the nominal scale. Only facts that share words or meaning are
-compared, so the cost is that of one search.
+Similarities are on the nominal scale (0–1). Only facts that share words or meaning are
+compared, so a comparison costs one search.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from engram.pipeline.plan import WritePlan
 
 STATEMENTS = 4096
-"""Parsed statements that are cached."""
+"""Number of parsed statements in the cache."""
 CACHED = 1024
-"""Memories whose neighbours are cached, the latest searched for."""
+"""Number of memories whose neighbours stay cached, the most recently searched."""
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class NeighbourSearch:
-    """Finds the facts near a fact, in any thread.
+    """Finds the neighbours of a fact. May be called from any thread.
 
     `owner_names` returns the names of the owner, which count as `the user`.
     """
@@ -51,7 +51,7 @@ class NeighbourSearch:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether calibrated vectors are available; words alone do not show what is new."""
+        """Whether calibrated vectors are available; words alone do not measure novelty."""
         return self.index.semantic is not None and self.index.semantic.may_decide
 
     def near(
@@ -61,10 +61,10 @@ class NeighbourSearch:
         statuses: Collection[str],
         plan: WritePlan | None = None,
     ) -> list[Neighbour]:
-        """Return the facts of these statuses near `fact`, nearest first.
+        """Return the neighbours of `fact` with one of these statuses, nearest first.
 
         They are facts that its persona sees. With a `plan` its new facts are included,
-        and known facts are as the plan changes them.
+        and known facts are taken as the plan changes them.
         """
         where = SearchFilter(("fact",), statuses, fact.persona or "")
         owner = self.owner_names()
@@ -84,14 +84,14 @@ class NeighbourSearch:
         return sorted(found, key=_nearest)
 
     def says_more(self, text: str, known: str) -> bool:
-        """Return whether a statement adds something to a known one that is alike."""
+        """Return whether a statement adds information to a similar known one."""
         owner = self.owner_names()
         return similarity.says_more(
             self._statement(text, owner), self._statement(known, owner)
         )
 
     def _parsed(self, text: str, owner: tuple[str, ...]) -> ParsedStatement:
-        # A rebuilt index has another stemmer, so it is looked up each time.
+        # Read the stemmer each time, because a rebuilt index has another one.
         return similarity.statement(text, self.index.lexical.stems, owner)
 
     def _candidates(
@@ -101,7 +101,7 @@ class NeighbourSearch:
         where: SearchFilter,
         cosines: Mapping[str, float],
     ) -> list[Fact]:
-        # Facts that state the same share words, so no synonyms are searched.
+        # Facts with the same statement share words, so synonyms are not searched.
         question = replace(ranking.parse_question(fact.text, when), akin={})
         found = self.index.lexical.search(
             question, where, self.settings.policy.ladder.pool
@@ -116,9 +116,9 @@ class NeighbourSearch:
         ]
 
     def _cosines(self, fact: Fact, where: SearchFilter) -> dict[str, float]:
-        """Return similarities by vectors, on the nominal scale, by the ids of facts.
+        """Return similarities by vectors, on the nominal scale, by fact id.
 
-        Empty if the model is not calibrated, or the text has no vector.
+        Empty if the model is not calibrated or the text has no vector.
         """
         semantic = self.index.semantic
         if semantic is None or not semantic.may_decide:
@@ -132,11 +132,11 @@ class NeighbourSearch:
 
 
 class NeighbourCache:
-    """The neighbours of each active memory, cached (rows A21, A28).
+    """Caches the neighbours of each active memory (rows A21, A28).
 
-    For the writer thread. A memory that is new or has another text is searched for, and
-    is added to the neighbours of the memories that it found. A night without new
-    memories needs no search.
+    For the writer thread. `follow` searches for the neighbours of memories that are new
+    or have another text, and adds those memories to the neighbours that it finds. A
+    night without new memories needs no search.
     """
 
     def __init__(self, search: NeighbourSearch) -> None:
@@ -146,7 +146,7 @@ class NeighbourCache:
         self._near: dict[str, tuple[Fact, list[Neighbour]]] = {}
 
     def near(self, fact: Fact) -> list[Neighbour]:
-        """Return the active facts near a fact, nearest first.
+        """Return the active neighbours of a fact, nearest first.
 
         Words for time, such as `yesterday`, are relative to the date of the fact.
         """
@@ -156,10 +156,10 @@ class NeighbourCache:
         return self._near[fact.id][1]
 
     def follow(self, facts: Iterable[Fact]) -> None:
-        """Bring the cache up to date; `facts` are all facts of the vault.
+        """Update the cache; `facts` are all facts of the vault.
 
-        It is emptied if the scale of similarities changed, or if there are more new
-        facts than cached ones.
+        The cache is emptied if the scale of similarities changed, or if there are more
+        new facts than cached ones.
         """
         active = {_identity(fact): fact for fact in facts if fact.status == "active"}
         new = [fact for name, fact in active.items() if name not in self._statements]
@@ -188,7 +188,7 @@ class NeighbourCache:
 
 
 def _identity(fact: Fact) -> int:
-    """Return a hash that changes with the statement of a fact."""
+    """Return a hash of the fact's statement, persona and start."""
     return hash((fact.id, fact.text, fact.persona, fact.valid_from))
 
 
@@ -197,6 +197,6 @@ def _nearest(one: Neighbour) -> tuple[float, str]:
 
 
 def _another_time(one: Fact, other: Fact) -> str:
-    """Return why two facts with different times are two events, or ''."""
+    """Return the reason why facts with different times are two events, or ''."""
     apart = one.valid_from and other.valid_from and one.valid_from != other.valid_from
     return "another time" if apart else ""

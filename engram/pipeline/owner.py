@@ -1,7 +1,7 @@
-"""The names of the owner, learned from what they say (rows A20, X17).
+"""The names of the owner, learned from the owner's words (rows A20, X17).
 
-The names stand as aliases in the note of the owner, which has the alias `the user`. A
-user may add and remove them there.
+The names are aliases in the note of the owner, which also has the alias `the user`. A
+user may add and remove names there.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from engram.pipeline.entities import EntityWriter
 
 OWNER_NAME = "owner-name"
-"""The action in the log for a name of the owner that was learned."""
+"""The action in the log for a learned name of the owner."""
 
-LEARNED = "the user is called so"
+LEARNED = "the user has this name"
 
 
 class OwnerNames:
-    """Learns the names of the owner. Belongs to the one writer."""
+    """Learns the names of the owner. For the writer thread."""
 
     def __init__(self, entity_writer: EntityWriter, index: Index) -> None:
         self.entity_writer = entity_writer
@@ -53,17 +53,19 @@ class OwnerNames:
     ) -> list[dict[str, object]]:
         """Learn the names that a batch gives the owner; return the rows for the log.
 
-        They come from introductions ("I'm Jonas") and from the labels of the user's
-        turns. The name of somebody else is left out, and so is one that was learned
-        before: a user may have removed it from the note.
+        Names come from introductions ("I'm Jonas") and from the labels of the user's
+        turns. Names of other persons are left out, and so are names that were learned
+        before, because a user may have removed them from the note.
         """
         self.entity_writer.refresh_if_stale()
         own = {turn.id: turn for turn in turns if is_of_owner(turn, self.names)}
-        given = dict.fromkeys(self._introduced(extraction.relations, own))
-        if extraction.extractor != engine.EXTRACTOR:  # the rules tell it as a relation
-            given |= dict.fromkeys(_self_given(own.values()))
-        given |= dict.fromkeys(_labels(own.values()))
-        unknown = [name for name in given if not self.names.is_owner(name)]
+        introduced = dict.fromkeys(self._introduced(extraction.relations, own))
+        if (
+            extraction.extractor != engine.EXTRACTOR
+        ):  # the rules report it as a relation
+            introduced |= dict.fromkeys(_introductions(own.values()))
+        introduced |= dict.fromkeys(_labels(own.values()))
+        unknown = [name for name in introduced if not self.names.is_owner(name)]
         if not unknown:
             return []
 
@@ -87,7 +89,7 @@ class OwnerNames:
     def _introduced(
         self, relations: Iterable[Relation], own: dict[str, Turn]
     ) -> Iterator[str]:
-        """Yield the names that the owner gives themselves."""
+        """Yield the names by which the owner introduces themselves."""
         for relation in relations:
             turn = own.get(relation.turn_id)
             if turn is None or turn.origin == "tool" or relation.ended:
@@ -98,9 +100,10 @@ class OwnerNames:
                 yield relation.object
 
     def _is_of_another(self, name: str) -> bool:
-        """Whether somebody else has this name.
+        """Return whether another person or thing has this name.
 
-        That is one with a tie to the owner, or of whom others told.
+        That is an entity with a relation to the owner, one that is no person, or one
+        that facts from other speakers are about.
         """
         entity = self.names.one(name)
         if entity is None:
@@ -113,10 +116,10 @@ class OwnerNames:
             for edge in self.entity_writer.edges.at({ref})
         )
         is_no_person = entity.type not in {"person", "concept"}
-        return is_tied or is_no_person or self._is_told_of(name)
+        return is_tied or is_no_person or self._has_fact_from_others(name)
 
-    def _is_told_of(self, name: str) -> bool:
-        """Whether a fact about this name comes from a turn that it does not label."""
+    def _has_fact_from_others(self, name: str) -> bool:
+        """Return whether a fact about this name comes from a turn with another label."""
         key = name_key(name)
         quoted = json.dumps(name, ensure_ascii=False)
         facts = self.index.catalog.facts(quoted)
@@ -131,8 +134,8 @@ class OwnerNames:
         )
 
 
-def _self_given(turns: Iterable[Turn]) -> Iterator[str]:
-    """Yield the names of introductions in turns, with the full name after a first name.
+def _introductions(turns: Iterable[Turn]) -> Iterator[str]:
+    """Yield the names in introductions, with the full name after a first name.
 
     "I'm Ruth, Ruth Hollis" gives both; a model may name only one of them.
     """

@@ -1,6 +1,6 @@
-"""The changes that a batch makes, collected before any is written.
+"""The changes of a batch, collected before any of them is written.
 
-(Rows A8, A10, A11, A12, C9, X8, X9.) The plan holds each fact as it will be, so that a
+(Rows A8, A10, A11, A12, C9, X8, X9.) The plan contains each fact as it will be, so a
 later statement of the batch is compared with the result of an earlier one.
 """
 
@@ -33,21 +33,20 @@ Case = tuple[str, str]
 """Id and path of a note in `review/`."""
 
 UNEDITABLE = UNREADABLE_KEYS | {NOT_UTF_8}
-"""Problems of a note that is not edited."""
+"""Problems of a note that prevent an edit."""
 
 ENDED = {"invalidate": "invalidated", "supersede": "superseded"}
 
 
 class WritePlan:
-    """The planned changes of a batch; the `Reconciler` writes them in its order.
+    """The planned changes of a batch.
 
-    `rows` are rows of the action log, `tombstones` rows of the tombstone file, `ended`
-    is the number of facts that the plan ends, `refused` counts the changes that were
-    refused, by reason. `contradicted` has the ids of the facts that are ended or
-    weakened, by path, and `contradictions` says by what, of each of them. `surprises`
-    say how new the new statements are, by id, for the log. `neighbours`
-    are those of the new statements, by the id of the new fact, so that one search
-    serves every rule.
+    `rows` are rows of the action log and `tombstones` rows of the tombstone file.
+    `ended` is the number of facts that the plan ends; `refused` counts refused changes
+    by reason. `contradicted` has the ids of ended or weakened facts by path, and
+    `contradictions` the reason for each of them. `surprises` are the novelties of the
+    new statements, by id, for the log. `neighbours` are those of the new statements, by
+    the id of the new fact, so that one search serves every rule.
     """
 
     def __init__(
@@ -74,13 +73,13 @@ class WritePlan:
     # -- facts as the plan changes them ------------------------------------------------
 
     def latest(self, fact: Fact) -> Fact:
-        """Return `fact` as this plan changes it."""
+        """Return `fact` as changed by this plan."""
         if fact.id in self._new:
             return self._new[fact.id][0]
         return self._changed.get(fact.id, fact)
 
     def fact(self, fact_id: str) -> Fact | None:
-        """Return the fact with this id, new or known, as this plan changes it."""
+        """Return the new or known fact with this id, as changed by this plan."""
         if fact_id in self._new:
             return self._new[fact_id][0]
         known = self.note_writer.index.catalog.fact(fact_id)
@@ -92,11 +91,11 @@ class WritePlan:
         return tuple(fact for fact, *_ in self._new.values())
 
     def is_new(self, fact: Fact) -> bool:
-        """Whether the plan creates the note of this fact."""
+        """Return whether the plan creates the note of this fact."""
         return fact.id in self._new
 
     def is_foreign(self, fact: Fact) -> bool:
-        """Whether engram did not create the note of this fact."""
+        """Return whether the note of this fact was not created by engram."""
         return (
             not self.is_new(fact) and fact.id not in self.note_writer.creation_times()
         )
@@ -104,9 +103,9 @@ class WritePlan:
     def duplicate_id(
         self, digest: str, persona: str | None, when: datetime
     ) -> str | None:
-        """Return the id of an active fact with the same text, if there is one (`C5`).
+        """Return the id of an active fact with the same text, or None (`C5`).
 
-        `digest` is the content hash of the text, `when` the time at which it was said.
+        `digest` is the content hash of the text, `when` the time of the statement.
         """
         known = self.note_writer.index.catalog.duplicate(digest, persona, when)
         latest = self.fact(known.id) if known else None
@@ -116,7 +115,7 @@ class WritePlan:
         return None
 
     def has_tombstone(self, digest: str) -> bool:
-        """Whether a text has a tombstone, in the vault or in this plan (`X8`).
+        """Return whether a text has a tombstone, in the vault or in this plan (`X8`).
 
         `digest` is the content hash of the text.
         """
@@ -136,14 +135,14 @@ class WritePlan:
     # -- planning ----------------------------------------------------------------------
 
     def with_path(self, fact: Fact) -> Fact:
-        """Return a new fact with the path that its note gets."""
+        """Return a new fact with the path for its note."""
         planned = [new.path for new in self.new]
         return replace(fact, path=self.note_writer.path_of(fact, planned))
 
     def add(self, fact: Fact, why: str, quote: str, *, asking: bool) -> None:
-        """Create the note of a new fact; `with_path` gave it its path.
+        """Create the note of a new fact; `with_path` has set its path.
 
-        With `asking` the note has a section that asks the user whether to keep it. Its
+        With `asking` the note has a section that asks the user whether to keep it. The
         exact words are those of its turn, which the note shows (`C9`).
         """
         self._new[fact.id] = (fact, why, reviews.section(why, quote) if asking else "")
@@ -151,8 +150,8 @@ class WritePlan:
     def confirm(self, fact: Fact, new: Fact | None = None) -> None:
         """Remove the speculative expiry of a fact that was stated again (`C17`).
 
-        If the user asked to keep it this time, in the words of `new`, it gets the tag
-        for that (law 1). Otherwise the file does not change.
+        If the user now asked to keep it, in the words of `new`, it gets the tag for
+        that (law 1). Otherwise the file does not change.
         """
         before = self.latest(fact)
         keys = self.note_writer.confirmation_keys(before)
@@ -184,18 +183,18 @@ class WritePlan:
         return new
 
     def add_predecessor(self, successor: Fact, fact: Fact) -> None:
-        """Make a known fact the successor of a new one that was true before it."""
+        """Make a known fact the successor of a new fact that was true before it."""
         ids = tuple(dict.fromkeys((*successor.supersedes, fact.id)))
         self._patch(
             replace(successor, supersedes=ids),
             {"supersedes": list(ids)},
-            "something older was heard of",
+            "an older state became known",
         )
 
     def _reinforce(self, effect: Effect, old: Fact, new: Fact) -> None:
         """Add confidence and evidence to a known fact (`A8`, `C17`).
 
-        A rewrite also replaces its text by the newer one.
+        A rewrite also replaces its text with the newer text.
         """
         merged = dedup.merge(old, new)
         if effect.confidence is not None:
@@ -227,7 +226,8 @@ class WritePlan:
     def _rewritten_body(self, old: Fact, new: Fact) -> str | None:
         """Return the body of a known fact with the text of the new one.
 
-        None if a user changed the statement in the body, or the fact has no note yet.
+        Returns None if a user changed the statement in the body, or if the fact has no
+        note yet.
         """
         if old.id in self._new:
             return None
@@ -236,9 +236,9 @@ class WritePlan:
         return facts.with_statement(body, old.text, new.text, f"{day:%Y-%m-%d}")
 
     def _contradict(self, effect: Effect, old: Fact, new: Fact) -> Fact:
-        """Weaken a known fact, or end it where the new one begins (`A10`, `A11`, `X8`).
+        """Weaken a known fact, or end it when the new one begins (`A10`, `A11`, `X8`).
 
-        The notes of both link each other; returns `new` with its link.
+        The notes of both facts link to each other; returns `new` with its link.
         """
         zone = self.settings.zone
         successors = tuple(dict.fromkeys((*old.superseded_by, new.id)))
@@ -272,7 +272,7 @@ class WritePlan:
         return replace(new, supersedes=tuple(dict.fromkeys((*new.supersedes, old.id))))
 
     def settle(self, effect: Effect, at: datetime) -> None:
-        """Settle an open promise; it can be found as kept or called off (`E16`)."""
+        """Settle an open promise. It can still be found, as kept or cancelled (`E16`)."""
         done = time_text(at, self.settings.zone)
         old = self.latest(effect.fact)
         keys = todos.settled_keys(old, effect.settled, done, effect.why)
@@ -281,7 +281,7 @@ class WritePlan:
         self._patch(changed, keys, effect.why)
 
     def end(self, fact: Fact, why: str, until: datetime) -> None:
-        """End a known fact that nothing takes the place of (`A10`)."""
+        """End a known fact that has no successor (`A10`)."""
         old = self.latest(fact)
         keys = {
             "status": "invalidated",
@@ -294,7 +294,7 @@ class WritePlan:
         self._patch(changed, keys, why)
 
     def _note_contradiction(self, old: Fact, done: str, why: str) -> None:
-        """Note that a fact is ended, or a known one weakened, for the run (`X6`)."""
+        """Record that a known fact is ended or weakened, for the run (`X6`)."""
         if done == "ended" or old.id not in self._new:
             self.contradicted[old.path] = old.id
             by_rule = why == "corrected" or "(rule of " in why
@@ -308,7 +308,7 @@ class WritePlan:
         case = reviews.conflict_note(
             new, old, why, self.now, self.settings.zone, quotes
         )
-        # An attempt that was interrupted may have written it.
+        # An interrupted attempt may have written it.
         if not self.note_writer.index.scanner.exists(case.path):
             self._cases.setdefault(case.path, case)
 
@@ -325,7 +325,7 @@ class WritePlan:
             self._bodies[fact.id] = body
 
     def leave_out_broken(self) -> None:
-        """Leave out the changes of notes that the user has to mend first (`C11`).
+        """Leave out the changes of notes that the user has to repair first (`C11`).
 
         Otherwise the batch would wait as long as a note is broken.
         """

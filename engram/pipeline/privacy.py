@@ -1,4 +1,4 @@
-"""Facts that are private because of other turns than their own (row E14)."""
+"""Facts that are private because of turns other than their own (row E14)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 ASKED = "the user asked to keep it private"
 TURNS_BEFORE = 6
-"""Turns before a turn that are looked at for what it refers to."""
+"""Number of turns before a turn that are searched for what it refers to."""
 
 
 def keep_private(note_writer: NoteWriter, batch: Batch, now: datetime) -> None:
-    """Give the facts of turns that a request in the batch made private their persona.
+    """Give their persona to facts of earlier turns that a request makes private.
 
-    These turns were filed with an earlier batch, so their facts were everybody's. A
-    fact that another turn states too stays everybody's.
+    These turns were filed with an earlier batch, so their facts were visible to all
+    personas. A fact that another turn states too stays visible to all.
     """
     reached = {filed.key: filed.turn for filed in _reached(note_writer, batch)}
     if not reached:
@@ -49,10 +49,10 @@ def keep_private(note_writer: NoteWriter, batch: Batch, now: datetime) -> None:
 def with_borrowed_privacy(
     note_writer: NoteWriter, batch: Batch, extraction: Extraction
 ) -> Batch:
-    """Return the batch with turns marked private whose facts need private words.
+    """Return the batch; turns whose facts depend on private words are marked private.
 
-    "He proposed to me" is everybody's, but the fact that Tom proposed is not, if only
-    private words before it name Tom.
+    "He proposed to me" is not private by itself, but the fact that Tom proposed is, if
+    only private words before it name Tom.
     """
     names: defaultdict[str, set[str]] = defaultdict(set)
     for candidate in extraction.candidates:
@@ -70,9 +70,10 @@ def with_borrowed_privacy(
 
 
 def with_sensitivity(note_writer: NoteWriter, batch: Batch) -> Batch:
-    """Return the batch with those turns marked that are highly sensitive (`B17`).
+    """Return the batch with highly sensitive turns marked (`B17`).
 
-    A memory that rests on them is so, or they are an edited form of such a turn.
+    A turn is highly sensitive if a memory that it supports is, or if it is an edited
+    form of such a turn.
     """
     catalog = note_writer.index.catalog
     waiting = tuple(
@@ -88,7 +89,7 @@ def _marked(item: WaitingTurn) -> WaitingTurn:
 
 
 def _borrows(note_writer: NoteWriter, filed: FiledTurn, names: Iterable[str]) -> bool:
-    """Whether one of the names is only in private turns before this one."""
+    """Return whether one of the names is only in private turns before this one."""
     if filed.turn.role != "user" or filed.turn.private:
         return False
     absent = [
@@ -108,7 +109,7 @@ def _has_name(text: str, name: str) -> bool:
 
 
 def _reached(note_writer: NoteWriter, batch: Batch) -> Iterator[FiledTurn]:
-    """The private turns of the user just before a bare request in the batch."""
+    """Yield the user's private turns just before a bare request in the batch."""
     own = {item.filed.key for item in batch.waiting}
     for item in batch.waiting:
         turn = item.filed.turn
@@ -121,7 +122,7 @@ def _reached(note_writer: NoteWriter, batch: Batch) -> Iterator[FiledTurn]:
 
 
 def _turns_before(note_writer: NoteWriter, filed: FiledTurn) -> list[FiledTurn]:
-    """The last turns before this one in its session file."""
+    """Return the last turns before this one in its session file."""
     number = int(filed.block[1:])
     keys = [
         replace(filed, block=f"t{earlier}").key

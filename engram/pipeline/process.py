@@ -1,8 +1,8 @@
 """The pipeline from turns to notes (rows C2, X1, X2).
 
-`observe` makes turns durable. `due` returns the batches that are due, `distil` extracts
-their statements, `file` writes them. A daemon calls the last three itself; without one,
-`observe` and `flush` call `drain`, which does the same.
+`observe` makes turns durable. `due` returns the due batches, `distil` extracts their
+statements, and `file` writes them. A daemon calls the last three itself; without a
+daemon, `observe` and `flush` call `drain`, which does the same.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class FiledMemories(Protocol):
     """Counts filed memories; a light maintenance run is due after a number of them."""
 
     def filed(self, memories: int) -> None:
-        """Add a number of new memories."""
+        """Add to the number of new memories."""
 
 
 class TurnPipeline:
@@ -84,7 +84,7 @@ class TurnPipeline:
         self.commits = commits
         self.filed_memories = filed_memories
         self._filed_again = False
-        # the sessions whose boxes are closed once all their turns are filed
+        # Sessions whose boxes are closed when all their turns are filed.
         self._sealing: set[str | None] = set()
 
     # -- turns in ----------------------------------------------------------------------
@@ -103,35 +103,34 @@ class TurnPipeline:
     ) -> dict[str, Any]:
         """Take turns of a conversation; on return they are on disk and can be recalled.
 
-        `messages` are turns in OpenAI's form, which `turns` may have too; `session` and
-        `persona` are those of all turns that do not say their own.
-        With `record` false no turn is stored; in a turn it concerns that turn alone.
-        `run` is the import that they belong to. With more than one of `participants` each speaker is a person of their own.
-        Waits for a catalogue that is being built: only the catalogue knows which turns
-        are in the vault already.
+        `messages` are turns in OpenAI's form, which `turns` may have too. `session` and
+        `persona` apply to all turns that have none of their own. With `record` false no
+        turn is stored; as a field of a turn it applies to that turn. `run` is the
+        import that the turns belong to. With more than one of `participants` each
+        speaker is a separate person. Waits while the catalogue is being built, because
+        only the catalogue knows which turns are in the vault already.
         """
         if not self.readiness.wait(self.settings.policy.serve.read_seconds):
             raise ingest_intake.unread()
 
         common = {"session": session, "persona": persona, "participants": participants}
-        given = [*(turns or ()), *(messages or ())]
+        rows_given = [*(turns or ()), *(messages or ())]
         if turns is None and messages is None:
             raise BadRequestError(
                 "there are no turns", fix="Give `turns`, or `messages`."
             )
-        spoken = list(as_turns(given, {k: v for k, v in common.items() if v}))
+        spoken = list(as_turns(rows_given, {k: v for k, v in common.items() if v}))
         rows = [row for row in spoken if requests.is_recorded(row) and record]
 
         now = self.clock()
-        taken = [
+        parsed = [
             requests.turn_from(raw, now, self.settings, standing=standing)
             for raw in rows
         ]
-        unnamed = frozenset(
-            turn.id for raw, turn in zip(rows, taken, strict=True) if not raw.get("id")
-        )
-        shown = self._note_import(run, taken, now) if run else 0
-        accepted = self.intake.accept(taken, now, unnamed)
+        pairs = zip(rows, parsed, strict=True)
+        unnamed = frozenset(turn.id for raw, turn in pairs if not raw.get("id"))
+        shown_again = self._note_import(run, parsed, now) if run else 0
+        accepted = self.intake.accept(parsed, now, unnamed)
 
         if self.executor.attended:
             self.executor.turns_arrived()
@@ -139,21 +138,24 @@ class TurnPipeline:
             self.drain()
         return {
             "keys": accepted.keys,
-            "stored": accepted.stored + shown,
-            "duplicates": accepted.duplicates - shown,
+            "stored": accepted.stored + shown_again,
+            "duplicates": accepted.duplicates - shown_again,
             "replaced": accepted.replaced,
-            "without_words": len(given) - len(spoken),
+            "without_words": len(rows_given) - len(spoken),
             "off_record": len(spoken) - len(rows),
         }
 
     def begin_import(self, file: str, source: str) -> dict[str, Any]:
-        """Return the run of an import; the same `source` goes on with its run (`X28`)."""
-        return {"run": self.reconciler.imports.begin(file, source, self.clock())}
+        """Return the run of an import; the same `source` continues its run (`X28`)."""
+        name, digest = (
+            requests.name_from(text, self.settings) for text in (file, source)
+        )
+        return {"run": self.reconciler.imports.begin(name, digest, self.clock())}
 
     def _note_import(self, run: str, turns: Sequence[Turn], now: datetime) -> int:
-        """Record the turns that an import stores; show those that an undo had hidden.
+        """Record the turns of an import; show those again that an undo had hidden.
 
-        Returns the number of these.
+        Returns the number of turns shown again.
         """
         imports = self.reconciler.imports
         names = [(turn.session, turn.id) for turn in turns]
@@ -169,9 +171,9 @@ class TurnPipeline:
     def flush(
         self, session: str | None = None, *, background: bool = False
     ) -> dict[str, Any]:
-        """Distil every waiting turn, also those of parked and dead batches.
+        """Distil every waiting turn, including those of parked and dead batches.
 
-        Returns when this is done, or at once with `background`.
+        Returns when the turns are filed; with `background` returns at once.
         """
         session = session and requests.name_from(session, self.settings)
         self.queue.revive(session)
@@ -182,7 +184,7 @@ class TurnPipeline:
     def flush_waiting(
         self, session: str | None = None, *, background: bool = False
     ) -> set[int]:
-        """Distil the waiting turns, but no parked and dead batches.
+        """Distil the waiting turns, but not those of parked and dead batches.
 
         Returns the journal numbers of the turns. Raises UnavailableError if they cannot
         be filed, or not in time.
@@ -198,12 +200,12 @@ class TurnPipeline:
         if not self.queue.wait(wanted, self.settings.policy.serve.flush_seconds):
             raise UnavailableError(
                 "distilling takes longer than expected",
-                fix="It goes on; look at `engram status`.",
+                fix="It continues in the background; see `engram status`.",
             )
         if why := self.queue.stuck_reason(wanted):
             raise UnavailableError(
-                f"what waits cannot be filed now: {why}",
-                fix="It is kept, and tried again.",
+                f"waiting turns cannot be filed now: {why}",
+                fix="The turns are kept and tried again.",
             )
         return wanted
 
@@ -218,31 +220,31 @@ class TurnPipeline:
         self._close_boxes(now)
         self.commits.done("box", "close boxes")
 
-        taken: list[Batch] = []
+        batches: list[Batch] = []
         if self.readiness.ready:
-            # Before, known turns would be filed a second time.
-            taken = self.queue.due(now, self.extractor.most)
+            # Without the catalogue known turns would be filed a second time.
+            batches = self.queue.due(now, self.extractor.most)
         ready: list[Batch] = []
         try:
-            for batch in taken:
+            for batch in batches:
                 ready += self._with_session_file(batch, now)
-            self.commits.defer_commit()  # committed with what is made of these turns
+            self.commits.defer_commit()  # committed together with the notes of these turns
         except BaseException:
             batch, until, reason = self._next_try(batch, EngramError(UNFORESEEN))
             self.queue.put(batch, "parked", until=until, reason=reason)
-            self.queue.give_back(taken, now)
+            self.queue.give_back(batches, now)
             raise
         return ready
 
     def next_due(self) -> datetime | None:
-        """Return when the next batch or box becomes due, None if none waits."""
+        """Return the time when the next batch or box is due; None if none is waiting."""
         if not self.readiness.ready:
             return None
         times = (self.queue.next_due(), self.reconciler.box_writer.next_due())
         return min(filter(None, times), default=None)
 
     def _close_boxes(self, now: datetime) -> None:
-        """Seal the boxes of silent sessions, and of flushed ones once all turns are filed."""
+        """Seal the boxes of idle sessions, and of flushed ones without waiting turns."""
         if not self.readiness.ready:
             return
         box_writer = self.reconciler.box_writer
@@ -261,9 +263,9 @@ class TurnPipeline:
     def _with_session_file(self, batch: Batch, now: datetime) -> list[Batch]:
         """Write the turns of a batch into their session file.
 
-        Returns the batch with the turns that the file has; an empty list if the batch is
-        parked or a user deleted all its turns. A batch whose session file a user edits
-        waits until the file is at rest, except after a flush.
+        Returns the batch with the turns that the file contains, or an empty list if the
+        batch is parked or a user deleted all its turns. If a user is editing the
+        session file, the batch waits until the file is at rest, except after a flush.
         """
         note_writer = self.reconciler.note_writer
         batch = self.intake.count_restart(batch, now)
@@ -271,7 +273,7 @@ class TurnPipeline:
         if not batch.filed and batch.why != ASKED:
             until = note_writer.quiet_until(batch, now)
         if until:
-            why = "a person edits the session file"
+            why = "a user is editing the session file"
             self.intake.park(batch, until, why, durable=False)
             return []
 
@@ -287,9 +289,9 @@ class TurnPipeline:
         return batches
 
     def _filed(self, batch: Batch, now: datetime) -> list[Batch]:
-        """Write the turns of a batch into their session file; return those that stay.
+        """Write the turns of a batch into their session file; return those to file.
 
-        What an edited message replaces is withdrawn.
+        The older version of an edited message is withdrawn.
         """
         edits = self.reconciler.turn_edits
         turns = [item.filed for item in batch.waiting]
@@ -305,7 +307,7 @@ class TurnPipeline:
     def put_off(
         self, batch: Batch, part: str, error: EngramError, state: State = "parked"
     ) -> None:
-        """Let a batch wait after a failed write; its turns are in the journal."""
+        """Delay a batch after a failed write; its turns are in the journal."""
         batch, until, reason = self._next_try(batch, error)
         self.health.report(part, reason)
         self.queue.put(batch, state, until=until, reason=reason)
@@ -313,9 +315,10 @@ class TurnPipeline:
     def _next_try(
         self, batch: Batch, error: EngramError
     ) -> tuple[Batch, datetime, str]:
-        """Count a failed write of a batch; return it, its next try, and the reason.
+        """Count a failed write; return the batch, its next try and the reason.
 
-        The reason says what failed, since when, and when it is tried again.
+        The reason contains the error, the time of the first failure and that of the
+        next try.
         """
         now, zone = self.clock(), self.settings.zone
         batch = batch.as_failed(now)
@@ -371,8 +374,8 @@ class TurnPipeline:
     ) -> BatchResult:
         """Write the batch; a memory that it states again is confirmed (`C17`).
 
-        Where a user edited or moved a note that the batch changes, and the catalogue
-        does not know it yet, the vault is scanned and the batch is planned again.
+        If a user edited or moved a note that the batch changes, and the catalogue does
+        not know it yet, the vault is scanned and the batch is planned again.
         """
         try:
             result = self.reconciler.file(batch, extraction, now)
@@ -388,7 +391,8 @@ class TurnPipeline:
     def take_filed_again(self) -> bool:
         """Return whether a batch was filed again since the last call.
 
-        A question in review may have been answered before both of its memories existed.
+        Questions in review may have been answered before both of their memories
+        existed.
         """
         filed_again, self._filed_again = self._filed_again, False
         return filed_again

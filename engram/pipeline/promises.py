@@ -1,8 +1,8 @@
-"""Promises that a turn of the user keeps or cancels, when the turn is filed (row E16).
+"""Promises that a turn of the user keeps or cancels (row E16).
 
-Rules read the turn (`core/language/promises.py`); each change is a row of the action log
-by `rule`, and `engram settle ID --stage open` undoes it. Where a turn may mean one of
-several promises, a note in `review/` asks once.
+The turn is read by rules (`core/language/promises.py`) when it is filed. Each change is
+a row of the action log by `rule`, and `engram settle ID --stage open` undoes it. If a
+turn may refer to several promises, a note in `review/` asks once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PromiseSettler:
         self.zone = note_writer.settings.zone
 
     def apply(self, turns: Iterable[FiledTurn], now: datetime) -> None:
-        """Settle what these turns keep or cancel; a second time this changes nothing."""
+        """Settle the promises that these turns keep or cancel. Idempotent."""
         for turn in sorted(turns, key=_order):
             text = turn.turn.text
             if _counts(turn) and (reports(text) or only_says_done(text)):
@@ -52,38 +52,38 @@ class PromiseSettler:
         for one in todos.settlements(turn.turn.text, promises, "\n".join(words), at):
             if any(self._was_reopened(fact, turn) for fact in one.promises):
                 continue
-            if one.asks or any(map(self._is_persons, one.promises)):
+            if one.asks or any(map(self._only_user_may_settle, one.promises)):
                 self._ask(one, turn, now)
             else:
                 self.settle(one.promises, one.tag, one.why, turn, now)
 
     def _open_at(self, turn: FiledTurn) -> list[Fact]:
-        """The open promises that were made before a turn and that it may settle."""
-        said = turn.turn
+        """Return the open promises that were made before a turn and that it may settle."""
+        own = turn.turn
         return [
             fact
             for fact in self.index.catalog.facts(*todos.PROMISE_MARKERS)
             if (todos.is_open(fact) or todos.ran_out(fact))
-            and said.private_to in {None, fact.persona}
-            and (fact.created is None or fact.created <= said.occurred_at)
+            and own.private_to in {None, fact.persona}
+            and (fact.created is None or fact.created <= own.occurred_at)
             and turn.key not in {fact.source, *fact.also}
         ]
 
     def _was_reopened(self, fact: Fact, turn: FiledTurn) -> bool:
-        """Whether the user opened a promise again that this turn had settled."""
+        """Return whether the user reopened a promise that this turn had settled."""
         rows = self.note_writer.vault.actions_of(fact.id)
         return any(
             row.get("action") == "settle" and row.get("turn") == turn.key
             for row in rows
         )
 
-    def _is_persons(self, fact: Fact) -> bool:
-        """Whether a person wrote or edited the note, so that only they settle it."""
+    def _only_user_may_settle(self, fact: Fact) -> bool:
+        """Return whether a user wrote or edited the note of a promise."""
         is_foreign = fact.id not in self.note_writer.creation_times()
         return is_foreign or self.note_writer.is_logged("edit", fact.id)
 
     def _before(self, turn: FiledTurn) -> list[FiledTurn]:
-        """The turns of the same session stretch before this one, in their order."""
+        """Return the turns before this one in its session stretch, in order."""
         units = self.index.catalog.units_at(sessions.path(turn.note))
         before = [
             unit
@@ -120,7 +120,7 @@ class PromiseSettler:
     ) -> None:
         """Settle those of the promises `chosen` by the user that are still open.
 
-        `asked` is the key of the turn that may have meant any of them.
+        `asked` is the key of the turn that may refer to any of them.
         """
         turn = self.index.unit(asked)
         units = self.index.units(list(chosen)).values()
@@ -147,7 +147,7 @@ def _order(filed: FiledTurn) -> tuple[datetime, str, int, str]:
 
 
 def _counts(filed: FiledTurn) -> bool:
-    """Whether a turn may settle promises: the user's own words, outside a group."""
+    """Return whether a turn may settle promises: the user's own words, not in a group."""
     turn = filed.turn
     return (
         turn.role == "user"

@@ -1,4 +1,4 @@
-"""The state of the catalogue: whether it matches the vault, and waiting for that."""
+"""The state of the catalogue: whether it matches the vault, and a way to wait for that."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class Readiness:
-    """Whether the catalogue is up to date. Safe to use from any thread.
+    """The state of the catalogue. Safe to use from any thread.
 
-    A process starts in the state of `reading`, because it compares the vault first.
+    A process starts in the state `reading`, because it compares the vault first.
     """
 
     def __init__(self, index: Index) -> None:
@@ -26,7 +26,7 @@ class Readiness:
 
     @property
     def ready(self) -> bool:
-        """Whether the vault was compared, and the catalogue need not be rebuilt."""
+        """Whether the vault was compared and the catalogue need not be rebuilt."""
         return self._compared and bool(self._index.scanner.generation)
 
     @property
@@ -35,12 +35,12 @@ class Readiness:
         return self._compared
 
     def set_compared(self, *, compared: bool) -> None:
-        """Record that the vault was compared with the catalogue, or that it closes."""
+        """Record that the vault was compared with the catalogue, or that it is closing."""
         self._compared = compared
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Let `wait` wait for the catalogue as long as this context lasts."""
+        """Return a context during which `wait` waits for the catalogue."""
         self._reading = True
         try:
             yield
@@ -50,7 +50,10 @@ class Readiness:
                 self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the catalogue is built or `reading` ends; return whether it is built."""
+        """Wait until the catalogue is built or `reading` ends; return `ready`.
+
+        Waits for `seconds` at most.
+        """
         with self._changed:
             self._changed.wait_for(
                 lambda: self._index.scanner.generation or not self._reading, seconds

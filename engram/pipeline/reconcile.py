@@ -1,9 +1,10 @@
-"""Candidates become notes: a decision on each, and one plan of writes for all.
+"""Reconciliation of a batch: a decision on each candidate, and one plan of writes.
 
-`Reconciler.file` takes the extraction of a batch of turns. First it hides what the user
-takes back; then `CandidateSteps` (`pipeline/steps.py`) decides on each candidate and
-enters the decision into a `WritePlan`; at last `PlanWriter` (`pipeline/apply.py`)
-writes the plan. Filing a batch a second time, as after a crash, changes nothing.
+`Reconciler.file` takes the extraction of a batch of turns. First it hides the
+statements that the user takes back. Then `CandidateSteps` (`pipeline/steps.py`) decides
+on each candidate and enters the decision into a `WritePlan`. Finally `PlanWriter`
+(`pipeline/apply.py`) writes the plan. Filing a batch a second time, as after a crash,
+changes nothing.
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ if TYPE_CHECKING:
     from engram.pipeline.write import NoteWriter
 
 FIRST_CORRECTED = 1000
-"""The number of the first statement of a batch that the user corrects."""
+"""Ordinal of the first corrected statement of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
     """The outcome of a batch.
 
-    Ids of new facts, of known facts that were confirmed, and of facts that wait in
-    review; numbers of skipped candidates by reason.
+    Ids of the new facts, of the known facts that were confirmed, and of the facts that
+    wait in review; numbers of skipped candidates by reason.
     """
 
     created: tuple[str, ...] = ()
@@ -112,7 +113,7 @@ class Reconciler:
         """Write the facts that were extracted from a batch (rows A1, C5, C7, X8, X17).
 
         The turns of the batch are in their session file already. Raises EngramError;
-        then the batch can be filed again.
+        the batch can then be filed again.
         """
         keep_private(self.note_writer, batch, now)
         batch = with_sensitivity(self.note_writer, batch)
@@ -138,7 +139,7 @@ class Reconciler:
         plan.leave_out_broken()
         self.plan_writer.write(plan)
         self.plan_writer.write_related(plan, batch, extraction, results)
-        self.promises.apply(map(withdrawn.left, turns.values()), now)
+        self.promises.apply(map(withdrawn.remaining, turns.values()), now)
 
         by_action: dict[str, list[str]] = {}
         skipped = Counter(extraction.dropped)
@@ -164,9 +165,9 @@ class Reconciler:
         numbered: Sequence[tuple[Candidate, int]],
         turns: Mapping[str, FiledTurn],
     ) -> Iterator[tuple[Candidate, CandidateResult]]:
-        """Decide on every candidate, then on what the user corrects.
+        """Decide on every candidate, then on the corrections of the user.
 
-        A correction replaces the candidates that were read in its own sentence.
+        A correction replaces the candidates that were extracted from its own sentence.
         """
         decide = partial(self.steps.file, plan, batch, extraction)
         requests = self.corrections.requests(turns.values())
@@ -189,8 +190,9 @@ class Reconciler:
     def _start_decay(self, created: Sequence[str], now: datetime) -> None:
         """Record when the decay of new facts starts (`B6`).
 
-        A fact that was said long ago, as in an import, decays from now on: it could not
-        be recalled before. That is written at once, because a crash would lose it.
+        The decay of a fact that was stated long ago, as in an import, starts now,
+        because the fact could not be recalled before. It is written at once: a crash
+        would lose it.
         """
         late = timedelta(days=self.settings.policy.decay.late_filing_days)
         facts = self.note_writer.facts(created)
@@ -211,8 +213,8 @@ class Reconciler:
 
         Returns the verdict, and the notes in review that it led to (`X9`). `fact` keeps
         its importance. A statement that does not come from the user is contained as in
-        a batch (`X27`). `row` is the row of the action log. `found` is what the rules
-        read in the statement: its relations and types are those of the names.
+        a batch (`X27`). `row` is the row of the action log. `found` is the extraction
+        of the statement by rules, for its relations and types.
         """
         now = datetime.fromisoformat(str(row["at"]))
         plan = WritePlan(self.settings, now, self.note_writer)
@@ -230,7 +232,7 @@ class Reconciler:
 
 
 def _confirmed(results: Sequence[CandidateResult]) -> tuple[str, ...]:
-    """The ids of confirmed facts, once for each turn that says it again (`A8`)."""
+    """Return the ids of confirmed facts, once for each turn that repeats them (`A8`)."""
     created = {
         (one.turn_id, one.memory) for one in results if one.verdict.action == "create"
     }
@@ -243,7 +245,7 @@ def _confirmed(results: Sequence[CandidateResult]) -> tuple[str, ...]:
 def _ends_of_known(
     extraction: Extraction, results: Sequence[CandidateResult]
 ) -> Iterator[FactEnd]:
-    """Yield the ends that statements tell which say again what is known."""
+    """Yield the ends of facts in statements that only repeat known facts."""
     for candidate, result in zip(extraction.candidates, results, strict=True):
         if candidate.links and result.verdict.action == "confirm":
             for fact_id in (*candidate.links.replaces, *candidate.links.ends):

@@ -1,4 +1,4 @@
-"""The edges that stated relations open, end or reinforce (rows B1, D6, X27)."""
+"""The edges that stated relations begin, end or reinforce (rows B1, D6, X27)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StatedRelation:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it may change notes: aliases neither end nor come from tools."""
+        """Whether it may change notes. An alias may not if it is ended or from a tool."""
         if not relation_label(self.relation.type):
             return False
         from_tool = self.source_class == "tool"
@@ -50,12 +50,12 @@ class StatedRelation:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is said to be over, or its last day is past."""
+        """Whether it is stated to be over, or its last day is past."""
         ends = self.relation.ends
         return self.relation.ended or bool(ends and ends.end <= self.said_at)
 
     def edge(self, source: str, target: str) -> Edge:
-        """Return the edge between the refs of its ends, with the days it names."""
+        """Return the edge between two refs, with the days of the relation."""
         relation = self.relation
         begins, ends = relation.begins, relation.ends
         return Edge(
@@ -78,11 +78,11 @@ def changed_edges(
     stated: Iterable[tuple[StatedRelation, Edge]],
     policy: LinkPolicy,
 ) -> dict[str, EdgeRow]:
-    """Return the edges that relations open, end or reinforce, by edge id.
+    """Return the edges that relations begin, end or reinforce, by edge id.
 
     They include edges whose line is not yet in a note. The trust in the source limits
-    the confidence of an edge, and no statement ends an edge whose source is trusted
-    more (rows D6, X27).
+    the confidence of an edge, and no statement ends an edge with a more trusted source
+    (rows D6, X27).
     """
     changed = store.unlisted()
     for one, seen in stated:
@@ -103,7 +103,7 @@ def _reinforced(
     changed: Mapping[str, EdgeRow],
     policy: LinkPolicy,
 ) -> dict[str, EdgeRow]:
-    """Return the edges that a current relation opens, reinforces or replaces."""
+    """Return the edges that a current relation begins, reinforces or replaces."""
     known = _rows_like(store, seen, changed)
     edges = update_relations(
         [row.edge for row in known.values()],
@@ -128,8 +128,8 @@ def _ended(
 ) -> dict[str, EdgeRow]:
     """Return the edges that end with a relation, by edge id.
 
-    The end of a couple ends every relation of a couple, in both directions. An edge
-    with more trust than the statement has does not end.
+    The end of a couple ends every relation between the two, in both directions. An edge
+    with more trust than the statement does not end.
     """
     ending = [seen]
     if seen.label in COUPLE_RELATIONS:
@@ -156,7 +156,7 @@ def _ended(
 def _rows_like(
     store: EdgeStore, edge: Edge, changed: Mapping[str, EdgeRow]
 ) -> dict[str, EdgeRow]:
-    """Return the rows with source, type and label of `edge`, by edge id.
+    """Return the rows with the source, type and label of `edge`, by edge id.
 
     `changed` are the rows that this batch changed; they replace those of the store.
     """
@@ -167,29 +167,32 @@ def _rows_like(
     }
 
 
-def _row(edge: Edge, before: EdgeRow | None, seen: Edge, trusted: float) -> EdgeRow:
-    """Return the row of an edge after a statement `seen`; `before` is its last row.
+def _row(edge: Edge, before: EdgeRow | None, mention: Edge, trusted: float) -> EdgeRow:
+    """Return the row of an edge after a mention; `before` is its last row.
 
-    The note needs a line if the edge is new, begins or ends, or its line still waits.
+    The note needs a line if the edge is new, begins or ends, or if its line is still
+    missing.
     """
     if before is None:
-        level = trusted if edge.target == seen.target else 0.0
+        level = trusted if edge.target == mention.target else 0.0
         confidence = min(edge.confidence, trusted)
         return EdgeRow(replace(edge, confidence=confidence), unlisted=True, trust=level)
 
     unlisted = before.unlisted or _days(before.edge) != _days(edge)
-    level = max(before.trust, trusted) if edge.target == seen.target else before.trust
+    level = (
+        max(before.trust, trusted) if edge.target == mention.target else before.trust
+    )
     confidence = min(edge.confidence, max(trusted, before.edge.confidence))
     return EdgeRow(replace(edge, confidence=confidence), unlisted=unlisted, trust=level)
 
 
 def _days(edge: Edge) -> tuple[datetime | None, str, str]:
-    """Return what the line of an edge shows of its time."""
+    """Return the days that the line of an edge shows."""
     return edge.valid_until, edge.since, edge.until
 
 
 def _ends(before: EdgeRow | None, edge: Edge, most: float) -> bool:
-    """Whether `edge` would end a row whose source has more than `most` trust."""
+    """Return whether `edge` would end a row whose source has more than `most` trust."""
     return (
         before is not None
         and before.trust > most

@@ -1,10 +1,11 @@
-"""What the user takes back in a conversation, or wishes to be forgotten (A26, X8).
+"""Statements that the user takes back in a conversation or asks to forget (A26, X8).
 
-"Just kidding" takes back what the user said just before, "forget what I told you about
-Rome" what it names. Whatever extracts, the turns are read by the closed rules of
-`core/language/retraction.py`. Statements are hidden by tombstones, the facts that rest on
-them alone are marked forgotten, and what those had replaced is true again. Each step is a
-row of the action log by `rule`; restoring the turn that asked for it undoes all of it.
+"Just kidding" takes back the user's last statement; "forget what I told you about Rome"
+takes back the statements that it names. With any extractor, the turns are read by the
+closed rules of `core/language/retraction.py`. Statements are hidden by tombstones,
+facts that only they support are marked as forgotten, and the facts that those had
+replaced become active again. Each step is a row of the action log by `rule`; restoring
+the turn with the request undoes all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from engram.core.language.paraphrase import (
 )
 from engram.core.language.promises import only_says_done, reports
 from engram.core.language.retraction import (
-    Said,
+    SpokenSentence,
     is_past,
     is_statement,
     names,
@@ -76,7 +77,7 @@ class Withdrawn:
             words in one or one in words for one in self.sentences.get(key, ())
         )
 
-    def left(self, filed: FiledTurn) -> FiledTurn:
+    def remaining(self, filed: FiledTurn) -> FiledTurn:
         """Return a turn without the sentences that were taken back."""
         text = filed.turn.text
         for sentence in self.sentences.get(filed.key, ()):
@@ -86,25 +87,28 @@ class Withdrawn:
     def without(
         self, extraction: Extraction, turns: Mapping[str, FiledTurn]
     ) -> Extraction:
-        """Return the extraction without what was read in these sentences."""
+        """Return the extraction without what was extracted from these sentences."""
 
-        def stays(one: Candidate | Relation) -> bool:
-            filed = turns.get(one.turn_id)
-            return filed is None or not self.covers(filed.key, one.quote)
+        def remains(extracted: Candidate | Relation) -> bool:
+            filed = turns.get(extracted.turn_id)
+            return filed is None or not self.covers(filed.key, extracted.quote)
 
-        candidates = tuple(filter(stays, extraction.candidates))
-        gone = len(extraction.candidates) - len(candidates)
+        candidates = tuple(filter(remains, extraction.candidates))
+        removed = len(extraction.candidates) - len(candidates)
         return replace(
             extraction,
             candidates=candidates,
-            relations=tuple(filter(stays, extraction.relations)),
-            dropped={**extraction.dropped, **({"taken back": gone} if gone else {})},
+            relations=tuple(filter(remains, extraction.relations)),
+            dropped={
+                **extraction.dropped,
+                **({"taken back": removed} if removed else {}),
+            },
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A withdrawal in its turn; `sentence` is the sentence that says it."""
+    """A withdrawal in its turn; `sentence` is the sentence that expresses it."""
 
     turn: FiledTurn
     wish: Withdrawal
@@ -112,12 +116,12 @@ class _Request:
 
     @property
     def why(self) -> str:
-        """The reason in words."""
+        """The reason, in words."""
         return ASKED if self.wish.kind == "forget" else TAKEN_BACK
 
 
 class Retraction:
-    """Carries out what the turns of a batch take back. For the writer thread."""
+    """Carries out the withdrawals in the turns of a batch. For the writer thread."""
 
     def __init__(self, note_writer: NoteWriter, forgetting: Forgetting) -> None:
         self.note_writer = note_writer
@@ -128,9 +132,9 @@ class Retraction:
         self.policy = note_writer.settings.policy.retraction
 
     def apply(self, turns: Iterable[FiledTurn], now: datetime) -> Withdrawn:
-        """Take back what these turns take back; return the sentences that go.
+        """Carry out the withdrawals in these turns; return the withdrawn sentences.
 
-        A second time, as after a crash, it changes nothing.
+        A second call, as after a crash, changes nothing.
         """
         withdrawn = Withdrawn()
         for turn in turns:
@@ -154,13 +158,14 @@ class Retraction:
                 ),
                 "",
             )
-            # an old chat that is imported does not speak about what is known today
+            # An imported old chat does not refer to facts that are known today.
             foreign = wish.named and trust.source_class(turn.turn) != "user"
             if sentence and not foreign:
                 requests.append(_Request(turn, wish, sentence))
         return requests
 
     def _in_play(self, turn: FiledTurn) -> bool:
+        """Return whether the turn is part of a game or a role play."""
         before = self.turns_before(turn, {"user", "assistant"})
         return played([one.turn for one in (*before, turn)])[-1]
 
@@ -175,62 +180,62 @@ class Retraction:
     def _forget_named(
         self, request: _Request, now: datetime, withdrawn: Withdrawn
     ) -> None:
-        """Forget what the user names, or ask where that is not plain or too much."""
-        said, facts = self._named(request)
-        if not facts and not any(one.turn.role == "user" for one, _ in said):
+        """Forget the named statements; ask if they are unclear or too many."""
+        passages, facts = self._named(request)
+        if not facts and not any(one.turn.role == "user" for one, _ in passages):
             return
         withdrawn.add(request.turn.key, request.sentence)
         is_plain = True
         if request.wish.old:
-            told, over = self._old(request.wish, said, facts)
-            is_plain = bool(told or over)
-            said, facts = (told, over) if is_plain else (said, facts)
-        statements = len(facts) + len(self._apart(said, facts))
+            old_passages, over = self._old(request.wish, passages, facts)
+            is_plain = bool(old_passages or over)
+            passages, facts = (old_passages, over) if is_plain else (passages, facts)
+        statements = len(facts) + len(self._without_fact(passages, facts))
         few = statements <= self.policy.most
-        if is_plain and few and not any(map(self._is_persons, facts)):
-            said.append((request.turn, request.sentence))
-            self._withdraw_all(request, said, facts, now, withdrawn)
+        if is_plain and few and not any(map(self._only_user_may_end, facts)):
+            passages.append((request.turn, request.sentence))
+            self._withdraw_all(request, passages, facts, now, withdrawn)
         else:
-            self._ask(request, said, facts, now)
+            self._ask(request, passages, facts, now)
 
     def _take_back(
         self, request: _Request, now: datetime, withdrawn: Withdrawn
     ) -> None:
-        """Take back what the user said just before, and the replies to it."""
-        said = self._just_said(request)
-        if not said:
+        """Withdraw the user's last statement and the replies to it."""
+        passages = self._last_statements(request)
+        if not passages:
             return
         if request.wish.bare:
-            said.append((request.turn, request.sentence))
-        said += self._replies(request.turn, said)
-        self._withdraw_all(request, said, [], now, withdrawn)
+            passages.append((request.turn, request.sentence))
+        passages += self._replies(request.turn, passages)
+        self._withdraw_all(request, passages, [], now, withdrawn)
 
     def _withdraw_all(
         self,
         request: _Request,
-        said: Sequence[tuple[FiledTurn, str]],
+        passages: Sequence[tuple[FiledTurn, str]],
         facts: Sequence[Fact],
         now: datetime,
         withdrawn: Withdrawn,
     ) -> None:
-        """Withdraw sentences and facts that rest on them; ask about those beside."""
-        for turn, sentence in said:
+        """Withdraw sentences and the facts from them; ask about nearby statements."""
+        for turn, sentence in passages:
             withdrawn.add(turn.key, sentence)
-        self._withdraw(request, said, facts or self._resting_on(said), now)
-        if others := self._beside(request):
-            self._ask(request, others, self._resting_on(others), now)
+        self._withdraw(request, passages, facts or self._facts_from(passages), now)
+        if others := self._nearby(request):
+            self._ask(request, others, self._facts_from(others), now)
 
     def _ask(
         self,
         request: _Request,
-        said: Sequence[tuple[FiledTurn, str]],
+        passages: Sequence[tuple[FiledTurn, str]],
         facts: Sequence[Fact],
         now: datetime,
     ) -> None:
         """Ask in review, once, which of these statements are to be forgotten."""
         known = {key for fact in facts for key in (fact.source, *fact.also)}
         units = {fact.id: fact.text for fact in facts}
-        for one, text in said:
+        for one, text in passages:
             if one.turn.role == "user" and one.key not in known:
                 units[one.key] = f"{units.get(one.key, '')} {text}".strip()
         turn = request.turn
@@ -247,9 +252,9 @@ class Retraction:
             self.note_writer.write([note], [row])
 
     def forget(self, asked: str, chosen: Sequence[str], now: datetime) -> None:
-        """Forget what the user chose of these memories and turns.
+        """Forget those of these memories and turns that the user chose.
 
-        `asked` is the key of the turn that wished it.
+        `asked` is the key of the turn with the request.
         """
         turn = self.index.unit(asked)
         if not isinstance(turn, FiledTurn):
@@ -260,17 +265,18 @@ class Retraction:
         sources = self.index.units([*keys, *chosen]).values()
         turns = [unit for unit in sources if isinstance(unit, FiledTurn)]
         for request in self._requests(turn):
-            said = self._chosen(request, facts, turns)
-            resting = [] if facts or request.wish.named else self._resting_on(said)
-            said.append((turn, request.sentence))
-            self._withdraw(request, said, [*facts, *resting], now)
+            passages = self._chosen(request, facts, turns)
+            resting = [] if facts or request.wish.named else self._facts_from(passages)
+            passages.append((turn, request.sentence))
+            self._withdraw(request, passages, [*facts, *resting], now)
 
     def _chosen(
         self, request: _Request, facts: Sequence[Fact], turns: Sequence[FiledTurn]
     ) -> list[tuple[FiledTurn, str]]:
         """Return the sentences of these turns that the user wants forgotten.
 
-        Where facts were chosen, and the user named nothing, only those they rest on.
+        If facts were chosen and the user named nothing, only the sentences of these
+        facts.
         """
         if request.wish.named:
             return [
@@ -280,32 +286,38 @@ class Retraction:
                 if names(request.wish, text)
             ]
         keys = {one.key for one in turns}
-        beside = [item for item in self._beside(request) if item[0].key in keys]
+        nearby = [item for item in self._nearby(request) if item[0].key in keys]
         if not facts:
-            return beside
+            return nearby
         return [
             (one, text)
-            for one, text in beside
-            if any(self._was_read(fact, one, {text}) for fact in facts)
+            for one, text in nearby
+            if any(self._was_extracted(fact, one, {text}) for fact in facts)
         ]
 
-    # -- what is meant -----------------------------------------------------------------
+    # -- scope of a request ------------------------------------------------------------
 
-    def _just_said(self, request: _Request) -> list[tuple[FiledTurn, str]]:
-        """Return the sentences that a retraction without an object takes back."""
+    def _last_statements(self, request: _Request) -> list[tuple[FiledTurn, str]]:
+        """Return the sentences that a withdrawal without an object refers to."""
         turn, wish = request.turn, request.wish
         by_key = {turn.key: turn}
-        said: list[Said] = []
+        statements: list[SpokenSentence] = []
         for one in self.turns_before(turn, {"user"})[-self.policy.turns :]:
             if one.turn.speaker == turn.turn.speaker:
                 by_key[one.key] = one
-                said += [Said(one.key, text) for *_, text in _sentences(one)]
+                statements += [
+                    SpokenSentence(one.key, text) for *_, text in _sentences(one)
+                ]
         own = [(start, text) for start, _, text in _sentences(turn)]
         if wish.whole and any(start > wish.start for start, _ in own):
             return [(turn, text) for start, text in own if start >= wish.start]
-        said += [Said(turn.key, text) for start, text in own if start < wish.start]
+        statements += [
+            SpokenSentence(turn.key, text) for start, text in own if start < wish.start
+        ]
         head = turn.turn.text[wish.start : wish.cut].strip(" ,;:-–—(")
-        reached = reach([*said, Said(turn.key, head)] if head else said)
+        reached = reach(
+            [*statements, SpokenSentence(turn.key, head)] if head else statements
+        )
         meant = [
             (by_key[one.turn], request.sentence if one.text == head else one.text)
             for one in reached
@@ -315,9 +327,9 @@ class Retraction:
     def _without_promises(
         self, meant: list[tuple[FiledTurn, str]]
     ) -> list[tuple[FiledTurn, str]]:
-        """Return what is meant without promises that the last statement keeps (`E16`).
+        """Return the sentences without promises that the last statement keeps (`E16`).
 
-        Who was joking that a promise is kept still has to keep it.
+        A user who jokes that a promise is kept still has to keep it.
         """
         if len(meant) < _PAIR or not reports(meant[0][1]):
             return meant
@@ -325,15 +337,15 @@ class Retraction:
         made_in = {key for fact in promises for key in (fact.source, *fact.also)}
         return [meant[0], *(one for one in meant[1:] if one[0].key not in made_in)]
 
-    def _beside(self, request: _Request) -> list[tuple[FiledTurn, str]]:
-        """Return the statements in one turn with a jest, about something else.
+    def _nearby(self, request: _Request) -> list[tuple[FiledTurn, str]]:
+        """Return the other statements in the same turn as a joke.
 
-        They may be part of it: nothing tells them apart. After a statement of another
-        turn, and for a slip of the tongue, there are none.
+        They may be part of the joke; no rule can decide. The list is empty if the
+        statement is in another turn than the withdrawal, or is a slip of the tongue.
         """
         if request.wish.named or request.wish.whole or request.wish.kind != "untrue":
             return []
-        meant = self._just_said(request)
+        meant = self._last_statements(request)
         if not meant:
             return []
         turn, taken = meant[0][0], {text for _, text in meant}
@@ -347,11 +359,11 @@ class Retraction:
         ]
 
     def _replies(
-        self, turn: FiledTurn, said: Sequence[tuple[FiledTurn, str]]
+        self, turn: FiledTurn, passages: Sequence[tuple[FiledTurn, str]]
     ) -> list[tuple[FiledTurn, str]]:
-        """Return what an assistant answered meanwhile with words of these sentences."""
-        first = min(_order(one) for one, _ in said)
-        words = frozenset[str]().union(*(content(text) for _, text in said))
+        """Return the sentences of later replies that share words with these sentences."""
+        first = min(_order(one) for one, _ in passages)
+        words = frozenset[str]().union(*(content(text) for _, text in passages))
         return [
             (one, text)
             for one in self.turns_before(turn, {"assistant"})
@@ -361,13 +373,13 @@ class Retraction:
         ]
 
     def turns_before(self, turn: FiledTurn, roles: Collection[str]) -> list[FiledTurn]:
-        """Return the turns of the conversation just before, in their order."""
-        said = turn.turn
-        since = said.occurred_at - timedelta(minutes=self.policy.minutes)
+        """Return the turns of the conversation just before, in order."""
+        source = turn.turn
+        since = source.occurred_at - timedelta(minutes=self.policy.minutes)
         units = [
             unit
-            for file in self.index.catalog.sessions(said.session, said.persona)
-            if file.ended >= since and file.started <= said.occurred_at
+            for file in self.index.catalog.sessions(source.session, source.persona)
+            if file.ended >= since and file.started <= source.occurred_at
             for unit in self.index.catalog.units_at(file.path)
         ]
         before = [
@@ -375,7 +387,7 @@ class Retraction:
             for unit in units
             if isinstance(unit, FiledTurn)
             and unit.turn.role in roles
-            and unit.turn.origin == said.origin
+            and unit.turn.origin == source.origin
             and since <= unit.turn.occurred_at
             and _order(unit) < _order(turn)
         ]
@@ -384,7 +396,7 @@ class Retraction:
     def _named(
         self, request: _Request
     ) -> tuple[list[tuple[FiledTurn, str]], list[Fact]]:
-        """Return the sentences and the facts that have all words of the object."""
+        """Return the sentences and the facts that contain all words of the object."""
         wish, persona = request.wish, request.turn.turn.persona
         words = f"{wish.named} {frame_words(wish.named)}"
         question = ranking.parse_question(words, request.turn.turn.occurred_at)
@@ -398,7 +410,7 @@ class Retraction:
             for hit in self.index.lexical.search(question, where, POOL).hits
         ]
         units = self.index.units(keys).values()
-        said = [
+        passages = [
             (unit, text)
             for unit in units
             if isinstance(unit, FiledTurn) and _order(unit) < _order(request.turn)
@@ -408,12 +420,12 @@ class Retraction:
         facts = [
             unit for unit in units if isinstance(unit, Fact) and names(wish, unit.text)
         ]
-        return said, facts
+        return passages, facts
 
     def _old(
         self,
         wish: Withdrawal,
-        said: Sequence[tuple[FiledTurn, str]],
+        passages: Sequence[tuple[FiledTurn, str]],
         facts: Sequence[Fact],
     ) -> tuple[list[tuple[FiledTurn, str]], list[Fact]]:
         """Return those that are over, by their status or by their own words."""
@@ -421,62 +433,69 @@ class Retraction:
             fact for fact in facts if fact.status in ENDED or is_past(wish, fact.text)
         ]
         prints = [one for fact in over for one in _prints(fact)]
-        told = [
+        old_passages = [
             (turn, text)
-            for turn, text in said
+            for turn, text in passages
             if is_past(wish, text) or any(restates(one, text) for one in prints)
         ]
-        return told, over
+        return old_passages, over
 
-    def _apart(
-        self, said: Sequence[tuple[FiledTurn, str]], facts: Sequence[Fact]
+    def _without_fact(
+        self, passages: Sequence[tuple[FiledTurn, str]], facts: Sequence[Fact]
     ) -> list[str]:
-        """Return the user's sentences on which none of these facts rests."""
+        """Return the user's sentences that support none of these facts."""
         known = {key for fact in facts for key in (fact.source, *fact.also)}
         return [
             text
-            for turn, text in said
+            for turn, text in passages
             if turn.turn.role == "user" and turn.key not in known
         ]
 
-    def _is_persons(self, fact: Fact) -> bool:
-        """Whether a person wrote or edited the note, so that only they may end it."""
+    def _only_user_may_end(self, fact: Fact) -> bool:
+        """Return whether a user wrote or edited the note of a fact."""
         foreign = fact.id not in self.note_writer.creation_times()
         return foreign or self.note_writer.is_edited(fact.id)
 
-    def _resting_on(self, said: Sequence[tuple[FiledTurn, str]]) -> list[Fact]:
-        """Return the facts whose only evidence are these sentences."""
-        taken: dict[str, set[str]] = {}
-        for turn, text in said:
-            taken.setdefault(turn.key, set()).add(text)
-        turns = {turn.key: turn for turn, _ in said}
+    def _facts_from(self, passages: Sequence[tuple[FiledTurn, str]]) -> list[Fact]:
+        """Return the facts that only these sentences support."""
+        withdrawn: dict[str, set[str]] = {}
+        for turn, text in passages:
+            withdrawn.setdefault(turn.key, set()).add(text)
+        turns = {turn.key: turn for turn, _ in passages}
 
-        found = {
+        by_id = {
             fact.id: fact
-            for key in taken
+            for key in withdrawn
             for fact in self.index.catalog.facts(key)
-            if self._rests_only_on(fact, turns, taken)
+            if self._supported_only_by(fact, turns, withdrawn)
         }
-        found |= self.derived_from(found)
-        return [fact for fact in found.values() if not self._is_persons(fact)]
+        by_id |= self.derived_from(by_id)
+        return [fact for fact in by_id.values() if not self._only_user_may_end(fact)]
 
-    def _rests_only_on(
+    def _supported_only_by(
         self,
         fact: Fact,
         turns: Mapping[str, FiledTurn],
-        taken: Mapping[str, Collection[str]],
+        withdrawn: Mapping[str, Collection[str]],
     ) -> bool:
-        """Return whether every source of the fact is among the taken sentences.
+        """Return whether every source of the fact is among the withdrawn sentences.
 
-        `turns` and `taken` have the turns and their sentences by the key of the turn.
+        `turns` and `withdrawn` have the turns and their sentences by the key of the
+        turn.
         """
         sources = {fact.source, *fact.also} - {""}
-        if fact.status not in STATUSES or not sources or not sources <= taken.keys():
+        if (
+            fact.status not in STATUSES
+            or not sources
+            or not sources <= withdrawn.keys()
+        ):
             return False
-        return all(self._was_read(fact, turns[one], taken[one]) for one in sources)
+        return all(
+            self._was_extracted(fact, turns[one], withdrawn[one]) for one in sources
+        )
 
     def derived_from(self, found: Mapping[str, Fact]) -> dict[str, Fact]:
-        """Return by id the facts that are derived from the found ones alone."""
+        """Return the facts that are derived only from the found ones, by id."""
         return {
             fact.id: fact
             for name in found
@@ -486,9 +505,11 @@ class Retraction:
             and fact.status in STATUSES
         }
 
-    def _was_read(self, fact: Fact, turn: FiledTurn, taken: Collection[str]) -> bool:
-        """Whether the fact was read in the sentences that are taken back."""
-        if len(taken) == sum(1 for _ in _sentences(turn)):
+    def _was_extracted(
+        self, fact: Fact, turn: FiledTurn, withdrawn: Collection[str]
+    ) -> bool:
+        """Return whether the fact was extracted from the withdrawn sentences."""
+        if len(withdrawn) == sum(1 for _ in _sentences(turn)):
             return True
         quotes = [
             str(row["quote"])
@@ -497,24 +518,24 @@ class Retraction:
         ]
         if quotes:
             return any(
-                quote in text or text in quote for quote in quotes for text in taken
+                quote in text or text in quote for quote in quotes for text in withdrawn
             )
-        return any(restates(one, text) for one in _prints(fact) for text in taken)
+        return any(restates(one, text) for one in _prints(fact) for text in withdrawn)
 
-    # -- taking it back ----------------------------------------------------------------
+    # -- withdrawal --------------------------------------------------------------------
 
     def _withdraw(
         self,
         request: _Request,
-        said: Sequence[tuple[FiledTurn, str]],
+        passages: Sequence[tuple[FiledTurn, str]],
         facts: Sequence[Fact],
         now: datetime,
     ) -> None:
-        """Hide the sentences, forget the facts, and let what they replaced be true."""
+        """Hide the sentences, forget the facts, and restore the replaced ones."""
         key, at, why = request.turn.key, request.turn.turn.occurred_at, request.why
         covered = {name for fact in facts for name in (fact.source, *fact.also)}
-        # a jest hides no earlier words, which may be in earnest
-        jest = not request.wish.named
+        # A joke hides no earlier words, which may be serious.
+        is_joke = not request.wish.named
         self.index.tombstones.add(
             [
                 sentence_tombstone(
@@ -523,9 +544,9 @@ class Retraction:
                     at,
                     why,
                     key,
-                    plain=jest or turn.key in covered or text == request.sentence,
+                    plain=is_joke or turn.key in covered or text == request.sentence,
                 )
-                for turn, text in said
+                for turn, text in passages
             ]
         )
         self.forgetting.add_tombstones(facts, at, why, whole=key)
@@ -538,21 +559,21 @@ class Retraction:
                     action_row(now, "forget", fact.id, why, RULE) | {"turn": key}
                 )
             rows += self.revive(fact, key, now)
-        done = {
-            turn.key for turn, text in said if reports(text) or only_says_done(text)
+        kept_in = {
+            turn.key for turn, text in passages if reports(text) or only_says_done(text)
         }
-        rows += self.reopened(done, now)
-        turns = sorted({turn.key for turn, _ in said} - {key})
+        rows += self.reopened(kept_in, now)
+        turns = sorted({turn.key for turn, _ in passages} - {key})
         hides = {"memories": sorted(fact.id for fact in facts), "turns": turns}
         rows.append(action_row(now, "retract", key, why, RULE) | {"turn": key} | hides)
         self.note_writer.log_actions(rows)
-        self.forgetting.summaries.drop({turn.key for turn, _ in said})
+        self.forgetting.summaries.drop({turn.key for turn, _ in passages})
 
     def reopened(
         self, keys: Collection[str], now: datetime
     ) -> Iterator[Mapping[str, object]]:
-        """Open the promises again that these turns had settled (`E16`)."""
-        why = "what had settled it was taken back"
+        """Reopen the promises that these turns had settled (`E16`); yield log rows."""
+        why = "the statement that settled it was taken back"
         for fact, key in self._changed_in(keys, "settle"):
             if todos.is_settled(fact) and self.patch(
                 fact, todos.reopened_keys(fact), why
@@ -562,8 +583,8 @@ class Retraction:
     def revived(
         self, keys: Collection[str], now: datetime
     ) -> Iterator[Mapping[str, object]]:
-        """Make the facts active again that words of these turns alone had ended."""
-        why = "what had ended it was taken back"
+        """Make the facts active again that only these turns had ended; yield log rows."""
+        why = "the statement that ended it was taken back"
         for fact, key in self._changed_in(keys, "invalidate"):
             if fact.status != "invalidated" or fact.superseded_by:
                 continue
@@ -575,9 +596,9 @@ class Retraction:
     def _changed_in(
         self, keys: Collection[str], action: str
     ) -> Iterator[tuple[Fact, str]]:
-        """Yield the facts that these turns, and no person, changed by `action`.
+        """Yield the facts that these turns, and no user, changed by `action`.
 
-        Each with the key of its turn.
+        Each comes with the key of its turn.
         """
         rows = {
             str(row.get("memory")): str(row.get("turn"))
@@ -588,26 +609,26 @@ class Retraction:
             yield fact, rows[fact.id]
 
     def revive(
-        self, gone: Fact, key: str, now: datetime
+        self, withdrawn: Fact, key: str, now: datetime
     ) -> Iterator[Mapping[str, object]]:
-        """Make the facts active again that only the withdrawn one had ended."""
-        for old in self.index.catalog.facts(gone.id):
-            if gone.id not in old.superseded_by or old.status not in {
+        """Make the facts active again that only one fact had replaced; yield log rows."""
+        for old in self.index.catalog.facts(withdrawn.id):
+            if withdrawn.id not in old.superseded_by or old.status not in {
                 "superseded",
                 "invalidated",
             }:
                 continue
-            left = [name for name in old.superseded_by if name != gone.id]
-            keys: dict[str, object] = {"superseded_by": left or None}
-            if not left:
+            remaining = [name for name in old.superseded_by if name != withdrawn.id]
+            keys: dict[str, object] = {"superseded_by": remaining or None}
+            if not remaining:
                 keys |= {"status": "active", "end_reason": None, "valid_until": None}
                 self.forgetting.unbury([old], now)
-            if self.patch(old, keys, TAKEN_BACK) and not left:
-                why = "what had replaced it was taken back"
+            if self.patch(old, keys, TAKEN_BACK) and not remaining:
+                why = "the statement that replaced it was taken back"
                 yield action_row(now, "revive", old.id, why, RULE) | {"turn": key}
 
     def patch(self, fact: Fact, keys: Mapping[str, object], why: str) -> bool:
-        """Set front-matter keys; a note that a user broke or deleted is left alone."""
+        """Set front-matter keys; return False for a note that a user broke or deleted."""
         with suppress(ConflictError, NotFoundError):
             self.note_writer.write([Edit(fact.path, fact.sha, keys, why)], [])
             return True
@@ -635,8 +656,8 @@ def sentence_tombstone(
 ) -> dict[str, object]:
     """Return the row that hides one sentence of a turn.
 
-    With `plain` only its very words there; the tombstone of a fact hides what says the
-    same.
+    With `plain` it hides only these exact words of that turn; then the tombstone of a
+    fact hides its paraphrases.
     """
     row: dict[str, object] = {
         "at": at.isoformat(),

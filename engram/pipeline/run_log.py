@@ -1,7 +1,8 @@
-"""The runs of a vault: the bytes they replaced, and a line for each (row X6).
+"""The runs of a vault: the bytes that each replaced, and a line for each (row X6).
 
-A run changes memories by itself: a maintenance run, or the filing of a statement that
-ends known facts. `UndoHistory` keeps what it replaced; its line is in `state/runs.jsonl`.
+A run is a change that engram makes to memories: a maintenance run, the filing of a
+statement that ends known facts, or a decision of the user. `UndoHistory` keeps the
+replaced bytes; `state/runs.jsonl` has a line for each run.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 RUNS = "state/runs.jsonl"
 FILING = "filing"
-"""The cadence of a run that files statements; undoing it keeps the new statements."""
+"""The cadence of a run that files statements; its undo keeps the new statements."""
 
 DECISION = "review"
-"""The cadence of a run that carried out a decision of the user about a case."""
+"""The cadence of a run that carries out a decision of the user about a case."""
 
 ENDED = ("superseded", "invalidated")
 _END_KEYS = frozenset({"superseded_by", "end_reason", "valid_until"})
@@ -75,10 +76,10 @@ class RunLog:
     # -- filing ------------------------------------------------------------------------
 
     def begin_filing(self, plan: WritePlan) -> str:
-        """Record what the plan replaces of the facts that it ends or weakens.
+        """Record the old bytes of the notes that the plan ends or weakens.
 
-        Returns the id of the run; '' where there are none, or a note is not as planned,
-        so that writing it will be refused. Raises EngramError.
+        Returns the id of the run; '' if there are none, or if a note has changed since
+        it was planned, so that its write will be refused. Raises EngramError.
         """
         steps: list[FileStep] = []
         contents: dict[str, bytes] = {}
@@ -112,10 +113,10 @@ class RunLog:
 
 
 class DecisionRecorder:
-    """What a decision of the user replaces, so that it can be taken back (`X6`).
+    """Records the bytes that a decision of the user replaces, for its undo (`X6`).
 
-    A decision writes in several steps; `add` is called before each, `finish` after the
-    last. A decision that is interrupted is carried out again, and recorded then.
+    A decision writes in several steps; `add` is called before each of them, `finish`
+    after the last. An interrupted decision is carried out again, and recorded then.
     """
 
     def __init__(self, run_log: RunLog) -> None:
@@ -124,7 +125,7 @@ class DecisionRecorder:
         self._contents: dict[str, bytes] = {}
 
     def add(self, changes: Iterable[Change]) -> None:
-        """Record what these changes replace. Raises EngramError."""
+        """Record the bytes that these changes replace. Raises EngramError."""
         for change in changes:
             if isinstance(change, Create):
                 new = frontmatter.emit(change.keys, change.body)
@@ -141,7 +142,7 @@ class DecisionRecorder:
             self._contents[was] = raw
 
     def finish(self, now: datetime, decision: str) -> str:
-        """Record the decision as a run; return its id, '' where nothing was written."""
+        """Record the decision as a run; return its id, '' if nothing was written."""
         steps, contents = self._steps, self._contents
         self._steps, self._contents = [], {}
         if not steps:
@@ -159,18 +160,18 @@ def _step(path: str, raw: bytes, new: bytes) -> FileStep:
 
 
 def _as_before(note: Change, contradicted: Mapping[str, str]) -> bytes:
-    """Return the bytes of a new note that replaces no fact and is not over itself.
+    """Return the bytes that a new note would have if it replaced no fact.
 
-    `contradicted` has the ids of the facts that the plan ends, by path. b'' for a note
-    that nothing of this concerns.
+    `contradicted` has the ids of the facts that the plan ends, by path. Returns b'' for
+    a note without any relation to them.
     """
     if not isinstance(note, Create):
         return b""
     keys = dict(note.keys)
     named = keys.pop("supersedes", None)
     if isinstance(named, list):
-        left = [name for name in named if name not in contradicted.values()]
-        keys |= {"supersedes": left} if left else {}
+        remaining = [name for name in named if name not in contradicted.values()]
+        keys |= {"supersedes": remaining} if remaining else {}
     if note.path in contradicted and keys.get("status") in ENDED:
         keys = {name: value for name, value in keys.items() if name not in _END_KEYS}
         keys["status"] = "active"

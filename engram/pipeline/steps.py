@@ -1,15 +1,15 @@
 """The steps of one candidate, cheapest first.
 
 `CandidateSteps.file` takes a candidate of an extraction through these steps and enters
-the outcome into a `WritePlan`. Nothing is written here; `pipeline/apply.py` does that.
+the outcome into a `WritePlan`. `pipeline/apply.py` writes the plan.
 
-1. Who said it, of whom, of what kind, and until when: `candidate_fact`.
-2. Is it forgotten, filed already, trivial, without a quotation, said before in the same
-   words, over, or a statement that its source may not make: `pipeline/checks.py`.
-3. Which known facts are near or tell the same state: `pipeline/compare.py`.
-4. Is it the same as one of them, a contradiction, or new, and how do they change:
-   `pipeline/decide.py`, and `pipeline/linked.py` for what a model read. The pure rules
-   of steps 2 to 4 are in `core/dedup.py` and `core/changes.py`.
+1. The speaker, subject, kind and end of the statement: `candidate_fact`.
+2. The cheap checks: is it forgotten, filed already, trivial, without a quotation, a
+   repetition, outdated, or not allowed for its source: `pipeline/checks.py`.
+3. The search for known facts that are near or state the same: `pipeline/compare.py`.
+4. The decision: is it the same as one of them, a contradiction, or new, and how do they
+   change: `pipeline/decide.py`, and `pipeline/linked.py` for the opinion of a model.
+   The pure rules of steps 2 to 4 are in `core/dedup.py` and `core/changes.py`.
 5. The new fact, the changes of known facts and the rows of the action log are entered.
 """
 
@@ -22,6 +22,7 @@ from engram.core import trust
 from engram.core.changes import OVER, EndedFact
 from engram.core.dedup import ALREADY_FILED, Verdict
 from engram.core.entities import subjects
+from engram.core.language.quotations import narrowed
 from engram.core.records import Fact
 from engram.core.text import ulid
 from engram.pipeline.candidates import Statement, candidate_fact, log_row
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
     from engram.pipeline.write import NoteWriter
 
 APART = "apart"
-"""The action in the log for two statements that a model judged to differ."""
-APART_REASON = "a model found that they say different things"
+"""The action in the log for two statements that a model judged to be different."""
+APART_REASON = "a model found that they make different statements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,13 @@ class CandidateSteps:
     ) -> CandidateResult:
         """Decide on one candidate and enter the decision into the plan.
 
-        `ordinal` is its number among the candidates of its turn. The id of the fact is
-        made of extractor, turn and ordinal, so that the next attempt finds its note.
+        `ordinal` is its number, from 0, among the candidates of its turn. The id of the
+        fact is made from extractor, turn and ordinal, so that the next attempt finds
+        its note.
         """
-        attributed = trust.turn_as_evidence(filed.turn, candidate.quote)
+        quote = narrowed(filed.turn.text, candidate.quote, candidate.text)
+        candidate = replace(candidate, quote=quote)
+        attributed = trust.turn_as_evidence(filed.turn, quote)
         fact = self._fact(extraction, candidate, filed, attributed, ordinal, plan.now)
         opinion = extraction.opinions.get(fact.text)
         statement = Statement(
@@ -133,10 +137,10 @@ class CandidateSteps:
     def end_known(
         self, plan: WritePlan, extractor: str, end: FactEnd, filed: FiledTurn
     ) -> None:
-        """End a known fact by words of the user that give no new fact (`A10`).
+        """End a known fact by words of the user that state no new fact (`A10`).
 
-        If only a person may end the fact, a note in `review/` asks the user; it shows
-        the words in the place of a newer statement.
+        If only the user may end the fact, a note in `review/` asks. It shows the words
+        instead of a newer statement.
         """
         attributed = trust.turn_as_evidence(filed.turn, end.quote)
         statement = Statement(filed.turn, end.quote, attributed)
@@ -184,9 +188,9 @@ class CandidateSteps:
         ordinal: int,
         now: datetime,
     ) -> Fact:
-        """Return a candidate as a fact: kind, confidence tier, end and subject.
+        """Return a candidate as a fact, with kind, confidence tier, end and subject.
 
-        `attributed` is the turn as evidence: of the person who said the quoted words.
+        `attributed` is the turn as evidence: that of the author of the quoted words.
         """
         seed = f"{extraction.extractor}\n{filed.key}\n{ordinal}"
         about = subjects(candidate.about, filed.turn, self.entity_writer.names)
@@ -269,7 +273,7 @@ class CandidateSteps:
         filed: FiledTurn,
         verdict: Verdict,
     ) -> Iterator[dict[str, object]]:
-        """Yield the rows about a candidate: its verdict and what a model told apart."""
+        """Yield the rows about a candidate: its verdict, and pairs judged different."""
         row = log_row(
             plan.now, fact.id, candidate, filed.key, verdict, extraction.extractor
         )
@@ -293,17 +297,17 @@ class CandidateSteps:
             self.comparison.record_judged(fact.text, known.text)
 
     def _is_log_row_missing(self, fact_id: str) -> bool:
-        """Whether a crash came between the write of a note and its row of the log."""
+        """Return whether a crash prevented the log row of a note that was written."""
         written = self.note_writer.index.catalog.fact(fact_id) is not None
         return written and fact_id not in self.note_writer.creation_times()
 
 
 def _surprise_row(surprise: Surprise | None) -> dict[str, object]:
-    """Return how new a statement was, as the action log keeps it for audit (`D3`)."""
+    """Return the novelty of a statement in the form of the action log (`D3`)."""
     if surprise is None:
         return {}
-    kept: dict[str, object] = {
+    rounded: dict[str, object] = {
         "surprise": round(surprise.score, 2),
         "gain": round(surprise.gain, 2),
     }
-    return kept | ({"duplicate": True} if surprise.duplicate else {})
+    return rounded | ({"duplicate": True} if surprise.duplicate else {})

@@ -1,6 +1,6 @@
-"""Remove what was derived from turns that are hidden, or shown again (rows X8, E11).
+"""Removal of texts derived from turns that are hidden or shown again (rows X8, E11).
 
-The next run makes the summaries anew from what can be shown then.
+The next maintenance run derives the summaries anew from the visible turns.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.pipeline.write import NoteWriter
 
-WHY = "what it rests on is hidden, or shown again"
+WHY = "its sources are hidden, or shown again"
 _TURN = re.compile(r"#\^t(\d+)")
 
 
@@ -35,11 +35,11 @@ class SummaryRemoval:
         self.index = note_writer.index
 
     def drop(self, turns: Iterable[str]) -> None:
-        """Remove the summaries of the sessions of these turns; a run makes them anew.
+        """Remove the summaries of the sessions of these turns.
 
-        `turns` are keys of turns that are hidden, or shown again. A file that cannot be
-        written now keeps its summary, which then is marked as stale in the state and
-        shown no more.
+        `turns` are keys of turns that are hidden or shown again. If a file cannot be
+        written now, its summary is marked as stale in the state and is not shown any
+        more.
         """
         blocks: defaultdict[str, set[int]] = defaultdict(set)
         for name, _, block in (key.partition("#^t") for key in turns):
@@ -52,7 +52,7 @@ class SummaryRemoval:
                 self._mark_episodes(name, blocks[name])
 
     def _drop_of(self, name: str) -> None:
-        """Rewrite one session file and `state/sessions.json` where that changes them."""
+        """Rewrite a session file and `state/sessions.json` if that changes them."""
         path, state = sessions.path(name), b""
         if self.vault.exists(STATE_FILE):
             state = self.vault.read(STATE_FILE)
@@ -71,9 +71,9 @@ class SummaryRemoval:
             self.vault.rewrite(STATE_FILE, lambda _: new)
 
     def _mark_episodes(self, name: str, turns: Collection[int]) -> None:
-        """Hide the episodes of a session that tell of hidden turns, or show them again.
+        """Hide the episodes that describe hidden turns, or show them again.
 
-        `turns` are the numbers of the turns that were hidden or shown.
+        `turns` are the numbers of the turns of the session that were hidden or shown.
         """
         folder = self.vault.root / EPISODES
         edits = []

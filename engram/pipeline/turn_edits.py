@@ -1,8 +1,8 @@
 """Turns that were edited, regenerated or deleted in the chat (row X2).
 
-A withdrawn turn stays in its session file and is hidden. A memory that rests on it
-alone is marked forgotten, and the memory that it had replaced holds again. Unlike
-forgetting, this hides no other words: the same statement elsewhere stays.
+A withdrawn turn remains in its session file and is hidden. A memory that only it
+supports is marked as forgotten, and the memory that it had replaced is active again.
+Unlike a request to forget, a withdrawal hides the same statement nowhere else.
 """
 
 from __future__ import annotations
@@ -47,14 +47,12 @@ class TurnEdits:
         numbers: Mapping[tuple[str, str], int],
         now: datetime,
     ) -> bool:
-        """Withdraw the older versions of those of these turns that were edited.
-
-        Returns whether there were any.
+        """Withdraw the older versions of edited turns; return whether there were any.
 
         `numbers` are the journal numbers of turns that are not settled, by session and
         id; a turn with a greater number came later. Versions that the new words do not
-        replace (`turn_versions.replaces`) stay, and so do those that a person changed
-        in the session file. A repeated call, as after a crash, changes nothing.
+        replace (`turn_versions.replaces`) remain, and so do versions that a user
+        changed in the session file. A repeated call, as after a crash, changes nothing.
         """
         edited = [turn for turn in turns if first_id(turn.turn) is not None]
         last = {_first(turn): turn.turn.text for turn in edited}
@@ -69,7 +67,7 @@ class TurnEdits:
     def _replaced(
         self, turn: FiledTurn, numbers: Mapping[tuple[str, str], int]
     ) -> list[FiledTurn]:
-        """Return the versions that came before a turn and that it replaces."""
+        """Return the earlier versions of a turn that it replaces."""
         session, first = _first(turn)
         latest = numbers.get((session, turn.turn.id), 0)
         return [
@@ -85,13 +83,13 @@ class TurnEdits:
     def _replace(
         self, old: FiledTurn, new: FiledTurn, instead: str, now: datetime
     ) -> None:
-        """Withdraw a turn, or ask where the new words have nothing in common with it.
+        """Withdraw a turn, or ask if the new words have nothing in common with it.
 
-        They may be another message of a client that counts its messages from 1; a
-        protected memory is not taken away on that doubt.
+        Some clients number their messages from 1 in each conversation, so the new words
+        may be another message. In that doubt a protected memory is not removed.
         """
         if not overlaps(old.turn.text, new.turn.text) and any(
-            map(lifecycle.protection, self.resting_on([old], instead).values())
+            map(lifecycle.protection, self.supported_only_by([old], instead).values())
         ):
             self._ask(old, new, now)
         else:
@@ -114,17 +112,17 @@ class TurnEdits:
         self.note_writer.write([note], [row])
 
     def forget(self, key: str, now: datetime) -> None:
-        """Withdraw a turn whose message was edited, as the user wished in review."""
+        """Withdraw a turn whose message was edited, as the user decided in review."""
         turn = self.index.unit(key)
         if isinstance(turn, FiledTurn) and not self.is_withdrawn(turn):
             self.withdraw([turn], now, EDITED)
 
     def is_withdrawn(self, turn: FiledTurn) -> bool:
-        """Whether the turn is hidden as a whole."""
+        """Return whether the turn is hidden as a whole."""
         return turn.key in self.index.tombstones.keys
 
     def drop(self, turns: Iterable[FiledTurn], withdrawn: Withdrawn) -> None:
-        """Add the words of withdrawn turns, so that nothing is learned from them."""
+        """Add the words of withdrawn turns, so that nothing is extracted from them."""
         for turn in turns:
             if self.is_withdrawn(turn):
                 withdrawn.add(turn.key, turn.turn.text)
@@ -137,21 +135,21 @@ class TurnEdits:
         instead: str = "",
         name: str = "",
     ) -> list[str]:
-        """Hide turns and what rests on them alone; return the ids of these memories.
+        """Hide turns and the memories that only they support; return the ids of these.
 
-        A memory stays if the new text `instead` holds its quotation too, or if a person
-        wrote, edited or confirmed it. `name` is what hides them together; the key of the
-        one turn if it is ''. The tombstones of the turns are written last: without
-        them, what a crash cut short is done again.
+        A memory remains if the new text `instead` contains its quotation too, or if a
+        user wrote, edited or confirmed it. `name` identifies the units that are hidden
+        together; if it is '', the key of the one turn does. The tombstones of the turns
+        are written last, so that an interrupted withdrawal is repeated.
         """
         if not turns:
             return []
         name = name or turns[0].key
         keys = [turn.key for turn in turns]
-        facts = self.resting_on(turns, instead)
+        facts = self.supported_only_by(turns, instead)
         row = {"at": now.isoformat(), "reason": why, "for": name}
         self.index.tombstones.add([{**row, "memory": one} for one in facts])
-        # what is derived goes before what it rests on, so that it is found again
+        # Derived memories first, so that a repeated call still finds them.
         rows = list(self._forget(reversed(facts.values()), keys[0], now, why))
         rows += self.retraction.reopened(keys, now)
         rows += self.retraction.revived(keys, now)
@@ -160,32 +158,32 @@ class TurnEdits:
         rows.append(action_row(now, "withdraw", keys[0], why) | hides)
         self.note_writer.log_actions(rows)
         self.index.tombstones.add([{**row, "turn": key, "memory": key} for key in keys])
-        told = {fact.source for fact in facts.values()}
-        self.forgetting.summaries.drop([*keys, *told])
+        sources = {fact.source for fact in facts.values()}
+        self.forgetting.summaries.drop([*keys, *sources])
         return sorted(facts)
 
-    def resting_on(
+    def supported_only_by(
         self, turns: Sequence[FiledTurn], instead: str = ""
     ) -> dict[str, Fact]:
-        """Return by id the memories that would go with these turns.
+        """Return the memories that would be withdrawn with these turns, by id.
 
-        Those that are derived from others come last.
+        Memories that are derived from others come last.
         """
         keys = {turn.key for turn in turns}
         facts = {
             fact.id: fact
             for turn in turns
             for fact in self.index.catalog.facts(turn.key)
-            if self._goes(fact, keys, instead)
+            if self._is_withdrawn_with(fact, keys, instead)
         }
         return facts | self.retraction.derived_from(facts)
 
     def bring_back(
         self, turns: Sequence[FiledTurn], reason: str, now: datetime, why: str
     ) -> None:
-        """Show withdrawn turns again, and the memories that went with them.
+        """Show withdrawn turns again, and the memories withdrawn with them.
 
-        `reason` is that of their end.
+        `reason` is the reason of their end.
         """
         facts = self.hidden_with(turns, reason)
         names = [turn.key for turn in turns] + [fact.id for fact in facts]
@@ -200,7 +198,7 @@ class TurnEdits:
         self.note_writer.log_actions(rows)
 
     def hidden_with(self, turns: Iterable[FiledTurn], reason: str) -> list[Fact]:
-        """Return the memories that were forgotten with these turns, for this reason."""
+        """Return the memories that were forgotten with these turns for this reason."""
         found = {
             fact.id: fact
             for turn in turns
@@ -219,8 +217,10 @@ class TurnEdits:
             if self.retraction.patch(fact, keys, why):
                 yield action_row(now, "forget", fact.id, why) | {"turn": turn}
 
-    def _goes(self, fact: Fact, keys: Collection[str], instead: str) -> bool:
-        """Whether a memory rests on the old words of these turns alone."""
+    def _is_withdrawn_with(
+        self, fact: Fact, keys: Collection[str], instead: str
+    ) -> bool:
+        """Return whether only the old words of these turns support a memory."""
         sources = {fact.source, *fact.also} - {""}
         if (
             fact.status not in STATUSES

@@ -1,8 +1,8 @@
-"""Counts how memories are used (rows A19, B2, B4, B7, C17, D5, D7).
+"""Counts of the uses of memories (rows A19, B2, B4, B7, C17, D5, D7).
 
-A use is a recall, a confirmation or new evidence. Recall only appends to a queue, so
-that the answer does not wait; the queue is counted before the next read of a usage, and
-the writer thread writes the counts. A crash loses some minutes of counts and no text.
+A use is a recall, a confirmation or new evidence. Recall only appends to a queue, so an
+answer does not wait. The queue is counted before the next read of a usage, and the
+writer thread writes the counts. A crash loses the counts of some minutes and no text.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 def not_counted_reason(as_of: datetime | None, *, explain: bool) -> str | None:
-    """Return why the memories in an answer do not count as used, None if they do (`A19`).
+    """Return why the memories in an answer do not count as used, or None (`A19`).
 
-    A question about the past does not show what matters now, and an explained recall
-    is a test of the search. The operations `show` and `why` are no recall.
+    A question about the past does not show what matters now, and an explained recall is
+    a test of the search. The operations `show` and `why` do not recall.
     """
     if as_of:
         return "a question about the past"
@@ -42,11 +42,11 @@ def not_counted_reason(as_of: datetime | None, *, explain: bool) -> str | None:
 
 
 _OTHERS = frozenset(("assistant", "tool", "import"))
-"""Source classes whose words a use only ranks higher (law 4)."""
+"""Source classes of words that a use ranks higher but does not keep alive (law 4)."""
 
 
 class _Use(NamedTuple):
-    """That an answer had a memory; `ranks_only` if others than the user said it."""
+    """A memory in an answer; `ranks_only` is true if others than the user stated it."""
 
     memory: str
     relevance: float
@@ -54,7 +54,7 @@ class _Use(NamedTuple):
 
 
 class UsageTracker:
-    """Records the use of memories, from any thread.
+    """Records the use of memories. May be called from any thread.
 
     `flush`, `refresh` and `compact` are for the writer thread.
     """
@@ -66,13 +66,13 @@ class UsageTracker:
         self._waiting: deque[tuple[datetime, list[_Use]]] = deque(
             maxlen=policy.usage.waiting
         )
-        self._given: dict[tuple[str, str], datetime] = {}  # oldest first
+        self._returned: dict[tuple[str, str], datetime] = {}  # oldest first
         self._lock = threading.Lock()
 
     def usage_of(self, memory: str) -> Usage:
-        """Return the usage of a memory, with every recall until now.
+        """Return the usage of a memory, including every recall until now.
 
-        `usage_log.usage_of` does not include the recalls that wait to be counted.
+        `usage_log.usage_of` does not include the recalls in the queue.
         """
         self.count_waiting()
         return self.usage_log.usage_of(memory)
@@ -82,10 +82,11 @@ class UsageTracker:
     ) -> None:
         """Record that the facts among `hits` were returned (`A19`, `B2`, law 4).
 
-        The relevance of a hit is its score divided by the best score, 0–1. Of an answer
-        the first five facts count, without those of little relevance, and each once as
-        long as the `session` goes on; a caller that names none asks anew each time. A
-        use ranks higher what others than the user said, but does not keep it alive.
+        The relevance of a hit is its score divided by the best score, 0–1. The first
+        five facts of an answer count, except those of low relevance, and each counts
+        once in a `session`. A call without a session counts as a new
+        one. Statements of others than the user are ranked higher by a use, but not kept
+        alive.
         """
         policy = self.policy.usage
         best = max((hit.score for hit in hits), default=0.0)
@@ -106,15 +107,15 @@ class UsageTracker:
             self.count_waiting()
 
     def _is_new_in(self, session: str, memory: str, now: datetime) -> bool:
-        """Whether a running session was not given a memory yet; marks it as given."""
+        """Mark a memory as returned to a session; return whether it was not before."""
         if not session:
             return True
         gap = timedelta(minutes=self.policy.buffer.session_gap_minutes)
         with self._lock:
-            last = self._given.pop((session, memory), None)
-            self._given[session, memory] = now
-            while len(self._given) > self.policy.usage.waiting:
-                self._given.pop(next(iter(self._given)))
+            last = self._returned.pop((session, memory), None)
+            self._returned[session, memory] = now
+            while len(self._returned) > self.policy.usage.waiting:
+                self._returned.pop(next(iter(self._returned)))
         return last is None or now - last > gap
 
     def record_confirmation(self, memory: str, now: datetime) -> None:
@@ -128,7 +129,7 @@ class UsageTracker:
     ) -> None:
         """Record new evidence for a memory (`A8`, `X3`).
 
-        `at` is the time of a user's edit; without it the evidence is from `now`.
+        `at` is the time of a user's edit; it defaults to `now`.
         """
         when = min(at or now, now)  # a file may have a date in the future
         with self._lock:
@@ -143,7 +144,7 @@ class UsageTracker:
             self.usage_log.record({fact.id: usage})
 
     def feedback(self, log: bytes, now: datetime) -> dict[str, float]:
-        """Return how recent actions judge the memories of each category (`C30`).
+        """Return how recent actions rate the memories of each category (`C30`).
 
         `log` is the content of the action log; the values are −1…1, by category.
         """
@@ -157,7 +158,7 @@ class UsageTracker:
         return actions.feedback(rows, category, now, self.policy.actions)
 
     def count_waiting(self) -> None:
-        """Count the waiting recalls in their order, once the usage log was read."""
+        """Count the queued recalls in order, once the usage log has been read."""
         if not self._waiting or not self.usage_log.loaded:
             return
         with self._lock:
@@ -180,7 +181,7 @@ class UsageTracker:
         if use.ranks_only:
             return replace(usage, stability=after.stability)
         if fact.status == "archived":
-            # Its decay starts again; the next nightly run makes it active (`B3`).
+            # Its decay starts again. The next nightly run makes it active (`B3`).
             return decay.after_evidence(after, now)
         return after
 
@@ -193,9 +194,9 @@ class UsageTracker:
         return self.usage_log.flush()
 
     def refresh(self, now: datetime, *, restore: bool = True) -> None:
-        """Read what other devices wrote. Raises EngramError.
+        """Read the counts that other devices wrote. Raises EngramError.
 
-        If no device recorded the start of the usage log, it is now.
+        If no device recorded the start of the usage log, it starts now.
         """
         self.usage_log.refresh(now, restore=restore)
         if self.usage_log.first_met(ALL) is None:
@@ -213,10 +214,10 @@ class UsageTracker:
         """Record when the notes of facts were first read or created (law 5).
 
         `creation_times` are the times in the action log, by id. A fact that was created
-        within `decay.late_filing_days` of its own date keeps that date. One that was created
-        later, as in an import, was met at its creation; a note that is not in the log is
-        met now. A note without an id is identified by its text. A time that the log
-        contains is not written to the usage log, unless the facts were `filed` just now.
+        within `decay.late_filing_days` of its own date keeps that date. One created
+        later, as in an import, was met at its creation; a note that is not in the log
+        is met now. A note without an id is identified by its text. Times that the log
+        contains are written to the usage log only for facts that were `filed` just now.
         """
         late = timedelta(days=self.policy.decay.late_filing_days)
         met_now: dict[str, datetime] = {}
@@ -228,7 +229,7 @@ class UsageTracker:
             if logged := creation_times.get(fact.id):
                 when = _time(logged)
                 if when and not (fact.created and when - fact.created <= late):
-                    # The clock may have been set back since.
+                    # The clock may have been set back since then.
                     met_at_creation[fact.id] = min(when, now)
             elif is_derived_id(fact, zone):
                 text_key = f"text {content_hash(fact.text)[:16]}"
@@ -242,14 +243,14 @@ class UsageTracker:
     def compact(self, now: datetime) -> int:
         """Rewrite the file of this device if most of its lines are superseded.
 
-        Returns the bytes that this saves. Raises EngramError.
+        Returns the number of bytes saved. Raises EngramError.
         """
         self.flush()
         return self.usage_log.compact(now)
 
 
 def _time(text: str) -> datetime | None:
-    """Return the time in a row of the log, None if it is not a time."""
+    """Return the time in a row of the log, or None if it is not a time."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:

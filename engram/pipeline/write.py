@@ -69,7 +69,7 @@ class NoteWriter:
     def quiet_until(self, batch: Batch, now: datetime) -> datetime | None:
         """Return when to try the session file of a batch again; None if it is at rest.
 
-        A file that a user edited is left alone for `quiet_seconds`.
+        A file that a user edited is not written for `quiet_seconds`.
         """
         path = sessions.path(batch.waiting[0].filed.note)
         rest = self.settings.policy.files.quiet_seconds
@@ -78,9 +78,9 @@ class NoteWriter:
         return now + timedelta(seconds=rest)
 
     def file_turns(self, turns: Sequence[FiledTurn]) -> tuple[FiledTurn, ...]:
-        """Append turns to their session file; return them with their blocks (`X1`, `B18`).
+        """Append turns to their session file; return them with blocks (`X1`, `B18`).
 
-        Turns that the file has already are not appended again.
+        Turns that the file contains already are left out.
         """
         zone = self.settings.zone
         path = sessions.path(turns[0].note)
@@ -103,7 +103,7 @@ class NoteWriter:
         return placed
 
     def _as_indexed(self, filed: FiledTurn) -> FiledTurn:
-        """The turn, private where a turn after it in the file makes it so (`E14`)."""
+        """Return the turn, private if a later turn in the file makes it so (`E14`)."""
         unit = self.index.catalog.unit(filed.key)
         if isinstance(unit, FiledTurn) and unit.turn.private:
             return replace(filed, turn=replace(filed.turn, private=True))
@@ -135,8 +135,8 @@ class NoteWriter:
     ) -> None:
         """Make the changes and log `rows` (rows X18, C11).
 
-        When this returns, the index and the list of hashes agree with the notes. `ready`
-        is as in `Vault.apply`. Raises EngramError; the index then knows the changes that
+        On return the index and the list of hashes agree with the notes. `ready` is as
+        in `Vault.apply`. Raises EngramError; the index then contains the changes that
         were made before the failure.
         """
         paths = [path for change in changes for path in _paths(change)]
@@ -161,7 +161,7 @@ class NoteWriter:
         """Index the changes that were made before a write failed.
 
         Otherwise the next attempt would create the same notes again. After a conflict
-        the files that a user edited are left to the next scan.
+        the next scan reads the files that a user edited.
         """
         complete = {
             path: raw
@@ -191,7 +191,7 @@ class NoteWriter:
         self.update_hashes()
 
     def scan_all(self) -> None:
-        """Compare the whole vault with the catalogue; user edits stay to be recorded."""
+        """Compare the whole vault with the catalogue; user edits remain to be recorded."""
         self.conflicts.found(self.index.scan(None).conflicts)
         self.update_hashes()
 
@@ -206,7 +206,7 @@ class NoteWriter:
         return [hashes[path] for path in dict.fromkeys(paths) if path in hashes]
 
     def _follow_hashes(self, before: Collection[str], after: Sequence[str]) -> None:
-        """Bring the list of hashes up to date after a write (`C5`).
+        """Update the list of hashes after a write (`C5`).
 
         The hashes of new statements are appended. The whole list is written if a
         statement ended or the last write of the list failed.
@@ -218,10 +218,10 @@ class NoteWriter:
             self._write_auxiliary(HASHES, partial(self.vault.add_hashes, added))
 
     def unlink_deleted(self, deleted: Collection[Fact]) -> None:
-        """Replace links to deleted notes by their names in boxes and artifacts.
+        """Replace links to deleted notes by plain names in boxes and artifacts.
 
-        A note that cannot be written is left as it is. Generated blocks in other notes
-        are updated by the nightly passes.
+        A note that cannot be written is left as it is. The nightly passes update
+        generated blocks in other notes.
         """
         stems = (PurePosixPath(fact.path).stem for fact in deleted)
         names = {
@@ -264,7 +264,7 @@ class NoteWriter:
             self._logged |= {(str(row["action"]), str(row["memory"])) for row in rows}
 
     def forget_logged(self) -> None:
-        """Read the action log again when it is next needed: rows were removed."""
+        """Read the action log again when it is next needed, because rows were removed."""
         self._logged = None
         self._creation_times_stat = None
 
@@ -274,32 +274,32 @@ class NoteWriter:
         self._write_auxiliary(RUNS, finish)
 
     def is_logged(self, action: str, memory: str) -> bool:
-        """Whether the log has a row `edit`, `decide` or `restore` on a memory (X9, X23)."""
+        """Return whether the log has a row with this action about a memory (X9, X23)."""
         if self._logged is None:
             self._logged = self.vault.logged_actions(("edit", "decide", "restore"))
         return (action, memory) in self._logged
 
     def is_edited(self, fact_id: str) -> bool:
-        """Whether a user edited a memory, or brought it back (`X23`)."""
+        """Return whether a user edited or restored a memory (`X23`)."""
         return self.is_logged("edit", fact_id) or self.is_logged("restore", fact_id)
 
     def user_claim(self, fact: Fact) -> str | None:
-        """Return why no pass may contradict a memory, None if one may (`X23`).
+        """Return why no pass may contradict a memory, or None (`X23`).
 
-        A user confirmed, restored or edited it.
+        A memory is claimed by a user who confirmed, restored or edited it.
         """
         if fact.verification == "user_confirmed":
             return "a person confirmed it"
         if self.is_logged("restore", fact.id):
-            return "a person brought it back"
+            return "a person restored it"
         return "a person edited it" if self.is_logged("edit", fact.id) else None
 
     def creation_times(self) -> Mapping[str, str]:
-        """Return when this program created each memory, by id, from the action log.
+        """Return when engram created each memory, by id, from the action log.
 
-        A memory that is missing here was written by a user or another program. The log
-        is read again only after another process changed it; while it cannot be read,
-        the last result is returned.
+        Memories written by a user or another program are missing. The log is read again
+        only after another process changed it; while it cannot be read, the last result
+        is returned.
         """
         stat = self._log_stat()
         if stat != self._creation_times_stat:
@@ -317,7 +317,7 @@ class NoteWriter:
     def update_hashes(self) -> None:
         """Write the list of hashes if it differs from the index (`C5`).
 
-        Call it after the index took in changes by users or other programs; `write` and
+        Call it after the index has read changes by users or other programs; `write` and
         `index_written` update the list themselves.
         """
         catalog = self.index.catalog
@@ -338,7 +338,7 @@ class NoteWriter:
     def path_of(self, fact: Fact, taken: Collection[str]) -> str:
         """Return an unused path for the note of a new fact (`C7`).
 
-        `taken` are paths that are planned for other notes.
+        `taken` are paths planned for other notes.
         """
         planned = {PurePosixPath(path).name.casefold() for path in taken}
         return facts.fact_path(
@@ -353,9 +353,9 @@ class NoteWriter:
         )
 
     def _is_taken(self, path: str, fact: Fact) -> bool:
-        """Whether another note has this path, or its name, which links use.
+        """Return whether another note has this path, or the name that links use for it.
 
-        The note at `path` may be that of `fact` itself, if it was written but not
+        The note at `path` may belong to `fact` itself, if it was written but not
         indexed.
         """
         name = PurePosixPath(path).name
@@ -423,7 +423,7 @@ def _paths(change: Change) -> tuple[str, ...]:
 def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -> bytes:
     for name in names:
         raw = blocks.apply_block_edit(
-            raw, BlockEdit(path, "its note is gone", unlink=name), policy
+            raw, BlockEdit(path, "its note was deleted", unlink=name), policy
         )
     return raw
 
@@ -431,9 +431,7 @@ def _unlinked(path: str, names: Iterable[str], policy: FilePolicy, raw: bytes) -
 def reversed_row(
     now: datetime, action: str, memory: str, why: str
 ) -> dict[str, object]:
-    """Return the row of the log that an earlier action proved wrong: a person took it
-    back (`C21`).
-    """
+    """Return the log row of an earlier action that a user reversed (`C21`)."""
     failed = {"outcome": "failed", "reversed": True}
     return action_row(now, action, memory, why) | failed
 

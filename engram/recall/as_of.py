@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from engram.index.search import Index
 
 EXTRA_HITS = 50
-"""Further facts whose chains are followed."""
+"""Number of further facts whose chains are followed."""
 LONGEST_CHAIN = 32
-"""Facts of a chain that are read, in both directions."""
+"""Number of facts that are read in a chain, in both directions."""
 
 
 def at(
@@ -34,8 +34,8 @@ def at(
 ) -> tuple[list[Scored], dict[str, Unit], int]:
     """Return the candidates as of `then`: scores, units, and the number replaced.
 
-    Facts valid at `then` are added where a later fact of their chain was found; facts
-    that had been replaced by `then` are removed, and counted.
+    Facts valid at `then` are added if a later fact of their chain was found. Facts that
+    had been replaced by `then` are removed and counted.
     """
     hits = index.lexical.search(
         question, replace(where, kinds=("fact",), as_of=None), len(units) + EXTRA_HITS
@@ -44,8 +44,12 @@ def at(
     added, facts = _predecessors(index, hits, units.keys(), then, persona)
     both = {**units, **facts}
     replaced = _replaced(index, both, then)
-    left = {name: unit for name, unit in both.items() if name not in replaced}
-    return [one for one in (*scored, *added) if one.key in left], left, len(replaced)
+    remaining = {name: unit for name, unit in both.items() if name not in replaced}
+    return (
+        [one for one in (*scored, *added) if one.key in remaining],
+        remaining,
+        len(replaced),
+    )
 
 
 def _predecessors(
@@ -57,8 +61,8 @@ def _predecessors(
 ) -> tuple[list[Scored], dict[str, Fact]]:
     """Return the facts valid at `then` in the chains of hits that were not, by id.
 
-    Each gets the best score of the hits that led to it: a question in today's words
-    finds a fact in the words of then, and the other way about.
+    Each gets the best score of the hits that led to it. A question in today's words
+    finds a fact in the words of `then`, and vice versa.
     """
     scores: dict[str, float] = {}
     facts: dict[str, Fact] = {}
@@ -80,7 +84,7 @@ def _predecessors(
 def _replaced(index: Index, units: Mapping[str, Unit], then: datetime) -> set[str]:
     """Return the ids of the facts that a fact valid at `then` had superseded.
 
-    A fact that was only weakened is not replaced: it stays beside what contradicts it.
+    A fact that was only weakened is not replaced: it stays valid, like the other one.
     """
     ended = [
         one
@@ -91,6 +95,7 @@ def _replaced(index: Index, units: Mapping[str, Unit], then: datetime) -> set[st
 
 
 def _succeeded(index: Index, fact: Fact, then: datetime) -> bool:
+    """Return whether a fact valid at `then` supersedes this one."""
     seen, ahead = {fact.id}, list(fact.superseded_by)
     while ahead and len(seen) < LONGEST_CHAIN:
         later = [one for one in _facts(index, ahead) if one.id not in seen]

@@ -1,4 +1,4 @@
-"""The candidates of a question by words, by vectors and by ties (rows A14, A18, C34)."""
+"""The candidates of a question: by words, vectors and relations (rows A14, A18, C34)."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ if TYPE_CHECKING:
 class RankedCandidates:
     """The result of one search: units by key, and slots, best first.
 
-    `filtered` counts the units left out, by reason. `unused_reason` says why vectors
-    were not used, or is ''. A turn or a note may be missing among the units: its record
-    is read only if it is shown. `related` are the keys that ties to the best facts lead
-    to. `merged` counts by turn the units without a slot: the
-    turn itself, where one of its facts stands for it, or a fact beside another.
+    `filtered` counts the units that were left out, by reason. `unused_reason` is the
+    reason why vectors were not used, or ''. A turn or a note may be missing from
+    `units`: its record is read only if it is returned. `related` are the keys of units
+    reached from the best facts by relations. `merged` counts, by turn, the units
+    without a slot of their own: a turn represented by one of its facts, or a further
+    fact of the same turn.
     """
 
     request: RecallRequest
@@ -77,8 +78,8 @@ def find_candidates(search: RecallSearch) -> RankedCandidates:
     preset = ranking.PRESETS[search.request.preset]
     slots = ranking.rank(pool.scored, signals, search.request.now, preset)
     search.limit.end("ranking")
-    shown = {slot.key for slot in slots}
-    hidden = (one.key for one in pool.scored if one.key not in shown)
+    with_slot = {slot.key for slot in slots}
+    hidden = (one.key for one in pool.scored if one.key not in with_slot)
     merged = Counter(signals[key].source or key for key in hidden)
     least = search.settings.policy.links.enough
     related = {key for key, activation in activations.items() if activation >= least}
@@ -123,7 +124,7 @@ def _matching(search: RecallSearch, where: SearchFilter) -> _Pool:
 def _ranking_signals(
     search: RecallSearch, pool: _Pool, activations: Mapping[str, float]
 ) -> dict[str, ranking.UnitSignals]:
-    """Return the signals of the pool; leave stale memories out where that is asked."""
+    """Return the signals of the pool; leave out stale memories if requested."""
     request, settings = search.request, search.settings
     units = pool.units
     stages = stages_of(search.index, units, search.sources, settings, request.now)
@@ -141,9 +142,10 @@ def _ranking_signals(
 
 
 def _start_vector(search: RecallSearch) -> tuple[Callable[[], bytes] | None, str]:
-    """Begin to embed the question, while words are searched.
+    """Start to embed the question while words are searched.
 
-    Returns what waits for the vector, or None and the reason why there is none, or ''.
+    Returns a function that waits for the vector, and ''; or None and the reason why
+    there is no vector.
     """
     if not search.embed or search.limit.out_of_time_for("vectors"):
         return None, ""
@@ -159,10 +161,10 @@ def _with_vectors(
     by_words: Sequence[ranking.Scored],
     waiting: Callable[[], bytes],
 ) -> tuple[Sequence[ranking.Scored], str, Collection[str] | None]:
-    """Return the hits mixed with those near by vector (`A14`, `A17`).
+    """Return the hits merged with those near by vector (`A14`, `A17`).
 
     Also returns the reason if vectors were not used, or '', and the keys of the units
-    near enough for an episode (`A29`), None where words alone decide.
+    that are near enough for an episode (`A29`), or None if words alone decide.
     """
     index, policy = search.index, search.settings.policy
     try:
@@ -173,7 +175,7 @@ def _with_vectors(
     pool = max(policy.recall.pool, len(by_words))
     near = index.near(vector, where, pool, [one.key for one in by_words])
     if not near:
-        unused_reason = "vectors not used: those of this model are not made yet"
+        unused_reason = "vectors not used: this model has not embedded the memories yet"
         return by_words, unused_reason, None
 
     floor = policy.similarity.episode
@@ -193,8 +195,8 @@ def _read_units(
 ) -> tuple[dict[str, Unit], set[str]]:
     """Return the records of the keys that may be recalled, and the keys left unread.
 
-    A record is read where ranking needs it: of every unit if the time of a turn or a
-    note counts. `close` is as `_with_vectors` returns it.
+    A record is read if ranking needs it: for every unit if the time of a turn or a note
+    counts. `close` is the last value that `_with_vectors` returns.
     """
     request = search.request
     needs_times = ranking.PRESETS[request.preset].recency or request.as_of
@@ -214,7 +216,7 @@ def _read_units(
 def _keys_ranked_unread(index: Index, keys: Sequence[str]) -> set[str]:
     """Return the keys that are ranked without their records.
 
-    These are turns that no user removed and notes that are not episodes.
+    These are turns that no user removed, and notes that are not episodes.
     """
     facts = index.lexical.of_kind("fact", keys)
     return {
@@ -225,7 +227,7 @@ def _keys_ranked_unread(index: Index, keys: Sequence[str]) -> set[str]:
 def _add_related(
     search: RecallSearch, where: SearchFilter, pool: _Pool
 ) -> dict[str, float]:
-    """Add the units that the best facts lead to; return the activations (`C34`)."""
+    """Add the units reached from the best facts; return the activations (`C34`)."""
     if search.request.as_of or search.limit.out_of_time_for("related memories"):
         return {}
 
@@ -250,7 +252,7 @@ def _activations(
     scored: Sequence[ranking.Scored],
     units: Mapping[str, Unit],
 ) -> dict[str, float]:
-    """Return how strongly the best facts lead to others, 0-1 by key (`A18`, `C34`)."""
+    """Return the activation of units by the best facts, 0–1 by key (`A18`, `C34`)."""
     policy = search.settings.policy.links
     best = scored[0].score if scored else 0.0
     if best <= 0:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TITLES = {
     "user": "About the user",
     "foundation": "Always true",
-    "named": "About those named",
+    "named": "Named entities",
     "rolling": "So far",
     "summary": "Last time",
     "promises": "Open promises",
@@ -26,15 +26,15 @@ TITLES = {
     "wins": "Done lately",
     "threads": "Left open",
     "frictions": "Going wrong",
-    "cards": "On those in the hits",
+    "cards": "Entities in the hits",
     "relevant": "On the question",
     "question": "To ask the user, if it fits",
 }
-"""The parts of a context in their order, with their titles."""
+"""The parts of a context in order, with their titles."""
 
 
 def fenced(parts: Mapping[str, list[str]], mark: str) -> str:
-    """Return the parts as one text that `mark` fences as data; '' without lines."""
+    """Return the parts as one text, fenced by `mark` as data; '' without lines."""
     lines = [
         line
         for name, title in TITLES.items()
@@ -45,7 +45,7 @@ def fenced(parts: Mapping[str, list[str]], mark: str) -> str:
 
 
 def short_line(fact: Fact, provenance: Provenance) -> str:
-    """Return a fact with its source in few tokens (rows D6, E18)."""
+    """Return a fact with its source as a short line (rows D6, E18)."""
     return f"- [{provenance.label}] {one_line(fact.text)}"
 
 
@@ -64,16 +64,16 @@ def line(
 def promise_line(
     fact: Fact, provenance: Provenance, now: datetime, zone: tzinfo
 ) -> str:
-    """Return a promise as a line that says when it is due, or that it is overdue."""
+    """Return a promise as a line with its due date, or the words that it is overdue."""
     due = todos.due_words(fact, now, zone) or day(fact.created, zone)
     return f"- [{provenance.label}, {due}] {one_line(fact.text)}"
 
 
 def one_line(text: str) -> str:
-    """Return the text with its blanks collapsed, so that it stays on one line."""
+    """Return the text on one line, with its blanks collapsed."""
     return " ".join(text.split())
 
 
 def day(moment: datetime | None, zone: tzinfo) -> str:
-    """Return the local day of a moment, `undated` for none."""
+    """Return the local day of a moment, or `undated`."""
     return f"{moment.astimezone(zone):%Y-%m-%d}" if moment else "undated"

@@ -1,7 +1,7 @@
-"""Facts that a chatbot is told unasked: about the user, and about who is named.
+"""Facts in a context that answer no question: about the user and named entities.
 
-Both show current states only (law 7): a fact whose state a later statement replaced
-is left out, though no run has ended it yet. Rows C14, E18.
+Only current states are returned (law 7): a fact whose state a later statement replaced
+is left out, even if no run has ended it yet. Rows C14, E18.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNSPACED_SIGNS = 6
 
 
 def may_show(fact: Fact, persona: str | None, now: datetime) -> bool:
-    """Return whether a persona is told a fact: it sees it, and the fact is active."""
+    """Return whether a fact is active and its persona matches."""
     return (
         personas.sees(persona, fact.persona)
         and lifecycle.hidden_reason(fact, now) is None
@@ -48,7 +48,7 @@ def may_show(fact: Fact, persona: str | None, now: datetime) -> bool:
 
 
 class CurrentFacts:
-    """Chooses facts that hold now, for one context; `facts` are those of the vault."""
+    """Selects current facts for one context; `facts` are those of the vault."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class CurrentFacts:
         self.now = now
 
     def past(self, facts: Iterable[Fact]) -> dict[str, PastState]:
-        """Return which of the facts a later statement replaces, by id (law 7)."""
+        """Return the facts that a later statement replaces, by id (law 7)."""
         search = StateSearch(self.index, self.settings, self.names.owner_names)
         query = StateQuery(
             search,
@@ -81,28 +81,28 @@ class CurrentFacts:
     def about_user(
         self, facts: Iterable[Fact], cost: Callable[[Fact], int]
     ) -> list[Fact]:
-        """Return what to know of the user, within the budget of the policy (`E18`)."""
+        """Return the facts about the user, within the budget of the policy (`E18`)."""
         policy = self.settings.policy.recall
         owner = user_facts.Owner(self.names.is_owner, self._name_words())
-        mine = [fact for fact in facts if may_show(fact, self.persona, self.now)]
-        found = user_facts.candidates(mine, owner, policy.user_read, policy.user_each)
+        own = [fact for fact in facts if may_show(fact, self.persona, self.now)]
+        found = user_facts.candidates(own, owner, policy.user_read, policy.user_each)
         past = self.past(fact for some in found.values() for fact in some)
         sources = self._sources(fact for some in found.values() for fact in some)
         current = {
             name: [
-                shown
+                visible_fact
                 for fact in some
                 if fact.id not in past and sources[fact.id].said_by != "tool"
-                if isinstance(shown := self.index.visible(fact), Fact)
+                if isinstance(visible_fact := self.index.visible(fact), Fact)
             ]
             for name, some in found.items()
         }
         return user_facts.choose(current, cost, policy.user_tokens)
 
     def cards(self, query: str, facts: Sequence[Fact]) -> dict[str, list[Fact]]:
-        """Return what to know of each entity that a question names, by its name.
+        """Return the facts about each entity that a question names, by its name.
 
-        Kinship and standing attributes come first.
+        Kinship and permanent attributes come first.
         """
         policy = self.settings.policy.recall
         cards: dict[str, list[Fact]] = {}
@@ -118,8 +118,10 @@ class CurrentFacts:
             ]
             best = sorted(about, key=_card_order)[: 3 * policy.card_lines]
             past = self.past(best)
-            shown = (self.index.visible(one) for one in best if one.id not in past)
-            lines = [one for one in shown if isinstance(one, Fact)]
+            visible_facts = (
+                self.index.visible(one) for one in best if one.id not in past
+            )
+            lines = [one for one in visible_facts if isinstance(one, Fact)]
             if lines:
                 cards[entity.name] = lines[: policy.card_lines]
         return cards
@@ -129,9 +131,9 @@ class CurrentFacts:
     ) -> dict[str, frozenset[str]]:
         """Return a line on each entity that the hits are about, best first (`E8`).
 
-        `- [person:john]: f1; f2; f3` has what matters most of the entity: pinned and
-        important facts that the user told, that hold and that the question itself does
-        not find. The values are the ids of these facts.
+        `- [person:john]: f1; f2; f3` lists the most important facts about the entity:
+        current facts stated by the user that are pinned or important and that are not
+        among the hits. The values are the ids of these facts.
         """
         policy = self.settings.policy
         found = {hit.key for hit in hits if "text" in hit.parts}
@@ -146,17 +148,20 @@ class CurrentFacts:
                 for fact in weighty
                 if not own.isdisjoint(map(name_key, fact.about))
             ]
-            some = self._held_by_user(sorted(about, key=_weight_order))
+            some = self._current_from_user(sorted(about, key=_weight_order))
             if some := some[: policy.recall.hit_card_facts]:
                 ref = entity_ref(entity.type, entity.name)
-                told = "; ".join(one_line(fact.text) for fact in some)
+                texts = "; ".join(one_line(fact.text) for fact in some)
                 ids = frozenset(fact.id for fact in some)
-                lines[f"- [{ref}]: {told}"] = ids
+                lines[f"- [{ref}]: {texts}"] = ids
                 weighty = [fact for fact in weighty if fact.id not in ids]
         return lines
 
     def _is_weighty(self, fact: Fact) -> bool:
-        """Whether a fact on an entity is pinned or important and may be shown (`E8`)."""
+        """Return whether a fact about an entity is important and visible (`E8`).
+
+        A pinned fact counts as important.
+        """
         least = self.settings.policy.recall.card_importance
         return (
             bool(fact.about)
@@ -174,15 +179,15 @@ class CurrentFacts:
                 entities.setdefault(entity.path, entity)
         return list(entities.values())
 
-    def _held_by_user(self, facts: Sequence[Fact]) -> list[Fact]:
-        """Return those of the first facts that the user told and that hold now."""
+    def _current_from_user(self, facts: Sequence[Fact]) -> list[Fact]:
+        """Return those of the first facts that the user stated and that are current."""
         first = facts[: 3 * self.settings.policy.recall.hit_card_facts]
         past, sources = self.past(first), self._sources(first)
         return [
-            shown
+            visible_fact
             for fact in first
             if fact.id not in past and sources[fact.id].said_by == "user"
-            if isinstance(shown := self.index.visible(fact), Fact)
+            if isinstance(visible_fact := self.index.visible(fact), Fact)
         ]
 
     def _name_words(self) -> Collection[str]:
@@ -198,7 +203,7 @@ class CurrentFacts:
         return formatting.provenance(self.index, facts, self.settings.policy.trust)
 
     def _named(self, query: str) -> list[Entity]:
-        """Return the entities that a question names, in its order, without the owner."""
+        """Return the entities that a question names, in order, without the owner."""
         found: dict[str, Entity] = {}
         for name in _possible_names(query):
             if self.names.is_owner(name):
@@ -216,7 +221,7 @@ def _card_order(fact: Fact) -> tuple[object, ...]:
 
 
 def _weight_order(fact: Fact) -> tuple[object, ...]:
-    """Order pinned facts first, then by importance, then the latest first (`E8`)."""
+    """Order pinned facts first, then by importance, then latest first (`E8`)."""
     created = fact.created.timestamp() if fact.created else 0.0
     return not fact.pinned, -fact.importance, -created, fact.id
 

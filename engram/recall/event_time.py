@@ -1,7 +1,7 @@
-"""The time that a question names by an event: "before the move" (row X14).
+"""Times that a question gives by an event: "before the move" (row X14).
 
-The event is looked for among the memories that have a date or tell a change. What was
-told before it, or from it on, then gains as if the question had named the dates.
+The event is searched for among the memories with a date or a change of state. Memories
+from before it, or from it on, then gain as if the question had given the dates.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engram.recall.request import RecallRequest
 
 _CANDIDATES = 12
-"""Memories among which the event is looked for."""
+"""Number of memories among which the event is searched for."""
 _BEGINNING = datetime(1970, 1, 2, tzinfo=UTC)
 _DAY = timedelta(days=1)
 
@@ -41,9 +41,9 @@ def with_event_time(
     question: Question,
     zone: tzinfo,
 ) -> tuple[Question, str]:
-    """Return the question with the span that it names by an event.
+    """Return the question with the span that it gives by an event.
 
-    Also returns in words which memory gave the date, or that none did; '' for a
+    Also returns, in words, which memory gave the date, or that none did; '' for a
     question that names no event.
     """
     named = event_time(question.text)
@@ -55,22 +55,24 @@ def with_event_time(
     event = parse_question(named.event, now)
     found = _event(index, request, where, event)
     if found is None:
-        return question, f"“{named.words}” ignored: no memory tells when that was"
+        return question, f"“{named.words}” ignored: no memory has a date for it"
 
     key, day = found
     start, end = (_BEGINNING, day) if named.before else (day, now + _DAY)
     if start >= end:
-        return question, f"“{named.words}” ignored: it is still to come"
+        return question, f"“{named.words}” ignored: it is in the future"
     span = Interval(start, end, "day", named.words)
     faint = question.faint.union(set(question.words).intersection(event.words))
-    told = f"“{named.words}”: {day.astimezone(zone).date().isoformat()}, from {key}"
-    return replace(question, span=span, faint=faint), told
+    explanation = (
+        f"“{named.words}”: {day.astimezone(zone).date().isoformat()}, from {key}"
+    )
+    return replace(question, span=span, faint=faint), explanation
 
 
 def _event(
     index: Index, request: RecallRequest, where: SearchFilter, event: Question
 ) -> tuple[str, datetime] | None:
-    """Return the best memory with all words of the event that has a day, and the day."""
+    """Return the best dated memory with all words of the event, and its day, or None."""
     number = len(set(event.words) - event.faint)
     all_words = sum(1 << 2 * place for place in range(min(number, 31)))
     hits = index.lexical.search(event, where, _CANDIDATES).hits
@@ -81,7 +83,7 @@ def _event(
 
 
 def _day(unit: Unit) -> datetime | None:
-    """Return when what a unit tells happened; None where it tells no dated event."""
+    """Return the day of the event in a unit; None if it contains no dated event."""
     if isinstance(unit, Fact):
         return unit.valid_from or _day_of_words(unit.text, unit.created)
     if isinstance(unit, FiledTurn):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from engram.core import ranking, trust
 from engram.core.language.date_display import named_dates, with_named_dates
 from engram.core.language.words import content, words
-from engram.core.personas import shown_name
-from engram.core.planted import shown_words
+from engram.core.personas import display_persona
+from engram.core.planted import recallable_text
 from engram.core.records import HIGH, Fact, FiledTurn, SearchHit
 from engram.core.sessions import EPISODES
 from engram.vault import facts
@@ -36,7 +36,7 @@ def as_hit(
     zone: tzinfo,
     **more: Any,
 ) -> SearchHit:
-    """Return the hit of a slot; `turns` holds the turns that facts came from, by key.
+    """Return the hit of a slot; `turns` has the source turns of facts, by key.
 
     `zone` is the local time zone. `more` are fields of the hit that do not follow from
     its unit: `standing`, `due`, `fault`, `ended` and `certain`.
@@ -45,7 +45,7 @@ def as_hit(
     if isinstance(unit, Fact):
         source = turns.get(unit.source)
         turn = source.turn if isinstance(source, FiledTurn) else None
-        said = shown_words(turn) if turn else ""
+        turn_text = recallable_text(turn) if turn else ""
         return SearchHit(
             key=slot.key,
             kind="fact",
@@ -61,8 +61,8 @@ def as_hit(
             speaker=(turn.speaker or turn.role) if turn else "",
             role=turn.role if turn else "",
             session=turn.session if turn else "",
-            quote=said[:QUOTE],
-            said=said if _adds_words(said, unit.text) else "",
+            quote=turn_text[:QUOTE],
+            said=turn_text if _adds_words(turn_text, unit.text) else "",
             about=unit.about,
             reworded=turn is not None and facts.was_reworded(unit),
             **source_fields,
@@ -70,7 +70,7 @@ def as_hit(
         )
     if isinstance(unit, FiledTurn):
         turn = unit.turn
-        said_at, text = turn.occurred_at.astimezone(zone), shown_words(turn)
+        said_at, text = turn.occurred_at.astimezone(zone), recallable_text(turn)
         return SearchHit(
             slot.key,
             "turn",
@@ -99,10 +99,10 @@ def as_hit(
     )
 
 
-def _adds_words(said: str, statement: str) -> bool:
-    """Return whether a turn has a word that a statement taken from it has not."""
+def _adds_words(text: str, statement: str) -> bool:
+    """Return whether a turn has a word that the statement extracted from it has not."""
     known = {word[:_STEM] for word in words(statement)}
-    return any(word[:_STEM] not in known for word in content(words(said), "en"))
+    return any(word[:_STEM] not in known for word in content(words(text), "en"))
 
 
 _STEM = 5
@@ -110,7 +110,7 @@ _STEM = 5
 
 
 def happened(fact: Fact) -> datetime | None:
-    """Return when an event happens, or when another fact was told (`X14`)."""
+    """Return when an event happens, or when another fact was stated (`X14`)."""
     is_event = fact.kind == "episode" or fact.event_end
     return (is_event and fact.valid_from) or fact.created
 
@@ -120,18 +120,18 @@ def _local(moment: datetime | None, zone: tzinfo) -> datetime | None:
 
 
 QUOTE = 280
-"""The most characters of the evidence that are shown with a fact (`C9`)."""
+"""Maximum number of characters of the evidence in a hit (`C9`)."""
 
 
 def evidence(facts: Iterable[Fact]) -> set[str]:
-    """Return the keys of the turns that are the facts' evidence."""
+    """Return the keys of the turns that support the facts."""
     return {key for fact in facts for key in (fact.source, *fact.also) if key}
 
 
 def voices_of(
     fact: Fact, voices: Mapping[str, trust.TurnSource]
 ) -> list[trust.TurnSource]:
-    """Return the known voices of the turns that are a fact's evidence."""
+    """Return the known voices of the turns that support a fact."""
     return [voices[key] for key in (fact.source, *fact.also) if key in voices]
 
 
@@ -172,10 +172,10 @@ def fence(text: str, mark: str) -> str:
 
 
 def reading_lines(hits: Iterable[SearchHit]) -> list[str]:
-    """Return the lines of the hits in the order of time, each day with a head.
+    """Return the lines of the hits in chronological order, with a heading for each day.
 
-    Turns of one session are together in their order, so that an answer follows its
-    question; what has no date comes last.
+    Turns of one session are together in order, so that an answer follows its question.
+    Undated hits come last.
     """
     lines: list[str] = []
     day = ""
@@ -209,17 +209,17 @@ _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 
 
 def line(hit: SearchHit) -> str:
-    """Return a hit with its source in front, and what its turn said beyond it."""
+    """Return a hit with its source in front, and further words of its turn."""
     return line_without_said(hit) + said_words(hit.said)
 
 
 def said_words(said: str) -> str:
-    """Return what a turn said beyond its fact, as the end of a line."""
+    """Return the further words of a turn as the end of a line, or ''."""
     return f" (said: “{' '.join(said.split())}”)" if said else ""
 
 
 def line_without_said(hit: SearchHit) -> str:
-    """Return a hit with its source in front.
+    """Return a hit with its source in front, without further words of its turn.
 
     A line inside a text that looks like the head of a hit or of a day is quoted, so
     that no text can claim another source.
@@ -233,7 +233,7 @@ def line_without_said(hit: SearchHit) -> str:
 
 
 def with_dates(hit: SearchHit) -> SearchHit:
-    """Return a turn with the dates of the words for a time in its text (`X14`)."""
+    """Return a turn with dates for the words for a time in its text (`X14`)."""
     if hit.kind != "turn" or hit.when is None:
         return hit
     dates = named_dates(hit.text, hit.when)
@@ -243,7 +243,7 @@ def with_dates(hit: SearchHit) -> SearchHit:
 def past_words(ended: str, *, certain: bool = True) -> str:
     """Return the words before the text of a state that is over, or '' (law 7).
 
-    `ended` is its last day, '' for none; it is not `certain` of a person's own note.
+    `ended` is its last day, or ''. `certain` is false for a note that a user wrote.
     """
     if not ended:
         return ""
@@ -265,7 +265,7 @@ UNSURE = 0.5
 _HEAD = re.compile(
     rf"\s*(?:[-*•–]?\s*\[|(?:{'|'.join(_DAYS)}), \d{{4}}-|Undated:)", re.IGNORECASE
 )
-"""How the head of a hit or of a day begins."""
+"""Matches the beginning of the head of a hit or of a day."""
 
 _SHOWN = tuple(field.name for field in fields(SearchHit) if field.name != "parts")
 
@@ -273,13 +273,13 @@ _SHOWN = tuple(field.name for field in fields(SearchHit) if field.name != "parts
 def as_json(answer: RecallResult, now: datetime, *, explain: bool) -> dict[str, Any]:
     """Return the answer given at `now` as JSON.
 
-    `explain` adds the parts of each score with their meaning (`X4`).
+    `explain` adds the parts of each score and their meaning (`X4`).
     """
     hits = []
     for hit in answer.hits:
         row = {"id": hit.key} | {name: getattr(hit, name) for name in _SHOWN}
         row |= {"when": _iso(hit.when), "score": round(hit.score, 4)}
-        row["beside"] = ranking.is_beside(hit.parts)
+        row["beside"] = ranking.is_found_by_context(hit.parts)
         if explain:
             row["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}
             row["meaning"] = {
@@ -314,11 +314,11 @@ def edge_row(edge: WeightedEdge, key: str) -> dict[str, Any]:
 
 
 def plain(unit: Fact) -> dict[str, Any]:
-    """Return a fact as JSON; empty keys are left out."""
+    """Return a fact as JSON, without empty keys."""
     row = {
         name: _iso(value) if isinstance(value, datetime) else value
         for name, value in asdict(unit).items()
-    } | {"persona": shown_name(unit.persona)}
+    } | {"persona": display_persona(unit.persona)}
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in row.items()

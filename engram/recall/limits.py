@@ -1,4 +1,4 @@
-"""Leave out weak candidates, and limit kinds and outside sources (rows A29, E7, X27)."""
+"""Limits on candidates: weak ones, kinds and outside sources (rows A29, E7, X27)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 def without_context_alone(candidates: RankedCandidates) -> RankedCandidates:
-    """Leave all out where nothing itself matches the question.
+    """Return no candidates if none of them matches the question itself.
 
-    What stands in a conversation beside a match that may not be shown is no answer.
+    A unit next to a match that may not be returned is not an answer.
     """
     slots = candidates.slots
     if any(slot.parts.get(name) for slot in slots for name in ranking.OWN_PARTS):
@@ -46,11 +46,11 @@ def without_context_alone(candidates: RankedCandidates) -> RankedCandidates:
 def without_weak(
     candidates: RankedCandidates, least: float, share: float
 ) -> RankedCandidates:
-    """Leave out what matches the question much less than the best does.
+    """Leave out candidates that match the question much less than the best does.
 
-    That is less than `least`; after a memory that tells the state asked for, also less
-    than `share` of its score. What the best memories lead to stays, though it matches
-    no word (`A18`).
+    These are candidates below the score `least`; after a memory with the requested
+    state, also those below `share` of its score. Units reached by relations stay,
+    though they match no word (`A18`).
     """
     if candidates.slots and candidates.slots[0].parts.get("answers"):
         least = max(least, share * candidates.slots[0].score)
@@ -65,9 +65,9 @@ def without_weak(
 
 
 def with_quotas(candidates: RankedCandidates, policy: RecallPolicy) -> RankedCandidates:
-    """The candidates with each kind limited to its quota, where the request has any.
+    """Return the candidates with each kind limited to its quota in the request, if any.
 
-    What is worth less than the share `quota_rival` takes no place from another kind.
+    A candidate whose score is below the share `quota_rival` displaces no other kind.
     """
     request = candidates.request
     if not request.quotas:
@@ -94,7 +94,10 @@ def _quota_kind(key: str, unit: Unit | None) -> str:
 
 
 def with_caps(search: RecallSearch, candidates: RankedCandidates) -> RankedCandidates:
-    """The candidates, facts about each type of entity limited by the preset (`E7`)."""
+    """Return the candidates with facts about each type of entity limited (`E7`).
+
+    The limits are those of the preset.
+    """
     caps = ranking.PRESETS[search.request.preset].caps
     if not caps:
         return candidates
@@ -113,7 +116,7 @@ def with_caps(search: RecallSearch, candidates: RankedCandidates) -> RankedCandi
 
 
 def _type_of(fact: Fact, names: EntityNames) -> str:
-    """Return `profile`, `people` or `project` for a fact, by whom it is first about."""
+    """Return `profile`, `people` or `project` by the first entity that a fact is about."""
     first = next(iter(fact.about), "")
     if not first or names.is_owner(first):
         return "profile"
@@ -124,7 +127,7 @@ def _type_of(fact: Fact, names: EntityNames) -> str:
 def with_external_limits(
     index: Index, candidates: RankedCandidates, settings: Settings
 ) -> RankedCandidates:
-    """Limit each outside source to its share of the places (`X27`)."""
+    """Limit each outside source to its share of the candidates (`X27`)."""
     policy, slots = settings.policy, candidates.slots
     classes = _external_classes(index, slots, candidates.units, policy.trust)
     if not classes:
@@ -140,9 +143,10 @@ def _external_classes(
     units: Mapping[str, Unit],
     policy: TrustPolicy,
 ) -> dict[str, str]:
-    """Return the source class of each slot from outside, by key (`X27`).
+    """Return the source class of each slot from an outside source, by key (`X27`).
 
-    Facts above the caps of outside sources are skipped: no such source made them.
+    Facts above the caps of outside sources are skipped, because no such source made
+    them.
     """
     cap = max(policy.ingest, policy.tool)
     ranked = {slot.key: units.get(slot.key) for slot in slots}

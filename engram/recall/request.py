@@ -1,4 +1,4 @@
-"""A question and its limits, as all steps of a recall read them (rows X1, X5, X24)."""
+"""A question and its limits, as used by all steps of a recall (rows X1, X5, X24)."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ REMEMBERED_STATUSES = ("active", "archived", "superseded", "invalidated")
 class RecallRequest:
     """A question and its limits.
 
-    `running` are the stems of the session files in which the question is asked: what
-    was said there is known already and not returned.
-    `quotas` says how many facts and how many episodes, that is turns and notes on
-    conversations, come first; others follow where places are left (`A29`).
+    `running` are the stems of the session files in which the question is asked:
+    statements of that session are known to the caller and not returned. `quotas` are
+    the numbers of facts and of episodes (turns and notes on conversations) that come
+    first; others follow if places are left (`A29`).
     """
 
     query: str
@@ -65,9 +65,9 @@ class RecallRequest:
 class RecallSources:
     """Sources of a search besides notes and turns.
 
-    `names` holds the entities and their aliases, `edges` returns the edges of some keys
-    (`C34`), `usage` returns how a memory was used, `seconds_left` returns how many
-    seconds are left for the answer (`X24`), and `kept` why a memory belongs to a user.
+    `names` has the entities and their aliases. `edges` returns the edges of some keys
+    (`C34`), `usage` the usage of a memory, `seconds_left` the seconds left for the
+    answer (`X24`), and `kept` the reason why a user protects a memory, or None.
     """
 
     names: EntityNames = field(default_factory=EntityNames)
@@ -83,11 +83,11 @@ def request_for(
     """Return the request with the defaults of the policy filled in.
 
     `limits` are further fields of `RecallRequest`; None means the default. Raises
-    BadRequestError for a request that cannot be answered.
+    BadRequestError for an invalid request.
     """
     policy = settings.policy.recall
     if not query.strip():
-        raise BadRequestError("the query is empty", fix="Say what to look for.")
+        raise BadRequestError("the query is empty", fix="Give the words to search for.")
     unknown = set(limits.get("kinds") or ()) - set(KINDS)
     if unknown:
         raise BadRequestError(
@@ -105,9 +105,9 @@ def request_for(
 
 
 def question_of(settings: Settings, text: str) -> str:
-    """Return what is looked for: of a text too long its beginning and its end.
+    """Return the text to search for: beginning and end of a text that is too long.
 
-    A question stands before a pasted text or after it.
+    A question is usually before or after a pasted text.
     """
     most = settings.policy.recall.question_characters
     if len(text) <= most:
@@ -116,12 +116,12 @@ def question_of(settings: Settings, text: str) -> str:
 
 
 def time_limit(settings: Settings, milliseconds: int | None) -> float:
-    """Return how many seconds an answer may take (`X24`)."""
+    """Return the time limit of an answer in seconds (`X24`)."""
     return (milliseconds or settings.policy.recall.milliseconds) / 1000
 
 
 def search_filter(request: RecallRequest) -> SearchFilter:
-    """Return the kinds, statuses, persona and day that the index filters by."""
+    """Return the kinds, statuses, persona and day by which the index filters."""
     statuses: tuple[str, ...] = ("active",)
     if request.as_of:
         statuses = REMEMBERED_STATUSES
@@ -134,9 +134,9 @@ def search_filter(request: RecallRequest) -> SearchFilter:
 
 
 class TimeLimit:
-    """The time limit of an answer, and the steps that were skipped for it (`X24`).
+    """The time limit of an answer, and the steps that it caused to be skipped (`X24`).
 
-    `steps` has the milliseconds of each step that was done (`X4`).
+    `steps` has the milliseconds that each completed step took (`X4`).
     """
 
     def __init__(self, seconds_left: Callable[[], float]) -> None:
@@ -152,22 +152,22 @@ class TimeLimit:
         self._last = now
 
     def out_of_time_for(self, step: str) -> bool:
-        """Return whether time is up; if so, record that `step` is left out."""
+        """Return whether time is up; if so, record that `step` is skipped."""
         late = self._seconds_left() <= 0
         if late and step not in self._skipped:
             self._skipped.append(step)
         return late
 
     def note(self) -> str:
-        """Return a sentence that names the steps left out, or ''."""
+        """Return a sentence that names the skipped steps, or ''."""
         if not self._skipped:
             return ""
-        return f"time was up, left out: {', '.join(self._skipped)}"
+        return f"time was up; skipped: {', '.join(self._skipped)}"
 
 
 @dataclass(frozen=True, slots=True)
 class RecallSearch:
-    """The parts that the steps of one search read."""
+    """The parts that the steps of one search use."""
 
     index: Index
     settings: Settings

@@ -3,10 +3,10 @@
 Rows X1, X4, X5, X19, X24. `recall` is the entry::
 
     query ─ parse_question ─ _with_relatives ─▶ Question
-        candidates.find_candidates    ranked slots: by words, vectors and ties
-        _with_states                  what is over goes below what replaced it
-        _with_agenda                  open promises first, where the question asks
-        limits                        without weak ones; fewer of an outside source
+        candidates.find_candidates    ranked slots: by words, vectors and relations
+        _with_states                  past states ranked below their successors
+        _with_agenda                  open promises first, if the question asks for them
+        limits                        weak candidates out; outside sources limited
         verification.verified_hits    hits, read again from their files
         selection.select ─▶ RecallResult
 """
@@ -83,12 +83,12 @@ def recall(
 
     Turns that wait in the journal are searched too (`X18`).
 
-    `mark` is an unguessable word that fences the text handed to a model. `complete`
-    says whether the vault has been read since the start. `embed` begins to embed a
-    question within some seconds and returns what waits for the vector; without it, or
-    where that raises ModelError or ConfigError, words alone decide (`A14`). Archived facts answer where the rest does not fill the places, or on
-    request (`C23`). When the time is up, the remaining steps are skipped, and the note
-    names them.
+    `mark` is an unguessable word that fences the text for a model. `complete` is true
+    if the vault has been read since the start. `embed` starts to embed a question and
+    returns a function that waits for the vector; without it, or if it raises ModelError
+    or ConfigError, words alone decide (`A14`). Archived facts are searched if other
+    units are too few, or on request (`C23`). When the time is up, the remaining steps
+    are skipped, and the note names them.
     """
     policy, sources = settings.policy.recall, sources or RecallSources()
     sources = replace(sources, usage=cache(sources.usage))
@@ -125,9 +125,9 @@ def recall(
     chosen, repeated = selection.hits, selection.repeated
     limit.end("files and tokens")
 
-    gone = filtered.total() - others
+    missing = filtered.total() - others
     wanted = min(len(candidates.slots) - repeated, request.k)
-    if (left := wanted - len(chosen) - gone) > 0:
+    if (left := wanted - len(chosen) - missing) > 0:
         filtered["over the token budget"] += left
     if same := repeated + sum(
         candidates.merged[key] for key in {hit.source or hit.key for hit in chosen}
@@ -151,7 +151,7 @@ def recall(
 def _with_archive(
     search: RecallSearch, candidates: RankedCandidates
 ) -> RankedCandidates:
-    """Search archived memories too where the others are too few (`C23`)."""
+    """Search archived memories too if there are too few others (`C23`)."""
     request, few = search.request, search.settings.policy.recall.few
     if len(candidates.slots) >= min(request.k, few) or request.archive:
         return candidates
@@ -163,7 +163,7 @@ def _with_archive(
 def _with_relatives(
     question: ranking.Question, sources: RecallSources, now: datetime
 ) -> ranking.Question:
-    """Let a word for a relation find who that is now: `my boss` finds Karin (`B1`)."""
+    """Return the question with names for relations: `my boss` also finds Karin (`B1`)."""
     owner = entity_ref("person", OWNER)
     people: dict[str, tuple[str, ...]] = {}
     for edge in sources.edges({owner}):
@@ -185,10 +185,11 @@ def _with_relatives(
 def _with_states(
     search: RecallSearch, candidates: RankedCandidates, least: float
 ) -> tuple[RankedCandidates, Mapping[str, PastState]]:
-    """Arrange the candidates by the states that they tell; return what is past (law 7).
+    """Arrange the candidates by their states; return the past states (law 7).
 
-    It reads the candidates that may be shown and score `least` or more, and a few more.
-    For an earlier day it arranges nothing: a state that ended later was current then.
+    It reads the candidates that may be returned and score `least` or more, and a few
+    more. For an earlier day nothing is arranged: a state that ended later was current
+    then.
     """
     request = candidates.request
     if request.as_of or search.limit.out_of_time_for("states"):
@@ -219,7 +220,7 @@ def _with_states(
 def _settled_just_now(
     search: RecallSearch, units: Iterable[Unit]
 ) -> dict[str, PastState]:
-    """Return the promises that turns settle which wait for their file (`E16`)."""
+    """Return the promises settled by turns that wait for their file (`E16`)."""
     facts = [unit for unit in units if isinstance(unit, Fact)]
     promises = [fact for fact in facts if todos.is_open(fact)]
     return {
@@ -231,37 +232,36 @@ def _settled_just_now(
     }
 
 
+def _open_promises(search: RecallSearch) -> list[Fact]:
+    """Return the promises that the request may see and that no waiting turn settles."""
+    buried = search.index.tombstones.keys
+    promises = [
+        fact
+        for fact in search.index.catalog.facts(*todos.PROMISE_MARKERS)
+        if not is_hidden(fact, search.request, buried, Counter())
+        and search.index.visible(fact) is not None
+    ]
+    settled = _settled_just_now(search, promises)
+    return [fact for fact in promises if fact.id not in settled]
+
+
 def _with_agenda(
     search: RecallSearch, candidates: RankedCandidates
 ) -> RankedCandidates:
-    """Put the open promises first where the question asks what is to be done (`E16`)."""
+    """Put open promises first if the question asks for things to do (`E16`)."""
     request, settings = search.request, search.settings
     span = agenda(request.query)
     if span is None or request.as_of or "fact" not in request.kinds:
         return candidates
 
-    buried = search.index.tombstones.keys
-    promises = {
-        fact.id: fact
-        for fact in search.index.catalog.facts(*todos.PROMISE_MARKERS)
-        if not is_hidden(fact, request, buried, Counter())
-        and search.index.visible(fact) is not None
-    }
-    for key in _settled_just_now(search, promises.values()):
-        del promises[key]
     past_days = settings.policy.todos.past_days
     due = todos.agenda_of(
-        promises.values(), span, request.now, settings.zone, past_days
+        _open_promises(search), span, request.now, settings.zone, past_days
     )
-    said = [
-        one
-        for one in (() if span else _waiting_of_owner(search))
-        if says_duty(one.turn.text)
-    ]
-    chosen: dict[str, Unit] = {
-        **{turn.key: turn for turn in said},
-        **{fact.id: fact for fact in due},
-    }
+    waiting = () if span else _waiting_of_owner(search)
+    duties = [turn for turn in waiting if says_duty(turn.turn.text)]
+    chosen: dict[str, Unit] = {turn.key: turn for turn in duties}
+    chosen |= {fact.id: fact for fact in due}
     chosen = dict(islice(chosen.items(), request.k))
     best = max((slot.score for slot in candidates.slots), default=0.0)
     first = [
@@ -274,7 +274,7 @@ def _with_agenda(
 
 
 def _waiting_of_owner(search: RecallSearch) -> list[FiledTurn]:
-    """Return the turns that the owner said and that no fact was made of yet."""
+    """Return the owner's turns from which no fact was extracted yet."""
     buried = search.index.tombstones.keys
     return [
         turn
@@ -287,7 +287,7 @@ def _waiting_of_owner(search: RecallSearch) -> list[FiledTurn]:
 
 
 _AGENDA_STEP = 0.001
-"""How far a promise ranks above the next one that is due."""
+"""Difference of the scores of two promises that follow each other."""
 
 
 def edges_of(
@@ -296,9 +296,9 @@ def edges_of(
     sources: RecallSources,
     hits: Sequence[SearchHit],
 ) -> dict[str, list[WeightedEdge]]:
-    """Return the edges that lead to each hit, the surest first (rows C34, X4).
+    """Return the edges that lead to each hit, the most certain first (rows C34, X4).
 
-    Only for hits whose score has a part for them.
+    Only hits whose score has a part for edges are included.
     """
     led = [hit.key for hit in hits if hit.parts.get("ties")]
     edges = (
@@ -311,9 +311,9 @@ def edges_of(
 
 
 def private_to_others(index: Index, settings: Settings, request: RecallRequest) -> int:
-    """Return how many units that only other personas see match as well as the hits.
+    """Return the number of units of other personas that match as well as the hits.
 
-    For the owner alone (`X4`): a persona must not learn that there is something.
+    For the owner only (`X4`): a persona must not learn that such units exist.
     """
     if request.persona == ALL_PERSONAS:
         return 0

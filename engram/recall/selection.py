@@ -1,7 +1,7 @@
 """Fill the token budget of an answer with hits, best first (rows C9, E18, X24).
 
-`select` takes hits whole until the budget is spent. Long turns are shortened first, and
-lengthened again by what is left. The tokens are those that `formatting.fenced` shows.
+`select` takes whole hits until the budget is used. Long turns are shortened first and
+lengthened again if tokens remain. Tokens are counted as in `formatting.fenced`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The hits of an answer; `repeated` counts turns left out as facts quote them."""
+    """The hits of an answer; `repeated` counts turns that facts quote in full."""
 
     hits: tuple[SearchHit, ...]
     repeated: int
@@ -39,9 +39,9 @@ def select(
 ) -> Selection:
     """Return the best of `hits` whose text costs at most `budget` tokens, at most `k`.
 
-    The hits keep their order, and each has its cost in `tokens`. A turn is left out
-    after a fact that shows all its words. `hits` is read until the budget is spent. If
-    that gives fewer than `k` hits, the share `facts_share` of the places is reserved
+    The hits keep their order, and each has its cost in `tokens`. A turn is left out if
+    it follows a fact that shows all its words. `hits` is read until the budget is used.
+    If that gives fewer than `k` hits, the share `facts_share` of the places is reserved
     for facts, which replace the last turns and notes.
     """
     page = _Page(question, policy, budget)
@@ -63,7 +63,7 @@ def select(
 
 
 def max_hits(k: int, budget: int, policy: RecallPolicy) -> int:
-    """Return how many units fit into an answer of `budget` tokens, at most `k`."""
+    """Return the number of units that fit into `budget` tokens, at most `k`."""
     return min(k, budget // policy.least_tokens)
 
 
@@ -78,15 +78,15 @@ class _Chosen:
 
 
 class _Page:
-    """The hits chosen so far, and the tokens that are left.
+    """The hits chosen so far, and the remaining tokens.
 
-    `quoted` are the keys of turns that a chosen fact shows with all their words.
+    `quoted` are the keys of turns that a chosen fact shows in full.
     """
 
     def __init__(self, question: Question, policy: RecallPolicy, budget: int) -> None:
         self.question = question
         self.policy = policy
-        self.left = budget - self._cost(formatting.fence("", "0" * 8))
+        self.tokens_left = budget - self._cost(formatting.fence("", "0" * 8))
         self.places: list[_Chosen] = []
         self.is_full = False
         self.quoted: set[str] = set()
@@ -94,17 +94,17 @@ class _Page:
         self._turns: Counter[str] = Counter()
 
     def add(self, hit: SearchHit) -> bool:
-        """Take a hit, cut to what is left; return False where there is no room."""
+        """Add a hit, cut to the remaining tokens; return False if it does not fit."""
         whole = hit
         if hit.said and self._turns[hit.source]:
             hit = replace(hit, said="")
         day = formatting.day_line(hit.when)
-        room = self.left - (0 if self._days[day] else self._cost(day))
+        room = self.tokens_left - (0 if self._days[day] else self._cost(day))
         short, cost = self._dated(*self._cut(hit, min(self._most(hit), room)), room)
         is_cut = short.text != hit.text
         if cost > room or (is_cut and room < self.policy.least_tokens):
             return False
-        self.left = room - cost
+        self.tokens_left = room - cost
         self._days[day] += 1
         self._turns[hit.source] += 1
         if hit.kind == "fact" and short.said == whole.said:
@@ -118,7 +118,7 @@ class _Page:
         return facts < math.ceil(len(self.places) * self.policy.facts_share)
 
     def add_instead(self, fact: SearchHit) -> None:
-        """Take a fact in the place of the last hits that are not facts."""
+        """Add a fact instead of the last hits that are not facts."""
         while not self.add(fact):
             others = [place for place in self.places if place.hit.kind != "fact"]
             if not others:
@@ -130,23 +130,23 @@ class _Page:
         self._days[place.day] -= 1
         self._turns[place.hit.source] -= 1
         freed = 0 if self._days[place.day] else self._cost(place.day)
-        self.left += place.cost + freed
+        self.tokens_left += place.cost + freed
 
     def lengthen(self) -> None:
-        """Show more of the hits that were cut, best first, while tokens are left."""
+        """Lengthen the hits that were cut, best first, while tokens remain."""
         for place in self.places:
-            if self.left < self.policy.least_tokens:
+            if self.tokens_left < self.policy.least_tokens:
                 return
             if place.hit.text == place.whole.text:
                 continue
-            limit = place.cost + self.left
+            limit = place.cost + self.tokens_left
             longer, cost = self._dated(*self._cut(place.whole, limit), limit)
             if place.cost < cost <= limit:
-                self.left = limit - cost
+                self.tokens_left = limit - cost
                 place.hit, place.cost = longer, cost
 
     def _most(self, hit: SearchHit) -> int:
-        """Return the tokens that a hit may cost while other hits are still to come."""
+        """Return the maximum number of tokens of a hit while other hits follow."""
         asked = self.question.about_role == "assistant"
         if hit.kind == "turn" and hit.said_by == "assistant" and not asked:
             if self.question.wants_several:
@@ -164,17 +164,17 @@ class _Page:
             return hit, cost
         if hit.said:
             least = formatting.line_without_said(hit) + formatting.said_words("-")
-            left = limit - self._cost(least)
-            if left < self.policy.least_tokens:
+            tokens_left = limit - self._cost(least)
+            if tokens_left < self.policy.least_tokens:
                 return self._cut(replace(hit, said=""), limit)
-            hit = replace(hit, said=self._excerpt(hit.said, left))
+            hit = replace(hit, said=self._excerpt(hit.said, tokens_left))
         else:
-            around = self._line_cost(replace(hit, text=""))
-            hit = replace(hit, text=self._excerpt(hit.text, limit - around))
+            overhead = self._line_cost(replace(hit, text=""))
+            hit = replace(hit, text=self._excerpt(hit.text, limit - overhead))
         return hit, self._line_cost(hit)
 
     def _dated(self, hit: SearchHit, cost: int, limit: int) -> tuple[SearchHit, int]:
-        """Return a hit with its dates, where there is room for them, and its cost."""
+        """Return a hit with its dates, if they fit, and its cost."""
         dated = formatting.with_dates(hit)
         if dated is hit:
             return hit, cost

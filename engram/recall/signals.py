@@ -1,4 +1,4 @@
-"""What ranking adds to the relevance of a unit: stage, subject, use (rows A16, A20, C24)."""
+"""Signals added to the relevance of a unit: stage, subject, use (rows A16, A20, C24)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def stages_of(
 ) -> dict[str, str]:
     """Return the lifecycle stage of each fact among the candidates at `now` (`C24`).
 
-    Outcomes of similar facts (`C30`) are left out: they are in the action log.
+    Outcomes of similar facts (`C30`) are not used, because they are in the action log.
     """
     facts = [unit for unit in units.values() if isinstance(unit, Fact)]
     voices = index.voices(sorted(formatting.evidence(facts)))
@@ -66,7 +66,7 @@ def signals_of(
     activations: Mapping[str, float],
     stages: Mapping[str, str],
 ) -> dict[str, ranking.UnitSignals]:
-    """Return what ranking needs to know of each unit that was read."""
+    """Return the ranking signals of each unit that was read."""
     settings = search.settings
     named = _names_test(search.question, search.sources.names)
     names_owner = any(map(named, search.sources.names.owner_names()))
@@ -93,9 +93,7 @@ def _signals_of(
     ties: float,
     stage: str,
 ) -> ranking.UnitSignals:
-    """Return the signals of a unit; `named` says whether the question names whom it is
-    about.
-    """
+    """Return the signals of a unit; `named` is true if the question names its subject."""
     if isinstance(unit, Fact):
         return ranking.UnitSignals(
             unit.id,
@@ -128,8 +126,8 @@ def signals_of_unread(
 def _nudge_of(fact: Fact, stage: str, policy: Policy) -> float:
     """Return the nudge of a fact (`C28`).
 
-    What the user asked to keep, or corrected, ranks above the old words of a turn, and
-    never lower because it is old.
+    A fact that the user asked to keep, or that corrects another, ranks above the old
+    words of a turn, and its age never lowers its rank.
     """
     nudge = lifecycle.nudge(stage, fact.verification, policy)
     return max(nudge, 0.0) + policy.recall.kept if _is_kept(fact) else nudge
@@ -141,7 +139,7 @@ def _nudge_of_turns(settings: Settings) -> float:
 
 
 def _is_kept(fact: Fact) -> bool:
-    """Whether the user asked to keep a fact, or corrected something by it."""
+    """Return whether the user asked to keep a fact, or corrected another fact by it."""
     return (
         REMEMBER_TAG in fact.tags
         or fact.origin in {"user", "edited"}
@@ -150,9 +148,9 @@ def _is_kept(fact: Fact) -> bool:
 
 
 def _share_of(fact: Fact, policy: RecallPolicy) -> float:
-    """Return the share of its score that a fact keeps: half for an insight (`A16`).
+    """Return the share of its score that a fact keeps: less for an insight (`A16`).
 
-    One that a person asked to keep, pinned or confirmed is more than that.
+    An insight that a user asked to keep, pinned or confirmed counts fully.
     """
     if fact.category != PLAIN or INSIGHT not in fact.tags:
         return 1.0
@@ -163,9 +161,9 @@ def _share_of(fact: Fact, policy: RecallPolicy) -> float:
 def _names_test(
     question: ranking.Question, names: EntityNames
 ) -> Callable[[str], bool]:
-    """Return a test whether the question names an entity, by any of its names (`A20`).
+    """Return a test for whether the question names an entity by any name (`A20`).
 
-    A name that is also a stop word (Will) counts where the question uses it as a name.
+    A name that is also a stop word (Will) counts if the question uses it as a name.
     """
     asked = words(question.text)
 
@@ -209,13 +207,13 @@ def without_stale(
     stages: Mapping[str, str],
     filtered: Counter[str],
 ) -> dict[str, Unit]:
-    """Return the units without stale and archived memories, unless protected (`C28`)."""
-    left = dict(units)
+    """Return the units without unprotected stale and archived memories (`C28`)."""
+    remaining = dict(units)
     for key, unit in units.items():
         stale = stages.get(key) if stages.get(key) in {"stale", "archived"} else ""
         if not stale or not isinstance(unit, Fact):
             continue
         if not lifecycle.protection(unit, search.sources.kept(unit)):
             filtered[stale] += 1
-            del left[key]
-    return left
+            del remaining[key]
+    return remaining

@@ -1,9 +1,9 @@
-"""States among the candidates: what answers the question, and what is over (law 7).
+"""States among the candidates: answers to the question, and past states (law 7).
 
-"Where do I live?" asks for a state: units that tell it lead, and those that tell the
-same of another person come last. A unit whose state a later one replaces ranks below
-that one and is shown as past. Nothing is written, so a note of a person that a later
-statement contradicts is shown as probably over.
+"Where do I live?" asks for a state. Units with that state come first, and units with
+the same attribute of another person come last. A unit whose state a later unit replaces
+ranks below that unit and is shown as past. Nothing is written; a note of a user that a
+later statement contradicts is shown as probably over.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engram.core.language.state_changes import (
     state_time,
 )
 from engram.core.language.state_subjects import USER, bare, names_same
-from engram.core.language.states import asked, person_named, states
+from engram.core.language.states import person_named, state_asked_for, states
 from engram.core.ranking import RankedSlot
 from engram.core.records import Fact, FiledTurn
 
@@ -37,9 +37,9 @@ ENDED = ("superseded", "invalidated")
 """Statuses of facts that are over."""
 
 _LEAST = 12
-"""Candidates that are looked at, at least."""
+"""Minimum number of candidates that are arranged."""
 _ANSWERS = 12
-"""Units that are searched for by the state that the question asks for."""
+"""Number of units that are searched for by the requested state."""
 _NEAR = {
     "job": "employer",
     "employer": "job",
@@ -48,20 +48,20 @@ _NEAR = {
     "illness": "medication",
     "eats": "diet",
 }
-"""The attribute that answers where none of the one that is asked for is known."""
+"""The attribute to use if the requested one is unknown."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _RELATED = 2
 """Words of a subject like `my sister`."""
 _STEP = 0.001
-"""How far a unit ranks above the one that it replaces."""
+"""Difference of the scores of a unit and the one that it replaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastState:
-    """That the state of a unit ended at `until`.
+    """The end of a unit's state at `until`.
 
     `successor` is the key of the unit that replaces it, or ''. `certain` is false for
-    the note of a person that a later statement contradicts.
+    the note of a user that a later statement contradicts.
     """
 
     until: datetime | None
@@ -71,7 +71,7 @@ class PastState:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The slots in their new order, the units that were added, and what is past."""
+    """The slots in their new order, the units that were added, and the past states."""
 
     slots: Sequence[RankedSlot]
     units: Mapping[str, Unit] = field(default_factory=dict)
@@ -80,9 +80,9 @@ class Arrangement:
 
 @dataclass(frozen=True, slots=True)
 class _StatedState:
-    """A state that a unit tells, and when it was told or, if that is known, began.
+    """A state of a unit, and when it was stated or, if known, began.
 
-    A plan replaces only what was said before the plan, at `planned_at`.
+    A plan replaces only states from before the plan, at `planned_at`.
     """
 
     key: str
@@ -92,16 +92,16 @@ class _StatedState:
     planned_at: datetime | None = None
 
     def is_newer(self, old: _StatedState) -> bool:
-        """Whether this state was told later than `old`, or began later."""
+        """Return whether this state was stated, or began, later than `old`."""
         return self.at > old.at and (not self.planned_at or self.planned_at > old.at)
 
 
 @dataclass(frozen=True, slots=True)
 class StateQuery:
-    """A question, as far as it asks for a state, and where its answers are looked for.
+    """A question that may ask for a state, and where its answers are searched for.
 
-    `names` are the folded words of the user's names; `may` says whether a unit may be
-    recalled; `weight` is what an answer adds to a score.
+    `names` are the folded words of the user's names. `may` returns whether a unit may
+    be recalled. `weight` is added to the score of an answer.
     """
 
     search: StateSearch
@@ -117,23 +117,23 @@ class StateQuery:
     ) -> Arrangement:
         """Arrange the first `number` candidates, and a few more.
 
-        `units` holds the records that were read already.
+        `units` has the records that were read already.
         """
-        wanted = self._with_name(asked(self.query, self.names))
+        wanted = self._with_name(state_asked_for(self.query, self.names))
         first = slots[: max(number, _LEAST)]
-        shown = self._read(first, units)
-        wanted, added = self._wanted(wanted, shown)
-        stated = self._stated({**shown, **added})
+        read = self._read(first, units)
+        wanted, added = self._wanted(wanted, read)
+        stated = self._stated({**read, **added})
         if wanted:
-            later = self._replacing(wanted, stated, {**shown, **added})
+            later = self._replacing(wanted, stated, {**read, **added})
             added |= later
             stated += self._stated(later)
         past = self._replaced(stated, wanted)
         if wanted:
-            past = self._of_ended_facts(wanted, shown) | past
+            past = self._of_ended_facts(wanted, read) | past
 
         successors = {one.successor for one in past.values()}
-        missing = successors - shown.keys() - added.keys() - {""}
+        missing = successors - read.keys() - added.keys() - {""}
         if missing:
             added |= self._recallable(self.search.index.units(sorted(missing)))
         if not added and not past and not wanted:
@@ -150,33 +150,34 @@ class StateQuery:
         return Arrangement([*rows, *rest], added, past)
 
     def past(self, units: Mapping[str, Unit]) -> dict[str, PastState]:
-        """Return those of the units whose state a later statement replaces, by key."""
-        told = [state for unit in units.values() for state in self._states(unit)]
-        found = self._recallable(self.search.units(told, self.where, _ANSWERS))
+        """Return the units whose state a later statement replaces, by key."""
+        states = [state for unit in units.values() for state in self._states(unit)]
+        found = self._recallable(self.search.units(states, self.where, _ANSWERS))
         past = self._replaced(self._stated({**found, **units}), None)
         return {key: one for key, one in past.items() if key in units}
 
     def _wanted(
-        self, wanted: State | None, shown: Mapping[str, Unit]
+        self, wanted: State | None, known: Mapping[str, Unit]
     ) -> tuple[State | None, dict[str, Unit]]:
-        """The state asked for, or a near one where no memory tells it; and answers.
+        """Return the requested state, or a near one if it is unknown, and its answers.
 
-        Who asks for their job is told where they work, if that is all that is known.
+        A question for the user's job is answered by the place of work if only that is
+        known.
         """
         if wanted is None:
             return None, {}
         near = _NEAR.get(wanted.attribute.partition(" ")[0])
         asked_for = [wanted, *([replace(wanted, attribute=near)] if near else ())]
         for one in asked_for:
-            added = self._answers(one, shown)
-            if added or any(self._tells(unit, one) for unit in shown.values()):
+            added = self._answers(one, known)
+            if added or any(self._tells(unit, one) for unit in known.values()):
                 return one, added
         return wanted, {}
 
     # -- reading -----------------------------------------------------------------------
 
     def _with_name(self, wanted: State | None) -> State | None:
-        """The state asked for, with the name of `my sister` where it is known."""
+        """Return the requested state, with the name of `my sister` if it is known."""
         if wanted is None or len(wanted.subject) != _RELATED:
             return wanted
         kind = wanted.subject[1]
@@ -204,7 +205,7 @@ class StateQuery:
         return {slot.key: both[slot.key] for slot in slots if slot.key in both}
 
     def _answers(self, wanted: State, known: Collection[str]) -> dict[str, Unit]:
-        """The units that tell the state asked for and are not among the candidates."""
+        """Return units with the requested state that are not among the candidates."""
         found = self.search.units([wanted], self.where, _ANSWERS)
         return {
             key: unit
@@ -215,7 +216,7 @@ class StateQuery:
     def _replacing(
         self, wanted: State, stated: Sequence[_StatedState], known: Collection[str]
     ) -> dict[str, Unit]:
-        """The units that end an answer in words of another attribute: "Rex died"."""
+        """Return the units that end an answer by another attribute: "Rex died"."""
         answers = [one.state for one in stated if _is_asked(one.state, wanted)]
         named = [replace(one, attribute="") for one in answers if one.value]
         if wanted.attribute not in ENDED_BY_DEATH or not named:
@@ -234,14 +235,14 @@ class StateQuery:
         return {key: unit for key, unit in units.items() if self.may(unit)}
 
     def _states(self, unit: Unit) -> tuple[State, ...]:
-        """The states of a unit that have begun; of a turn those that the user tells."""
+        """Return the states of a unit that have begun; of a turn those of the user."""
         if isinstance(unit, Fact):
-            told, at, valid_from = unit.text, unit.created, unit.valid_from
+            own_text, at, valid_from = unit.text, unit.created, unit.valid_from
         elif isinstance(unit, FiledTurn) and self.search.is_of_owner(unit.turn):
-            told, at, valid_from = unit.turn.text, unit.turn.occurred_at, None
+            own_text, at, valid_from = unit.turn.text, unit.turn.occurred_at, None
         else:
             return ()
-        found = states(told, self.names)
+        found = states(own_text, self.names)
         at = at or _LONG_AGO
         return tuple(one for one in found if has_begun(one, at, valid_from, self.now))
 
@@ -249,7 +250,7 @@ class StateQuery:
         return any(_is_asked(one, wanted) for one in self._states(unit))
 
     def _stated(self, units: Mapping[str, Unit]) -> list[_StatedState]:
-        """The states of the units with the times at which they were told."""
+        """Return the states of the units with the times at which they were stated."""
         return [
             _stated_state(key, unit, state, at)
             for key, unit in units.items()
@@ -257,15 +258,15 @@ class StateQuery:
             for state in self._states(unit)
         ]
 
-    # -- what is past ------------------------------------------------------------------
+    # -- past states -------------------------------------------------------------------
 
     def _replaced(
         self, stated: Sequence[_StatedState], wanted: State | None
     ) -> dict[str, PastState]:
-        """The units whose state a later unit replaces.
+        """Return the units whose state a later unit replaces.
 
-        Of several states in one unit the one that the question asks for decides; where
-        it asks for none, a unit that tells more than one state is not past.
+        If a unit has several states, the one that the question asks for decides; if it
+        asks for none, such a unit is not past.
         """
         past: dict[str, PastState] = {}
         for old in stated:
@@ -286,7 +287,7 @@ class StateQuery:
         return past
 
     def _restored_at(self, key: str) -> datetime | None:
-        """When a person brought the fact back that the unit is, or that rests on it."""
+        """Return when a user restored the fact of a key, or the fact from that turn."""
         restored = self.search.index.tombstones.restored
         if not restored or key in restored:
             return restored.get(key)
@@ -299,10 +300,10 @@ class StateQuery:
         return max(resting, default=None)
 
     def _of_ended_facts(
-        self, wanted: State, shown: Mapping[str, Unit]
+        self, wanted: State, known: Mapping[str, Unit]
     ) -> dict[str, PastState]:
-        """The turns that told a fact of the state asked for which has ended."""
-        turns = {key for key, unit in shown.items() if isinstance(unit, FiledTurn)}
+        """Return the turns that support an ended fact with the requested state."""
+        turns = {key for key, unit in known.items() if isinstance(unit, FiledTurn)}
         if not turns:
             return {}
         where = replace(self.where, kinds=("fact",), statuses=(*ENDED, "active"))
@@ -328,7 +329,7 @@ class StateQuery:
         wanted: State,
         past: Collection[str],
     ) -> RankedSlot:
-        """The slot with what its state adds: an answer, a past one, another person's."""
+        """Return the slot with the part of its score for its state."""
         same = [
             one.state
             for one in stated
@@ -343,14 +344,14 @@ class StateQuery:
 
 
 def _time(unit: Unit) -> datetime | None:
-    """When a unit was told; a note without a date counts as old."""
+    """Return when a unit was stated; a note without a date counts as old."""
     if isinstance(unit, Fact):
         return unit.valid_from or unit.created or _LONG_AGO
     return unit.turn.occurred_at if isinstance(unit, FiledTurn) else None
 
 
 def _stated_state(key: str, unit: Unit, state: State, at: datetime) -> _StatedState:
-    """The state with its times; a plan that has begun began on its day."""
+    """Return the state with its times; a plan in the past began on its day."""
     if not state.planned:
         return _StatedState(key, state, state_time(state, at), _is_ours(unit))
     told_at = (unit.created or at) if isinstance(unit, Fact) else at
@@ -360,12 +361,12 @@ def _stated_state(key: str, unit: Unit, state: State, at: datetime) -> _StatedSt
 
 
 def _is_ours(unit: Unit) -> bool:
-    """Whether a unit is a turn, or a fact that was said and not written by hand."""
+    """Return whether a unit is a turn, or a fact that was not written by hand."""
     return not isinstance(unit, Fact) or bool(unit.source or unit.origin)
 
 
 def _is_asked(state: State, wanted: State) -> bool:
-    """Whether a state is the one that a question asks for."""
+    """Return whether a state is the one that a question asks for."""
     if not _is_of_kind(state, wanted):
         return False
     if state.attribute == "schedule":
@@ -377,14 +378,14 @@ def _is_asked(state: State, wanted: State) -> bool:
 
 
 def _is_of_kind(state: State, wanted: State) -> bool:
-    """Whether a state has the attribute that is asked for, or tells when it is."""
+    """Return whether a state has the requested attribute, or gives its time."""
     if state.attribute == "schedule" and wanted.attribute == "date":
         return True
     return state.attribute == wanted.attribute
 
 
 def _is_alone(old: _StatedState, stated: Iterable[_StatedState]) -> bool:
-    """Whether a unit tells no other state."""
+    """Return whether a unit has no other state."""
     return all(one.state == old.state for one in stated if one.key == old.key)
 
 
@@ -394,10 +395,10 @@ def _newest_first(
     wanted: State,
     past: Collection[str],
 ) -> list[RankedSlot]:
-    """The slots, of those that answer the one that was told last above the others.
+    """Return the slots, with the latest answer above the other answers.
 
-    Only for an attribute with one value at a time, and a question for what holds. Of
-    what was told at one time, what holds is above what is over.
+    Only for an attribute with one value at a time, and a question for the present. Of
+    states stated at the same time, a current one is above a past one.
     """
     if wanted.over or wanted.attribute.partition(" ")[0] not in SINGLE:
         return slots
@@ -426,7 +427,7 @@ def _with_part(slot: RankedSlot, name: str, value: float) -> RankedSlot:
 def _above_past(
     slots: Iterable[RankedSlot], past: Mapping[str, PastState]
 ) -> list[RankedSlot]:
-    """The slots by score, each successor above the unit that it replaces."""
+    """Return the slots by score, each successor above the unit that it replaces."""
     by_key = {slot.key: slot for slot in slots}
     for key, one in past.items():
         old, new = by_key.get(key), by_key.get(one.successor)

@@ -1,4 +1,4 @@
-"""Read the ranked units again from their files and make hits of them (row X19)."""
+"""Verification of ranked units against their files (row X19)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def verified_hits(
 ) -> Iterator[SearchHit]:
     """Yield the slots as hits that agree with their files now, best first (`X19`).
 
-    Yields at least one if there is one, and stops once time is up.
+    Yields at least one hit if there is one, and stops when time is up.
     """
     index, policy = search.index, search.settings.policy
     by_key = {slot.key: slot for slot in candidates.slots}
@@ -90,7 +90,7 @@ def verified_hits(
 
 
 _PAGE = 32
-"""Slots whose records and files are read together."""
+"""Number of slots whose records and files are read together."""
 
 
 def _current(
@@ -101,10 +101,10 @@ def _current(
     filtered: Counter[str],
     seen: dict[str, CurrentFile],
 ) -> Iterator[tuple[str, Unit, str]]:
-    """Yield the keys that may be recalled, each with its unit as the file has it now.
+    """Yield the keys that may be recalled, each with its unit as now in the file.
 
-    The third part is the path of the file. `units` are read already, `seen` is as
-    `Index.current` takes it.
+    The third value is the path of the file. `units` were read already; `seen` is as in
+    `Index.current`.
     """
     size = min(_PAGE, request.k)
     for start in range(0, len(keys), size):
@@ -131,9 +131,9 @@ def _without_courtesies(
     filtered: Counter[str],
     units: Iterator[tuple[str, Unit, str]],
 ) -> Iterator[tuple[str, Unit, str]]:
-    """Yield all but the courtesies of the assistant, unless the question is of these.
+    """Yield all units except courtesies of the assistant, unless they are asked for.
 
-    "Nice to meet you, Lena!" has the name that a question asks for, and tells nothing.
+    "Nice to meet you, Lena!" contains the name that a question asks for, but no answer.
     """
     if search.question.about_role == "assistant":
         yield from units
@@ -154,14 +154,14 @@ def _establishment_label(stability: float, policy: RecallPolicy) -> str:
 
 
 def _due_words(unit: Unit, search: RecallSearch) -> str:
-    """Return the words for when a promise is due, or was settled, or ''."""
+    """Return the words for the due date of a promise, or for its end, or ''."""
     if not isinstance(unit, Fact):
         return ""
     return todos.due_words(unit, search.request.now, search.settings.zone)
 
 
 def _end_of(past: PastState | None, zone: tzinfo) -> dict[str, Any]:
-    """Return the fields of a hit for the day on which its state ended (law 7)."""
+    """Return the fields of a hit about the end of its state (law 7)."""
     if past is None or not past.until:
         return {}
     day = f"{past.until.astimezone(zone):%Y-%m-%d}"

@@ -1,4 +1,4 @@
-"""Which units a question may see: status, persona, session, forgotten (rows A29, X8)."""
+"""Visibility of units for a question: status, persona, session (rows A29, X8)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_hidden(
 ) -> bool:
     """Return whether a unit may not be recalled, and count the reason.
 
-    A turn is removed with the fact that a user removed (`X8`).
+    A turn is hidden with the fact that a user removed (`X8`).
     """
     why = None
     if isinstance(unit, Fact):
@@ -65,7 +65,7 @@ def is_hidden(
 
 
 def _is_of(unit: Unit, running: Collection[str]) -> bool:
-    """Return whether all that a unit rests on was said in the `running` session."""
+    """Return whether all sources of a unit are in the `running` session."""
     if not running or isinstance(unit, OwnNote):
         return False
     keys = [unit.key] if isinstance(unit, FiledTurn) else [unit.source, *unit.also]
@@ -75,7 +75,7 @@ def _is_of(unit: Unit, running: Collection[str]) -> bool:
 def _is_forgotten(unit: FiledTurn | OwnNote, buried: Collection[str]) -> bool:
     """Return whether a user removed the turn, or the statement of a broken note.
 
-    The front matter of such a note cannot be read, so its status is not known.
+    The front matter of a broken note cannot be read, so its status is unknown.
     """
     if isinstance(unit, FiledTurn):
         return unit.key in buried
@@ -91,7 +91,7 @@ def is_too_far(
 ) -> bool:
     """Return whether an episode is too far from the question (`A29`).
 
-    Decided by vectors where `close` is given, else by words.
+    Vectors decide if `close` is given, else words.
     """
     if isinstance(unit, Fact | FiledTurn) or not unit.path.startswith(EPISODES):
         return False

@@ -3,8 +3,8 @@
 The archive is a tar file, sorted and without owners or times of packing, so that the
 same vault gives the same bytes. Only regular files are packed; `.git` is left out.
 
-A folder becomes a vault with its last file, `engram.toml`: until then a restore that was
-cut short is no vault, and the same command goes on with it.
+A folder becomes a vault with its last file, `engram.toml`: until then an interrupted
+restore is not a vault, and the same command continues it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ MARK = "engram.toml"
 
 
 def pack(vault: Path, target: Path) -> dict[str, Any]:
-    """Write the files of a vault into the new file `target`; return what was packed.
+    """Write the files of a vault into the new file `target`; return their counts.
 
-    Raises NotFoundError where there is no vault, ConflictError where `target` exists.
+    Raises NotFoundError if there is no vault, ConflictError if `target` exists.
     """
     template.check_vault(vault)
     names, left_out = files(vault)
@@ -45,7 +45,7 @@ def pack(vault: Path, target: Path) -> dict[str, Any]:
             try:
                 content = disk.read(vault / name)
             except NotFoundError:
-                continue  # moved meanwhile
+                continue  # it was moved
             row = tarfile.TarInfo(name)
             row.size, row.mode = len(content), 0o600
             row.mtime = int((vault / name).stat().st_mtime)
@@ -56,7 +56,7 @@ def pack(vault: Path, target: Path) -> dict[str, Any]:
 
 
 def files(vault: Path) -> tuple[list[str], list[str]]:
-    """Return the regular files of a vault, and links and devices, which are left out.
+    """Return the regular files of a vault, and the links and devices left out.
 
     Both are sorted; the file that marks the vault comes first.
     """
@@ -79,9 +79,9 @@ def files(vault: Path) -> tuple[list[str], list[str]]:
 def unpack(source: Path, vault: Path, *, dry_run: bool) -> dict[str, Any]:
     """Write the files of an archive into the empty folder `vault`.
 
-    The folder may have files of this archive already, from a restore that was cut short.
-    Raises ConflictError where it has others, BadRequestError for a file that is no
-    archive of a vault, ForbiddenError for a name that leads out of the folder.
+    The folder may contain files of this archive from an interrupted restore. Raises
+    ConflictError if it contains others, BadRequestError for a file that is not an
+    archive of a vault, ForbiddenError for a name that leads outside the folder.
     """
     content = disk.read(source)
     try:
@@ -126,9 +126,9 @@ def _check_names(names: Collection[str], vault: Path) -> None:
 
 
 def _check_empty(vault: Path, content: Mapping[str, bytes]) -> None:
-    """Raise ConflictError where a folder has files besides some of `content`.
+    """Raise ConflictError if a folder has files besides some of `content`.
 
-    A file that marks a vault is written last, so a folder with it is finished.
+    The file that marks a vault is written last, so a folder with it is complete.
     """
     here, others = files(vault)
     own = {path.relative_to(vault).as_posix() for path in disk.leftovers(vault)}

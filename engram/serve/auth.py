@@ -1,11 +1,11 @@
-"""Access control for HTTP: which requests pass, with which rights, and how large.
+"""Access control for HTTP: rights of a request, and limits of its size.
 
 A Unix socket is guarded by its file mode and the user id of the peer. A TCP port can be
 reached by any local user and, through a browser, by any web page: there each request
-must carry a token, and its Host, Origin and Sec-Fetch-Site must be those of the daemon.
-The token also says what the caller is: a chatbot, an importer or a tool (row X17).
-The paths of the page take the cookie of a browser session and no token; all others take
-a token and no cookie. Refusals are JSON like every other error.
+must have a token, and its Host, Origin and Sec-Fetch-Site must be those of the daemon.
+The token also gives the kind of the caller: a chatbot, an importer or a tool (row X17).
+The paths of the page require the cookie of a browser session and no token; all others
+require a token and no cookie. Refusals are JSON like every other error.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ LOCAL_SITES = frozenset({b"same-origin", b"none"})
 FOLDER = FOLDER_HEADER.lower().encode()
 TOKEN_BYTES = 32
 REST_BYTES, REST_SECONDS = 65536, 0.5
-"""What is read of a request that is refused, and for how long."""
+"""Bytes that are read of a refused request, and seconds for reading them."""
 TOKEN_HEADER = b"x-engram-token"
-"""Holds the token where Authorization is meant for the server behind the proxy."""
+"""Header of the token if Authorization is meant for the server behind the proxy."""
 PROXY_PATH = "/proxy/"
 JSON_TYPE = b"application/json"
 BEARER = b"Bearer "
@@ -81,13 +81,12 @@ class MediaTypeError(BadRequestError):
 
 @dataclass(frozen=True, slots=True)
 class SocketAccess:
-    """What a request through one listening socket must carry.
+    """The credentials that requests through one listening socket must have.
 
-    `tokens` are the accepted tokens by kind of caller, `issued` those that were created
-    by command. Without tokens the mode of the
-    socket is the guard: the caller is a chatbot, or the owner's command line if the
-    request says so (`socket_client.call`). A user who can open the socket can read the
-    files too.
+    `tokens` are the accepted tokens by kind of caller, `issued` those created by
+    command. Without tokens the mode of the socket is the guard: the caller is a
+    chatbot, or the owner's command line if the request says so (`socket_client.call`).
+    A user who can open the socket can read the files too.
     """
 
     hosts: frozenset[bytes]
@@ -99,7 +98,7 @@ class SocketAccess:
     def lets_browser_in(
         self, headers: list[tuple[bytes, bytes]], path: str, query: str
     ) -> bool:
-        """Whether a request for the page has a session, or is a link to begin one."""
+        """Return whether a request for the page has a session, or a link to begin one."""
         if self.web is None:
             return False
         if path == OPEN_PATH:
@@ -126,25 +125,25 @@ class SocketAccess:
         return self._issued_standing(sent) if sent else None
 
     def _issued_standing(self, token: bytes) -> str | None:
-        """Return the kind of caller of a token that was created by command.
+        """Return the kind of caller of a token that was created by command, or None.
 
-        Raises UnavailableError where the tokens cannot be read.
+        Raises UnavailableError if the tokens cannot be read.
         """
         try:
             return self.issued.standing(token) if self.issued else None
         except EngramError as fault:
-            log.warning("no created token counts: %s", fault)
+            log.warning("created tokens are refused: %s", fault)
             raise UnavailableError(
                 "the tokens of this vault cannot be read", fix="Its log says why."
             ) from fault
 
     def leaves_authorization(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        """Whether Authorization is not the token, but meant for another server."""
+        """Return whether Authorization is not the token, but meant for another server."""
         return not self.tokens or bool(_all(headers, TOKEN_HEADER))
 
 
 def unix_access() -> SocketAccess:
-    """Access through the Unix socket; a request with an Origin is refused.
+    """Return the access through the Unix socket; it refuses requests with an Origin.
 
     No browser can reach the socket.
     """
@@ -172,10 +171,10 @@ def tcp_access(
     issued: IssuedTokens | None = None,
     hosts: Sequence[str] = (),
 ) -> SocketAccess:
-    """Access through a loopback port: exact host, port and origin, and a token.
+    """Return the access through a loopback port: exact host and origin, and a token.
 
-    `web` lets the browsers of the owner see the page. `hosts` are further names of the
-    port, as of a server in front of it.
+    `web` allows the browsers of the owner to see the page. `hosts` are further names of
+    the port, such as that of a server in front of it.
     """
     names = (f"127.0.0.1:{port}", f"localhost:{port}", *filter(None, hosts))
     return SocketAccess(
@@ -188,15 +187,15 @@ def tcp_access(
 
 
 def tokens_of(state: Path) -> dict[str, str]:
-    """Return the token of each kind of caller, kept in the folder `state`."""
+    """Return the token of each kind of caller, from the folder `state`."""
     return {name: token_of(state / file) for name, file in TOKENS.items()}
 
 
 def token_of(path: Path) -> str:
-    """Return the bearer token kept at `path`: 256 random bits in hex.
+    """Return the bearer token in the file `path`: 256 random bits in hex.
 
-    It is written with mode 0600 when it is first needed. Raises ForbiddenError where
-    other users can read it, or where it is too short.
+    The file is written with mode 0600 on first use. Raises ForbiddenError if other
+    users can read it, or if it is too short.
     """
     if not path.exists():
         disk.make_folders(path.parent)
@@ -205,7 +204,7 @@ def token_of(path: Path) -> str:
     token = disk.read(path).decode("ascii", "replace").strip()
     if mode or len(token) < 2 * TOKEN_BYTES:
         raise ForbiddenError(
-            "the token file can be read by other users, or holds no whole token",
+            "the token file can be read by other users, or is incomplete",
             where=str(path),
             fix="Delete it; a new one is made at the next start.",
         )
@@ -213,7 +212,7 @@ def token_of(path: Path) -> str:
 
 
 class AuthMiddleware:
-    """Passes a request on, with the kind of its caller in its state, or refuses it.
+    """Passes a request on with the kind of its caller in its state, or refuses it.
 
     `vault` is the folder that is served; a request for another folder is refused.
     """
@@ -236,7 +235,7 @@ class AuthMiddleware:
         path, query = scope["path"], scope.get("query_string", b"").decode("latin-1")
         state = scope.setdefault("state", {})
         try:
-            # its origin and token are checked before its form
+            # Origin and token are checked before the form of the request.
             state["standing"] = self._standing(headers, path, query)
             self._check_form(scope["method"], headers, path)
         except EngramError as fault:
@@ -248,13 +247,13 @@ class AuthMiddleware:
         await self.app(scope, self._bounded(receive, self._most(path)), send)
 
     def _bounded(self, receive: Receive, most: int) -> Receive:
-        """Return `receive` for a body of at most `most` bytes that comes in time."""
-        left, is_whole = most, False
+        """Return `receive` for a body of at most `most` bytes that arrives in time."""
+        remaining, is_whole = most, False
         last = time.monotonic() + self.policy.body_seconds
 
         async def bounded() -> Message:
-            nonlocal left, is_whole
-            if is_whole:  # what follows is the end of the connection
+            nonlocal remaining, is_whole
+            if is_whole:  # the next message is the end of the connection
                 return await receive()
             try:
                 async with asyncio.timeout(last - time.monotonic()):
@@ -265,15 +264,15 @@ class AuthMiddleware:
                     fix="Send it faster, or in smaller parts.",
                 ) from None
             is_whole = not message.get("more_body", False)
-            left -= len(message.get("body", b""))
-            if left < 0:
+            remaining -= len(message.get("body", b""))
+            if remaining < 0:
                 raise _too_large(most)
             return message
 
         return bounded
 
     def is_for_us(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        """Whether Host, Origin and site of a request are those of this server."""
+        """Return whether Host, Origin and site of a request are those of this server."""
         try:
             self._check_origin(headers)
         except ForbiddenError:
@@ -281,7 +280,7 @@ class AuthMiddleware:
         return True
 
     def _most(self, path: str) -> int:
-        """Return the most bytes of a body; the proxy passes images on."""
+        """Return the maximum number of bytes of a body; the proxy passes images on."""
         policy = self.policy
         is_proxy = path.startswith(PROXY_PATH)
         return policy.proxy_bytes if is_proxy else policy.body_bytes
@@ -289,14 +288,14 @@ class AuthMiddleware:
     def _standing(
         self, headers: list[tuple[bytes, bytes]], path: str, query: str
     ) -> str:
-        """Return the kind of caller. Raises EngramError where it may not call."""
+        """Return the kind of caller. Raises EngramError if the call is not allowed."""
         access = self.access
         self._check_origin(headers)
         if is_page(path):
             if access.lets_browser_in(headers, path, query):
                 return OWNER
             raise UnauthorisedError(
-                "this page is opened by a link, which works once and for five minutes",
+                "this page is opened by a link that works once, within five minutes",
                 fix="Run `engram web` in a terminal; it opens a new one.",
             )
         standing = access.standing(headers)
@@ -310,14 +309,14 @@ class AuthMiddleware:
             for mark in _all(headers, FOLDER)
         ):
             raise ConflictError(
-                "this daemon serves another folder; nothing was done",
+                "this daemon serves another folder; nothing was changed",
                 where=self.vault,
                 fix=f"Stop it (`kill {os.getpid()}`) if its vault was moved, then try again.",
             )
         return standing
 
     def _check_origin(self, headers: list[tuple[bytes, bytes]]) -> None:
-        """Raise ForbiddenError where a request is not meant for this server."""
+        """Raise ForbiddenError if a request is not meant for this server."""
         access = self.access
         if [value.lower() for value in _all(headers, b"host")] not in [
             [host] for host in access.hosts

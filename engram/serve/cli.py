@@ -44,14 +44,14 @@ FAST_OPTIONS: dict[str, dict[str, tuple[str, type]]] = {
     },
     "observe": {},
 }
-"""The options of the fast path; a test compares them with the table of operations."""
+"""Options of the fast path; a test compares them with the table of operations."""
 
 LONGEST_NUMBER = 9
-"""Digits of the largest number that an option takes."""
+"""Maximum number of digits of an option's number."""
 
 
 class FastCommand:
-    """The arguments of a command line that the fast path understands."""
+    """The arguments of a command line that the fast path parses."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -79,7 +79,7 @@ def _repair_streams() -> None:
 
 
 def _run(argv: Sequence[str]) -> int:
-    """Run a command line, through the daemon where that is the fast path."""
+    """Run a command line, through the daemon if the fast path parses it."""
     if argv and argv[0] in {"mcp", "hook"} and "_ENGRAM_COMPLETE" not in os.environ:
         vault = agent_vault(argv[1:])
         if vault is not None:
@@ -100,13 +100,13 @@ def _run(argv: Sequence[str]) -> int:
         if isinstance(fault, socket_client.AbsentError) and command.name != "observe":
             from engram.serve.commands import run
 
-            return run(argv)  # it stopped meanwhile
+            return run(argv)  # the daemon has stopped
         sys.stderr.write(fault_shown(fault, as_json=command.as_json) + "\n")
         return fault.exit_code
 
 
 def plain(argv: Sequence[str]) -> FastCommand | None:
-    """Parse a plain command line; None for every form that is left to `commands`."""
+    """Parse a plain command line; return None for all forms left to `commands`."""
     if not argv or argv[0] not in FAST_OPTIONS:
         return None
     command = FastCommand(argv[0])
@@ -136,9 +136,9 @@ def _for_agent(name: str, vault: str | None) -> int:
 
 
 def agent_vault(options: Sequence[str]) -> str | None:
-    """Return the vault that `engram mcp` or `hook` names, '' for the default one.
+    """Return the vault named by `engram mcp` or `hook`, '' for the default one.
 
-    None for every form that is left to `commands`.
+    None for all forms left to `commands`.
     """
     if not options:
         return ""
@@ -152,7 +152,7 @@ def agent_vault(options: Sequence[str]) -> str | None:
 
 
 def _option(command: FastCommand, word: str, rest: Iterator[str]) -> bool:
-    """Parse an option and its value; False if this is no plain form."""
+    """Parse an option and its value; return False if the form is not plain."""
     if word == "--json":
         command.as_json = True
         return True

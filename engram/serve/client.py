@@ -5,7 +5,6 @@ Only the standard library is loaded as long as a daemon answers.
 
 from __future__ import annotations
 
-import json
 import os
 
 from engram.operations.conversation_results import (
@@ -35,7 +34,7 @@ from engram.operations.memory_results import (
 )
 from engram.operations.results import typed
 from engram.operations.vault_results import RunReport
-from engram.serve.connection import ClosedVault, RemoteVault, connect
+from engram.serve.connection import ClosedVault, connect
 
 TYPE_CHECKING = False  # loading typing would slow each program that imports this
 if TYPE_CHECKING:
@@ -49,8 +48,8 @@ if TYPE_CHECKING:
 class Memory:
     """A vault: through its daemon, else opened in this process until `close`.
 
-    While another process holds it, that one answers. Each method is an operation of
-    the table; `call` carries out any of them and returns its JSON.
+    While another process has it open, that process answers. Each method is an
+    operation of the table; `call` carries out any of them and returns its JSON.
 
     >>> with Memory("~/Engram") as memory:  # doctest: +SKIP
     ...     context = memory.context("what should I bring Anna?", session="s1")
@@ -85,10 +84,7 @@ class Memory:
         arguments = {
             key: _plain(value) for key, value in params.items() if value is not None
         }
-        answer = self._connection.call(operation, arguments)
-        if type(self._connection) is RemoteVault:
-            return answer
-        return dict(json.loads(json.dumps(answer)))
+        return self._connection.call(operation, arguments)
 
     # -- conversations -----------------------------------------------------------------
 
@@ -110,8 +106,8 @@ class Memory:
 
         `turns` may be messages in OpenAI's form. `participants` are the users, where
         several talk in the conversation: then each `speaker` is a person of their own.
-        With `private` only `persona` is told of the exchange. With `record` false the
-        exchange is not stored.
+        With `private` only `persona` sees the exchange. With `record` false the exchange
+        is not stored.
 
         >>> memory.observe(user="My sister Anna lives in Porto.", session="s1").stored
         1
@@ -145,7 +141,7 @@ class Memory:
         return typed(Observed, answer)
 
     def withdraw(self, id: str, *, session: str | None = None) -> WithdrawnTurns:  # noqa: A002
-        """Hide a turn that was deleted in the chat, and what rests on it alone.
+        """Hide a turn that was deleted in the chat, and memories that only it supports.
 
         >>> memory.observe(turns=[{"id": "m7", "text": "I love jazz."}]).stored
         1
@@ -155,7 +151,7 @@ class Memory:
         return typed(WithdrawnTurns, self.call("withdraw", id=id, session=session))
 
     def flush(self, session: str | None = None) -> Flushed:
-        """Extract memories from every waiting turn now, and wait for it.
+        """Extract memories from every waiting turn now; return when this is done.
 
         >>> memory.flush().waiting_turns
         0
@@ -174,9 +170,9 @@ class Memory:
         with_question: bool | None = None,
         record: bool = True,
     ) -> Context:
-        """Return what a chatbot should know before it answers `query`.
+        """Return the context for a chatbot that answers `query`.
 
-        It begins with who the user is; its `text` is '' where nothing is known.
+        It begins with facts about the user; its `text` is '' if nothing is known.
 
         >>> "Anna" in memory.context("Who lives in Porto?").text
         True
@@ -317,7 +313,7 @@ class Memory:
         return typed(Sessions, answer)
 
     def changes(self, since: str | None = None, *, limit: int = 100) -> Changes:
-        """Return what changed since the mark `since`; without it only the mark.
+        """Return the changes since the mark `since`; without it only the mark.
 
         >>> mark = memory.changes().next
         >>> memory.changes(mark).changes
@@ -328,7 +324,7 @@ class Memory:
     def digest(
         self, since: datetime | str | None = None, *, persona: str | None = None
     ) -> DigestOfSpan:
-        """Return what was learned, changed and ended since, and what is due.
+        """Return the memories learned, changed and ended since then, and those due.
 
         >>> memory.digest().counts["changed"]
         0
@@ -440,7 +436,7 @@ class Memory:
     # -- runs --------------------------------------------------------------------------
 
     def merge(self, id: str, other: str, *, dry_run: bool = False) -> RunReport:  # noqa: A002
-        """Make one of two memories, or of two names of an entity; the first stays.
+        """Merge two memories, or two names of an entity; the first one stays.
 
         >>> tea = memory.remember("Zoe drinks green tea.").id
         >>> made = memory.merge(tea, memory.remember("Green tea is what Zoe drinks.").id)
@@ -461,7 +457,7 @@ class Memory:
         return typed(RunReport, answer)
 
     def undo(self, id: str, *, dry_run: bool = False) -> RunReport:  # noqa: A002
-        """Take back a run, such as that of `merge`, byte for byte.
+        """Undo a run, such as that of `merge`, byte for byte.
 
         >>> oak = memory.remember("The oak table is in the hall.").id
         >>> made = memory.merge(oak, memory.remember("In the hall is an oak table.").id)

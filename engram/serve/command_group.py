@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CliContext:
-    """The options that every command takes, at any place of the command line."""
+    """The options of every command, at any position of the command line."""
 
     def __init__(self) -> None:
         self.vault: Path | None = None
@@ -49,7 +49,7 @@ class CliContext:
     def folder(self) -> str | None:
         """Return the vault's folder, also if the configuration is broken.
 
-        None where the configuration has to be read to know it.
+        None if only the configuration determines it.
         """
         try:
             return str(self.settings().vault)
@@ -60,7 +60,7 @@ class CliContext:
 
     @property
     def named(self) -> Path | None:
-        """The vault that this call names, or None for the default vault."""
+        """The vault named by this call, or None for the default vault."""
         named = self.vault or os.environ.get("ENGRAM_VAULT")
         return Path(named).expanduser().resolve() if named else None
 
@@ -139,7 +139,7 @@ OTHER_NAMES = {
     }.items()
     for name in names.split()
 }
-"""What people may call a command, with its name."""
+"""Names by which users may call a command, by its name."""
 
 
 class CommandGroup(click.Group):
@@ -150,7 +150,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command; a fault names the one that may be meant."""
+        """Return the command; an error suggests the command that may be meant."""
         meant = OTHER_NAMES.get(args[0])
         if meant in self.commands and args[0] not in self.commands:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {meant!r}?")
@@ -167,7 +167,7 @@ class CommandGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="engram", message="%(prog)s %(version)s")
 def tree() -> None:
-    """Long-term memory for chatbots, kept as a folder of Markdown.
+    """Long-term memory for chatbots, stored as a folder of Markdown files.
 
     To begin: `engram init` makes a vault, `engram remember` stores a statement, `engram recall` finds it again, and
     `engram daemon` runs in the background, extracts memories from turns and maintains the vault.

@@ -1,6 +1,6 @@
-"""What the shell may complete: ids, names, and the values of arguments with few values.
+"""Shell completion: ids, names, and the values of arguments with few values.
 
-Ids and names are asked from a running daemon; without one there is nothing to complete,
+A running daemon answers for ids and names. Without a daemon nothing is completed,
 because opening the vault would take its lock.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 SECONDS = 1.0
-"""How long to wait for the daemon."""
+"""Seconds to wait for the daemon."""
 MOST = 200
 TEXT = 60
 
@@ -71,7 +71,7 @@ def _values(operation: str, name: str) -> Iterable[str] | None:
 def ids(
     context: click.Context, _param: click.Parameter, begun: str
 ) -> list[CompletionItem]:
-    """Complete the id of a memory, with its statement beside it."""
+    """Complete the id of a memory; the statement is its help text."""
     rows = _asked(context, "list", {"limit": MOST, "status": "all"}).get("memories", [])
     return _chosen([(row["id"], row["text"]) for row in rows], begun)
 
@@ -123,7 +123,7 @@ def keys(
 def _asked(
     context: click.Context, name: str, params: dict[str, object]
 ) -> dict[str, list[dict[str, str]]]:
-    """Return the answer of the daemon, {} where none runs."""
+    """Return the answer of the daemon, or {} if none runs."""
     root = context.find_root().params.get("vault") or context.params.get("vault")
     path = socket_client.socket_of(str(root) if root else None, os.environ)
     if path is None:

@@ -1,12 +1,14 @@
-"""Connections to a vault: its daemon, this process, or the process that holds it.
+"""Connections to a vault: through its daemon, in this process, or through its holder.
 
 Only the standard library is loaded as long as a daemon answers.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
+from contextlib import closing
 
 from engram.errors import LockedError, UnavailableError
 from engram.serve import socket_client
@@ -30,13 +32,13 @@ if TYPE_CHECKING:
 
 
 LOCK_SECONDS, LOCK_LOOK_SECONDS = 10.0, 0.1
-"""How long a change waits for a locked vault, and the pause between two tries."""
+"""Seconds that a change waits for a locked vault, and that it pauses between tries."""
 COPY_SECONDS, ANSWER_SECONDS = 1.0, 3.0
-"""How long a question waits for a socket, and for an answer, before it asks a copy."""
+"""Seconds to wait for a socket, and for an answer, before a copy is read."""
 
 
 class RemoteVault:
-    """The daemon behind a socket; it refuses if it does not serve `folder`."""
+    """The daemon behind a socket; it refuses calls for another folder than `folder`."""
 
     def __init__(
         self, path: str, folder: str | None = None, *, owner: bool = False
@@ -46,17 +48,37 @@ class RemoteVault:
         self.owner = owner
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask the daemon; raise the EngramError that it answers with."""
+        """Call the daemon; raise the EngramError of its answer."""
         return socket_client.call(
             self.path, name, params, owner=self.owner, folder=self.folder
         )
 
     def close(self) -> None:
-        """Do nothing: there is no connection between two calls."""
+        """Do nothing: no connection is open between two calls."""
+
+
+class DaemonVault(RemoteVault):
+    """The daemon of a vault.
+
+    If it stops before it reads a request, the vault is opened for that call alone, so
+    that the daemon can start again.
+    """
+
+    def __init__(self, settings: Settings, vault: Path | None, *, owner: bool) -> None:
+        super().__init__(str(settings.socket), str(settings.vault), owner=owner)
+        self._vault = vault
+
+    def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Carry out one operation."""
+        try:
+            return super().call(name, params)
+        except socket_client.AbsentError:
+            with closing(connect(self._vault, owner=self.owner)) as opened:
+                return opened.call(name, params)
 
 
 class LocalVault:
-    """A memory in this process, which answers other processes too."""
+    """A memory in this process, which also answers other processes."""
 
     def __init__(self, opened: memory.VaultMemory, *, owner: bool) -> None:
         from engram.serve.holder import SharedMemory
@@ -65,8 +87,8 @@ class LocalVault:
         self._standing = "owner" if owner else "chat"
 
     def call(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation."""
-        return self._shared.call(name, params, self._standing)
+        """Carry out one operation; return the same JSON as a daemon."""
+        return _as_json(self._shared.call(name, params, self._standing))
 
     def close(self) -> None:
         """Release the vault."""
@@ -74,10 +96,10 @@ class LocalVault:
 
 
 class HeldVault(RemoteVault):
-    """A vault that another process holds, which is no daemon.
+    """A vault that another process, which is not a daemon, has open.
 
-    It answers on its socket. While it does not, what only reads is answered from a
-    copy, and other calls wait until it answers or releases the vault.
+    That process answers on its socket. If it does not, operations that only read are
+    answered from a copy, and other calls wait until it answers or releases the vault.
     """
 
     def __init__(self, settings: Settings, vault: Path | None, *, owner: bool) -> None:
@@ -116,14 +138,14 @@ class HeldVault(RemoteVault):
         return self._instead.call(name, params)
 
     def close(self) -> None:
-        """Release the vault, where this process got it meanwhile."""
+        """Release the vault, if this process has acquired it."""
         if self._instead:
             self._instead.close()
 
     def _asked(
         self, name: str, params: dict[str, Any], timeout: float | None
     ) -> dict[str, Any]:
-        """Ask the process that holds the vault."""
+        """Call the process that has the vault open."""
         return socket_client.call(
             self.path,
             name,
@@ -138,16 +160,21 @@ class HeldVault(RemoteVault):
 
         copy = VaultCopy(self._settings)
         try:
-            return copy.call(name, params, "owner" if self.owner else "chat")
+            return _as_json(copy.call(name, params, "owner" if self.owner else "chat"))
         finally:
             copy.close()
 
 
-def connect(vault: Path | None, *, owner: bool = False) -> VaultConnection:
-    """Connect to a vault: to its daemon, to this process, or to the one that holds it.
+def _as_json(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result as it is after its way through a socket."""
+    return dict(json.loads(json.dumps(result)))
 
-    `owner` says that the caller is the owner's command line, not a chatbot. Raises
-    ConfigError, or NotFoundError where there is no vault.
+
+def connect(vault: Path | None, *, owner: bool = False) -> VaultConnection:
+    """Connect to a vault: through its daemon, in this process, or through its holder.
+
+    `owner` is true for the owner's command line, false for a chatbot. Raises
+    ConfigError, or NotFoundError if there is no vault.
     """
     from engram import config
 
@@ -158,12 +185,12 @@ def connect(vault: Path | None, *, owner: bool = False) -> VaultConnection:
 
 
 def _opened(vault: Path | None, *, owner: bool) -> VaultConnection:
-    """Connect to the daemon of a vault, or open it; LockedError if it is held."""
+    """Connect to the daemon of a vault, or open it; LockedError if it is locked."""
     from engram import config
 
     settings = config.load(vault, os.environ)
-    if socket_client.answers(path := str(settings.socket)):
-        return RemoteVault(path, str(settings.vault), owner=owner)
+    if socket_client.answers(str(settings.socket)):
+        return DaemonVault(settings, vault, owner=owner)
     return LocalVault(embedded(settings), owner=owner)
 
 

@@ -1,8 +1,8 @@
-"""The server of a daemon in a fleet: what another daemon has open is asked there.
+"""The server of a daemon in a fleet, which forwards requests to other daemons.
 
-A request may reach any daemon. It is answered by the one that has the vault open, or by
-this one, which then takes the vault. A request that was sent on once is sent on no
-further.
+A request may reach any daemon. If another daemon has the vault open, the request is
+forwarded to it; otherwise this daemon opens the vault and answers. A forwarded request
+is not forwarded again.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 class FleetServer(PoolServer):
-    """Answers for the vaults of a fleet. `key` is known to its daemons alone.
+    """Answers for the vaults of a fleet. `key` is a secret of its daemons.
 
-    `address` is where the other daemons reach this one.
+    `address` is the address of this daemon for the others.
     """
 
     pool: FleetPool
@@ -47,14 +47,14 @@ class FleetServer(PoolServer):
         self._forwarder = Forwarder(self._key, self.policy)
 
     async def _by_token(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of a client, or one that another daemon sent on."""
+        """Answer a request of a client, or one that another daemon forwarded."""
         if scope["type"] != "http":
             return
         headers = scope["headers"]
         forwarded = is_forwarded(headers, self._key)
         socket_of = _socket_of(headers) if forwarded else ""
-        if forwarded or self._nobody.is_for_us(headers):
-            # the name under which it was reached is known to be good
+        if forwarded or self._common_access.is_for_us(headers):
+            # the Host header was checked: use the name of this server
             host = b"engram" if socket_of else f"127.0.0.1:{self.port}".encode()
             headers = [(b"host", host), *without(headers, b"host")]
         state = {**scope.get("state", {}), "forwarded": forwarded}
@@ -67,7 +67,7 @@ class FleetServer(PoolServer):
             if vault.settings.rows_name == socket_of:
                 await self._answer(vault, "unix", scope, receive, send)
                 return
-        await refuse(NotFoundError("this host does not see the vault"), send)
+        await refuse(NotFoundError("this host does not have the vault"), send)
 
     async def _answer(
         self,
@@ -77,7 +77,10 @@ class FleetServer(PoolServer):
         receive: Receive,
         send: Send,
     ) -> None:
-        """Answer here, or where the vault is open; wait for one that changes hands."""
+        """Answer here, or forward to the daemon that has the vault open.
+
+        Waits while the vault moves from one daemon to another.
+        """
         acquire = self.pool.acquire
         last = time.monotonic() + self.policy.lease_seconds + self.policy.beat_seconds
         while True:
@@ -115,13 +118,13 @@ class FleetServer(PoolServer):
         receive: Receive,
         send: Send,
     ) -> None:
-        """Let the daemon answer that has the vault open."""
+        """Forward a request to the daemon that has the vault open."""
 
         async def still_owner() -> bool:
             try:
                 found = await self.in_thread(self.pool.owner_of, vault)
             except UnavailableError:
-                return True  # nobody can take the vault either
+                return True  # without the database no other daemon can acquire it
             return found is not None and found.address == holder.address
 
         if not holder.address.startswith("http"):
@@ -137,14 +140,14 @@ class FleetServer(PoolServer):
 
 
 def _socket_of(headers: list[tuple[bytes, bytes]]) -> str:
-    """Return the vault through whose Unix socket a request came to its daemon, or ''."""
+    """Return the id of the vault whose Unix socket a forwarded request used, or ''."""
     return next((value.decode() for name, value in headers if name == VAULT), "")
 
 
 def _elsewhere(fault: EngramError) -> UnavailableError:
-    """Return the answer to a daemon that sent a request to the wrong place."""
+    """Return the answer to a daemon that forwarded a request to the wrong daemon."""
     return UnavailableError(
-        "the vault has moved to another daemon meanwhile",
+        "the vault has moved to another daemon in the meantime",
         where=fault.where,
         retry_after=RETRY_SECONDS,
         fix="Try again in a moment.",

@@ -1,8 +1,8 @@
-"""Passes a request on to the daemon that has its vault open, over HTTP, streamed.
+"""Forwards requests over HTTP, streamed, to the daemon that has their vault open.
 
-Daemons of a fleet know each other by a key in the folder of their states. A request that
-carries it was sent on by another daemon: it is sent on no further, and its Host and
-Origin were checked there. Its token is checked where the vault is open, as always.
+The daemons of a fleet share a key in the folder of their states. A request with this
+key was forwarded by another daemon: it is not forwarded again, and its Host and Origin
+were checked there. Its token is always checked by the daemon that has the vault open.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     Headers = list[tuple[bytes, bytes]]
 
 FORWARDED = b"x-engram-forwarded"
-"""Holds the key of the fleet."""
+"""The header with the key of the fleet."""
 VAULT = b"x-engram-forwarded-vault"
-"""Holds the id of the vault of a request that came through its Unix socket."""
+"""The header with the id of the vault whose Unix socket a request used."""
 CONNECT_SECONDS = 3.0
 KEPT_SECONDS = 2.0
-"""How long an idle connection is kept; the server closes it after five."""
+"""Seconds that an idle connection is kept; the server closes it after five."""
 LOOK_SECONDS = 1.0
-"""The time between two looks whether the daemon that is to answer still has the vault."""
+"""Seconds between two checks whether the daemon still has the vault open."""
 RETRY_SECONDS = 1
 
 _CHECKED = {b"host", b"origin", b"sec-fetch-site", b"expect", b"content-length"}
@@ -43,11 +43,11 @@ _HOPS = {name.encode() for name in HOP_BY_HOP} | {FORWARDED, VAULT}
 
 
 class OwnerGoneError(UnavailableError):
-    """The daemon that has the vault did not answer; `sent` says if it may have acted."""
+    """The daemon with the vault did not answer; `sent` is true if it may have acted."""
 
     def __init__(self, address: str, *, sent: bool) -> None:
         super().__init__(
-            "the daemon that has this vault open broke off; it may have acted"
+            "the daemon that has this vault open closed the connection; it may have acted"
             if sent
             else "the daemon that has this vault open does not answer",
             where=address,
@@ -58,18 +58,18 @@ class OwnerGoneError(UnavailableError):
 
 
 def is_forwarded(headers: Headers, key: bytes) -> bool:
-    """Return whether another daemon of the fleet sent this request on."""
+    """Return whether another daemon of the fleet forwarded this request."""
     sent = [value for name, value in headers if name == FORWARDED]
     return len(sent) == 1 and hmac.compare_digest(sent[0], key)
 
 
 def without(headers: Headers, *names: bytes) -> Headers:
-    """Return the headers with other names."""
+    """Return the headers without those of these names."""
     return [pair for pair in headers if pair[0] not in names]
 
 
 class Forwarder:
-    """Sends requests on to other daemons. It belongs to one event loop."""
+    """Forwards requests to other daemons. For one event loop."""
 
     def __init__(self, key: bytes, policy: ServePolicy) -> None:
         self._key = key
@@ -90,12 +90,11 @@ class Forwarder:
         send: Send,
         still_owner: Callable[[], Awaitable[bool]],
     ) -> None:
-        """Answer with what the daemon at `address` answers.
+        """Forward a request to the daemon at `address`, and return its answer.
 
-        `vault` is the id of the vault of a Unix socket, or ''. Raises OwnerGoneError
-        where no answer has begun: the daemon cannot be reached, or `still_owner` says
-        that another may have the vault now; SlowRequestError for a body that does not
-        come.
+        `vault` is the id of the vault of a Unix socket, or ''. Raises OwnerGoneError if
+        the answer has not begun and either the daemon cannot be reached or
+        `still_owner` returns false; SlowRequestError for a body that does not arrive.
         """
         exchange = _Exchange(receive, send, self._policy.body_seconds)
         request = self._request(address, vault, scope, exchange)
@@ -108,7 +107,7 @@ class Forwarder:
                     timeout=LOOK_SECONDS,
                     return_when=asyncio.FIRST_COMPLETED,
                 )
-                # an answer that has begun goes on, whoever has the vault now
+                # An answer that has begun continues, even if the vault has moved.
                 if not work.done() and not exchange.began and not await still_owner():
                     raise OwnerGoneError(address, sent=True)
             if work.done():
@@ -123,12 +122,12 @@ class Forwarder:
     ) -> httpx2.Request:
         import httpx2
 
-        given: Headers = scope["headers"]
+        headers_received: Headers = scope["headers"]
         has_body = {b"content-length", b"transfer-encoding"} & {
-            name for name, _ in given
+            name for name, _ in headers_received
         }
-        headers = [pair for pair in given if pair[0] not in _HOPS | _CHECKED]
-        headers += [pair for pair in given if pair[0] == b"content-length"]
+        headers = [pair for pair in headers_received if pair[0] not in _HOPS | _CHECKED]
+        headers += [pair for pair in headers_received if pair[0] == b"content-length"]
         headers.append((FORWARDED, self._key))
         if vault:
             headers.append((VAULT, vault.encode()))
@@ -143,7 +142,7 @@ class Forwarder:
 
         if self._client is None:
             self._client = httpx2.AsyncClient(
-                # the owner bounds the time of a request, and its lease the wait for it
+                # The owner limits the time of a request, and its lease the wait for it.
                 timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
                 limits=httpx2.Limits(
                     max_connections=self._policy.connections,
@@ -157,7 +156,7 @@ class Forwarder:
 
 
 class _Exchange:
-    """One request on its way. `began` is true once the answer has begun."""
+    """One forwarded request. `began` is true once the answer has begun."""
 
     def __init__(self, receive: Receive, send: Send, body_seconds: float) -> None:
         self.began = False
@@ -191,7 +190,7 @@ class _Exchange:
             pass
 
     async def run(self, client: httpx2.AsyncClient, request: httpx2.Request) -> None:
-        """Send the request, and the answer as it comes."""
+        """Send the request, and stream the answer."""
         import httpx2
 
         if request.headers.get(
@@ -235,4 +234,4 @@ class _Exchange:
 
 
 class _ClientGoneError(Exception):
-    """The client closed its connection before its request was whole."""
+    """The client closed its connection before its request was complete."""

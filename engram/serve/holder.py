@@ -1,7 +1,7 @@
-"""A vault that this process holds and shares, and a copy of one that another holds.
+"""A vault that this process shares with others, and a copy of another's vault.
 
 Without a daemon the first process owns the vault. It answers the others on a socket of
-its own; where it does not, they read a copy of its index.
+its own; if it does not, they read a copy of its index.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from engram.serve.server import HttpServer
 
 SHARE_SECONDS = 0.3
-"""How long a vault is held before its socket opens: most commands are over by then."""
+"""Seconds for which a vault is open before its socket opens.
+
+Most commands end earlier.
+"""
 
 
 class SharedMemory:
-    """A memory of this process that answers others on a socket until `close`."""
+    """A memory in this process that answers others on a socket until `close`."""
 
     def __init__(self, memory: VaultMemory) -> None:
         self.memory = memory
@@ -44,7 +47,7 @@ class SharedMemory:
     ) -> dict[str, Any]:
         """Carry out an operation; only one at a time changes the vault.
 
-        While one runs, what only reads is answered from the index as it is.
+        In the meantime operations that only read are answered from the index as it is.
         """
         if self._busy.acquire(blocking=not reads(name)):
             try:
@@ -54,7 +57,7 @@ class SharedMemory:
         return self.memory.read(name, params, standing)
 
     def unready(self) -> str:
-        """Return ''; the vault was read before it was shared."""
+        """Return '', because the vault was read before it was shared."""
         return ""
 
     def close(self) -> None:
@@ -70,7 +73,7 @@ class SharedMemory:
             self.memory.close()
 
     def _listen(self) -> None:
-        """Open the socket; without it the others read a copy."""
+        """Open the socket; if that fails, the other processes read a copy."""
         from engram.daemon import sockets
         from engram.serve.server import HttpServer
 
@@ -86,7 +89,7 @@ class SharedMemory:
 class VaultCopy:
     """A memory that reads a copy of another process's index and journal.
 
-    Nothing is written to the vault. What the other process has not put on disk yet is
+    The vault is not written. Data that the other process has not written to disk is
     missing.
     """
 
@@ -102,7 +105,7 @@ class VaultCopy:
         copy_database(settings.cache, cache)
         for source in sorted((settings.state / "journal").glob("*")):
             disk.make_folders(state / "journal")
-            with suppress(EngramError):  # removed meanwhile: its turns are filed
+            with suppress(EngramError):  # it was removed because its turns are filed
                 disk.write_derived(state / "journal" / source.name, disk.read(source))
         self._memory = VaultMemory(
             replace(settings, cache=cache, state=state, git=False, postgres="")
@@ -116,7 +119,7 @@ class VaultCopy:
     def call(self, name: str, params: dict[str, Any], standing: str) -> dict[str, Any]:
         """Answer an operation that only reads."""
         if name == "context":
-            # whether the question of the day was asked is for the owner to record
+            # only the owner records that the question of the day was asked
             params = {**params, "with_question": False}
         return self._memory.read(name, params, standing)
 
@@ -127,10 +130,10 @@ class VaultCopy:
 
 
 def reads(name: str) -> bool:
-    """Whether an operation changes nothing."""
+    """Return whether an operation changes nothing."""
     return named(name).reads
 
 
 def socket_path(settings: Settings) -> Path:
-    """Return the socket of a process that holds the vault and is no daemon."""
+    """Return the socket of a process, not a daemon, that has the vault open."""
     return settings.socket.with_name("holder.sock")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 LONGEST_NUMBER = 9
-"""Characters of the longest number in a query that is read as one."""
+"""Maximum number of characters of a number in a query."""
 SCHEMAS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "int": {"type": "integer"},
@@ -136,7 +136,7 @@ def application(
     number of threads, so that no operation occupies them all.
     """
 
-    # Health and readiness need no thread, so that they answer under any load.
+    # Health and readiness use no thread, so that they answer under any load.
     async def health(_request: Request) -> Response:
         return _json({"alive": True})
 
@@ -187,9 +187,9 @@ def application(
 
 
 def _by_method(choices: Mapping[str, Endpoint]) -> Endpoint:
-    """Return the function of a path, which refuses methods that the path has not.
+    """Return the function of a path, which refuses other methods than its own.
 
-    A route of one method alone would let the others fall through to `{id:path}`.
+    A route of one method alone would let other methods match `{id:path}`.
     """
 
     async def endpoint(request: Request) -> Response:
@@ -204,9 +204,9 @@ def _by_method(choices: Mapping[str, Endpoint]) -> Endpoint:
 def _endpoint(
     operation: Operation, answers: Routes, places: asyncio.Semaphore
 ) -> Endpoint:
-    """Return the function of an operation: it parses, calls and encodes in a worker thread.
+    """Return the function of an operation: it parses, calls and encodes in a thread.
 
-    The future of a result is awaited without a thread.
+    A future is awaited without a thread.
     """
 
     async def endpoint(request: Request) -> Response:
@@ -256,7 +256,7 @@ def _from_body(body: bytes) -> dict[str, Any]:
 def _from_query(operation: Operation, query: QueryParams) -> dict[str, Any]:
     """Return the arguments in a query, converted to the types of the parameters.
 
-    A text that cannot be converted stays a text, and is refused later.
+    A text that cannot be converted remains a text, and is refused later.
     """
     kinds = {param.name: param.kind for param in operation.params}
     arguments: dict[str, Any] = dict(query)
@@ -281,7 +281,7 @@ def _json(
     media_type: str = "application/json",
 ) -> Response:
     body = json.dumps(value, ensure_ascii=False)
-    # a path may hold any bytes, which Python reads as surrogates such as `\udce9`
+    # a path may contain any bytes, which Python decodes to surrogates such as `\udce9`
     raw = body.encode("utf-8", "backslashreplace")
     return Response(raw, status, headers, media_type=media_type)
 
@@ -294,7 +294,7 @@ def _on_fault(_request: Request, fault: Exception) -> Response:
 
 
 def _on_http(request: Request, fault: Exception) -> Response:
-    """Answer for an unknown path, or a method that the path does not take."""
+    """Answer for an unknown path, or for a method that the path does not support."""
     assert isinstance(fault, HTTPException)
     kind = (
         NotFoundError if fault.status_code == NotFoundError.status else BadRequestError
@@ -311,14 +311,14 @@ def _on_http(request: Request, fault: Exception) -> Response:
 
 
 def _on_disconnect(_request: Request, _fault: Exception) -> Response:
-    """Answer a client that broke off its request, which is no fault of the daemon."""
+    """Answer a client that closed its connection, which is not a fault of the daemon."""
     return Response(status_code=BadRequestError.status)
 
 
 def _on_surprise(request: Request, fault: Exception) -> Response:
     """Answer for an unexpected error, without its message.
 
-    The message may hold stored text.
+    The message may contain stored text.
     """
     words = unexpected(request.method, fault)
     return _json(problem(words), words.status, None, PROBLEM_TYPE)
@@ -327,7 +327,7 @@ def _on_surprise(request: Request, fault: Exception) -> Response:
 def metric_lines(status: Mapping[str, Any], prefix: str = "engram") -> Iterator[str]:
     """Yield the numbers of a status in the text format of Prometheus.
 
-    A name that ends in `_total` is a counter, every other a gauge.
+    A name that ends in `_total` is a counter, every other name a gauge.
     """
     for key, value in status.items():
         name = f"{prefix}_{re.sub(r'[^a-z0-9]+', '_', str(key).lower())}"
@@ -383,7 +383,7 @@ def _described(operation: Operation) -> dict[str, Any]:
                 schema(RESULTS[operation.name]),
             ),
             "default": {
-                "description": "an error: what happened, where, and what to do",
+                "description": "an error: what happened, where, and how to fix it",
                 "content": {PROBLEM_TYPE: {"schema": {"$ref": PROBLEM_SCHEMA}}},
             },
         },
@@ -421,7 +421,7 @@ def _schema(param: Param) -> dict[str, Any]:
 
 
 def _body_schema(param: Param) -> dict[str, Any]:
-    """Return the schema of an argument in a body, where null means that it is not given."""
+    """Return the schema of an argument in a body, where null means absent."""
     described = _schema(param)
     if param.required:
         return described

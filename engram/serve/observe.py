@@ -32,11 +32,11 @@ BATCH_TURNS = 200
 READ_BYTES = 1 << 20
 POLL_SECONDS, REPORT_SECONDS = 0.1, 5.0
 _STORED = frozenset({"created", "restored", "waits in review"})
-"""The verdicts on a memory that an import stores, or shows again."""
+"""Verdicts on a memory that an import stores, or shows again."""
 
 
 class TurnSender:
-    """Sends turns to `observe` and counts stored, duplicate and refused ones."""
+    """Sends turns to `observe`, and counts stored, duplicate and refused ones."""
 
     def __init__(self, call: Call, run: str = "") -> None:
         self.call = call
@@ -47,10 +47,10 @@ class TurnSender:
         self.refused: list[str] = []
 
     def send(self, turns: list[dict[str, Any]], places: Sequence[str] = ()) -> None:
-        """Send a batch, again and again while the daemon is busy.
+        """Send a batch; repeat it while the daemon is busy.
 
-        A refused batch is halved until only the bad turns are refused. `places` names
-        the line of each turn, for the message.
+        A refused batch is halved until only the invalid turns are refused. `places` are
+        the lines of the turns, for messages.
         """
         while True:
             try:
@@ -78,13 +78,13 @@ class TurnSender:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """On Ctrl-C print how many turns are stored, and exit."""
+        """Return a context that prints the number of stored turns on Ctrl-C, and exits."""
         try:
             yield
         except KeyboardInterrupt:
             stored = self.stored + self.duplicates
             perhaps = (
-                f", and perhaps the {self.sending} that were on their way"
+                f", and perhaps the {self.sending} that were being sent"
                 if self.sending
                 else ""
             )
@@ -106,9 +106,9 @@ class TurnSender:
 
 
 def observe(source: TextIO | None, call: Call) -> dict[str, Any]:
-    """Send the JSON lines of `source` as they arrive.
+    """Send the JSON lines of `source` as they arrive; return the counts.
 
-    `source` is None where standard input is closed; that raises BadRequestError.
+    `source` is None if standard input is closed; that raises BadRequestError.
     """
     if source is None:
         raise BadRequestError(
@@ -140,7 +140,7 @@ def exit_code(result: dict[str, Any]) -> int:
 
 
 def parked(call: Call) -> dict[str, Any]:
-    """Return how many turns are parked, and why; an empty result if there are none."""
+    """Return the number of parked turns and the reasons, or an empty result."""
     count = call("stats", {})["parked_turns"]
     return {"parked": count, "why": why_parked(call)} if count else {}
 
@@ -151,7 +151,7 @@ def why_parked(call: Call) -> str:
 
 
 def _arriving(source: int) -> Iterator[list[bytes]]:
-    """Yield the whole lines of each read; the last line may have no newline."""
+    """Yield the complete lines of each read; the last line may have no newline."""
     rest = b""
     while chunk := os.read(source, READ_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -183,7 +183,7 @@ def _read(
 
 
 class UndatedCount:
-    """The items of an import; counts the turns that have the time of their file."""
+    """The items of an import; counts the turns without a time, which get the file's."""
 
     def __init__(
         self, items: Iterable[Turn | ImportedMemory | Problem], modified: datetime
@@ -201,7 +201,7 @@ class UndatedCount:
             yield item
 
     def note(self) -> str:
-        """Return what to tell the user, or ''."""
+        """Return a message about such turns, or ''."""
         if not self.turns:
             return ""
         day = self._modified.date()
@@ -218,10 +218,10 @@ def feed(
     total: int = 0,
     run: str = "",
 ) -> dict[str, Any]:
-    """Send the items of an import; what its reader could not parse counts as refused.
+    """Send the items of an import; items that its reader could not parse are refused.
 
-    `total` is the number of items, for the bar on a terminal, `run` the import. The
-    result counts as `facts` the memories that there are more than before.
+    `total` is the number of items, for the bar on a terminal; `run` is the import. The
+    result counts, as `facts`, the increase of active memories.
     """
     from engram.core.records import ImportedMemory, Problem
     from engram.serve.terminal import Bar
@@ -257,13 +257,13 @@ def feed(
 
 
 def _active(call: Call) -> int:
-    """Return the number of memories that hold."""
+    """Return the number of active memories."""
     number: int = call("stats", {}).get("facts.active", 0)
     return number
 
 
 def _remember(memory: ImportedMemory, sender: TurnSender) -> str:
-    """Store an imported memory; return what became of it, '' where it is refused."""
+    """Store an imported memory; return its verdict, or '' if it is refused."""
     params = {
         "text": memory.text,
         "source_id": memory.id,
@@ -286,19 +286,19 @@ def _remember(memory: ImportedMemory, sender: TurnSender) -> str:
 
 
 def distil(call: Call) -> None:
-    """Extract memories from all waiting turns, and print how many are left."""
+    """Extract memories from all waiting turns, and print how many remain."""
     from engram.serve.terminal import Bar
 
     call("flush", {"background": True})
     reported = time.monotonic()
     total = max(1, _unextracted(call("stats", {})))
     with Bar("extraction", total) as bar:
-        while left := _unextracted(call("stats", {})):
-            bar.reach(total - left)
+        while remaining := _unextracted(call("stats", {})):
+            bar.reach(total - remaining)
             is_watched = sys.stderr.isatty()
             if not is_watched and time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
-                sys.stderr.write(f"{left} turns to distil\n")
+                sys.stderr.write(f"{remaining} turns to distil\n")
             time.sleep(POLL_SECONDS)
 
 
@@ -327,7 +327,7 @@ def counted(items: Iterable[Turn | ImportedMemory | Problem]) -> dict[str, Any]:
 
 
 def _imported(turn: Turn) -> dict[str, Any]:
-    """Return a turn as `observe` takes it, marked as imported."""
+    """Return a turn as an argument of `observe`, marked as imported."""
     return {
         "id": turn.id,
         "session": turn.session,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""The exit code after Ctrl-C, as in shells."""
 
 _CONTROL_CHARACTERS = dict.fromkeys(
     [*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}"
@@ -37,8 +37,8 @@ def shown(
 ) -> str:
     """Return the result of the command `name` as text, or as one JSON object.
 
-    With `explain` the hits of `recall` show how they were scored, with `verbose` the
-    commands that leave fields out show all of them.
+    With `explain` the hits of `recall` include their scores; with `verbose` commands
+    that leave fields out print all of them.
     """
     if as_json:
         return json.dumps(result, ensure_ascii=False, indent=2)
@@ -54,7 +54,7 @@ def shown(
 def display(name: str, result: Mapping[str, Any], **form: bool) -> None:
     """Print a result; the options are those of `shown`.
 
-    For a person at a terminal it is wrapped, coloured and, if long, paged.
+    On a terminal it is wrapped, coloured and, if it is long, paged.
     """
     text = shown(name, result, **form)
     if sys.stdout.isatty() and not form.get("as_json"):
@@ -70,15 +70,15 @@ def surprise(kind: type[BaseException], fault: BaseException, _trace: object) ->
     """Print an unexpected exception; for `sys.excepthook`."""
     words = EngramError(
         f"an unexpected {kind.__name__}: {fault}",
-        fix="Run it again with --debug and report what it prints.",
+        fix="Run it again with --debug and report the output.",
     )
     sys.stderr.write(fault_shown(words) + "\n")
 
 
 def put(text: str) -> None:
-    """Print a result; stop silently where the reader closed the pipe.
+    """Print a result; stop silently if the reader closed the pipe.
 
-    Raises StorageError where it cannot be written, as on a full disk.
+    Raises StorageError if it cannot be written, as on a full disk.
     """
     try:
         sys.stdout.write(text + "\n")
@@ -94,7 +94,7 @@ def put(text: str) -> None:
 
 
 def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:
-    """Return an error as text: what happened, where, what to do, and its code."""
+    """Return an error as text: what happened, where, the fix, and its code."""
     if as_json:
         return json.dumps({"error": fault_fields(fault)}, ensure_ascii=False)
     lines = [f"engram: {fault.what}"]
@@ -106,7 +106,7 @@ def fault_shown(fault: EngramError, *, as_json: bool = False) -> str:
 
 
 def fault_fields(fault: EngramError) -> dict[str, str]:
-    """Return an error as the fields that the command line and HTTP both send."""
+    """Return an error as the fields for the command line and for HTTP."""
     return {
         "code": fault.code,
         "what": fault.what,
@@ -132,7 +132,7 @@ def problem(fault: EngramError, status: int | None = None) -> dict[str, Any]:
 
 
 def retry_after(fault: EngramError) -> int:
-    """Return after how many seconds it is worth to try again, 0 where that is unknown."""
+    """Return the seconds after which to try again, 0 if unknown."""
     if isinstance(fault, BusyError | UnavailableError):
         return fault.retry_after
     return 0

@@ -1,8 +1,8 @@
-"""The server in front of a pool of vaults: a port for all, a Unix socket for each.
+"""The server in front of a pool of vaults: one port for all, a Unix socket for each.
 
-On the port the token says which vault is meant and what the caller may do; nothing in
-the path or the body can name another vault. Each vault has its own Unix socket for the
-command line, and a port of its own for its page once a link to it is asked for.
+On the port the token determines the vault and the rights of the caller; the path and
+the body cannot name another vault. Each vault has its own Unix socket for the command
+line, and a port of its own for its page, which is opened with the first link to it.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("engram.pool")
 THREADS = 128
-"""How many requests of all vaults are carried out at once."""
+"""Maximum number of concurrent requests of all vaults."""
 OPENERS = 8
 LOOKUP_SECONDS = 1.0
-"""The least time between two readings of all tokens, for a token that is not known."""
+"""Minimum seconds between two reads of all tokens because of an unknown token."""
 
 
 class VaultServer:
-    """What a vault of the pool answers with; made when the vault is opened."""
+    """The application of an open vault of the pool."""
 
     def __init__(self, server: PoolServer, daemon: Daemon, settings: Settings) -> None:
         self._server = server
@@ -71,16 +71,16 @@ class VaultServer:
         return self._server.beat
 
     def start(self) -> None:
-        """Do nothing: the pool's server has the sockets."""
+        """Do nothing: the server of the pool has the sockets."""
 
     def stop(self) -> None:
-        """Close the page, and hand over what the proxy still holds."""
+        """Close the page, and pass on the turns that the proxy has queued."""
         for page in self._pages:
             page.should_exit = True
         self._server.wait_for(self._app.proxy.close)
 
     async def _page_port(self) -> int:
-        """Return the port of the page of this vault; open it the first time."""
+        """Return the port of the page of this vault; open it on first use."""
         async with self._opening:
             if not self._port:
                 listener = sockets.listen_tcp(0)
@@ -95,7 +95,7 @@ class VaultServer:
 
 
 class _Queue:
-    """The requests for one vault: so many at once, so many that wait."""
+    """The limits of concurrent and of waiting requests for one vault."""
 
     def __init__(self, places: int) -> None:
         self.places = asyncio.Semaphore(places)
@@ -103,9 +103,10 @@ class _Queue:
 
 
 class PoolServer:
-    """Answers for all vaults of `pool`; `port` is 0 where there is none for all.
+    """Answers for all vaults of `pool`; `port` is 0 if there is no common port.
 
-    `hosts` are further values of Host under which clients reach the port. `beat` is the monotonic time at which its event loop last ran.
+    `hosts` are further values of Host under which clients reach the port. `beat` is the
+    monotonic time at which its event loop last ran.
     """
 
     def __init__(self, pool: VaultPool, port: int, hosts: Sequence[str] = ()) -> None:
@@ -117,7 +118,7 @@ class PoolServer:
         self._listener = sockets.listen_tcp(port) if port else None
         if self._listener is not None:
             self.port = int(self._listener.getsockname()[1])
-        self._nobody = AuthMiddleware(
+        self._common_access = AuthMiddleware(
             _nothing,
             tcp_access(self.port, {"chat": secrets.token_hex()}, hosts=hosts),
             self.policy,
@@ -145,7 +146,7 @@ class PoolServer:
     # -- life --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start to answer and return; raise UnavailableError where that fails."""
+        """Start to answer and return; raise UnavailableError if that fails."""
         self._thread.start()
         while not self._server.started:
             if not self._thread.is_alive():
@@ -157,14 +158,14 @@ class PoolServer:
     def stop(self) -> None:
         """Accept no more requests, finish those in progress, close the sockets."""
         self.wait_for(self._shut_down)
-        # the loop goes on until the vaults are closed: their proxies end in it
+        # The loop runs until the vaults are closed, because their proxies end in it.
 
     def follow(self) -> None:
-        """Listen on the sockets of the vaults that the pool has now."""
+        """Listen on the sockets of the present vaults of the pool."""
         self.wait_for(self._follow)
 
     def keep(self, task: asyncio.Task[Any]) -> None:
-        """Keep a task until it ends."""
+        """Keep a reference to a task until it ends."""
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -211,7 +212,7 @@ class PoolServer:
     async def _listen(self, vault: PooledVault) -> None:
         path = vault.settings.socket
         if sockets.is_listening(path):
-            return  # another process has this vault; its requests are refused as locked
+            return  # another process has this vault open and listens on its socket
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await self._answer(vault, "unix", scope, receive, send)
@@ -256,11 +257,11 @@ class PoolServer:
         if scope["type"] != "http":
             return
         vault = None
-        # Host and Origin are checked before any token is looked at
-        if self._nobody.is_for_us(scope["headers"]):
+        # Host and Origin are checked before any token.
+        if self._common_access.is_for_us(scope["headers"]):
             vault = await self._vault_of(sent_token(scope["headers"]))
         if vault is None:
-            await self._nobody(scope, receive, send)
+            await self._common_access(scope, receive, send)
         else:
             await self._answer(vault, "tcp", scope, receive, send)
 
@@ -287,7 +288,7 @@ class PoolServer:
         receive: Receive,
         send: Send,
     ) -> EngramError | None:
-        """Answer in turn; or return why the vault did not, with nothing read or sent.
+        """Answer in turn; return the error if nothing was read or sent, else None.
 
         `acquire` opens the vault.
         """
@@ -300,7 +301,7 @@ class PoolServer:
         streams = scope["path"].startswith(PROXY_PATH)
 
         async def received() -> Message:
-            """Wait for the client; others have the place meanwhile."""
+            """Wait for the client; meanwhile other requests may use the place."""
             queue.places.release()
             try:
                 return await receive()
@@ -343,13 +344,13 @@ class PoolServer:
     async def in_thread(
         self, job: Callable[[PooledVault], Any], vault: PooledVault
     ) -> Any:
-        """Do something with a vault that may take long."""
+        """Run a job with a vault that may take long in a thread; return its result."""
         return await self._loop.run_in_executor(self._openers, job, vault)
 
     # -- tokens ------------------------------------------------------------------------
 
     async def _vault_of(self, token: bytes) -> PooledVault | None:
-        """Return the vault of a token; that the token still counts is checked later."""
+        """Return the vault of a token, or None; the validity is checked later."""
         if not token:
             return None
         digest = digest_of(token)
@@ -359,7 +360,7 @@ class PoolServer:
         return vault if vault in self.pool.vaults() else None
 
     async def _read_again(self) -> None:
-        """Read all tokens, once for all requests that wait: one may be new."""
+        """Read all tokens, once for all waiting requests, because one may be new."""
         began = time.monotonic()
         async with self._reading:
             if self._read_at > began:
@@ -375,7 +376,7 @@ class PoolServer:
         for vault in self.pool.vaults():
             for digest in _digests(vault.settings.state):
                 if digest in table and table[digest] is not vault:
-                    log.warning("a token of two vaults counts for none of them")
+                    log.warning("a token of two vaults is refused for both")
                     table.pop(digest)
                 else:
                     table[digest] = vault
@@ -396,4 +397,4 @@ def _digests(state: Path) -> list[str]:
 
 
 async def _nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    """Answer nothing; no request gets here, because its token was never told."""
+    """Answer nothing; no request reaches this, because no token grants it."""

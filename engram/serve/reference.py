@@ -27,16 +27,16 @@ EXITS = """## Exit codes
 | 1 | an error in the program; or `doctor` found a problem |
 | 3 | `status`: no daemon runs |
 | 64 | the command line has the wrong form |
-| 65 | a turn was refused and the others are stored; or an id has several meanings; or a name is taken |
+| 65 | a turn was refused and the others are stored; or an id is ambiguous; or a name is in use |
 | 66 | there is no such memory, file or vault |
 | 69 | the daemon is starting or stopping, or the model does not answer |
 | 74 | the disk refused to read or write |
-| 75 | another process has the vault, or the queue is full: try again later |
+| 75 | another process has the vault open, or the queue is full: try again later |
 | 77 | not allowed |
 | 78 | the configuration cannot be used |
 | 130 | interrupted |
 
-An error is printed on standard error: what happened, where, what to do, and a code; with `--json` as an object.
+An error is printed on standard error: what happened, where, the fix, and a code; with `--json` as an object.
 """
 
 
@@ -50,7 +50,7 @@ def cli_reference() -> str:
 
 
 def _section(command: click.Command, path: str) -> Iterator[str]:
-    """Yield usage, purpose and own options of a command, then those of its parts."""
+    """Yield usage, help and options of a command, then those of its subcommands."""
     context = click.Context(command, info_name=path)
     yield f"## {path}\n"
     yield cleandoc(command.help or "").replace("\b\n", "") + "\n"

@@ -2,8 +2,8 @@
 
 Every recorded turn is observed again at its own time. The present vault is only read.
 The same turns and the same replies of a model give the same vault, byte for byte (row
-X25): it depends neither on the clock of the machine nor on random numbers nor on the
-order of folders.
+X25): it does not depend on the clock of the machine, on random numbers or on the order
+of folders.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def reprocess(
 ) -> dict[str, Any]:
     """Extract all memories again into the new vault `into`; count and compare them.
 
-    `new` are active statements that the vault does not have, `gone` those that were not
-    extracted again, for example because the user wrote them. Statements that the user
-    asked to remember are remembered again. `report_progress` is called with the number of turns
-    done and of all turns.
+    `new` are active statements that the vault does not have; `gone` are those that were
+    not extracted again, for example because the user wrote them. Statements that the
+    user asked to remember are remembered again. `report_progress` is called with the
+    number of processed turns and of all turns.
 
-    Raises NotFoundError where there is no vault, BadRequestError where `into` is a
-    file, ConflictError where it is not empty.
+    Raises NotFoundError if there is no vault, BadRequestError if `into` is a file,
+    ConflictError if it is not empty.
     """
     template.check_vault(settings.vault)
     template.check_creatable(into)
@@ -76,7 +76,7 @@ def _replayed(
     history: Sequence[Turn],
     report_progress: Callable[[int, int], object],
 ) -> dict[str, Any]:
-    """Observe every turn at its time; return the counts of turns not extracted yet."""
+    """Observe every turn at its time; return the counts of turns not yet extracted."""
     clock = SetClock(history[0].occurred_at if history else datetime.now(UTC))
     memory, done = VaultMemory(fresh, clock=clock), 0
     memory.start()
@@ -87,10 +87,12 @@ def _replayed(
             _observe(memory, turns)
             done += len(turns)
             report_progress(done, len(history))
-        left = memory.call("flush", {})
+        waiting = memory.call("flush", {})
     finally:
         memory.close()
-    return {name: left[name] for name in ("parked_turns", "dead_turns") if left[name]}
+    return {
+        name: waiting[name] for name in ("parked_turns", "dead_turns") if waiting[name]
+    }
 
 
 def recorded(settings: Settings) -> Iterator[Turn]:

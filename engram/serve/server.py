@@ -1,7 +1,7 @@
 """The HTTP server: uvicorn on open sockets, in a thread of its own.
 
-The page of the vault needs a loopback port. Where the configuration names none, one is
-opened when the first link to the page is asked for.
+The page of the vault needs a loopback port. If the configuration names none, one is
+opened for the first link to the page.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ PEER = struct.Struct("3i")
 """The struct of SO_PEERCRED: process, user and group of the peer."""
 
 SILENT_SECONDS = 0.5
-"""How long a connection may stay without a request where others need its place."""
+"""Seconds for which a connection may be idle while others need its place."""
 
 
 class OwnUserProtocol(H11Protocol):
-    """HTTP for this user alone.
+    """HTTP for one user only.
 
-    A connection of another user to the Unix socket is closed unread, and one whose
-    request head takes too long. Where there are as many connections as allowed, a new
-    one closes those that have been without a request for the longest time.
+    A connection of another user to the Unix socket is closed unread, and so is one
+    whose request head takes too long. At the maximum number of connections, a new one
+    closes those that have been idle for the longest time.
     """
 
     head_seconds: float
@@ -76,7 +76,7 @@ class OwnUserProtocol(H11Protocol):
             self._make_room(1 + len(self.connections) - self.limit_concurrency)
 
     def data_received(self, data: bytes) -> None:
-        """Read data; stop the timer once the head of the request is complete."""
+        """Read data; stop the timer when the head of the request is complete."""
         super().data_received(data)
         self._await_head()
 
@@ -88,7 +88,7 @@ class OwnUserProtocol(H11Protocol):
     def _make_room(self, places: int) -> None:
         """Close this many connections, those whose request head is due first.
 
-        One that was opened just now is left: its request may be on the way.
+        A connection that was opened just now is kept: its request may be arriving.
         """
         if places <= 0:
             return
@@ -100,17 +100,17 @@ class OwnUserProtocol(H11Protocol):
         }
         for other in sorted(due, key=due.__getitem__)[:places]:
             if due[other] < latest:
-                other.stop_timer()  # it is closed soon; the next one closes another
+                other.stop_timer()  # so that the next connection closes another one
                 other.transport.abort()
 
     def stop_timer(self) -> None:
-        """Wait for no head any more."""
+        """Stop waiting for the head of a request."""
         if self.head_timer:
             self.head_timer.cancel()
             self.head_timer = None
 
     def _await_head(self) -> None:
-        """Start the timer while a request head is due; further bytes do not extend it."""
+        """Start the timer for a request head; further bytes do not extend it."""
         due = self.conn.their_state is h11.IDLE
         if due and self.head_timer is None:
             self.head_timer = self.loop.call_later(
@@ -167,11 +167,11 @@ class VaultApp:
         )
 
     def through_unix(self) -> AuthMiddleware:
-        """Return the application as it answers on a Unix socket."""
+        """Return the application for a Unix socket."""
         return self._behind(unix_access())
 
     def through_tcp(self, port: int, *, page: bool = True) -> AuthMiddleware:
-        """Return the application as it answers on a loopback port."""
+        """Return the application for a loopback port."""
         web = self._web if page else None
         return self._behind(tcp_access(port, self._tokens, web, self._issued))
 
@@ -180,7 +180,7 @@ class VaultApp:
         return AuthMiddleware(self._app, access, policy, vault)
 
     async def _link(self, request: Request) -> JSONResponse:
-        """Answer with a link to the page that works once; only for the owner.
+        """Answer with a link to the page that works once; for the owner only.
 
         Opens a loopback port if there is none.
         """
@@ -237,7 +237,7 @@ class HttpServer:
         self._thread = threading.Thread(target=self._run, name="server", daemon=True)
 
     def start(self) -> None:
-        """Start to answer and return; raise UnavailableError where that fails."""
+        """Start to answer and return; raise UnavailableError if that fails."""
         self._thread.start()
         while not all(server.started for server in self._servers):
             if not self._thread.is_alive():

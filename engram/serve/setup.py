@@ -1,4 +1,4 @@
-"""Create a vault, and run its daemon here or in the background."""
+"""Create a vault, and run its daemon in the foreground or in the background."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def init_vault(
     written = template.create_vault(vault, vault_id, source)
     result: dict[str, Any] = {"vault": str(vault), "written": list(written)}
     if not written:
-        result["note"] = "it was a vault already; nothing was written"
+        result["note"] = "the folder is a vault already; nothing was written"
     if vault.stat().st_mode & 0o077:
         if is_new:
             disk.close_to_others(vault)
@@ -67,12 +67,12 @@ def init_vault(
             result["readable"] = OPEN_MODE
     if git and not (vault / ".git").exists():
         _git(vault)
-        result["git"] = "a repository was made"
+        result["git"] = "a repository was created"
     settings = load()
     if settings.git and (
         repository := Git.open(vault, settings.state / WAITING, settings.policy.files)
     ):
-        repository.commit(written, "make a vault", "init")
+        repository.commit(written, "create a vault", "init")
     return result
 
 
@@ -95,7 +95,7 @@ def _git(vault: Path) -> None:
 
 
 def serve(load: Callable[[], Settings], port: int | None) -> None:
-    """Run the daemon in this process until it gets SIGTERM or SIGINT."""
+    """Run the daemon in this process until SIGTERM or SIGINT."""
     from engram.daemon import daemon
     from engram.serve.server import HttpServer
 
@@ -114,9 +114,9 @@ def serve_vaults(
 ) -> None:
     """Serve every vault below `root` in this process until SIGTERM or SIGINT.
 
-    Shows the address and how to make a token. Where the index is in PostgreSQL, other
-    daemons may serve the same folder, and reach this one at `address`. Else raises
-    LockedError where another process serves this folder.
+    Shows the address and how to create a token. If the index is in PostgreSQL, other
+    daemons may serve the same folder, and reach this one at `address`. Otherwise raises
+    LockedError if another process serves this folder.
     """
     from engram import config
 
@@ -126,9 +126,9 @@ def serve_vaults(
         return
     if address:
         raise BadRequestError(
-            "other daemons reach this one only where they share a database",
+            "an address for other daemons needs an index in PostgreSQL",
             where="--address",
-            fix="Set `postgres` in your configuration; docs/fleet.md says how.",
+            fix="Set `postgres` in your configuration; see docs/fleet.md.",
         )
     from engram.core.policy import ServePolicy
     from engram.daemon import pool
@@ -172,20 +172,20 @@ def _serve_fleet(
     parts = urlsplit(address)
     if address and (parts.scheme not in {"http", "https"} or not parts.hostname):
         raise BadRequestError(
-            "this is no address of a server",
+            "this is not the address of a server",
             where=f"--address {address}",
             fix="Give one like `https://host-a.internal:8765`.",
         )
     if address and not port:
         raise BadRequestError(
-            "without a port other daemons cannot reach this one",
+            "an address for other daemons needs a port",
             where="--address",
             fix="Give `--tcp PORT` too.",
         )
     if port:
         address = address or f"http://{LOOPBACK}:{port}"
     root, policy = settings.vault, ServePolicy()
-    # without a port it is told from others, and cannot be asked by them
+    # The name identifies a daemon without a port; other daemons cannot reach it.
     name = address or f"no port: {socket.gethostname()} {os.getpid()}"
     keeper = LeaseKeeper(settings.postgres, name, policy)
     path = settings.state.parent / "fleet-key"
@@ -198,7 +198,8 @@ def _serve_fleet(
     database = without_password(settings.postgres)
     fleet = {
         "database": database,
-        "reached_at": address or "its sockets alone; `--tcp PORT` lets others ask it",
+        "reached_at": address
+        or "only its Unix sockets; with `--tcp PORT` other daemons reach it",
         "other_daemons": [f"{one.address} ({one.host})" for one in vaults.others],
     }
     show("daemon", _pool_shown(root, folders, port) | {"fleet": fleet})
@@ -208,7 +209,7 @@ def _serve_fleet(
 def _pool_shown(
     root: Path, folders: Sequence[Path], port: int | None
 ) -> dict[str, Any]:
-    """Return what the daemon of many vaults tells when it starts."""
+    """Return the start message of a daemon of many vaults."""
     example = shlex.quote(str(folders[0] if folders else root / "NAME"))
     hints = [f"engram token create NAME --vault {example}"]
     if not folders:
@@ -240,9 +241,9 @@ def command(settings: Settings, *more: str) -> list[str]:
 
 
 def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
-    """Start the daemon as a process of its own and wait until it answers.
+    """Start the daemon as a separate process and wait until it answers.
 
-    Its log is in the state folder. Raises the error that the daemon ends with.
+    Its log is in the state folder. Raises the error with which the daemon ends.
     """
     path = str(settings.socket)
     if socket_client.answers(path):
@@ -253,7 +254,11 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
                 fix="End it with `engram down`, then start it again.",
             )
         hinted = hints(settings, port)
-        return {"running": "it ran already", "socket": path, "for_chatbots": hinted}
+        return {
+            "running": "it was running already",
+            "socket": path,
+            "for_chatbots": hinted,
+        }
     template.check_vault(settings.vault)
     log = settings.state / "daemon.log"
     disk.make_folders(log.parent)
@@ -283,7 +288,7 @@ def start_in_background(settings: Settings, port: int | None) -> dict[str, Any]:
 
 
 def _listens(settings: Settings, port: int) -> bool:
-    """Whether the daemon of this vault answers on a loopback port."""
+    """Return whether the daemon of this vault answers on a loopback port."""
     from http.client import HTTPConnection, HTTPException
 
     from engram.serve.auth import BEARER, TOKENS, token_of
@@ -304,7 +309,7 @@ def _listens(settings: Settings, port: int) -> bool:
 def open_page(
     settings: Settings, show: Callable[[str, dict[str, Any]], None], *, browser: bool
 ) -> None:
-    """Show a link to the page, and open it in a browser where there is one.
+    """Show a link to the page, and open it in a browser if there is one.
 
     Without a daemon one is started, which stops at SIGINT or SIGTERM of this process.
     """
@@ -315,7 +320,7 @@ def open_page(
         folder = str(settings.vault)
         result = socket_client.page_link(path, folder)
         if pid:
-            result["until"] = "Ctrl-C ends the page: no daemon runs otherwise"
+            result["until"] = "Ctrl-C closes the page, because no other daemon runs"
         show("web", result)
         if browser and is_graphical() and sys.stdout.isatty():
             import webbrowser
@@ -327,7 +332,7 @@ def open_page(
     finally:
         if pid:
             os.kill(pid, signal.SIGTERM)
-            os.waitpid(pid, 0)  # then the next command has the vault to itself
+            os.waitpid(pid, 0)  # wait, so that the next command can open the vault
 
 
 def is_graphical() -> bool:
@@ -336,9 +341,9 @@ def is_graphical() -> bool:
     return bool(is_x)
 
 
-def _startup_error(said: bytes, log: Path) -> EngramError:
-    """Return the error that a daemon ended with, from its output."""
-    lines = said.decode(errors="replace").splitlines() or [""]
+def _startup_error(output: bytes, log: Path) -> EngramError:
+    """Return the error with which a daemon ended, from its output."""
+    lines = output.decode(errors="replace").splitlines() or [""]
     try:
         return socket_client.fault_of(json.loads(lines[-1])["error"], {})
     except (ValueError, KeyError, TypeError):
@@ -348,7 +353,7 @@ def _startup_error(said: bytes, log: Path) -> EngramError:
 
 
 def hints(settings: Settings, port: int | None = None) -> Sequence[str]:
-    """Return examples of how a chatbot connects."""
+    """Return examples of connections of a chatbot."""
     port = port or settings.tcp_port
     vault = str(settings.vault).replace(os.path.expanduser("~"), "~", 1)  # noqa: PTH111
     curl = f"curl --unix-socket {settings.socket} http://localhost/v1/recall --json"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class AbsentError(UnavailableError):
     """No daemon listens on the socket of this vault.
 
-    `engram status` exits like `systemctl status` for a service that does not run.
+    `engram status` exits like `systemctl status` for an inactive service.
     """
 
     exit_code = 3
@@ -33,24 +33,25 @@ LIGHT_ROUTES = {
     "recall": "/v1/recall",
     "remember": "/v1/memories",
 }
-"""The routes of operations that are called without loading the table; all are POST."""
+"""Routes of operations that are called without loading the table; all are POST."""
 
 LINK_PATH = "/web/link"
-"""Where the owner gets a link to the page."""
+"""Path of the request for a link to the page."""
 
 FOLDER_HEADER = "Engram-Folder"
-"""The device and inode of the vault's folder that a request means."""
+"""Header with the device and inode of the vault's folder."""
 
 LONGEST_ADDRESS = 107
-"""Bytes of a Unix socket address on Linux. A longer path is opened through a descriptor
-of its folder.
+"""Maximum bytes of a Unix socket address on Linux.
+
+A longer path is opened through a descriptor of its folder.
 """
 
 
 def folder_of(vault: str | None, env: Mapping[str, str]) -> str | None:
     """Return the folder of the vault that `config.load` would choose.
 
-    None where the configuration has to be parsed to know it.
+    None if only parsing the configuration determines it.
     """
     home = env.get("HOME")
     if not home:
@@ -72,7 +73,7 @@ def folder_of(vault: str | None, env: Mapping[str, str]) -> str | None:
 def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
     """Return the socket of the vault that `config.load` would choose.
 
-    None where the configuration has to be parsed to know it.
+    None if only parsing the configuration determines it.
     """
     folder = folder_of(vault, env)
     vault_id = folder and _id_at(folder)
@@ -89,7 +90,7 @@ def socket_of(vault: str | None, env: Mapping[str, str]) -> str | None:
 
 
 def _id_at(folder: str) -> str | None:
-    """Return the id of the vault in a folder; '' or None where it is not known."""
+    """Return the id of the vault in a folder; '' or None if it is unknown."""
     vault_id = plain_text(f"{folder}/engram.toml", "id")
     return (
         vault_id
@@ -99,9 +100,9 @@ def _id_at(folder: str) -> str | None:
 
 
 def folder_mark(folder: str | None) -> str:
-    """Return the device and inode of a folder, or '' where it cannot be read.
+    """Return the device and inode of a folder, or '' if it cannot be read.
 
-    A request names the vault it is meant for in this form.
+    This form identifies the vault in a request.
     """
     try:
         found = os.stat(folder) if folder else None  # noqa: PTH116
@@ -113,7 +114,7 @@ def folder_mark(folder: str | None) -> str:
 def plain_text(path: str, name: str) -> str | None:
     """Return the value of a line `name = "value"` of a TOML file.
 
-    '' if the name does not occur in it, None if the file has to be parsed to know it.
+    '' if the name does not occur in it, None if the file has to be parsed.
     """
     try:
         with open(path, encoding="utf-8-sig") as file:  # noqa: PTH123
@@ -141,7 +142,7 @@ def plain_text(path: str, name: str) -> str | None:
 
 
 def connect(path: str, timeout: float | None = None) -> socket.socket:
-    """Return a connection to the daemon at `path`; raise AbsentError without one."""
+    """Return a connection to the daemon at `path`; raise AbsentError if there is none."""
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     client.settimeout(timeout)
     try:
@@ -152,7 +153,7 @@ def connect(path: str, timeout: float | None = None) -> socket.socket:
         raise AbsentError(
             "no daemon answers",
             where=f"{path}: {os.strerror(fault.errno or 0)}",
-            fix="Start one with `engram up`, which systemd keeps, or `engram daemon`; other commands need none.",
+            fix="Start one with `engram up` (through systemd) or `engram daemon`; other commands need none.",
         ) from fault
     return client
 
@@ -199,7 +200,7 @@ def call(
 ) -> dict[str, Any]:
     """Return the result of operation `name`; raise the EngramError of the daemon.
 
-    `owner` says that the caller is the owner's command line, not a chatbot
+    `owner` is true for the owner's command line, false for a chatbot
     (`auth.SocketAccess`). With `folder`, the vault's, a daemon that serves another
     folder refuses.
     """
@@ -220,7 +221,7 @@ def send(
     owner: bool = False,
     folder: str | None = None,
 ) -> dict[str, Any]:
-    """Send method, target and body, and return the answer as in `call`."""
+    """Send method, target and body; return the answer as in `call`."""
     method, target, body = request
     lines = [f"{method} {target} HTTP/1.1", "Host: engram", "Connection: close"]
     lines += ["Engram-Caller: owner"] if owner else []
@@ -234,21 +235,25 @@ def send(
             is_whole = _send(line, head + body)
             status, headers, reply = _answer(line, is_whole=is_whole)
         except ConnectionResetError as fault:
-            # the request was not read to its end: the daemon stopped before
+            # The daemon stopped before it read the whole request.
             raise AbsentError(
-                "the daemon stopped; nothing was done", where=target, fix="Try again."
+                "the daemon stopped; nothing was changed",
+                where=target,
+                fix="Try again.",
             ) from fault
         except OSError as fault:
             raise UnavailableError(
                 "the daemon did not answer",
                 where=target,
-                fix="Look at `engram status`.",
+                fix="See `engram status`.",
             ) from fault
     try:
         result = json.loads(reply)
     except ValueError as fault:
         raise UnavailableError(
-            "the daemon broke off its answer", where=target, fix="Try again."
+            "the daemon closed the connection during its answer",
+            where=target,
+            fix="Try again.",
         ) from fault
     if status >= 400:
         raise fault_of(result.get("error", {}), headers)
@@ -256,9 +261,9 @@ def send(
 
 
 def _send(line: socket.socket, request: bytes) -> bool:
-    """Send the request; return False if the daemon closed the connection before its end.
+    """Send the request; return False if the daemon closed the connection before.
 
-    A request that is too large is answered before its end.
+    The daemon answers a request that is too large before its end.
     """
     try:
         line.sendall(request)
@@ -317,10 +322,10 @@ def fault_of(error: Mapping[str, Any], headers: Mapping[str, str]) -> EngramErro
 def _answer(
     line: socket.socket, *, is_whole: bool
 ) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and body; the daemon closes the connection then.
+    """Return status, headers and body; the daemon then closes the connection.
 
-    `is_whole` says whether the whole request was sent. Raises ConnectionResetError
-    where the daemon cannot have carried it out.
+    `is_whole` is true if the whole request was sent. Raises ConnectionResetError if the
+    daemon cannot have carried it out.
     """
     with line.makefile("rb") as file:
         raw = file.read()
@@ -330,7 +335,7 @@ def _answer(
     first, *rest = head.decode("latin-1").split("\r\n")
     parts = first.split(" ", 2)
     if len(parts) < 2 or not parts[1].isdigit():
-        raise ConnectionAbortedError  # it may have been carried out
+        raise ConnectionAbortedError  # the request may have been carried out
     headers = {
         key.lower(): value.strip()
         for key, _, value in (item.partition(":") for item in rest)

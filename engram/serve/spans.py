@@ -1,4 +1,4 @@
-"""Words for people: spans of days as `9–15 November 2026`, reasons of `recall`."""
+"""Output for people: spans of days as `9–15 November 2026`, reasons of `recall`."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ MONTHS = (
     "December",
 )
 AHEAD = {"stale": "ranks lower"}
-"""What will become of an unused memory, where the name of the change may alarm."""
+"""Words for coming changes of unused memories whose names may alarm."""
 LEFT_OUT = {
     "status": "replaced, ended or waiting for a decision",
     "forgotten": "forgotten or corrected",
 }
-"""Reasons for which `recall` leaves a memory out, in words."""
+"""Words for the reasons for which `recall` leaves a memory out."""
 _SPAN = re.compile(
     r"(?<![\w/-])(\d{4})-(0[1-9]|1[0-2])-([0-3]\d)/(\d{4})-(0[1-9]|1[0-2])-([0-3]\d)(?![\w/-])"
 )
 
 
 def in_words(text: str) -> str:
-    """Return a text with its spans of days in words; notes and JSON keep them in figures.
+    """Return a text with its spans of days in words; notes and JSON have figures.
 
     >>> in_words("He was away last week (2026-11-09/2026-11-15).")
     'He was away last week (9–15 November 2026).'

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class SetClock:
-    """A clock that shows the time it was set to."""
+    """A clock that returns a fixed time."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
 
     def __call__(self) -> datetime:
-        """Return that time."""
+        """Return this time."""
         return self.now
 
 
@@ -40,9 +40,9 @@ def create_like(settings: Settings, into: Path, name: str) -> None:
 
 
 def settings_for(settings: Settings, into: Path, name: str, home: Path) -> Settings:
-    """Return the settings for such a vault: the same, but with its own folders.
+    """Return the settings for such a vault: the same, but with folders of its own.
 
-    Its index is in files: it leaves no rows in the database of the user.
+    Its index is in files, so that it leaves no rows in the database of the user.
     """
     state = home / "state"
     disk.make_folders(state)

@@ -1,8 +1,8 @@
-"""Results on a terminal: wrapped at its width, in colour, and in a pager where long.
+"""Results on a terminal: wrapped, coloured, and in a pager if they are long.
 
 A result is plain text with a fixed form: statements at the margin or after a number,
-what belongs to them indented, facts about them separated by ` · `. This module changes
-how the lines look, never what they say. It is loaded only where a person reads.
+details indented below, facts about them separated by ` · `. This module changes the
+layout, never the content. It is loaded only for output to a terminal.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MARGIN = re.compile(r" *(?:\d+\. |- )?(?:\S{1,10} {2,}(?=\S))?")
 
 
 def is_attended(environ: dict[str, str] | os._Environ[str] = os.environ) -> bool:
-    """Whether a person reads the output: a terminal, and no NO_COLOR or `dumb`."""
+    """Return whether the output is a terminal, without NO_COLOR or `dumb`."""
     return (
         sys.stdout.isatty()
         and not environ.get("NO_COLOR")
@@ -41,7 +41,7 @@ def is_attended(environ: dict[str, str] | os._Environ[str] = os.environ) -> bool
 
 
 def dressed(text: str, width: int) -> str:
-    """Return a result wrapped at `width` and in colour."""
+    """Return a result wrapped at `width` and coloured."""
     width = _readable(width)
     return "\n".join(
         _coloured(line, part)
@@ -83,7 +83,7 @@ def wrapped(line: str, width: int) -> Iterator[str]:
 
 
 def columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return the number of terminal columns of a text."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
@@ -109,25 +109,25 @@ def _coloured(line: str, part: str) -> str:
 
 
 def print_result(text: str) -> None:
-    """Print a result for a person: in a pager where it is longer than the screen."""
+    """Print a result on a terminal, in a pager if it is longer than the screen."""
     size = shutil.get_terminal_size()
-    shown = dressed(text, size.columns)
-    if shown.count("\n") + 2 > size.lines and sys.stdin.isatty():
+    colored = dressed(text, size.columns)
+    if colored.count("\n") + 2 > size.lines and sys.stdin.isatty():
         import click
 
         os.environ.setdefault("LESS", "FRX")
-        click.echo_via_pager(shown, color=True)
+        click.echo_via_pager(colored, color=True)
         return
     from engram.serve.output import put
 
-    put(shown)
+    put(colored)
 
 
 class Bar:
-    """A line on standard error that tells how far long work is, and how long it takes.
+    """A progress line on standard error for long work.
 
-    With a `total` it has a bar and the time left, otherwise the time so far. Nothing is
-    printed where standard error is no terminal, or NO_COLOR is set.
+    With a `total` it has a bar and the time left, otherwise the elapsed time. Nothing
+    is printed if standard error is not a terminal, or NO_COLOR is set.
     """
 
     def __init__(self, words: str, total: int = 0) -> None:
@@ -164,7 +164,7 @@ class Bar:
         self.reach(self.done + by)
 
     def reach(self, done: int) -> None:
-        """Tell how much of the total is done."""
+        """Set the amount of finished work."""
         self.done = done
         now = time.monotonic()
         if self._shown and (now - self._drawn > 0.1 or done >= self.total):
@@ -183,7 +183,7 @@ class Bar:
 
 
 def progress(words: str, done: int, total: int, seconds: float) -> str:
-    """Return one line about long work.
+    """Return one line about the progress of long work.
 
     >>> progress("import", 50, 200, 10)
     'import  ██████··················  50 of 200  25 %  30 s left'
@@ -194,9 +194,9 @@ def progress(words: str, done: int, total: int, seconds: float) -> str:
         return f"{words}  {duration(seconds)}"
     share = min(1.0, done / total)
     filled = round(24 * share)
-    left = f"  {duration(seconds / share - seconds)} left" if 0 < share < 1 else ""
+    remaining = f"  {duration(seconds / share - seconds)} left" if 0 < share < 1 else ""
     bar = "█" * filled + "·" * (24 - filled)
-    return f"{words}  {bar}  {done:,} of {total:,}  {share:.0%}{left}".replace(
+    return f"{words}  {bar}  {done:,} of {total:,}  {share:.0%}{remaining}".replace(
         "%", " %"
     )
 

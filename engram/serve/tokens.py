@@ -1,6 +1,6 @@
 """Tokens of a vault that were created by command: a role and a name for each.
 
-The file `tokens.json` in the state folder holds the SHA-256 of each token, never the
+The file `tokens.json` in the state folder has the SHA-256 of each token, never the
 token. It is read again when it changes, so that a revoked token ends at once.
 """
 
@@ -76,7 +76,7 @@ class IssuedTokens:
         return frozenset(self._by_digest)
 
     def create(self, role: str, name: str) -> tuple[IssuedToken, str]:
-        """Add a token of a role; return it with its secret, which is not kept.
+        """Add a token of a role; return it with its secret, which is not stored.
 
         Raises BadRequestError for an unknown role or a name that is in use.
         """
@@ -102,7 +102,7 @@ class IssuedTokens:
         return row, secret
 
     def rotate(self, name: str) -> tuple[IssuedToken, str]:
-        """Give a token a new secret; the old one ends. Raises NotFoundError."""
+        """Replace the secret of a token; the old one ends. Raises NotFoundError."""
         secret = PREFIX + secrets.token_hex(RANDOM_BYTES)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         found = self.find(name)
@@ -139,7 +139,7 @@ class IssuedTokens:
             self._stat = now
 
     def _change(self, change: Callable[[list[IssuedToken]], list[IssuedToken]]) -> None:
-        """Write the file anew; another command may have changed it meanwhile."""
+        """Rewrite the file; another command may have changed it in the meantime."""
         disk.make_folders(self.path.parent)
         for _ in range(TRIES):
             old = disk.read(self.path) if self.path.exists() else None
@@ -156,7 +156,9 @@ class IssuedTokens:
             self._stat = None
             return
         raise StorageError(
-            "the tokens are being changed", where=str(self.path), fix="Try again."
+            "another command is changing the tokens",
+            where=str(self.path),
+            fix="Try again.",
         )
 
 

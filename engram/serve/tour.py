@@ -1,7 +1,7 @@
 """`engram tour`: tell, ask, edit, ask why, change and undo, in a temporary vault.
 
-Everything is done by the operations that commands use, on real files, without a model
-and without a daemon. The folder is deleted at the end.
+Each step uses the operations of the commands, on real files, without a model and
+without a daemon. The folder is deleted at the end.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HOME = "I live in Lisbon."
 
 
 def tour() -> None:
-    """Show the loop of the memory, and leave nothing behind."""
+    """Show the cycle of a memory in a vault that is deleted afterwards."""
     with tempfile.TemporaryDirectory(prefix="engram-tour-") as folder:
         vault = Path(folder, "vault")
         template.create_vault(
@@ -62,7 +62,7 @@ def tour() -> None:
 
 
 class _Guide:
-    """Shows one step after another; each returns when the reader goes on."""
+    """Shows one step after another; each returns when the reader continues."""
 
     def __init__(self, memory: VaultMemory) -> None:
         self.memory = memory
@@ -82,8 +82,8 @@ class _Guide:
     def tell(self) -> None:
         """Tell
 
-        A chatbot hands over each turn of a conversation. What lasts becomes a note: one
-        statement, one Markdown file.
+        A chatbot passes on each turn of a conversation. Lasting statements become notes:
+        one statement, one Markdown file.
         """
         turns = [{"text": text, "session": "first"} for text in (*SAID, HOME)]
         self.memory.call("observe", {"turns": turns})
@@ -96,8 +96,8 @@ class _Guide:
     def ask(self) -> None:
         """Ask
 
-        `engram recall` finds the few notes that answer a question, with the words they
-        rest on. A chatbot gets the same before it answers.
+        `engram recall` finds the few notes that answer a question, with their evidence. A
+        chatbot gets the same before it answers.
         """
         self._command("recall", query="What is Anna allergic to?", k=1)
 
@@ -126,7 +126,7 @@ class _Guide:
     def change(self) -> None:
         """Change
 
-        What is no longer true is not deleted. It is kept as past, and ranks below.
+        A statement that is no longer true is not deleted. It is kept as past, and ranks lower.
         """
         _say(f"   you say: {CHANGE}")
         self.memory.call("observe", {"turns": [{"text": CHANGE, "session": "second"}]})
@@ -137,7 +137,7 @@ class _Guide:
     def undo(self) -> None:
         """Undo
 
-        Each change that engram makes by itself is a run, and a run can be taken back,
+        Each change that engram makes by itself is a run, and a run can be undone,
         byte for byte.
         """
         runs = self.memory.call("runs", {"last": 1})["runs"]
@@ -174,8 +174,8 @@ def _say(text: str, *, bold: bool = False) -> None:
 
 
 def _pause() -> None:
-    """Wait for Enter where a person reads."""
+    """Wait for Enter on a terminal."""
     if terminal.is_attended() and sys.stdin.isatty():
-        sys.stdout.write("\n   Enter goes on, Ctrl-C ends. ")
+        sys.stdout.write("\n   Enter continues, Ctrl-C ends. ")
         sys.stdout.flush()
         sys.stdin.readline()

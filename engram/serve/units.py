@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
 KEPT = ("ENGRAM_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
-"""Variables that the units hand to the daemon, so that it finds the same folders as
-the command line.
+"""Environment variables that the units pass to the daemon.
+
+With them it finds the same folders as the command line.
 """
 
 STOP_SECONDS = 45.0
@@ -35,7 +36,7 @@ NIGHTLY = ["engram-consolidate.timer"]
 def rendered(
     settings: Settings, env: Mapping[str, str], *, instance: bool, nightly: bool = False
 ) -> dict[Path, str]:
-    """Return the unit files for this vault, by the path to install them at.
+    """Return the unit files for this vault, by the path of installation.
 
     The default vault has `engram.service` and `engram.socket`, or with `nightly` only a
     timer. Any other vault is an `instance` of `engram@.service`, named by the escaped
@@ -67,9 +68,9 @@ def rendered(
 
 
 def unit_folder() -> Path:
-    """Return the folder of the unit files: in the package, or beside it in a source tree.
+    """Return the folder of the unit files: in the package, or in the source tree.
 
-    Raises StorageError where there is none.
+    Raises StorageError if there is none.
     """
     for folder in (PACKAGE / "systemd", PACKAGE.parent / "systemd"):
         if folder.is_dir():
@@ -104,7 +105,7 @@ def escaped(path: Path) -> str:
 def names(socket: str | Path, instance: Path | None = None) -> list[str]:
     """Return the units to start for the default vault, or for the vault `instance`.
 
-    Without `engram.socket` where the path is too long for a socket address.
+    `engram.socket` is left out if the path is too long for a socket address.
     """
     if instance:
         return [f"engram@{escaped(instance)}.service"]
@@ -117,7 +118,7 @@ def up(
 ) -> dict[str, Any]:
     """Install the unit files `texts` and start `units`.
 
-    Raises NotFoundError where there is no vault, UnavailableError where systemd runs no
+    Raises NotFoundError if there is no vault, UnavailableError if systemd runs no
     session for this user.
     """
     check_vault(settings.vault)
@@ -142,8 +143,8 @@ def up(
 def down(path: str, units: Sequence[str]) -> dict[str, Any]:
     """Stop the daemon behind the socket `path` and disable its units.
 
-    A daemon that systemd does not run gets SIGTERM. Raises UnavailableError where it
-    does not end in time.
+    A daemon that systemd does not run gets SIGTERM. Raises UnavailableError if it does
+    not end in time.
     """
     stopped: list[str] = []
     if has_session():
@@ -159,7 +160,7 @@ def down(path: str, units: Sequence[str]) -> dict[str, Any]:
         process = os.pidfd_open(pid)
         try:
             os.kill(pid, signal.SIGTERM)
-            # its socket closes first; it has the vault until it ends
+            # The socket closes first; the daemon has the vault open until it ends.
             ended = select.select([process], [], [], STOP_SECONDS)[0]
         finally:
             os.close(process)
@@ -187,7 +188,7 @@ def has_session() -> bool:
 
 
 def systemctl(*words: str) -> str:
-    """Return the output of `systemctl --user`; raise UnavailableError where it fails."""
+    """Return the output of `systemctl --user`; raise UnavailableError if it fails."""
     done = subprocess.run(  # noqa: S603
         ["systemctl", "--user", *words],  # noqa: S607
         capture_output=True,

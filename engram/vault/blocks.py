@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from engram.core.records import BlockEdit
 
 PROSE = ("description", "story")
-"""Blocks of sentences, placed below the title; blocks of list items are at the end."""
+"""Blocks of sentences, placed below the title; blocks of list items follow at the end.
+"""
 
 _LINE = re.compile(r"(?:- )?(?P<text>.*?)(?P<links>(?: \[\[[^\[\]|]+\|\d+\]\])*)")
 _STEM = re.compile(r"\[\[([^\[\]|]+)\|")
@@ -38,28 +39,31 @@ _TITLE = re.compile(r"\A\s*# [^\n]*\n")
 
 
 def page_from(note: notes.Note) -> Page:
-    """The page in a note."""
-    held = {
+    """Return the page in a note."""
+    blocks_by_name = {
         name: block_lines(text)
         for name, text in blocks(note.body).items()
         if name != "relations"
     }
-    return Page(note.keys, held, without_blocks(note.body))
+    return Page(note.keys, blocks_by_name, without_blocks(note.body))
 
 
 def is_user_page(page: Page) -> bool:
-    """Whether a note that is not a fact was written by the user alone."""
+    """Return whether a note that is not a fact was written by the user alone."""
     ours = page.keys.get("kind") == "entity" and is_ulid(str(page.keys.get("id") or ""))
-    said = any(
+    has_text = any(
         not line.startswith(("# ", "![[about.base]]"))
         for line in page.own.splitlines()
         if line.strip()
     )
-    return said and not page.blocks and not ours
+    return has_text and not page.blocks and not ours
 
 
 def block_lines(text: str) -> tuple[Line, ...]:
-    """The lines of a block, as `block_text` or the user wrote them, with no heading."""
+    """Return the lines of a block without its heading.
+
+    The text is that of `block_text`, or the user changed it.
+    """
     found = (
         _LINE.fullmatch(line.strip())
         for line in text.splitlines()
@@ -77,13 +81,13 @@ TITLES = {
     "relationships": "In words",
     "bridges": "In common with others",
 }
-"""The headings of the lists in the note of an entity, by the name of the block."""
+"""The headings of the lists in the note of an entity, by block name."""
 
 _TITLE_MARK = "## "
 
 
 def block_text(lines: Sequence[Line], name: str) -> str:
-    """The text of the block `name`; markup in the lines is made inert."""
+    """Return the text of the block `name`; markup in the lines is made inert."""
     numbers: dict[str, int] = {}
     rendered = []
     for line in lines:
@@ -99,9 +103,9 @@ def block_text(lines: Sequence[Line], name: str) -> str:
 
 
 def apply_block_edit(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes:
-    """The note `raw` (b'' for a new one) with the blocks and keys of `change`.
+    """Return the note `raw` (b'' for a new one) with the blocks and keys of `change`.
 
-    Raises ConflictError where the note cannot be patched.
+    Raises ConflictError if the note cannot be patched.
     """
     heading = f"# {change.title}\n" if change.title else ""
     raw = raw or (notes.emit(change.keys, heading) if change.keys else heading.encode())
@@ -121,17 +125,17 @@ def apply_block_edit(raw: bytes, change: BlockEdit, policy: FilePolicy) -> bytes
 
 
 def _unlinked(note: notes.Note, name: str) -> dict[str, object]:
-    """The keys of `note` that link to the note `name`, with the plain name instead."""
+    """Return the keys of `note` that link to the note `name`, with the plain name."""
     return {
         key: name for key, value in note.keys.items() if name and value == f"[[{name}]]"
     }
 
 
 GONE = "- gone"
-"""A line in place of a link to a note that was removed."""
+"""The line in place of a link to a removed note."""
 
 _MEMORY = re.compile(r"-[0-9a-f]{8}(?:-\d+)?$")
-"""The end of the name of a memory's note: a digest of its statement."""
+"""The end of the name of a memory's note, a digest of its statement."""
 
 
 def _link(name: str) -> re.Pattern[str]:
@@ -139,10 +143,11 @@ def _link(name: str) -> re.Pattern[str]:
 
 
 def _without_link(text: str, name: str) -> str:
-    """Return the text of a block without links to a note that is gone.
+    """Return the text of a block without links to a removed note.
 
-    In their place stands the plain name, but for the note of a memory, whose name says
-    what the line says. A line that is nothing but such a link says that it is gone.
+    The plain name replaces a link. A link to the note of a memory is removed entirely,
+    because its name repeats the line. A line that consists of such a link becomes a
+    notice of the removal.
     """
     link = _link(name)
     instead = "" if _MEMORY.search(name) else name
@@ -157,11 +162,11 @@ def _without_link(text: str, name: str) -> str:
 
 
 def _placed(body: str, name: str, text: str) -> str:
-    """`body` with this block set, or removed where `text` is empty."""
-    held = name in blocks(body)
+    """Return `body` with this block set, or removed if `text` is empty."""
+    exists = name in blocks(body)
     if not text:
         return without_blocks(body, name)
-    title = _TITLE.match(body) if not held and name in PROSE else None
+    title = _TITLE.match(body) if not exists and name in PROSE else None
     if title is None:
         return replace_block(body, name, text)
     rest = body[title.end() :]

@@ -1,8 +1,8 @@
 """The notes of boxes and traces, and their two state files (rows C31, C32).
 
-A box note lists the memories of one stretch of a conversation, a trace note lists its
-boxes; they link to each other. Only the text between the markers is engram's; all other
-bytes stay.
+A box note lists the memories of one session stretch, a trace note lists its boxes; they
+link to each other. Engram writes only the text between the markers; all other bytes
+stay.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class OpenBox:
     """A row of `state/open-boxes.jsonl`: an open box, or one sealed for `trace`.
 
     `touched` is the wall-clock time of the last addition; the times in the box are the
-    conversation's. `filed` says whether its notes are written.
+    conversation's. `filed` is true if its notes are written.
     """
 
     box: Box
@@ -60,7 +60,7 @@ class OpenBox:
 
 @dataclass(frozen=True, slots=True)
 class BoxNote:
-    """A box as read from its note.
+    """A box parsed from its note.
 
     `name` is its path below `boxes/` without suffix, `trace` the name of its trace's
     note, `links` the stems of its memories.
@@ -73,33 +73,36 @@ class BoxNote:
 
 
 def box_name(box: Box, zone: tzinfo) -> str:
-    """The name of a box: `<local date>/box-<topic>-<end of the id>`."""
+    """Return the name of a box: `<local date>/box-<topic>-<end of the id>`."""
     day = box.opened.astimezone(zone)
     topic = slug(box.title or boxes.box_subjects(box)[0], _SLUG_BYTES)
     return f"{day:%Y-%m-%d}/box-{topic}-{box.id[-_ID_SIGNS:].lower()}"
 
 
 def box_path(name: str) -> str:
-    """`boxes/<name>.md`."""
+    """Return the path `boxes/<name>.md`."""
     return f"boxes/{name}.md"
 
 
 def trace_name(trace: Trace) -> str:
-    """`<topic>-<digits of the id>`; the digits keep `[[Porto]]` free for the place."""
+    """Return the name `<topic>-<digits of the id>` of a trace's note.
+
+    The digits leave `[[Porto]]` free for the place.
+    """
     return (
         f"{slug(trace.topic, _SLUG_BYTES)}-{trace.id.removeprefix(boxes.TRACE_PREFIX)}"
     )
 
 
 def trace_path(trace: Trace) -> str:
-    """`traces/<name>.md`."""
+    """Return the path `traces/<name>.md`."""
     return f"traces/{trace_name(trace)}.md"
 
 
 def box_note(
     box: Box, stems: Sequence[str], trace: Trace | None, zone: tzinfo
 ) -> bytes:
-    """The note of a sealed box with links to the memories `stems` (`C31`).
+    """Return the note of a sealed box with links to the memories `stems` (`C31`).
 
     It links to its `trace` if that has a note.
     """
@@ -114,20 +117,20 @@ def box_note(
         "topics": [plain_text(topic) for topic in box.topics] or None,
         **_trace_key(trace),
     }
-    said = box.title or boxes.box_subjects(box)[0]
-    head = f"# {_heading(said)}\n\n{span(box.opened, box.last, zone)}\n\n"
+    title = box.title or boxes.box_subjects(box)[0]
+    head = f"# {_heading(title)}\n\n{span(box.opened, box.last, zone)}\n\n"
     return notes.emit(keys, replace_block(head, "memories", _memories(stems)))
 
 
 def updated_box_note(
     raw: bytes, box: Box, stems: Sequence[str], trace: Trace | None
 ) -> bytes:
-    """The box's note `raw` with its list of memories and its trace updated."""
+    """Return the box's note `raw` with its list of memories and its trace updated."""
     return _patched(raw, box.id, _trace_key(trace), "memories", _memories(stems))
 
 
 def linked_box_note(raw: bytes, trace: Trace) -> bytes:
-    """The box's note `raw` with a link to its `trace`; other notes stay as they are."""
+    """Return the box's note `raw` with a link to its `trace`; others are unchanged."""
     note = notes.read(raw, _LIMITS)
     if note.problems or note.keys.get("kind") != "box":
         return raw
@@ -135,7 +138,7 @@ def linked_box_note(raw: bytes, trace: Trace) -> bytes:
 
 
 def trace_note(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
-    """The note of a new trace (`C32`)."""
+    """Return the note of a new trace (`C32`)."""
     keys = {
         "id": trace.id,
         "kind": "trace",
@@ -150,14 +153,14 @@ def trace_note(trace: Trace, zone: tzinfo, policy: BoxPolicy) -> bytes:
 def updated_trace_note(
     raw: bytes, trace: Trace, zone: tzinfo, policy: BoxPolicy
 ) -> bytes:
-    """The trace's note `raw` with its boxes, topics and date updated."""
+    """Return the trace's note `raw` with its boxes, topics and date updated."""
     return _patched(
         raw, trace.id, _trace_keys(trace, zone, policy), "boxes", _boxes(trace)
     )
 
 
 def box_from(note: notes.Note, path: str, zone: tzinfo) -> BoxNote | None:
-    """Return the sealed box in a note; None if it is no box or has no valid times."""
+    """Return the closed box in a note; None if it is no box or has no valid times."""
     keys = note.keys
     opened, sealed = (time_value(keys.get(key), zone) for key in ("opened", "sealed"))
     if (
@@ -181,16 +184,24 @@ def box_from(note: notes.Note, path: str, zone: tzinfo) -> BoxNote | None:
         for line in note.body.split("\n")
         if line.startswith("- [[")
     ]
-    heading = next((one for one in note.body.split("\n") if one.startswith("# ")), "")
+    heading = next(
+        (
+            text_line
+            for text_line in note.body.split("\n")
+            if text_line.startswith("# ")
+        ),
+        "",
+    )
     box = replace(box, title=unescaped_title(heading.removeprefix("# ")))
     name = path.removeprefix("boxes/").removesuffix(".md")
     return BoxNote(name, box, _target(text_of("trace")), tuple(links))
 
 
 def span(start: datetime, end: datetime, zone: tzinfo) -> str:
-    """A stretch of time in words.
+    """Return an interval of time in words.
 
-    >>> span(datetime(2026, 11, 20, 20, 0, tzinfo=UTC), datetime(2026, 11, 20, 20, 40, tzinfo=UTC), UTC)
+    >>> day = datetime(2026, 11, 20, tzinfo=UTC)
+    >>> span(day.replace(hour=20), day.replace(hour=20, minute=40), UTC)
     '20 November 2026, 20:00 to 20:40'
     """
     first, last = start.astimezone(zone), end.astimezone(zone)
@@ -203,7 +214,7 @@ def span(start: datetime, end: datetime, zone: tzinfo) -> str:
 
 
 def traces_from_notes(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
-    """The traces, derived from the box notes; for a lost `state/traces.json`.
+    """Return the traces derived from the box notes, to restore `state/traces.json`.
 
     A box whose note names no trace is the only one on its trace.
     """
@@ -240,7 +251,7 @@ def traces_from_notes(vault: Vault, zone: tzinfo) -> dict[str, Trace]:
 
 
 def traces_text(traces: Mapping[str, Trace]) -> bytes:
-    """The content of `state/traces.json`: a line for each trace, sorted by id."""
+    """Return the content of `state/traces.json`: a line a trace, sorted by id."""
     rows = (
         f"{_json(key)}: {_json(_trace_row(trace))}"
         for key, trace in sorted(traces.items())
@@ -249,7 +260,10 @@ def traces_text(traces: Mapping[str, Trace]) -> bytes:
 
 
 def traces_from(raw: bytes) -> dict[str, Trace]:
-    """The traces in `state/traces.json`. Raises StorageError if it is damaged."""
+    """Return the traces in `state/traces.json`.
+
+    Raises StorageError if the file is damaged.
+    """
     try:
         return {
             str(key): Trace(
@@ -270,13 +284,13 @@ def traces_from(raw: bytes) -> dict[str, Trace]:
         ) from fault
 
 
-def open_boxes_text(held: Iterable[OpenBox]) -> bytes:
-    """Lines for `state/open-boxes.jsonl`; of a box the last line counts."""
-    return jsonl.encode(map(_row, held))
+def open_boxes_text(open_boxes: Iterable[OpenBox]) -> bytes:
+    """Return lines for `state/open-boxes.jsonl`; the last line of a box counts."""
+    return jsonl.encode(map(_row, open_boxes))
 
 
 def open_boxes_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
-    """The boxes in `state/open-boxes.jsonl`, and whether every whole line is valid.
+    """Return the boxes in `state/open-boxes.jsonl`, and whether all lines are valid.
 
     A last line without a newline was cut short by a crash and does not count.
     """
@@ -285,17 +299,17 @@ def open_boxes_from(raw: bytes) -> tuple[tuple[OpenBox, ...], bool]:
     sound = bool(whole) or not raw
     for line in jsonl.lines(whole):
         try:
-            held = _held(line.value)
+            open_box = _open_box(line.value)
         except (ValueError, TypeError, KeyError):
             sound = False
             continue
-        found.pop(held.box.id, None)
-        found[held.box.id] = held
+        found.pop(open_box.box.id, None)
+        found[open_box.box.id] = open_box
     return tuple(found.values()), sound
 
 
-def _row(held: OpenBox) -> dict[str, object]:
-    box = held.box
+def _row(open_box: OpenBox) -> dict[str, object]:
+    box = open_box.box
     return {
         "id": box.id,
         "session": box.session,
@@ -307,13 +321,13 @@ def _row(held: OpenBox) -> dict[str, object]:
         "sealed": box.sealed and box.sealed.isoformat(),
         "why": box.why,
         **({"title": box.title} if box.title else {}),
-        "touched": held.touched.isoformat(),
-        "trace": held.trace,
-        "filed": held.filed,
+        "touched": open_box.touched.isoformat(),
+        "trace": open_box.trace,
+        "filed": open_box.filed,
     }
 
 
-def _held(row: Mapping[str, object]) -> OpenBox:
+def _open_box(row: Mapping[str, object]) -> OpenBox:
     opened, last, touched, sealed = (
         datetime.fromisoformat(str(row[key])).astimezone(UTC) if row[key] else None
         for key in ("opened", "last", "touched", "sealed")
@@ -346,7 +360,10 @@ def _held(row: Mapping[str, object]) -> OpenBox:
 def _patched(
     raw: bytes, own: str, keys: Mapping[str, object], block: str, lines: str
 ) -> bytes:
-    """The note `raw` with these keys and this block; it must have the id `own`."""
+    """Return the note `raw` with these keys and this block.
+
+    Raises ConflictError unless the note has the id `own`.
+    """
     note = notes.read(raw, _LIMITS)
     if not note.problems and note.keys.get("id") != own:
         raise ConflictError(
@@ -387,12 +404,12 @@ def _boxes(trace: Trace) -> str:
 
 
 def _trace_row(trace: Trace) -> dict[str, object]:
-    held = [{"name": name, "topics": topics} for name, topics in trace.boxes]
+    boxes = [{"name": name, "topics": topics} for name, topics in trace.boxes]
     row = {
         "topic": trace.topic,
         "persona": trace.persona,
         "seen": trace.seen.isoformat(),
-        "boxes": held,
+        "boxes": boxes,
     }
     return {key: value for key, value in row.items() if value is not None}
 
@@ -402,5 +419,5 @@ def _heading(words: str) -> str:
 
 
 def _target(text: str) -> str:
-    """The name in a wikilink; the text itself where it is none."""
+    """Return the name in a wikilink, or a text that is none unchanged."""
     return text.removeprefix("[[").partition("]]")[0].partition("|")[0].strip()

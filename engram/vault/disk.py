@@ -1,13 +1,14 @@
-"""Reading and changing files: the only way to the disk for the rest of the project.
+"""Reading and changing files: the only access to the disk for the rest of the project.
 
-Three guarantees hold for every function. A file appears whole or not at all. After the
+Every function has three guarantees. A file appears whole or not at all. After the
 return the change is durable, unless its path was added to `pending` for a later `sync`.
-No bytes that a person wrote are overwritten.
+Bytes that a person wrote are never overwritten.
 
 A new file is written under a temporary name, synced, renamed without replacing, and the
 folder is synced last. A crash therefore leaves the old state, the new state, or a
-hidden `.engram-*.tmp` beside it (`leftovers`). `exchange` rewrites files that a person
-may be editing; `syscalls` holds the system calls, which tests replace to inject faults.
+hidden `.engram-*.tmp` in the same folder (`leftovers`). `exchange` rewrites files that
+a person may be editing; `syscalls` holds the system calls, which tests replace to
+inject faults.
 """
 
 from __future__ import annotations
@@ -66,10 +67,11 @@ __all__ = [
 
 
 def safe_join(root: Path, relative: str) -> Path:
-    """`root / relative`, if that stays inside of `root` without following a symlink.
+    """Return `root / relative`, which stays inside `root` and follows no symlink.
 
-    `relative` has components divided by `/`, none of them empty, `.` or `..`; they need
-    not exist. Raises ForbiddenError, and NotFoundError when `root` is missing.
+    `relative` has components separated by `/`, none of them empty, `.` or `..`; they
+    need not exist. Raises ForbiddenError for any other path, and NotFoundError if
+    `root` is missing.
     """
     parts = relative.split("/")
     if "\0" in relative or any(part in {"", ".", ".."} for part in parts):
@@ -81,19 +83,21 @@ def safe_join(root: Path, relative: str) -> Path:
 
     path = root / relative
     with os_errors(path):
-        here = syscalls.SYS.open(str(root), os.O_PATH | os.O_DIRECTORY)
+        current = syscalls.SYS.open(str(root), os.O_PATH | os.O_DIRECTORY)
         try:
             for part in parts:
-                below = syscalls.SYS.open(part, os.O_PATH | os.O_NOFOLLOW, folder=here)
+                below = syscalls.SYS.open(
+                    part, os.O_PATH | os.O_NOFOLLOW, folder=current
+                )
                 # Linux closes a descriptor also when close(2) reports an error
-                above, here = here, below
+                above, current = current, below
                 syscalls.SYS.close(above)
-                if stat.S_ISLNK(os.fstat(here).st_mode):
+                if stat.S_ISLNK(os.fstat(current).st_mode):
                     raise _outside(relative)
         except FileNotFoundError:
             pass
         finally:
-            syscalls.SYS.close(here)
+            syscalls.SYS.close(current)
     return path
 
 
@@ -106,7 +110,7 @@ def _outside(relative: str) -> ForbiddenError:
 
 
 def read(path: Path, limit: int | None = None) -> bytes:
-    """The bytes of a regular file.
+    """Return the bytes of a regular file.
 
     Raises NotFoundError, ForbiddenError (a symlink, or not a regular file),
     OversizedError (more than `limit` bytes), StorageError.
@@ -120,7 +124,7 @@ def read(path: Path, limit: int | None = None) -> bytes:
 
 
 def close_to_others(folder: Path) -> None:
-    """Let only the owner of a folder read it."""
+    """Let only the owner read a folder."""
     folder.chmod(0o700)
 
 
@@ -138,11 +142,11 @@ def make_folders(path: Path, pending: set[Path] | None = None) -> None:
 
 
 def write_new(path: Path, content: bytes, pending: set[Path] | None = None) -> None:
-    """Create a file with mode 0600; a file that holds `content` already is accepted.
+    """Create a file with mode 0600; an existing file with the same content is accepted.
 
     The content is always durable after the return; with `pending` its name in the
-    folder is made durable by a later `sync`. Raises ConflictError when the name is
-    taken by other bytes, which stay.
+    folder becomes durable by a later `sync`. Raises ConflictError if a file with other
+    bytes has the name; that file does not change.
     """
     with os_errors(path), folder_of(path) as folder:
         with temporary(folder, content) as fresh:
@@ -157,11 +161,11 @@ def write_new(path: Path, content: bytes, pending: set[Path] | None = None) -> N
 def move(
     path: Path, to: Path, pending: set[Path] | None = None, expected: str | None = None
 ) -> None:
-    """Move a file. Raises ConflictError when `to` is taken.
+    """Move a file. Raises ConflictError if `to` exists.
 
-    With `expected`, the SHA-256 of the moved bytes is checked after the move: where it
-    differs, a person saved the file meanwhile; it is moved back and ChangedError is
-    raised.
+    With `expected`, the SHA-256 of the moved bytes is checked after the move. If it
+    differs, because a person saved the file meanwhile, the file is moved back and
+    ChangedError is raised.
     """
     with os_errors(path), folder_of(path) as folder, folder_of(to) as target:
         try:
@@ -174,7 +178,7 @@ def move(
             try:
                 _check_moved(target, to, path, expected)
             except (OSError, EngramError):
-                # `path` was saved again meanwhile: both versions stay
+                # `path` was saved again meanwhile: both versions are preserved
                 with suppress(FileExistsError):
                     _rename_noreplace(to.name, path.name, target, folder)
                 raise
@@ -184,7 +188,7 @@ def move(
 
 
 def append(path: Path, content: bytes, pending: set[Path] | None = None) -> None:
-    """Append whole lines to a file, which is created where it is missing.
+    """Append whole lines to a file, which is created if it is missing.
 
     A torn last line is ended with a newline first. After an error some of the lines may
     be in the file; they are not removed, since another program may have appended too.
@@ -211,9 +215,9 @@ def append(path: Path, content: bytes, pending: set[Path] | None = None) -> None
 
 
 def write_derived(path: Path, content: bytes) -> None:
-    """Replace a file that can be derived again; it is whole to every reader.
+    """Replace a file that can be derived again; readers always see it whole.
 
-    Nothing is synced: after a power cut the file may be the old one, cut short, or
+    The file is not synced: after a power cut it may be the old one, truncated, or
     zeroes. Its reader must check it.
     """
     with (
@@ -225,14 +229,14 @@ def write_derived(path: Path, content: bytes) -> None:
 
 
 def overwrite(path: Path, content: bytes) -> None:
-    """Replace the bytes of a file in place: a process that appends to it goes on."""
+    """Replace the bytes of a file in place; appending processes are unaffected."""
     with os_errors(path), path.open("r+b") as file:
         file.write(content)
         file.truncate()
 
 
 def remove(path: Path, pending: set[Path] | None = None) -> None:
-    """Remove a file that engram wrote; a missing one is accepted."""
+    """Remove a file that engram wrote; a missing file is accepted."""
     with os_errors(path), folder_of(path) as folder:
         with suppress(FileNotFoundError):
             syscalls.SYS.unlink(path.name, folder)
@@ -240,7 +244,7 @@ def remove(path: Path, pending: set[Path] | None = None) -> None:
 
 
 def remove_empty_folder(path: Path) -> None:
-    """Remove a folder if it is empty; on any error it stays."""
+    """Remove a folder if it is empty; errors are ignored."""
     with suppress(OSError):
         path.rmdir()
 
@@ -248,8 +252,8 @@ def remove_empty_folder(path: Path) -> None:
 def sync(pending: Iterable[Path]) -> None:
     """Make files, and the names in folders, durable: one fsync(2) for each path.
 
-    After a StorageError none of them may be relied on, and a second `sync` proves
-    nothing: the kernel reports a failed write-back once only.
+    After a StorageError the state of all paths is unknown, and a second `sync` proves
+    nothing, because the kernel reports a failed write-back only once.
     """
     for path in sorted(set(pending)):
         with os_errors(path), opened(str(path), os.O_RDONLY) as descriptor:
@@ -268,7 +272,7 @@ class DeferredSyncs(set[Path]):
 
 
 class AppendFile:
-    """A new append-only file, held open. `size` is its length in bytes."""
+    """A new append-only file, open for writing. `size` is its length in bytes."""
 
     def __init__(self, path: Path) -> None:
         """Create `path` durably. Raises ConflictError when it exists."""
@@ -302,7 +306,7 @@ class AppendFile:
 def _rename_noreplace(old: str, new: str, folder: int, to: int) -> None:
     """Rename without replacing, with renameat2(2).
 
-    Where the file system lacks that call: by link and unlink in one folder, and into
+    On a file system without that call: by link and unlink within a folder, and into
     another folder over an empty file that reserves the name.
     """
     try:

@@ -1,8 +1,9 @@
-"""The edges of the memory graph that no note holds: `state/edges.jsonl` (A13, B1, C34).
+"""The edges of the memory graph that are in no note: `state/edges.jsonl`.
 
-The file is append-only and merged by union. Each line has an id and a time, and the
-last line of an id counts. Edges that follow from front matter (a shared entity, the
-order of a conversation) are derived and stored only once they were reinforced.
+(Rows A13, B1, C34.) The file is append-only and merged by union. Each line has an id
+and a time, and the last line of an id counts. Edges that follow from front matter (a
+shared entity, the order of a conversation) are derived, and stored only after they were
+reinforced.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ _DAY = re.compile(DAY)
 class EdgeRow:
     """A stored edge; `unlisted` until the note of its source lists it.
 
-    `trust` is the trust level of its sources, 0–1 (`D6`). A `withdrawn` one rests on
-    words that are hidden, and connects nothing.
+    `trust` is the trust in its sources, 0–1 (`D6`). A `withdrawn` edge is based on
+    hidden words, and connects nothing.
     """
 
     edge: Edge
@@ -44,7 +45,10 @@ class EdgeRow:
 
 
 def edge_id(edge: Edge) -> str:
-    """The id of an edge: a hash of its type, ends, label and start (16 hex digits)."""
+    """Return the id of an edge, 16 hex digits.
+
+    It is a hash of its type, ends, label and start.
+    """
     since = edge.valid_from.timestamp() if edge.valid_from else ""
     parts = (edge.type, edge.source, edge.target, edge.label, str(since))
     return disk.sha256("\n".join(parts).encode("utf-8", "replace"))[:16]
@@ -72,17 +76,17 @@ class EdgeStore:
         self._take_in(found)
 
     def all(self) -> tuple[Edge, ...]:
-        """Every edge, ended ones too, in the order of their first lines."""
+        """Return every edge, also ended ones, in the order of their first lines."""
         return tuple(line.edge for line in self.lines.values())
 
     def at(self, ends: Iterable[str]) -> tuple[Edge, ...]:
-        """The edges with an end in `ends`; may be called from any thread."""
+        """Return the edges with an end in `ends`. Thread-safe."""
         by_end, lines = self._by_end, self.lines
         names = dict.fromkeys(name for end in ends for name in by_end.get(end, ()))
         return tuple(line.edge for name in names if (line := lines.get(name)))
 
     def same_relation(self, edge: Edge) -> dict[str, EdgeRow]:
-        """The rows with the `relation_key` of `edge`, by id."""
+        """Return the rows with the `relation_key` of `edge`, by id."""
         return {
             name: self.lines[name]
             for name in sorted(self._by_source.get(relation_key(edge), ()))
@@ -90,7 +94,7 @@ class EdgeStore:
         }
 
     def unlisted(self) -> dict[str, EdgeRow]:
-        """The rows that the note of their source does not list yet, by id."""
+        """Return the rows that the note of their source does not list yet, by id."""
         return {name: line for name, line in self.lines.items() if line.unlisted}
 
     def append(self, lines: Iterable[EdgeRow]) -> None:
@@ -107,7 +111,7 @@ class EdgeStore:
         self._stat = self._stat_now()
 
     def with_edges(self, edges: Iterable[Edge]) -> bytes:
-        """The content of the file with lines for these edges appended."""
+        """Return the content of the file with lines for these edges appended."""
         raw = self.vault.read(EDGES) if self.vault.exists(EDGES) else b""
         known = ((edge_id(edge), edge) for edge in edges)
         lines = {
@@ -117,7 +121,10 @@ class EdgeStore:
         return raw + (b"" if not raw or raw.endswith(b"\n") else b"\n") + _raw(lines)
 
     def compact(self) -> int:
-        """Keep only the last line of each id; the bytes that saves. Never automatic."""
+        """Remove all but the last line of each id, and return the saved bytes.
+
+        It is never called automatically.
+        """
         if not self.vault.exists(EDGES):
             return 0
         before = len(self.vault.read(EDGES))
@@ -143,7 +150,10 @@ class EdgeStore:
 
 
 def relation_key(edge: Edge) -> tuple[str, str, str]:
-    """The key of edges that may exclude each other: type, label, name of the source."""
+    """Return the key of edges that may exclude each other.
+
+    It consists of type, label and name of the source.
+    """
     return edge.type, edge.label, edge.source.partition(":")[2] or edge.source
 
 
@@ -183,7 +193,7 @@ def _row(name: str, line: EdgeRow) -> dict[str, object]:
 
 
 def _edge_row(row: Mapping[str, Any]) -> tuple[str, EdgeRow] | None:
-    """The id and the edge of a row, or None where the row is no edge."""
+    """Return the id and the edge of a row, or None if the row is no edge."""
     if row.get("type") not in EDGE_TYPES:
         return None
     if not all(

@@ -2,7 +2,7 @@
 
 The stem of the file is the entity's name, so that a link by that name resolves. Engram
 writes the front matter and the block `relations`; all other text belongs to the user.
-The memories about an entity are shown by an embedded base and never copied.
+An embedded base shows the memories about an entity; they are never copied.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ OWN_FOLDERS = frozenset(
         "traces",
     }
 )
-"""The folders of engram's own notes: no link by a plain name leads to them."""
+"""The folders of engram's own notes, which links by a plain name do not resolve to."""
 
 TEMPLATE_FILES = ("Home.md", "templates/", "views/")
-"""Files of the template, which are about no entity."""
+"""Files of the template, which are no entities."""
 
 _KEYS = frozenset(
     {"id", "kind", "type", "aliases", "alias", "created", "superseded_by"}
@@ -87,9 +87,10 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def stem(name: str) -> str:
-    """`name` as a file's stem, valid in Obsidian, Windows, Android and in a link.
+    """Return `name` as a file's stem, valid in Obsidian, Windows and Android.
 
-    Characters that one of them refuses become blanks; at most 120 bytes, never empty.
+    It is also valid in a link. Blanks replace the characters that one of them refuses;
+    the stem has at most 120 bytes and is never empty.
 
     >>> stem("AC/DC: the band?")
     'AC DC the band'
@@ -100,13 +101,15 @@ def stem(name: str) -> str:
 
 
 def unambiguous_stem(name: str, other_files: Mapping[str, str]) -> str:
-    """Return `stem(name)`, with a suffix where a link would lead to another kind of file.
+    """Return `stem(name)`, with a suffix if a link would resolve to another file.
 
-    That is a file that every vault has. `other_files` is the result of the function of
-    that name. Notes of a person do not count: a link may lead there.
+    Such a file is one that every vault has. `other_files` is the result of the function
+    of that name. Notes of a person do not count: a link may resolve to one.
 
-    >>> unambiguous_stem("Home", {"home": "Home.md"}), unambiguous_stem("Anna", {"anna": "notes/Anna.md"})
-    ('Home (name)', 'Anna')
+    >>> unambiguous_stem("Home", {"home": "Home.md"})
+    'Home (name)'
+    >>> unambiguous_stem("Anna", {"anna": "notes/Anna.md"})
+    'Anna'
     """
     plain = stem(name)
     return (
@@ -117,19 +120,20 @@ def unambiguous_stem(name: str, other_files: Mapping[str, str]) -> str:
 
 
 def link_key(name: str) -> str:
-    """The form in which Obsidian compares file names: equal forms are one link."""
+    """Return the form in which Obsidian compares file names of links."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
 def other_files(root: Path) -> dict[str, str]:
-    """The files outside of `OWN_FOLDERS` to which a link may lead: key to path."""
+    """Return the files outside `OWN_FOLDERS` that a link may resolve to, by key."""
     found: dict[str, str] = {}
     for folder, folders, names in os.walk(root):
         below = os.path.relpath(folder, root)
         folders[:] = [
-            one
-            for one in folders
-            if not one.startswith(".") and (below != "." or one not in OWN_FOLDERS)
+            own_folder
+            for own_folder in folders
+            if not own_folder.startswith(".")
+            and (below != "." or own_folder not in OWN_FOLDERS)
         ]
         for name in names:
             path = name if below == "." else f"{below}/{name}"
@@ -139,17 +143,18 @@ def other_files(root: Path) -> dict[str, str]:
 
 
 def path_of(name: str, entity_type: str) -> str:
-    """The path of the note of a new entity."""
+    """Return the path of the note of a new entity."""
     return f"{FOLDER}/{FOLDERS[entity_type]}/{stem(name)}.md"
 
 
 def entity_from(
     note: Note, path: str, sha: str, zone: tzinfo
 ) -> tuple[Entity, tuple[Problem, ...]]:
-    """The entity in a note, and its problems.
+    """Return the entity in a note, and its problems.
 
-    Tolerant: the name is the file's stem, the type that of the front matter or else of
-    the folder. A note with broken or no front matter is an entity, too.
+    The parser is tolerant: the name is the file's stem, the type that of the front
+    matter or else of the folder. A note with broken or no front matter is an entity
+    too.
     """
     problems = [
         Problem(each.code, each.message, path, each.line) for each in note.problems
@@ -173,7 +178,7 @@ def entity_from(
         path=path,
         sha=sha,
         blocks=tuple(name for name in blocks(note.body) if name != "relations"),
-        theirs=_is_theirs(note, path),
+        has_user_text=_has_user_text(note, path),
         superseded=bool(note.keys.get("superseded_by")),
     )
     return entity, tuple(problems)
@@ -182,7 +187,7 @@ def entity_from(
 def former_name(note: Note, entity: Entity) -> str:
     """Return the name under which engram created a note that a person renamed, or ''.
 
-    It stands in the first heading, and the id of the note is derived from it.
+    It is in the first heading, and the id of the note is derived from it.
     """
     lines = (line for line in note.body.splitlines() if line.strip())
     heading = next(lines, "")
@@ -199,7 +204,7 @@ def new_entity(
     created: datetime,
     relations: Iterable[RelationLine] = (),
 ) -> Entity:
-    """A new entity; a `name` that no file can have becomes an alias."""
+    """Return a new entity; a `name` that is no valid file name becomes an alias."""
     safe = stem(name)
     return Entity(
         name=safe,
@@ -221,7 +226,7 @@ def _entity_id(created: datetime, name: str) -> str:
 
 
 def entity_keys(entity: Entity, zone: tzinfo) -> dict[str, object]:
-    """The front matter of a new entity note, in the order of the format."""
+    """Return the front matter of a new entity note, in the order of the format."""
     return {
         "id": entity.id,
         "kind": "entity",
@@ -232,7 +237,7 @@ def entity_keys(entity: Entity, zone: tzinfo) -> dict[str, object]:
 
 
 def entity_body(entity: Entity) -> str:
-    """The body of a new note: name, relations, and a base that lists the memories."""
+    """Return the body of a new note: name, relations, and a base of the memories."""
     return (
         with_relations(f"# {entity.name}\n", entity.relations) + "\n![[about.base]]\n"
     )
@@ -251,49 +256,54 @@ def relations_of(body: str) -> tuple[RelationLine, ...]:
 def with_relations(
     body: str, add: Iterable[RelationLine] = (), drop: Iterable[RelationLine] = ()
 ) -> str:
-    """`body` with relations added and dropped in its block; other lines stay.
+    """Return `body` with relations added and dropped in its block; other lines stay.
 
-    Those without an end come first.
+    Relations without an end come first.
     """
-    gone, have = set(drop), set(relations_of(body))
-    fresh = [one for one in dict.fromkeys(add) if one not in have]
+    dropped, present = set(drop), set(relations_of(body))
+    added = [one for one in dict.fromkeys(add) if one not in present]
     block = _RELATIONS.search(body)
-    if block and not fresh and not gone & have:
+    if block and not added and not dropped & present:
         return body
-    lines = [
-        line
-        for line in (block[1].splitlines() if block else ())
-        if _relation_in(line) not in gone
+    old = block[1].splitlines() if block else []
+    lines = [line for line in old if _relation_in(line) not in dropped]
+    first_ended = next(
+        (place for place, line in enumerate(lines) if _has_ended(line)), len(lines)
+    )
+    lines[first_ended:first_ended] = [
+        _relation_text(one) for one in added if not one.until
     ]
-    ended = [
-        place
-        for place, line in enumerate(lines)
-        if (found := _relation_in(line)) and found.until
-    ]
-    place = ended[0] if ended else len(lines)
-    lines[place:place] = [_relation_text(one) for one in fresh if not one.until]
-    lines += [_relation_text(one) for one in fresh if one.until]
+    lines += [_relation_text(one) for one in added if one.until]
     return replace_block(body, "relations", "\n".join(lines))
 
 
+def _has_ended(line: str) -> bool:
+    """Return whether a line of the block is a relation with an end."""
+    relation = _relation_in(line)
+    return relation is not None and bool(relation.until)
+
+
 def _relation_in(line: str) -> RelationLine | None:
-    found = _LINE.match(line)
-    if found is None:
+    match = _LINE.match(line)
+    if match is None:
         return None
-    kind, name = relation_label(found["type"]), found["name"].strip()
-    return RelationLine(kind, name, found["since"] or "", found["until"] or "")
+    kind, name = relation_label(match["type"]), match["name"].strip()
+    return RelationLine(kind, name, match["since"] or "", match["until"] or "")
 
 
-def _relation_text(one: RelationLine) -> str:
-    since = f"from {one.since}" if one.since else ""
-    until = f"until {one.until}" if one.until else ""
+def _relation_text(line: RelationLine) -> str:
+    since = f"from {line.since}" if line.since else ""
+    until = f"until {line.until}" if line.until else ""
     days = " ".join(filter(None, (since, until)))
-    text = f"- {one.type.replace('_', ' ')}: {link(one.name)}"
+    text = f"- {line.type.replace('_', ' ')}: {link(line.name)}"
     return f"{text} ({days})" if days else text
 
 
 def entity_files(root: Path) -> dict[str, Stat]:
-    """Every entity note below `root` with its stat; no links, no hidden files."""
+    """Return every entity note below `root` with its stat.
+
+    Links and hidden files are left out.
+    """
     found: dict[str, Stat] = {}
     folders = [FOLDER]
     while folders:
@@ -317,8 +327,8 @@ def entity_files(root: Path) -> dict[str, Stat]:
     return found
 
 
-def _is_theirs(note: Note, path: str) -> bool:
-    """Whether the note has keys or text that engram did not write."""
+def _has_user_text(note: Note, path: str) -> bool:
+    """Return whether the note has keys or text that engram did not write."""
     heading = f"# {path.rpartition('/')[2].removesuffix('.md')}"
     lines = {line.strip() for line in without_blocks(note.body).splitlines()}
     return bool(note.keys.keys() - _KEYS or lines - {"", heading, "![[about.base]]"})

@@ -1,10 +1,10 @@
 """Compare-and-swap for files that a person may be editing.
 
-No system call replaces a file only if it still holds the bytes that were read. `replace`
-therefore exchanges the new file with the old one in one step (renameat2(2),
-RENAME_EXCHANGE), reads the displaced file, and exchanges them back where it holds other
-bytes. The displaced file has a hidden name with the hashes of the two versions that
-engram knows: every other content is a person's and is kept.
+No system call replaces a file on the condition that it still has the bytes that were
+read. `replace` therefore exchanges the new file with the old one in one step
+(renameat2(2), RENAME_EXCHANGE), reads the displaced file, and exchanges them back if it
+has other bytes. The displaced file has a hidden name with the hashes of the two
+versions that engram knows: any other content is a person's and is preserved.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _SHA_SHOWN = 32
 
 
 class ChangedError(ConflictError):
-    """The file holds other bytes, `theirs`; the new bytes were not stored.
+    """The file has other bytes, `theirs`; the new bytes were not stored.
 
-    `left` lists hidden files for `settle`, which may hold more of a person's text.
+    `left` lists hidden files for `settle`, which may contain more of a person's text.
     """
 
     code = "changed"
@@ -62,10 +62,10 @@ def replace(
 ) -> Path | None:
     """Replace the bytes with SHA-256 `expected` by `content`; mode and owner stay.
 
-    The displaced file is removed only when it holds the expected bytes and no process
-    has it open for writing; otherwise the two are exchanged back. Where the file system
-    cannot tell who has a file open, the hidden path of the displaced file is returned;
-    the caller passes it to `settle` later. Raises ChangedError, NotFoundError,
+    The displaced file is removed only if it has the expected bytes and no process has
+    it open for writing; otherwise the two are exchanged back. On a file system that
+    does not report open files, the hidden path of the displaced file is returned; the
+    caller passes it to `settle` later. Raises ChangedError, NotFoundError,
     ForbiddenError, StorageError.
     """
     ours = sha256(content)
@@ -84,7 +84,7 @@ def replace(
 
 
 def leftovers(root: Path) -> Iterator[Path]:
-    """The hidden files under `root` that interrupted writes left, for `settle`."""
+    """Yield the hidden files of interrupted writes under `root`, for `settle`."""
     for folder, _, names in os.walk(root):
         for name in sorted(names):
             if name.startswith(".engram-") and name.endswith(".tmp"):
@@ -95,9 +95,9 @@ def leftovers(root: Path) -> Iterator[Path]:
 class Leftover:
     """The state of a hidden file after `settle`.
 
-    `gone`: it was removed. `theirs`: it holds a person's bytes, `content`. `open`: a
+    `gone`: it was removed. `theirs`: it has a person's bytes, `content`. `open`: a
     process may still write to it; settle it again later. `unsure`, which `settle`
-    reports as open: the file system cannot tell whether a process has it open.
+    reports as open: the file system does not report whether a process has it open.
     """
 
     state: Literal["gone", "theirs", "open", "unsure"]
@@ -105,11 +105,11 @@ class Leftover:
 
 
 def settle(hidden: Path, now: float, grace: float) -> Leftover:
-    """Remove a hidden file unless it holds lines of a person that its note lacks.
+    """Remove a hidden file unless it has lines of a person that its note lacks.
 
     Those lines are stored nowhere else (`theirs`): the caller saves them and then calls
-    `remove`. A file is settled only when it did not change within `grace` seconds
-    before `now` (seconds since the epoch), or, where the file system can tell, when no
+    `remove`. A file is settled only if it did not change within `grace` seconds before
+    `now` (seconds since the epoch) or, if the file system reports open files, if no
     process has it open for writing and its content is known.
     """
     with os_errors(hidden), folder_of(hidden) as folder, suppress(FileNotFoundError):
@@ -132,7 +132,7 @@ def settle(hidden: Path, now: float, grace: float) -> Leftover:
 
 
 def _note_has_lines(folder: int, hidden: Path, content: bytes) -> bool:
-    """Whether the note that a hidden file was displaced from has all its lines."""
+    """Return whether the note of a hidden file has all lines of that file."""
     for name in os.listdir(folder):
         if _name_hash(name) == _name_hashes(hidden.name)[-1]:
             with opened(name, os.O_RDONLY, folder) as descriptor:
@@ -145,10 +145,10 @@ def _note_has_lines(folder: int, hidden: Path, content: bytes) -> bool:
 def _remove_if_known(
     folder: int, hidden: Path, known: Iterable[str], before: float = -math.inf
 ) -> Leftover:
-    """Remove a hidden file with a `known` hash to which no process writes.
+    """Remove a hidden file that has a `known` hash and no writer.
 
-    Where the file system cannot tell, it must not have changed after `before` (epoch
-    seconds).
+    If the file system does not report writers, the file must not have changed after
+    `before` (epoch seconds).
     """
     with opened(hidden.name, os.O_RDONLY, folder) as descriptor:
         no_writer = syscalls.SYS.has_no_writer(descriptor)
@@ -168,9 +168,10 @@ def _remove_if_known(
 def _exchange(
     folder: int, path: Path, hidden: str, expected: str, ours: str
 ) -> Path | None:
-    """Exchange and verify; the hidden path where it must be settled later.
+    """Exchange two files and verify the displaced one.
 
-    Raises ChangedError after the files were exchanged back.
+    Returns the hidden path if it must be settled later. Raises ChangedError after the
+    files were exchanged back.
     """
     aside = path.with_name(hidden)
     try:
@@ -189,28 +190,28 @@ def _exchange(
     if left.state == "unsure" and sha256(left.content) == expected:
         return aside
     _swap(folder, hidden, path.name)
-    kept = (
+    copies = (
         []
         if sha256(left.content) == expected
         else [_save_copy(folder, path, hidden, left.content)]
     )
     back = _remove_if_known(folder, aside, [ours[:_SHA_SHOWN]])
     if back.state != "gone":
-        kept.append(aside)
+        copies.append(aside)
     if back.state == "gone" or sha256(back.content) == ours:
-        raise ChangedError(path, left.content, tuple(kept))
-    # A person saved over our version while it was in place: their newest bytes stay in
-    # the note.
+        raise ChangedError(path, left.content, tuple(copies))
+    # A person saved over engram's version while it was in place: their newest bytes
+    # stay in the note.
     _swap(folder, hidden, path.name)
-    kept.append(_save_copy(folder, path, hidden, back.content))
-    raise ChangedError(path, back.content, tuple(kept))
+    copies.append(_save_copy(folder, path, hidden, back.content))
+    raise ChangedError(path, back.content, tuple(copies))
 
 
 def _save_copy(folder: int, path: Path, hidden: str, content: bytes) -> Path:
     """Save a copy of a person's bytes that were exchanged back into the note.
 
-    For a moment the note held our version. An editor that read it then would overwrite
-    these bytes with its next save.
+    For a moment the note had engram's version. An editor that read it then would
+    overwrite these bytes with its next save.
     """
     with temporary(folder, content) as name:
         copy = _hidden_name(*_name_hashes(hidden))
@@ -221,8 +222,8 @@ def _save_copy(folder: int, path: Path, hidden: str, content: bytes) -> Path:
 def _swap(folder: int, hidden: str, name: str) -> None:
     """Exchange two files in one step.
 
-    Where the file system lacks renameat2(2) it takes three steps, and a save between
-    them can be lost.
+    On a file system without renameat2(2) it takes three steps, and a save between them
+    can be lost.
     """
     try:
         syscalls.SYS.rename(hidden, name, folder, folder, EXCHANGE)
@@ -236,7 +237,7 @@ def _swap(folder: int, hidden: str, name: str) -> None:
 
 
 def _hidden_name(expected: str, ours: str, note: str) -> str:
-    """A hidden name with the hashes of both versions and of the note's name."""
+    """Return a hidden name with the hashes of both versions and of the note's name."""
     return f".engram-{secrets.token_hex(8)}.{expected[:_SHA_SHOWN]}.{ours[:_SHA_SHOWN]}.{note}.tmp"
 
 
@@ -245,5 +246,5 @@ def _name_hash(name: str) -> str:
 
 
 def _name_hashes(name: str) -> list[str]:
-    """The three hashes in a hidden name; none in the name of an unpublished file."""
+    """Return the three hashes in a hidden name; none for an unpublished file."""
     return name.removesuffix(".tmp").split(".")[2:]

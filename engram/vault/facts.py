@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from engram.vault.frontmatter import Note
 
 FILE_NAME = "{category}-{slug}-{hash}"
-"""How a new fact's file is named; the other choice is seed C's
-`{category}-{timestamp}-{hash}` (row C7).
+"""The pattern of a new fact's file name.
+
+The other choice is seed C's `{category}-{timestamp}-{hash}` (row C7).
 """
 
 KINDS = ("episode", "note", reviews.KIND)
 
-# Names that other formats use for our keys, the nearest first.
+# Names of the keys in other formats, in order of preference.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "kind": ("kind", "memoryKind", "memory_kind"),
     "created": ("created", "createdAt", "created_at"),
@@ -66,7 +67,7 @@ _STATUSES = {
     "rejected": "forgotten",
 }
 _FOLDERS = {"archive": "archived", "review": "review"}
-# A level as a word stands for a number inside its cuts 0.2, 0.4, 0.7, 0.95.
+# A word for a level is a number between the cut points 0.2, 0.4, 0.7, 0.95.
 _IMPORTANCE = {
     "trivial": 0.1,
     "low": 0.2,
@@ -106,11 +107,12 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 def fact_from(
     note: Note, path: str, sha: str, zone: tzinfo
 ) -> tuple[Fact | None, tuple[Problem, ...]]:
-    """The fact in a note, and its problems (rows C8, X3).
+    """Return the fact in a note, and its problems (rows C8, X3).
 
-    Tolerant: keys and scales of other formats are accepted; a value that cannot be read
-    counts as missing and is a problem. A note without front matter has confidence 1,
-    and its id and date follow from its path. None where the note is broken or empty.
+    The parser is tolerant: keys and scales of other formats are accepted; an invalid
+    value counts as missing and is a problem. A note without front matter has confidence
+    1, and its id and date follow from its path. The fact is None if the note is broken
+    or empty.
     """
     reader = _Reader(note, path, zone)
     text = statement_of(note.body)
@@ -124,7 +126,7 @@ def fact_from(
     source, *also = reader.sources() or [""]
     pinned = reader.pinned()
     sensitivity = reader.word("sensitivity", SENSITIVITIES, "normal")
-    # What is highly sensitive and names no persona is the owner's alone.
+    # A highly sensitive fact without a persona is visible to the owner alone.
     everybody = UNKNOWN_PERSONA if sensitivity == HIGH else None
     fact = Fact(
         id=reader.id(),
@@ -164,7 +166,10 @@ def fact_from(
 
 
 def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
-    """The front matter of a new note, in the order of the format, without defaults."""
+    """Return the front matter of a new note, in the order of the format.
+
+    Default values are left out.
+    """
     sources = [f"[[{key}]]" for key in (fact.source, *fact.also) if key]
     keys: dict[str, object] = {
         "id": fact.id,
@@ -200,9 +205,10 @@ def fact_keys(fact: Fact, zone: tzinfo) -> dict[str, object]:
 
 
 def fact_body(text: str, source: str = "", asking: str = "") -> str:
-    """The body of a new note: the inert statement, and its turn `source` as an embed.
+    """Return the body of a new note: the inert statement, and its turn as an embed.
 
-    `asking` is the question of a doubtful fact, from `reviews.section`.
+    `source` is the key of the turn, `asking` the question of a doubtful fact, from
+    `reviews.section`.
     """
     statement = _REVIEW.sub("&#35;", escape(plain_text(text).strip()))
     parts = (statement, f"![[{source}]]" if source else "", asking.rstrip("\n"))
@@ -210,9 +216,9 @@ def fact_body(text: str, source: str = "", asking: str = "") -> str:
 
 
 def with_statement(body: str, old: str, new: str, day: str) -> str | None:
-    """`body` with the statement `new`; `old` moves below `## History`.
+    """Return `body` with the statement `new`; `old` moves below `## History`.
 
-    None where the user changed the statement.
+    None if the user changed the statement.
     """
     before, after = fact_body(old).rstrip("\n"), fact_body(new).rstrip("\n")
     if not body.startswith(before):
@@ -229,18 +235,18 @@ def with_statement(body: str, old: str, new: str, day: str) -> str | None:
 
 
 COMPUTED = ("stage",)
-"""Keys of old versions that are computed now; the next write to a note removes them."""
+"""Keys of old versions that are now computed; the next write to a note removes them."""
 
 
 def keys_to_write(change: Edit | Move) -> dict[str, object]:
-    """The keys that a change writes, COMPUTED ones removed; {} for a mere move."""
+    """Return the keys that a change writes, without COMPUTED ones."""
     if not change.keys and change.body is None:
         return {}
     return {**dict.fromkeys(COMPUTED), **change.keys}
 
 
 def is_derived_id(fact: Fact, zone: tzinfo) -> bool:
-    """Whether the fact's id is derived from its path: the note has no id."""
+    """Return whether the fact's id is derived from its path: the note has no id."""
     return fact.id == _derived_id(fact.path, zone)
 
 
@@ -249,13 +255,13 @@ def _derived_id(path: str, zone: tzinfo) -> str:
 
 
 def was_reworded(fact: Fact) -> bool:
-    """Whether the statement has another hash than the one in the file name (`C7`)."""
+    """Return whether the file name has the hash of an older statement (`C7`)."""
     named = _NAMED.search(fact.path)
     return named is not None and not content_hash(fact.text).startswith(named[1])
 
 
 def statement_of(body: str) -> str:
-    """The statement in a body, without embeds, `## History` and `## Review`."""
+    """Return the statement in a body, without embeds, `## History` and `## Review`."""
     aside = _ASIDE.search(body)
     return unescape(_EMBED.sub("", body[: aside.start()] if aside else body)).strip()
 
@@ -268,10 +274,11 @@ def fact_path(
     folder: str = "facts",
     pattern: str = "",
 ) -> str:
-    """The path of a new fact (`C7`): `facts/<date>/<category>-<slug>-<hash8>.md`.
+    """Return the path of a new fact (`C7`).
 
-    In the `folder` review it has no date. `taken` says whether a path is in use; such a
-    name gets `-2`, `-3` … Raises ValueError for a fact without a date.
+    It is `facts/<date>/<category>-<slug>-<hash8>.md`; in the `folder` review it has no
+    date. `taken` returns whether a path is in use; such a name gets `-2`, `-3` … Raises
+    ValueError for a fact without a date.
     """
     if fact.created is None:
         message = "a new fact needs its time"
@@ -291,12 +298,12 @@ def fact_path(
 
 
 def link(name: str) -> str:
-    """`name` as a wikilink, or unchanged where a link cannot contain it."""
+    """Return `name` as a wikilink, or unchanged if a link cannot contain it."""
     return name if _UNLINKABLE.search(name) else f"[[{name}]]"
 
 
 class _Reader:
-    """Reads the values of one note and collects its problems."""
+    """The parser of the values of one note, which collects its problems."""
 
     def __init__(self, note: Note, path: str, zone: tzinfo) -> None:
         self.note, self.path, self.zone = note, path, zone
@@ -308,7 +315,7 @@ class _Reader:
                 self._said[key] = (rank, name, value)
 
     def first(self, key: str) -> tuple[str, object]:
-        """The name of `key` in the note and its value, None if it is missing."""
+        """Return the name of `key` in the note and its value, None if it is missing."""
         _, name, value = self._said.get(key, (0, key, None))
         return name, value
 
@@ -336,13 +343,13 @@ class _Reader:
         return word if word in known else default
 
     def texts(self, key: str) -> list[str]:
-        """The texts of a list, of a single value, or of links that YAML took for lists."""
+        """Return the texts of a list or single value; YAML parses a link as a list."""
         if key not in self._said:
             return []
         return [text for item in _flat(self._said[key][2]) if (text := item.strip())]
 
     def links(self, key: str) -> tuple[str, ...]:
-        """Return the targets of the links in a list: names or ids, or the plain text."""
+        """Return the targets of the links in a list, names or ids, or plain text."""
         return tuple(map(_target, self.texts(key)))
 
     def id(self) -> str:
@@ -354,7 +361,7 @@ class _Reader:
         return _derived_id(self.path, self.zone)
 
     def category(self) -> tuple[str, tuple[str, ...]]:
-        """The category and the tags; an unknown category becomes a tag of a plain fact."""
+        """Return the category and the tags; an unknown category becomes a tag."""
         tags = [
             tag
             for text in self.texts("tags")
@@ -377,8 +384,9 @@ class _Reader:
         return category, tuple(tags)
 
     def status(self) -> str:
-        """The status; an active note that was moved to `archive/` or `review/` has that
-        folder's.
+        """Return the status.
+
+        An active note in `archive/` or `review/` has the status of that folder.
         """
         word = self.text("status").casefold()
         if word in _STATUSES:
@@ -391,7 +399,7 @@ class _Reader:
         )
 
     def share(self, key: str, default: float, levels: Mapping[str, float]) -> float:
-        """A number from 0 to 1, or a level's word."""
+        """Return a number from 0 to 1, also for the word of a level."""
         name, value = self.first(key)
         if value is None:
             return default
@@ -405,8 +413,10 @@ class _Reader:
         return float(min(1, max(0, value)))
 
     def importance(self) -> float:
-        """A share or a level's word; seed A's 2 to 10 are tenths, seed E's 0 to 3
-        levels (`E4`), in its own notes.
+        """Return the importance, 0–1.
+
+        In notes of seed A, 2 to 10 are tenths; in notes of seed E, 0 to 3 are levels
+        (`E4`).
         """
         value = self.first("importance")[1]
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -428,7 +438,7 @@ class _Reader:
         )
 
     def seeded(self) -> str:
-        """Return the origin for the source that seed E names, or '' (`E6`)."""
+        """Return the origin for the source in a note of seed E, or '' (`E6`)."""
         return next(
             (_ORIGINS[text] for text in self.texts("source") if text in _ORIGINS), ""
         )
@@ -443,8 +453,9 @@ class _Reader:
         return when
 
     def sources(self) -> list[str]:
-        """The turns' keys, each once; a word that names no turn (other formats:
-        `extraction`) is no source (`A8`).
+        """Return the keys of the turns, each once (`A8`).
+
+        A word that is no key of a turn, as `extraction` in other formats, is no source.
         """
         targets = (_target(text, whole=True) for text in self.texts("source"))
         return list(dict.fromkeys(text for text in targets if "#^" in text))
@@ -461,7 +472,7 @@ class _Reader:
         )
 
     def ephemeral(self, created: datetime | None, kind: str) -> datetime | None:
-        """When a note that another format calls ephemeral ends (`B16`)."""
+        """Return the end of a note that another format calls ephemeral (`B16`)."""
         marked = "ephemeral" in {
             self.note.keys.get("ttl_policy"),
             self.note.keys.get("policyClass"),
@@ -484,7 +495,7 @@ def _flat(value: object) -> list[str]:
 def _target(text: str, *, whole: bool = False) -> str:
     """Return the target of a wikilink: the note's name, or `whole` with its block.
 
-    Text that is not a link is returned as it is.
+    Text that is not a link is returned unchanged.
     """
     found = _LINK.fullmatch(text) if text.endswith("]]") else None
     if found is None:
@@ -494,8 +505,8 @@ def _target(text: str, *, whole: bool = False) -> str:
 
 
 def _folder_date(path: str, zone: tzinfo) -> datetime | None:
-    found = _DATE.search(path)
-    return time_value(found[0], zone) if found else None
+    match = _DATE.search(path)
+    return time_value(match[0], zone) if match else None
 
 
 def _time(when: datetime | None, zone: tzinfo) -> str:

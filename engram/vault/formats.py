@@ -1,4 +1,4 @@
-"""The written forms of times, titles, free names and blocks inside a note."""
+"""The text forms of times, titles, free names and blocks in a note."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _TITLE_ESCAPE = re.compile(r"\\(.)|&#(\d{1,7});")
 
 
 def time_text(when: datetime, zone: tzinfo) -> str:
-    """`when` in `zone` to the second; with its offset only in a repeated hour."""
+    """Return `when` in `zone` to the second; an offset only in a repeated hour."""
     local = when.astimezone(zone).replace(microsecond=0)
     return (local if is_repeated(local) else local.replace(tzinfo=None)).isoformat()
 
 
 def time_value(value: object, zone: tzinfo, *, end: bool = False) -> datetime | None:
-    """The time that the user or `time_text` wrote, in UTC; None if it is none.
+    """Return the time in a text of the user or of `time_text`, in UTC, or None.
 
     A time without offset is local in `zone`. A date alone is its first instant, or with
     `end` the first instant of the next day, so that `expires: 2026-12-31` covers the
@@ -62,7 +62,7 @@ def time_value(value: object, zone: tzinfo, *, end: bool = False) -> datetime | 
 
 
 def _day(text: str, *, end: bool) -> datetime | None:
-    """The start of the date in `text`, or with `end` of the next day; else None."""
+    """Return the start of the date in `text`, or with `end` of the next day."""
     try:
         return datetime.combine(date.fromisoformat(text), time()) + timedelta(days=end)
     except (ValueError, OverflowError):
@@ -70,52 +70,56 @@ def _day(text: str, *, end: bool) -> datetime | None:
 
 
 def is_repeated(local: datetime) -> bool:
-    """Whether the wall clock shows this aware local time twice."""
+    """Return whether the wall clock shows this aware local time twice."""
     return local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
 
 
 def unused_name(name: str, taken: Callable[[str], bool]) -> str:
-    """`name`, or the first of `name-2`, `name-3` … that is not taken."""
+    """Return `name`, or the first of `name-2`, `name-3` … that is not taken."""
     return next(
         free for n in count(1) if not taken(free := name if n == 1 else f"{name}-{n}")
     )
 
 
 def title(text: str) -> str:
-    """`text` as part of a callout's title: one line, without markup, `%` and `|`."""
-    shown = _TITLE_SIGN.sub(r"\\\g<0>", text)
-    shown = "".join(
+    """Return `text` as part of a callout's title: one line, no markup, `%` or `|`."""
+    line = _TITLE_SIGN.sub(r"\\\g<0>", text)
+    line = "".join(
         sign if sign.isprintable() and sign not in "%|" else f"&#{ord(sign)};"
-        for sign in shown
+        for sign in line
     )
-    bare = shown.lstrip(" ")
+    bare = line.lstrip(" ")
     inner = bare.rstrip(" ")
     return (
-        "&#32;" * (len(shown) - len(bare)) + inner + "&#32;" * (len(bare) - len(inner))
+        "&#32;" * (len(line) - len(bare)) + inner + "&#32;" * (len(bare) - len(inner))
     )
 
 
-def unescaped_title(shown: str) -> str:
-    """The inverse of `title`."""
-    return _TITLE_ESCAPE.sub(_sign, shown) if "\\" in shown or "&" in shown else shown
+def unescaped_title(escaped: str) -> str:
+    """Return the inverse of `title`."""
+    return (
+        _TITLE_ESCAPE.sub(_sign, escaped)
+        if "\\" in escaped or "&" in escaped
+        else escaped
+    )
 
 
 def blocks(body: str) -> dict[str, str]:
-    """The text of each block in `body`, by its name."""
+    """Return the text of each block in `body`, by its name."""
     return {
         found["name"]: found["text"] for found in reversed([*_BLOCK.finditer(body)])
     }
 
 
 def without_blocks(body: str, name: str = "") -> str:
-    """`body` without its blocks and their markers, or without those of one name."""
+    """Return `body` without its blocks and markers, or without those of one name."""
     return _BLOCK.sub(
         lambda found: "" if name in {"", found["name"]} else found[0], body
     )
 
 
-def _sign(found: re.Match[str]) -> str:
-    if found[1]:
-        return found[1]
-    code = int(found[2])
-    return chr(code) if code < 0xD800 or 0xE000 <= code < 0x110000 else found[0]
+def _sign(match: re.Match[str]) -> str:
+    if match[1]:
+        return match[1]
+    code = int(match[2])
+    return chr(code) if code < 0xD800 or 0xE000 <= code < 0x110000 else match[0]

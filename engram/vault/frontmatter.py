@@ -1,8 +1,8 @@
-"""Markdown with front matter: bytes to value and back. The only place that knows YAML.
+"""Parse and write Markdown with front matter. The only module that knows YAML.
 
-Reading is tolerant: any bytes give a `Note`, faults are `Problem`s with a line. Writing
-is a line patch: what the caller did not name keeps every byte (row X3).
-`docs/format.md` is the norm.
+The parser is tolerant: any bytes give a `Note`, faults are `Problem`s with a line.
+Writing patches lines: parts that the caller does not name keep every byte (row X3).
+`docs/format.md` is normative.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _LIMITS = FilePolicy()
 _LOOSE_FENCE = re.compile(r"---[ \t]+\r?(?:\n|\Z)")
 _DASHES = r"[-\u2010-\u2015\u2212]+[ \t]*\r?(?:\n|\Z)"
 _END = r"(?:\n|\Z)"
-# a key with its value on the line, and perhaps more of it below, or with a list or a
-# block below
+# a key with its value on the line, which may continue below, or with a list or a block
+# below
 _KEY_LINES = (
     rf"(?:[a-z_][a-z0-9_-]*:(?:[ \t]+[^\s|>][^\n]*{_END}|[ \t]*[|>]?[-+]?[ \t]*\r?{_END}(?:-[ \t][^\n]*{_END})*)"
     rf"(?:[ \t]+[^\s][^\n]*{_END})*)+"
@@ -44,8 +44,8 @@ _MARKERS = tuple(
     re.compile(rf"^{sign}{{7}}(?:[ \t\r].*)?$", re.MULTILINE) for sign in "<=>"
 )
 
-# A line as engram and Obsidian write it: a key, or an item of its list, with one plain
-# or quoted word or phrase.
+# A line in the style of engram and Obsidian: a key, or an item of its list, with one
+# plain or quoted word or phrase.
 _PLAIN_LINE = re.compile(
     r"^(?:([a-z_]{1,64}):|  -)"
     r'(?: (?:([A-Za-z0-9][\w.,/-]*(?:(?::(?=\d)| (?=\w))[\w.,/-]*)*)|("[ !#-\[\]-~\w]*")))?\n',
@@ -54,7 +54,7 @@ _PLAIN_LINE = re.compile(
 
 NOT_UTF_8 = "not-utf-8"
 TORN = frozenset({"fence", "no-fence", "no-fence-end"})
-"""Problems of a front matter that is not set off by its two fences."""
+"""Problems of a front matter without its two fences."""
 UNREADABLE_KEYS = TORN | {
     "alias", "bad-yaml", "document", "duplicate-key", "no-keys", "tag", "too-deep", "too-long",
 }  # fmt: skip
@@ -82,11 +82,11 @@ _CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndTo
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note as it was read.
+    """A note parsed from its bytes.
 
     `body` is the text after the front matter, with LF line ends. `front` is the front
-    matter as in the file, None where there is none. `newline` and `bom` are those of
-    the file. With a problem `keys` is empty, because such a file is neither used nor
+    matter as in the file, None if there is none. `newline` and `bom` are those of the
+    file. With a problem `keys` is empty, because such a file is neither used nor
     changed, and `body` is the text as far as it can be separated: bytes that are not
     UTF-8 are U+FFFD, and a binary file has ''.
     """
@@ -104,19 +104,19 @@ class Note:
         return 1 if self.front is None else 3 + self.front.count("\n")
 
     def line_of(self, key: str) -> int | None:
-        """The line of a top-level key, None where it cannot be found."""
-        found = re.search(
+        """Return the line of a top-level key, None if it cannot be found."""
+        match = re.search(
             rf"""^["']?{re.escape(key)}["']?[ \t]*:""", self.front or "", re.MULTILINE
         )
-        return None if found is None else 2 + found.string.count("\n", 0, found.start())
+        return None if match is None else 2 + match.string.count("\n", 0, match.start())
 
 
 class FrontMatter(BaseHandler):
-    """python-frontmatter's handler for our notes: a fence is a line of exactly `---`.
+    """The handler of python-frontmatter for notes: a fence is a line of exactly `---`.
 
-    YAML with the scalars of its 1.2 core schema: true and false, null, whole and
-    decimal numbers; all else is text, so `NO`, `12:30`, `01234` and dates stay what the
-    person typed.
+    Scalars are those of the YAML 1.2 core schema: true and false, null, whole and
+    decimal numbers; any other value is text, so `NO`, `12:30`, `01234` and dates keep
+    the text that the person typed.
     """
 
     FM_BOUNDARY = re.compile(r"^---(?:\r?\n|\Z)", re.MULTILINE)
@@ -127,7 +127,7 @@ class FrontMatter(BaseHandler):
         self.policy = policy
 
     def load(self, fm: str) -> dict[str, Any]:
-        """The keys of `fm`; raises `_FlawError` on what a note may not hold."""
+        """Return the keys of `fm`; raises `_FlawError` for invalid values."""
         if (keys := _plain_keys(fm, self.policy)) is not None:
             return keys
         _guard(fm, self.policy)
@@ -144,16 +144,16 @@ class _FlawError(Exception):
 
 
 class _Loader(yaml.CSafeLoader):
-    """libyaml without any guess at types: scalars arrive as text."""
+    """libyaml without detection of types: scalars are text."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012
 
 
 def read(raw: bytes, policy: FilePolicy = _LIMITS, *, ours: bool = True) -> Note:
-    """The note in `raw` (row X3): never raises, never hangs, whatever the bytes.
+    """Return the note in `raw` (row X3); it never raises and takes bounded time.
 
-    In a note that is not `ours` keys at the top without a fence are a person's text, in
-    ours they are a problem.
+    In a note that is not `ours`, keys at the top without a fence are a person's text;
+    in a note of engram they are a problem.
     """
     problems: tuple[Problem, ...] = ()
     try:
@@ -176,7 +176,7 @@ def read(raw: bytes, policy: FilePolicy = _LIMITS, *, ours: bool = True) -> Note
     except _FlawError as flaw:
         problems = problems or (flaw.problem,)
         if flaw.problem.code in TORN:
-            body = text[found.end() :] if (found := _TORN.match(text)) else text
+            body = text[match.end() :] if (match := _TORN.match(text)) else text
     return Note(keys, body.replace("\r\n", "\n"), problems, newline, bom, front)
 
 
@@ -186,11 +186,11 @@ def edit(
     body: str | None = None,
     policy: FilePolicy = _LIMITS,
 ) -> bytes:
-    """`raw` with these keys set and, if given, this body; None deletes a key (row X3).
+    """Return `raw` with these keys set and, if given, this body (row X3).
 
-    Only the lines of keys whose value changes are replaced, new keys are added behind
-    the last one; every other byte stays. Raises ConflictError where the note has a
-    problem or a form that lines cannot patch.
+    A value of None deletes a key. Only the lines of keys whose value changes are
+    replaced, new keys are added after the last one; every other byte stays. Raises
+    ConflictError if the note has a problem or a form that lines cannot patch.
     """
     note = read(raw, policy)
     if note.problems:
@@ -224,7 +224,10 @@ def edit(
 def _changes(
     present: Mapping[str, object], keys: Mapping[str, object]
 ) -> dict[str, object]:
-    """Those of `keys` that change a note with the keys `present`; None deletes a key."""
+    """Return those of `keys` that change a note with the keys `present`.
+
+    A value of None deletes a key.
+    """
     changed = {
         key: value
         for key, value in keys.items()
@@ -235,12 +238,11 @@ def _changes(
 
 
 def emit(keys: Mapping[str, object], body: str) -> bytes:
-    """A new note in the style Obsidian itself writes: keys in the order given,
-    two-space block lists.
+    """Return a new note in the style of Obsidian.
 
-    Links and text that YAML would take for something else are quoted, numbers have at
-    most two decimals, keys with None are left out, and the file ends in exactly one
-    newline.
+    Keys are in the given order, block lists are indented by two spaces. Links and text
+    with another meaning in YAML are quoted, numbers have at most two decimals, keys
+    with None are left out, and the file ends in exactly one newline.
     """
     lines = [
         line
@@ -272,15 +274,15 @@ def _text(raw: bytes, policy: FilePolicy) -> str:
 
 
 def _refuse_conflict(text: str) -> None:
-    """Git's three conflict markers, each on a line of its own and in order."""
+    """Raise for git's three conflict markers, each on its own line and in order."""
     if "<<<<<<<" not in text:
         return
     at, first = 0, 0
     for marker in _MARKERS:
-        found = marker.search(text, at)
-        if found is None:
+        match = marker.search(text, at)
+        if match is None:
             return
-        first, at = first or found.start() + 1, found.end()
+        first, at = first or match.start() + 1, match.end()
     raise _FlawError(
         "conflict",
         "the note holds unresolved conflict markers",
@@ -289,7 +291,7 @@ def _refuse_conflict(text: str) -> None:
 
 
 def _split(text: str, handler: FrontMatter, *, ours: bool) -> tuple[str | None, str]:
-    """Front matter, None where there is none, and body."""
+    """Return front matter, None if there is none, and body."""
     if not handler.detect(text):
         if _LOOSE_FENCE.match(text):
             raise _FlawError("fence", "the first line must be exactly '---'")
@@ -309,10 +311,10 @@ def _split(text: str, handler: FrontMatter, *, ours: bool) -> tuple[str | None, 
 def _keys_without_fence(text: str) -> bool:
     """Return whether a note begins with keys of engram without a fence.
 
-    `persona` is enough, or any two; an edit may have removed the fence.
+    `persona` alone is enough, or any two; an edit may have removed the fence.
     """
-    found = _BARE_KEYS.match(text)
-    names = set(_OUR_KEYS.findall(found["keys"])) if found else set()
+    match = _BARE_KEYS.match(text)
+    names = set(_OUR_KEYS.findall(match["keys"])) if match else set()
     return len(names) > 1 or "persona" in names
 
 
@@ -332,9 +334,9 @@ def _frame(text: str, note: Note, fence: bool) -> tuple[str, str, str]:  # noqa:
 
 
 def _plain_keys(fm: str, policy: FilePolicy) -> dict[str, Any] | None:
-    """The keys as libyaml reads them, five times as fast; None for any other form.
+    """Return the keys of simple front matter, five times as fast as libyaml.
 
-    Only front matter in which every line is a `_PLAIN_LINE` is read here.
+    Every line must be a `_PLAIN_LINE`; None for any other form.
     """
     lines = _plain_lines(fm, policy)
     if lines is None:
@@ -364,7 +366,10 @@ def _plain_keys(fm: str, policy: FilePolicy) -> dict[str, Any] | None:
 
 
 def _plain_lines(fm: str, policy: FilePolicy) -> list[tuple[str, str, str]] | None:
-    """Key, plain word and quoted phrase of each line, or None; far below all limits."""
+    """Return key, plain word and quoted phrase of each line, or None.
+
+    The result is far below all limits.
+    """
     count = fm.count("\n")
     if (
         3 * count >= policy.nodes
@@ -378,8 +383,9 @@ def _plain_lines(fm: str, policy: FilePolicy) -> list[tuple[str, str, str]] | No
 
 
 def _guard(fm: str, policy: FilePolicy) -> None:
-    """Refuse before parsing: size, depth, node count, aliases, tags, several documents.
+    """Raise for front matter beyond the limits, before it is parsed.
 
+    The limits concern size, depth, node count, aliases, tags and several documents.
     libyaml's scanner keeps its state on the heap; its composer recurses and would
     overflow the stack on deep nesting. The tokens are therefore checked first.
     """
@@ -427,16 +433,16 @@ def _compose(fm: str) -> yaml.MappingNode | None:
 
 def _bad_yaml(fm: str, fault: yaml.YAMLError) -> _FlawError:
     mark = getattr(fault, "problem_mark", None)
-    what = getattr(fault, "problem", None) or getattr(fault, "reason", "")
+    message = getattr(fault, "problem", None) or getattr(fault, "reason", "")
     return _FlawError(
         "bad-yaml",
-        f"the front matter is not valid YAML: {what}",
+        f"the front matter is not valid YAML: {message}",
         _line(fm, mark) if mark else 2,
     )
 
 
 def _line(fm: str, mark: yaml.Mark) -> int:
-    """The file's line number of a place in the front matter, which starts on line 2."""
+    """Return the line number in the file; the front matter starts on line 2."""
     return 2 + fm.count("\n", 0, mark.index)
 
 
@@ -467,13 +473,14 @@ def _value(fm: str, node: yaml.Node) -> Any:
 
 
 def _has_value(keys: Mapping[str, object], key: str, value: object) -> bool:
-    """Return whether a key has this value already, however it is quoted."""
+    """Return whether a key already has this value, in any quotation."""
     return key in keys and _canonical(keys[key]) == _canonical(value)
 
 
 def _canonical(value: object) -> object:
-    """The value as a new note would write it, for comparison; a nested one is only
-    equal to itself.
+    """Return the value in the form of a new note, for comparison.
+
+    A nested value is equal only to itself.
     """
     try:
         return key_lines("", value)
@@ -484,9 +491,7 @@ def _canonical(value: object) -> object:
 def _check(
     new: bytes, keys: Mapping[str, object], body: str, policy: FilePolicy
 ) -> None:
-    """Read the patched bytes back; ConflictError unless they say exactly what was
-    asked.
-    """
+    """Parse the patched bytes; raise ConflictError if they differ from the request."""
     note = read(new, policy)
     same = note.keys.keys() == keys.keys() and all(
         _has_value(note.keys, *pair) for pair in keys.items()
@@ -499,8 +504,9 @@ def _check(
 
 
 def _patched(front: str, changed: Mapping[str, object], newline: str) -> str:
-    """The front matter with `changed` applied; a chunk is a key's text up to the next
-    key.
+    """Return the front matter with `changed` applied.
+
+    A chunk is the text from one key up to the next.
     """
     tree = _compose(front)
     pairs = tree.value if tree else []
@@ -529,9 +535,7 @@ def _patched(front: str, changed: Mapping[str, object], newline: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """One key of the front matter with all its lines; `start` is its place in the front
-    matter.
-    """
+    """One key of the front matter with all its lines; `start` is its offset."""
 
     text: str
     start: int
@@ -540,7 +544,7 @@ class _Chunk:
 
     @property
     def name(self) -> str:
-        """The key as the person wrote it."""
+        """The key in the spelling of the person."""
         return self.text[: self.key.end_mark.index - self.start]
 
     def value_end(self) -> int:
@@ -552,7 +556,7 @@ class _Chunk:
         return max(colon, len(self.text[: last - self.start].rstrip()))
 
     def lines_end(self) -> int:
-        """Return the end of the value's last line, without later blanks and comments."""
+        """Return the end of the value's last line, before later blanks and comments."""
         end = at = self.line_end(self.value_end())
         while at < len(self.text):
             line = self.text[at : (at := self.line_end(at))].strip()
@@ -561,7 +565,7 @@ class _Chunk:
         return end
 
     def line_end(self, at: int) -> int:
-        """The end of the line that holds `at`, with its newline."""
+        """Return the end of the line at the offset `at`, with its newline."""
         return self.text.find("\n", at) + 1 or len(self.text)
 
 
@@ -578,17 +582,22 @@ def _last(node: yaml.Node) -> int:
 
 
 def _rewritten(chunk: _Chunk, value: object, newline: str) -> str:
-    """The chunk with a new value: the person's key, end-of-line comment and following
-    lines stay.
+    """Return the chunk with a new value.
+
+    The person's key, end-of-line comment and following lines stay.
     """
     end = chunk.lines_end()
     tail = chunk.text[end:]
     if value is None:
         return tail
-    if isinstance(value, list | tuple) and value and (kept := _kept_items(chunk, end)):
-        head, indent, items = kept
+    if (
+        isinstance(value, list | tuple)
+        and value
+        and (item_list := _list_items(chunk, end))
+    ):
+        head, indent, items = item_list
         lines = [
-            _taken(items, item) or f"{indent}- {format_scalar(item)}{newline}"
+            _item_source(items, item) or f"{indent}- {format_scalar(item)}{newline}"
             for item in value
         ]
         return head + "".join(lines) + tail
@@ -605,13 +614,13 @@ def _rewritten(chunk: _Chunk, value: object, newline: str) -> str:
     )
 
 
-def _kept_items(
+def _list_items(
     chunk: _Chunk, end: int
 ) -> tuple[str, str, list[tuple[str, str]]] | None:
-    """A block list of scalars as its first line, its indent, and (canonical value,
-    source lines) per item.
+    """Return a block list of scalars as its first line, its indent and its items.
 
-    None where the old value is anything else. Comment lines above an item belong to it.
+    An item is (canonical value, source lines); comment lines above an item belong to
+    it. None if the old value is anything else.
     """
     node = chunk.node
     if not isinstance(node, yaml.SequenceNode) or node.flow_style or not node.value:
@@ -635,11 +644,11 @@ def _kept_items(
     return head, first[first.rfind("\n") + 1 :].partition("-")[0], items
 
 
-def _taken(items: list[tuple[str, str]], value: object) -> str:
-    """Take the source lines of the item that says `value`; '' if none is left."""
-    wanted = format_scalar(value)
+def _item_source(items: list[tuple[str, str]], value: object) -> str:
+    """Remove the item with `value` and return its source lines; '' if none is left."""
+    scalar = format_scalar(value)
     for n, (form, source) in enumerate(items):
-        if form == wanted:
+        if form == scalar:
             del items[n]
             return source
     return ""

@@ -2,9 +2,10 @@
 
 Engram adds and commits only its own paths: it never amends, rebases, resets, stashes or
 pushes, and runs no program that the repository's configuration names (`git_process`).
-While the user merges, rebases or holds the index nothing is committed, and never what
-the user has staged; the paths wait for a later commit. Changes that git itself makes,
-as in a checkout, are told apart from the user's edits (`checked_out`).
+During a merge or a rebase of the user, or while the index is locked, nothing is
+committed, and staged changes of the user never are; the paths wait for a later commit.
+Changes that git itself makes, as in a checkout, are distinguished from the user's edits
+(`checked_out`).
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ AWAY = (
     "BISECT_LOG",
     "detached HEAD",
 )
-"""Operations during which the vault may hold the files of another commit."""
+"""Operations during which the vault may have the files of another commit."""
 SEEN = "git-seen"
-"""The file with the stamp and commit up to which the vault's files are known."""
+"""The file with the last known stamp of the repository, and its commit."""
 
 DETACHED = re.compile(rb"[0-9a-f]{40,64}\s*")
 
@@ -64,8 +65,8 @@ DUE, ADDED = "due", "added"
 class Git:
     """The repository of one vault.
 
-    `waiting` is a file outside of the vault with the paths to commit later. `filtered`
-    is a message about notes that are not committed, or ''; `removed_locks` has a message
+    `waiting` is a file outside the vault with the paths to commit later. `filtered` is
+    a message about notes that are not committed, or ''; `removed_locks` has a message
     for each stale lock that was removed.
     """
 
@@ -86,42 +87,45 @@ class Git:
     def open(
         cls, root: Path, waiting: Path, policy: FilePolicy | None = None
     ) -> Git | None:
-        """The repository whose root is the vault; None without one, or without git."""
+        """Return the repository whose root is the vault, or None.
+
+        None means that the vault is no repository or that git is missing.
+        """
         git = cls(root, waiting, policy or FilePolicy())
         if not (root / ".git").exists():
             return None
         try:
-            git._folder = git._found()
+            git._folder = git._git_folder()
         except EngramError:
             return None
         return git
 
-    def _found(self) -> Path:
+    def _git_folder(self) -> Path:
         self._begin()
         return Path(os.fsdecode(self._run("rev-parse", "--absolute-git-dir")).strip())
 
     def busy(self) -> str | None:
-        """The git operation of the user that is in progress, or None."""
+        """Return the git operation of the user that is in progress, or None."""
         if mark := next(
             (mark for mark in BUSY if os.path.lexists(self._folder / mark)), None
         ):
-            return f"{mark}, {self._of_lock()}" if mark == INDEX_LOCK else mark
+            return f"{mark}, {self._lock_message()}" if mark == INDEX_LOCK else mark
         with suppress(EngramError):
             if DETACHED.fullmatch(disk.read(self._folder / "HEAD")):
-                # what is committed there goes with the next checkout
+                # a later checkout would discard commits made here
                 return "detached HEAD"
         return None
 
     def other_checkout(self) -> str:
         """Return why the files may be those of another commit, or ''.
 
-        Then missing and changed files are no user changes.
+        Missing and changed files are then no user changes.
         """
         why = self.busy() or ""
         return why if why.startswith(AWAY) else ""
 
-    def _of_lock(self) -> str:
-        """A message about the lock of the index: its age, and what to do."""
+    def _lock_message(self) -> str:
+        """Return a message about the lock of the index: its age, and the remedy."""
         try:
             minutes = (time.time() - (self._folder / INDEX_LOCK).lstat().st_mtime) / 60
         except OSError:
@@ -136,7 +140,7 @@ class Git:
         )
 
     def _take_stale_locks(self) -> None:
-        """Remove locks of a killed git: old ones that no process owns."""
+        """Remove locks of a killed git: old ones without an owner process."""
         for name in (INDEX_LOCK, "HEAD.lock", f"{self._branch()}.lock"):
             lock = self._folder / name
             with suppress(OSError, EngramError):
@@ -151,7 +155,7 @@ class Git:
                     )
 
     def _branch(self) -> str:
-        """The reference that HEAD names, else HEAD."""
+        """Return the reference that HEAD points to, else HEAD."""
         with suppress(EngramError):
             if disk.read(self._folder / "HEAD").startswith(b"ref: "):
                 return os.fsdecode(disk.read(self._folder / "HEAD")[5:].strip())
@@ -160,7 +164,7 @@ class Git:
     def history(self) -> tuple[list[str], str]:
         """Return each commit with its message and its changes, and the branch.
 
-        Raises StorageError where git fails or takes too long.
+        Raises StorageError if git fails or takes too long.
         """
         self._begin()
         options = ("--all", "-p", "--text", "--no-color", "--no-textconv")
@@ -168,12 +172,13 @@ class Git:
         commits = output.decode("utf-8", "replace").split("\0")[1:]
         return commits, self._branch().removeprefix("refs/heads/")
 
-    # -- what git itself changed -------------------------------------------------------
+    # -- changes by git itself
+    # ------------------------------------------------------------
 
     def stamp(self) -> str:
         """Return a value that changes with every checkout, stash, reset or merge.
 
-        '' where the repository cannot be read.
+        '' if the repository cannot be read.
         """
         try:
             head = disk.read(self._folder / "HEAD").decode(errors="replace").strip()
@@ -184,20 +189,20 @@ class Git:
 
     @property
     def is_locked(self) -> bool:
-        """Whether the index has a lock, of a running or a killed git process."""
+        """Whether a git process, running or killed, has locked the index."""
         return os.path.lexists(self._folder / INDEX_LOCK)
 
     def changed_stamp(self) -> str:
-        """Return the stamp if git was at work since `mark_known`, or is now; else ''."""
-        # the lock first: once it is gone, the index is the new one
+        """Return the stamp if git was active since `mark_known`, or is now; else ''."""
+        # the lock first: once it is removed, the index is the new one
         locked = self.is_locked
         stamp = self.stamp()
-        return stamp if stamp and (locked or stamp != self._seen()) else ""
+        return stamp if stamp and (locked or stamp != self._known_stamp_file()) else ""
 
     def mark_known(self, stamp: str, commit: str = "") -> None:
-        """Record that the files of this stamp are known, unless git is at work again.
+        """Record that the files of this stamp are known, unless git is active again.
 
-        `commit` is that of HEAD; it is read where it is ''.
+        `commit` is that of HEAD; '' means to read it.
         """
         if not self.is_locked and stamp == self.stamp():
             with suppress(EngramError):
@@ -205,11 +210,11 @@ class Git:
             disk.make_folders(self._seen_file.parent)
             disk.write_derived(self._seen_file, f"{stamp}\n{commit}".encode())
 
-    def _seen(self) -> str:
+    def _known_stamp_file(self) -> str:
         return self._last_seen()[0]
 
     def _last_seen(self) -> tuple[str, str]:
-        """Return the last stamp that was marked known, and its commit; '' if unknown."""
+        """Return the last known stamp and its commit, '' if unknown."""
         with suppress(EngramError):
             stamp, _, commit = (
                 disk.read(self._seen_file).decode(errors="replace").partition("\n")
@@ -218,14 +223,14 @@ class Git:
         return "", ""
 
     def _head(self) -> str:
-        """The hash of HEAD's commit; StorageError where there is none."""
+        """Return the hash of HEAD's commit; StorageError if there is none."""
         self._begin()
         return self._run("rev-parse", "--verify", "HEAD").decode().strip()
 
     def checked_out(self, paths: Collection[str]) -> set[str]:
-        """Return the paths whose files are as git left them, not edited or deleted.
+        """Return the paths whose files git wrote or removed, not the user.
 
-        All `paths` while git is at work, or does not answer.
+        All `paths` while git is active or does not answer.
         """
         if self.is_locked:
             return set(paths)
@@ -239,10 +244,10 @@ class Git:
     def deleted(self, paths: Collection[str]) -> set[str]:
         """Return the missing `paths` that the user deleted through git.
 
-        That is with `git rm`, or in a commit since `mark_known`, where HEAD is on the
-        same branch and did not move back. A file that a checkout, a reset, a rebase or
-        a commit of engram removed does not count, and none does while git does not
-        answer.
+        Such a deletion is by `git rm`, or in a commit since `mark_known`, provided that
+        HEAD is on the same branch and did not move back. A file that a checkout, a
+        reset, a rebase or a commit of engram removed does not count, and none does
+        while git does not answer.
         """
         stamp, last = self._last_seen()
         if not paths or not last or not self._is_same_branch(stamp):
@@ -260,7 +265,7 @@ class Git:
         return staged | committed.intersection(paths)
 
     def _is_same_branch(self, stamp: str) -> bool:
-        """Return whether HEAD is on the branch of this stamp, and git is not at work."""
+        """Return whether HEAD is on the branch of this stamp, and git is idle."""
         if self.is_locked or self.other_checkout() or not stamp.startswith("ref: "):
             return False
         return self.stamp().rsplit(" ", 3)[0] == stamp.rsplit(" ", 3)[0]
@@ -274,7 +279,7 @@ class Git:
     # -- commits -----------------------------------------------------------------------
 
     def has_pending(self) -> bool:
-        """Whether paths wait to be committed."""
+        """Return whether paths wait to be committed."""
         return self.waiting.exists()
 
     def add_pending(self, paths: Iterable[str], kind: str = DUE) -> None:
@@ -283,16 +288,20 @@ class Git:
         disk.append(self.waiting, _notes(kind, paths), set())
 
     def commit(self, paths: Iterable[str], subject: str, op: str, run: str = "") -> str:
-        """Commit these paths and the pending ones; the commit's hash or ''.
+        """Commit these paths and the pending ones, and return the commit's hash or ''.
 
-        '' means that nothing changed, or that the user's git operation is in progress
-        and the paths stay pending. The commit of a run holds only its own paths, since
-        an undo is made from it. Raises StorageError.
+        '' means that nothing changed, or that an operation of the user is in progress
+        and the paths stay pending. The commit of a run contains only its own paths,
+        since an undo is computed from it. Raises StorageError.
         """
         self._take_stale_locks()
-        own, noted, added = set(paths), self._noted(DUE), self._noted(ADDED)
+        own, noted, added = (
+            set(paths),
+            self._pending_paths(DUE),
+            self._pending_paths(ADDED),
+        )
         due = own if run else own | noted
-        self._leave(own | noted, added)
+        self._set_pending(own | noted, added)
         if not due or self.busy():
             return ""
         before = self.stamp()
@@ -307,20 +316,20 @@ class Git:
             if self.busy():
                 return ""
             raise
-        if found and before == self._seen():
+        if found and before == self._known_stamp_file():
             self.mark_known(self.stamp(), found)
-        # what was noted meanwhile stays
-        noted, added = self._noted(DUE), self._noted(ADDED)
-        self._leave((noted - due).union(left), added - due)
+        # paths that were added meanwhile stay
+        noted, added = self._pending_paths(DUE), self._pending_paths(ADDED)
+        self._set_pending((noted - due).union(left), added - due)
         return found
 
     def _commit(
         self, due: Collection[str], added: Collection[str], message: Sequence[str]
     ) -> tuple[str, list[str]]:
-        """The commit's hash, and the paths that wait, since the user has staged them.
+        """Return the commit's hash, and the paths that the user has staged, which wait.
 
-        Only what is new is added to the index, and noted before: if the process ends in
-        between, it is ours.
+        Only new files are added to the index, and recorded first: if the process ends
+        in between, the additions are known to be engram's.
         """
         states = self._changed(due)
         left = [
@@ -348,9 +357,9 @@ class Git:
         return self._run("rev-parse", "HEAD").decode().strip(), left
 
     def _unfiltered(self, paths: Collection[str]) -> set[str]:
-        """Return the paths that no required content filter applies to.
+        """Return the paths to which no required content filter applies.
 
-        engram runs no filter, so a file of git-crypt or LFS would be committed as plain
+        Engram runs no filter, so a file of git-crypt or LFS would be committed as plain
         text, or whole.
         """
         self.filtered = ""
@@ -397,9 +406,9 @@ class Git:
         return {path: entries[path] for path in sorted(entries.keys() & set(paths))}
 
     def run_from_commit(self, run: str) -> RecordedRun:
-        """Return a run from its commit, for an undo beyond the history (`X6`).
+        """Return a run from its commit, for an undo beyond the recorded runs (`X6`).
 
-        Raises NotFoundError where no commit has this run.
+        Raises NotFoundError if no commit has this run.
         """
         grep = (f"--grep=^Engram-Run: {run}$", "--basic-regexp", "-1", "--format=%H")
         self._begin()
@@ -429,11 +438,11 @@ class Git:
             steps.append(FileStep(before, after, sha_was, sha_now, len(now)))
         return RecordedRun(run, tuple(steps), contents)
 
-    def _blob(self, name: str, there: bool) -> bytes:  # noqa: FBT001
-        return self._run("cat-file", "blob", name) if there else b""
+    def _blob(self, name: str, exists: bool) -> bytes:  # noqa: FBT001
+        return self._run("cat-file", "blob", name) if exists else b""
 
-    def _noted(self, kind: str) -> set[str]:
-        """The pending paths of this kind."""
+    def _pending_paths(self, kind: str) -> set[str]:
+        """Return the pending paths of this kind."""
         try:
             raw = disk.read(self.waiting)
         except NotFoundError:
@@ -441,12 +450,12 @@ class Git:
         found = set()
         for line in jsonl.lines(raw):
             with suppress(ValueError, TypeError):
-                what, path = line.value
-                if what == kind and isinstance(path, str):
+                kind_of_row, path = line.value
+                if kind_of_row == kind and isinstance(path, str):
                     found.add(path)
         return found
 
-    def _leave(self, due: Collection[str], added: Collection[str] = ()) -> None:
+    def _set_pending(self, due: Collection[str], added: Collection[str] = ()) -> None:
         """Make exactly these paths pending."""
         if due:
             disk.make_folders(self.waiting.parent)
@@ -457,7 +466,7 @@ class Git:
             disk.remove(self.waiting)
 
     def _begin(self) -> None:
-        """Start the time limit of git, and switch off what its configuration names."""
+        """Start the time limit of git, and disable configured programs."""
         self._until = time.monotonic() + self.seconds
         self._settings = git_process.fixed(git_process.version())
         self._configured = git_process.parsed(self._run("config", "--list", "-z"))
@@ -466,7 +475,7 @@ class Git:
     def _run(self, *words: str, given: bytes = b"") -> bytes:
         """Return the output of git, which runs no program of its configuration.
 
-        Raises StorageError where git fails.
+        `given` is its standard input. Raises StorageError if git fails.
         """
         return git_process.run(
             self.root, words, self._settings, given, self._until, self.seconds

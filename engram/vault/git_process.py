@@ -1,10 +1,10 @@
-"""Running `git` without executing any program that its configuration names.
+"""Run `git` without executing any program that its configuration names.
 
 Hooks, the file-system monitor, signing, editors, pagers, credential helpers, transports
-and diff programs are switched off by fixed settings; content filters and hooks of the
-configuration by one setting for each that `git config --list` names. All of them are
-handed over as `GIT_CONFIG_KEY_<n>`, which, unlike `-c`, can name every filter. Reading
-the configuration executes nothing.
+and diff programs are disabled by fixed settings; content filters and hooks of the
+configuration by one setting for each that `git config --list` names. All settings are
+passed as `GIT_CONFIG_KEY_<n>`, which, unlike `-c`, can name every filter. Reading the
+configuration executes nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUIET: Settings = (
     ("core.safecrlf", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
-    # what would run a program of the configuration
+    # settings that would run a program of the configuration
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("commit.gpgsign", "false"),
@@ -66,8 +66,9 @@ ENVIRONMENT = {
 }
 
 FSYNC, FSYNC_OLD = ("core.fsync", "all"), ("core.fsyncObjectFiles", "true")
-"""Makes objects, index and references durable since git 2.36; before, only loose
-objects could be.
+"""The setting that makes objects, index and references durable since git 2.36.
+
+Earlier versions can only make loose objects durable.
 """
 FSYNC_SINCE, KEYS_SINCE = (2, 36), (2, 31)
 
@@ -76,9 +77,7 @@ _TRUE = frozenset(("true", "yes", "on", "1", ""))
 
 @cache
 def version() -> tuple[int, int]:
-    """Major and minor version of the installed git; (0, 0) where there is none, or it
-    does not say.
-    """
+    """Return major and minor version of the installed git, (0, 0) if unknown."""
     with suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(
             ["git", "version"],  # noqa: S607
@@ -86,13 +85,13 @@ def version() -> tuple[int, int]:
             check=False,
             timeout=10,
         )
-        if found := re.search(rb"(\d+)\.(\d+)", done.stdout):
-            return int(found[1]), int(found[2])
+        if match := re.search(rb"(\d+)\.(\d+)", done.stdout):
+            return int(match[1]), int(match[2])
     return 0, 0
 
 
 def fixed(known: tuple[int, int]) -> Settings:
-    """The settings of each call for this version of git."""
+    """Return the settings of each call for this version of git."""
     return (*QUIET, FSYNC if known >= FSYNC_SINCE else FSYNC_OLD)
 
 
@@ -119,7 +118,7 @@ def filters(configured: Iterable[tuple[str, str]]) -> dict[str, bool]:
 
 
 def switched_off(configured: Iterable[tuple[str, str]]) -> Settings:
-    """Return settings that switch off the filters and hooks of the configuration."""
+    """Return settings that disable the filters and hooks of the configuration."""
     configured = list(configured)
     off: list[tuple[str, str]] = []
     for driver in filters(configured):
@@ -138,7 +137,7 @@ def switched_off(configured: Iterable[tuple[str, str]]) -> Settings:
 def environment(root: Path, settings: Settings) -> dict[str, str]:
     """Return the environment of a call with these settings.
 
-    Variables that lead git to another repository are left out.
+    Variables that point git to another repository are left out.
     """
     env = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_")
@@ -162,11 +161,11 @@ def run(
     """Return the output of `git <words>` in `root`; `given` is its standard input.
 
     It may run until `until` (monotonic seconds); then it is terminated, and killed
-    `seconds` later. Raises StorageError where git fails, takes too long, or is too old
-    to switch off a filter.
+    `seconds` later. Raises StorageError if git fails, takes too long, or is too old to
+    disable a filter.
     """
     command = ["git", "--no-pager", *words]
-    if version() < KEYS_SINCE:  # it does not know the variables
+    if version() < KEYS_SINCE:  # this version does not support the variables
         if any("=" in key for key, _ in settings):
             fix = "Give the filter a name without `=`, or install a newer git."
             raise StorageError(
@@ -204,7 +203,7 @@ def _communicate(
 ) -> tuple[bytes, bytes]:
     """Return standard output and error of git; StorageError if it takes too long.
 
-    A git that is terminated removes its locks, which a killed one does not.
+    A terminated git removes its locks; a killed one does not.
     """
     try:
         return process.communicate(given, max(0.0, until - time.monotonic()))
@@ -222,8 +221,8 @@ def _communicate(
 def lock_owner(lock: Path, root: Path) -> str:
     """Return the process that may own a lock file of the repository in `root`, or ''.
 
-    It has the file open, or it is a git that works in the vault, since git closes its
-    lock while an editor is open. Processes of other users are not found.
+    It is a process that has the file open, or a git that works in the vault, since git
+    closes its lock while an editor is open. Processes of other users are not found.
     """
     for process in sorted(_processes()):
         with suppress(OSError, ValueError):

@@ -1,9 +1,9 @@
-"""The kernel's event queue, as watchdog reads it: the one use of watchdog's internals.
+"""The kernel's event queue, read through watchdog's internals in this module alone.
 
-The public API of watchdog hides two faults that the watcher must know: the queue ran
-over, and the system grants no more watches. It also watches every folder below a root,
-and so cannot leave out `.git` or `node_modules`. `tests/unit/test_inotify.py` checks
-what is used here against the installed version.
+The public API of watchdog hides two faults from the watcher: an overflow of the queue,
+and the limit on watches. It also watches every folder below a root, so it cannot
+exclude `.git` or `node_modules`. `tests/unit/test_inotify.py` checks the internals
+against the installed version.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
         WatchDescriptor,
     )
 
-# watchdog may register a folder twice that is made inside a new folder; this is
+# watchdog may register a folder twice if it is created inside a new folder; this is
 # harmless, and its warning is a page long.
 warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
 
 
 class EventQueue(InotifyFD):
-    """An inotify instance that reports its faults and leaves folders out.
+    """An inotify instance that reports its faults and excludes folders.
 
-    `is_skipped` is asked about the absolute path of each folder before it is watched.
+    `is_skipped` is called with the absolute path of each folder before it is watched.
     `on_overflow` and `on_watch_limit` are called in the thread of the queue.
     """
 
@@ -59,7 +59,7 @@ class EventQueue(InotifyFD):
     def add_callback(
         self, path: bytes, mask: Mask, callback: WatchCallback, id_: CallbackId
     ) -> WatchDescriptor:
-        """Watch one folder. Raises OSError, after which watchdog goes on without it."""
+        """Watch one folder. After an OSError watchdog continues without it."""
         name = os.fsdecode(path)
         if self._is_skipped(name):
             raise OSError(errno.ENOENT, "not watched", name)
@@ -72,5 +72,5 @@ class EventQueue(InotifyFD):
 
 
 def observer(queue: EventQueue) -> BaseObserver:
-    """A watchdog observer that reads its events from `queue`."""
+    """Return a watchdog observer that reads its events from `queue`."""
     return BaseObserver(InotifyEmitter, inotify_fd=queue)

@@ -5,9 +5,9 @@ each a file of JSON lines. A line has a CRC-32 and a sequence number and is one 
 `turn`, `settle`, `park` or `bury`; the last three refer to turns by number, so batches
 may end in any order. Callers that arrive during a sync share the next one.
 
-After a crash `replay` returns every acknowledged turn that was not settled. A line that
-was cut short at the end of a segment was never acknowledged; a damaged line elsewhere
-is reported, and its segment is kept as `.damaged`.
+After a crash `replay` returns every acknowledged turn that was not settled. A truncated
+line at the end of a segment was never acknowledged; a damaged line elsewhere is
+reported, and its segment is preserved as `.damaged`.
 """
 
 from __future__ import annotations
@@ -35,18 +35,21 @@ _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _CRC = b'{"crc":"'
 _BODY = len(_CRC) + len('00000000",')
 _FENCE_BITS = 32
-"""The bits of a number that count the records of one owner; those above are its fence."""
+"""The bits of a number that count the records of one owner.
+
+The higher bits are its fence.
+"""
 
 
 def _accept() -> None:
-    """Do nothing: no other process has the journal."""
+    """Do nothing, because no other process uses the journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParkedBatch:
-    """A failed batch that is tried again at `retry_at`.
+    """A failed batch that is retried at `retry_at`.
 
-    `seqs` are the numbers of its turns, `filed` says whether they are in their session
+    `seqs` are the numbers of its turns, `filed` is true if they are in their session
     file.
     """
 
@@ -59,7 +62,7 @@ class ParkedBatch:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A batch that is not tried again automatically; its turns stay until settled."""
+    """A batch that is not retried automatically; its turns stay until settled."""
 
     turns: tuple[tuple[int, FiledTurn], ...]
     attempts: int
@@ -70,8 +73,8 @@ class DeadLetter:
 class UnfiledTurns:
     """The turns that are not settled: `turns` with their numbers, parked ones included.
 
-    `dead` are the dead letters, whose turns are not in `turns`; `problems` the faults
-    that were found in the files.
+    `dead` are the dead letters, whose turns are not in `turns`; `problems` are the
+    faults found in the files.
     """
 
     turns: tuple[tuple[int, FiledTurn], ...] = ()
@@ -107,12 +110,12 @@ class _WriteGroup:
 class Journal:
     """The journal in `folder`.
 
-    `replay` must be called once, first; all other methods may be called from any
-    thread. `check_owner` is called before each change of a file, and raises an
-    EngramError where it may not be made. `fence` grows with each owner of the vault: no
-    two owners give one number, so a record that a former one wrote too late means none
-    of the turns of its successor. `degraded` is the message of the last write error, ''
-    after a success.
+    `replay` must be called once, first; all other methods are thread-safe.
+    `check_owner` is called before each change of a file, and raises an EngramError if
+    this process no longer owns the vault. `fence` grows with each owner of the vault,
+    so no two owners assign the same number: a late record of a former owner does not
+    refer to turns of its successor. `degraded` is the message of the last write error,
+    '' after a success.
     """
 
     def __init__(
@@ -127,8 +130,9 @@ class Journal:
         self._check_owner = check_owner
         self.degraded = ""
         lock = threading.Lock()
-        self._free = threading.Condition(lock)  # no caller writes, or a group is done
-        self._complete = threading.Condition(lock)  # the expected callers have come
+        # no caller writes, or a group is complete
+        self._free = threading.Condition(lock)
+        self._complete = threading.Condition(lock)  # the expected callers have arrived
         self._group = _WriteGroup()
         self._expected = 1
         self._writing = False
@@ -142,10 +146,10 @@ class Journal:
     # -- reading -----------------------------------------------------------------------
 
     def replay(self) -> UnfiledTurns:
-        """Read the journal, sync the segments, and return what is not settled.
+        """Read the journal, sync the segments, and return the unsettled turns.
 
         Damage is reported with byte positions; every readable line counts. A turn whose
-        append failed may be in the journal too, and once more from a second try: of two
+        append failed may be in the journal too, and again from a second attempt: of two
         lines with the same `(session, id)` the later one counts. Raises StorageError.
         """
         disk.make_folders(self.folder)
@@ -187,15 +191,17 @@ class Journal:
             return not self._unsettled
 
     def unfiled(self) -> UnfiledTurns:
-        """The turns that are not settled now."""
+        """Return the turns that are not settled now."""
         with self._free:
             return self._unfiled(())
 
     def _unfiled(self, problems: Iterable[Problem]) -> UnfiledTurns:
         batches: dict[int, tuple[Mapping[str, Any], list[int]]] = {}
-        for seq, held in self._unsettled.items():
-            if held.batch is not None:
-                batches.setdefault(held.batch["seq"], (held.batch, []))[1].append(seq)
+        for seq, unsettled in self._unsettled.items():
+            if unsettled.batch is not None:
+                batches.setdefault(unsettled.batch["seq"], (unsettled.batch, []))[
+                    1
+                ].append(seq)
         parked, dead = [], []
         for batch, seqs in batches.values():
             if batch["kind"] == "park":
@@ -211,8 +217,8 @@ class Journal:
                 dead.append(DeadLetter(turns, batch["attempts"], batch["reason"]))
         buried = {seq for letter in dead for seq, _ in letter.turns}
         waiting = tuple(
-            (seq, held.filed)
-            for seq, held in self._unsettled.items()
+            (seq, unsettled.filed)
+            for seq, unsettled in self._unsettled.items()
             if seq not in buried
         )
         return UnfiledTurns(waiting, tuple(parked), tuple(dead), tuple(problems))
@@ -220,14 +226,14 @@ class Journal:
     # -- writing -----------------------------------------------------------------------
 
     def append(self, turns: Sequence[FiledTurn]) -> tuple[int, ...]:
-        """Store turns durably; their numbers, in order.
+        """Store turns durably, and return their numbers in order.
 
         After an EngramError none of them is acknowledged.
         """
         return self._commit([_turn_record(filed) for filed in turns])
 
     def settle(self, seqs: Sequence[int], outcome: str = "") -> None:
-        """Record that these turns are done; segments without other turns are removed.
+        """Record that these turns are processed, and remove segments without others.
 
         The turns must be durable in the vault, or not needed there.
         """
@@ -244,7 +250,7 @@ class Journal:
     ) -> None:
         """Record that these turns failed `attempts` times as one batch.
 
-        They wait until `retry_at`; `filed` says whether they are in their session file.
+        They wait until `retry_at`; `filed` is true if they are in their session file.
         """
         state = {
             "attempts": attempts,
@@ -268,10 +274,10 @@ class Journal:
         )
 
     def rewrite(self, damaged: Callable[[bytes], bool]) -> None:
-        """Write what is not settled to a new segment and remove all older ones.
+        """Write the unsettled turns to a new segment and remove all older ones.
 
-        A segment that was set aside is removed where `damaged` says so of its bytes.
-        Raises StorageError.
+        A damaged segment is removed if `damaged` returns true for its bytes. Raises
+        StorageError.
         """
         with self._free:
             self._free.wait_for(lambda: not self._writing)
@@ -328,8 +334,7 @@ class Journal:
     def _write_group(self) -> None:
         """Write the waiting group, with the lock released, so that a new one can form.
 
-        As many callers as took part in the last group are waited for, at most
-        `gather_seconds`.
+        It waits at most `gather_seconds` for as many callers as the last group had.
         """
         self._writing = True
         if self._expected > 1:
@@ -343,7 +348,7 @@ class Journal:
         try:
             group.fault = self._without_lock(self._write, group.lines)
             self.degraded = str(group.fault or "")
-            # callers that came during the sync are expected next time, too
+            # callers that arrived during the sync are expected next time too
             self._expected += self._group.callers
             if group.fault is None:
                 for record, line in zip(group.records, group.lines, strict=True):
@@ -362,7 +367,7 @@ class Journal:
     def _without_lock(
         self, work: Callable[..., None], *values: object
     ) -> EngramError | None:
-        """Do `work` with the lock released; its EngramError, or None."""
+        """Call `work` with the lock released, and return its EngramError or None."""
         self._free.release()
         try:
             work(*values)
@@ -389,7 +394,7 @@ class Journal:
     # -- segments ----------------------------------------------------------------------
 
     def _write(self, lines: Iterable[bytes]) -> None:
-        """Append durably to the open segment, or to a new one after it is full.
+        """Append durably to the open segment, or to a new one once it is full.
 
         After an error the segment is closed, and the next write begins a new one.
         """
@@ -398,7 +403,7 @@ class Journal:
             self._close()
         while self._log is None:
             self._newest += 1
-            # a former owner of the vault may have made one too late
+            # a former owner of the vault may have created it too late
             with suppress(ConflictError):
                 self._log = disk.AppendFile(self._path(self._newest))
                 self._segments[self._newest] = False
@@ -412,13 +417,13 @@ class Journal:
         """Remove old segments without unsettled turns, the oldest first, each durably.
 
         The order matters: a younger segment settles the turns of an older one. A few
-        turns that stay unsettled would keep all younger segments; they are written
-        again to the open one.
+        unsettled turns would prevent the removal of all younger segments; they are
+        written again to the open one.
         """
-        needed = {held.segment for held in self._unsettled.values()}
+        needed = {unsettled.segment for unsettled in self._unsettled.values()}
         old = sorted(number for number in self._segments if number != self._newest)
         if needed.intersection(old):
-            size = sum(held.size for held in self._unsettled.values())
+            size = sum(unsettled.size for unsettled in self._unsettled.values())
             if len(old) > 2 + 2 * size // self.policy.segment_bytes:
                 self._rewrite_unsettled()
                 needed = {self._newest}
@@ -436,18 +441,18 @@ class Journal:
     def _rewrite_unsettled(self) -> None:
         """Write the unsettled turns again, with their numbers."""
         lines = [
-            _line(seq, _tail(_turn_record(held.filed)))
-            for seq, held in self._unsettled.items()
+            _line(seq, _tail(_turn_record(unsettled.filed)))
+            for seq, unsettled in self._unsettled.items()
         ]
         batches = {
-            held.batch["seq"]: held.batch
-            for held in self._unsettled.values()
-            if held.batch is not None
+            unsettled.batch["seq"]: unsettled.batch
+            for unsettled in self._unsettled.values()
+            if unsettled.batch is not None
         }
         lines += [_line(seq, _tail(batch)) for seq, batch in batches.items()]
         self._write(lines)
-        for held in self._unsettled.values():
-            held.segment = self._newest
+        for unsettled in self._unsettled.values():
+            unsettled.segment = self._newest
 
     def _close(self) -> None:
         if self._log is not None:
@@ -458,7 +463,7 @@ class Journal:
         return self.folder / f"{number:08}.jsonl"
 
     def _paths(self, ending: str) -> list[tuple[int, Path]]:
-        """The segments with that ending, oldest first."""
+        """Return the segments with that ending, oldest first."""
         return sorted(
             (int(path.stem), path)
             for path in self.folder.glob(f"*{ending}")
@@ -502,13 +507,13 @@ def _filed(record: Mapping[str, Any]) -> FiledTurn:
 
 
 def _tail(record: Mapping[str, Any]) -> bytes:
-    """A record as JSON, without its number and its opening brace."""
+    """Return a record as JSON, without its number and its opening brace."""
     rest = {name: value for name, value in record.items() if name != "seq"}
     return _json(rest).encode("utf-8", "surrogatepass")[1:]
 
 
 def _line(seq: int, tail: bytes) -> bytes:
-    """One line: the CRC-32 of all that follows it, the number, the record."""
+    """Return one line: the CRC-32 of all that follows it, the number, the record."""
     body = b'"seq":%d,%b\n' % (seq, tail)
     return b'{"crc":"%08x",%b' % (zlib.crc32(body), body)
 
@@ -516,7 +521,7 @@ def _line(seq: int, tail: bytes) -> bytes:
 def _parse(
     raw: bytes, name: str
 ) -> tuple[list[tuple[dict[str, Any], int]], list[Problem]]:
-    """The records of a segment with their lengths, and its unreadable byte ranges.
+    """Return the records of a segment with their lengths, and the unreadable ranges.
 
     At the end of a segment such a range is left by an interrupted write, elsewhere it
     is damage.
@@ -553,7 +558,7 @@ def _parse(
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
-    """The record of a line; None if the line is not as it was written."""
+    """Return the record of a line; None if the line is damaged."""
     if not line.startswith(_CRC) or not line.endswith(b"\n"):
         return None
     try:

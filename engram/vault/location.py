@@ -5,7 +5,7 @@ id is named by the id, that of each copy `<id>.<hash of its path>`. `place.json`
 state folder records its vault: the path, and an identity of the folder that survives a
 rename and a reboot but not a copy.
 
-`choose` only reads. `VaultMemory.start` writes the record once it holds the locks. The
+`choose` only reads. `VaultMemory.start` writes the record once it has the locks. The
 command line calls `choose` before each command, so this module imports only light parts
 of the standard library.
 """
@@ -17,25 +17,25 @@ import json
 import os
 import pwd
 
-TYPE_CHECKING = False  # loading typing would cost as much again
+TYPE_CHECKING = False  # importing typing would double the time of this import
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 RECORD = "place.json"
 MARK_LENGTH = 8
 _GET_GENERATION = 0x80087601 if os.sysconf("SC_LONG_BIT") == 64 else 0x80047601
-"""FS_IOC_GETVERSION: a number that tells apart two files that reused one inode."""
+"""FS_IOC_GETVERSION: a number that distinguishes two files that reused one inode."""
 
 SESSIONS = "/run/user"
-"""Where systemd keeps a folder for the session of each user, named by their number."""
+"""The parent of systemd's folders for user sessions, which are named by user id."""
 
 
 def socket_home(env: Mapping[str, str], state: str) -> str:
     """Return the folder of the sockets; `state` is the folder of the states.
 
     It is `$XDG_RUNTIME_DIR/engram`. A client of MCP or cron may start a command without
-    that variable; the command then finds the folder of the user's session by itself,
-    unless `HOME` is another than the user's own.
+    that variable; the command then uses the folder of the user's session, unless `HOME`
+    differs from the user's home.
     """
     session = env.get("XDG_RUNTIME_DIR", "")
     if not session and env.get("HOME") == _home_of_user():
@@ -69,12 +69,12 @@ class Record:
 
 
 class Place:
-    """The state folder of a vault, and why it was chosen.
+    """The state folder of a vault, and the reason for the choice.
 
     `leaf` is its name below the state, cache and runtime homes; `path` and `folder` are
-    the values to record. `moved_from` is the path where this vault was before,
-    `copy_of` the path of the vault that it is a copy of, and `kept` the state folder of
-    another vault that was at this path before; each is '' where it does not apply.
+    the values to record. `moved_from` is the former path of this vault, `copy_of` the
+    path of the vault that it is a copy of, and `kept` the state folder of another vault
+    that was formerly at this path; each is '' if it does not apply.
     """
 
     def __init__(
@@ -104,15 +104,15 @@ class Place:
         return f"{self.home}/{self.leaf}"
 
     def notice(self) -> str:
-        """A message to the user about a copy or a move, or ''."""
+        """Return a message to the user about a copy or a move, or ''."""
         parts = []
         if self.copy_of:
             parts.append(
-                f"this folder is a copy of {_shown(self.copy_of)}; it has its own state"
+                f"this folder is a copy of {_display_path(self.copy_of)}; it has its own state"
             )
         if self.moved_from:
             parts.append(
-                f"this vault was last at {_shown(self.moved_from)}; it was moved here and keeps its state"
+                f"this vault was last at {_display_path(self.moved_from)}; it was moved here and keeps its state"
             )
         if self.kept:
             parts.append(
@@ -122,63 +122,67 @@ class Place:
         return "; ".join(parts)
 
     def record(self) -> bytes:
-        """The content of `place.json`."""
+        """Return the content of `place.json`."""
         return json.dumps({"path": self.path, "folder": self.folder}).encode() + b"\n"
 
 
 def choose(
     vault: str, vault_id: str, home: str, id_at: Callable[[str], str | None]
 ) -> Place:
-    """The state folder of the vault in `vault` (absolute, resolved) below `home`.
+    """Return the state folder of the vault in `vault` below `home`.
 
-    `id_at` returns the id in the engram.toml of a folder, None or '' where there is
-    none. The first match decides: the record of this very folder, wherever it was; the
-    record of this path, as for a restored backup; a record whose vault is gone, which
-    was moved here. Where all recorded vaults still exist, this one is a copy.
+    `vault` is absolute and resolved. `id_at` returns the id in the engram.toml of a
+    folder, None or '' if there is none. The first match decides: the record of this
+    very folder, at any path; the record of this path, as for a restored backup; a
+    record whose vault is gone, which was moved here. If all recorded vaults still
+    exist, this one is a copy.
     """
-    mine = identity(vault)
+    own_identity = identity(vault)
     known, unrecorded = _records(home, vault_id)
-    here = [record for record in known if _same(record.path, vault)]
+    at_path = [record for record in known if _same(record.path, vault)]
 
     def is_vault(record: Record) -> bool:
         return id_at(record.path) == vault_id
 
-    leaf, path, moved_from = _matching(known, here, mine, is_vault)
+    leaf, path, moved_from = _matching(known, at_path, own_identity, is_vault)
     if not leaf and known and not unrecorded:
         leaf, moved_from = _moved_or_copied(vault, vault_id, known, is_vault)
     leaf = leaf or vault_id
 
-    others = [one for one in known if one.leaf != leaf and one not in here]
+    others = [one for one in known if one.leaf != leaf and one not in at_path]
     return Place(
         home,
         leaf,
         path or vault,
-        mine,
+        own_identity,
         id_at,
         moved_from=moved_from,
         copy_of="" if leaf == vault_id else _first_path(others, is_vault),
-        kept=f"{home}/{here[0].leaf}" if moved_from and here else "",
+        kept=f"{home}/{at_path[0].leaf}" if moved_from and at_path else "",
     )
 
 
 def _matching(
     known: list[Record],
-    here: list[Record],
-    mine: str,
+    at_path: list[Record],
+    own_identity: str,
     is_vault: Callable[[Record], bool],
 ) -> tuple[str, str, str]:
-    """The leaf of the vault's record, the path to keep in it, or the one to replace.
+    """Return the leaf of the vault's record, and two paths.
 
-    All three are '' where neither the identity `mine` nor the path is recorded.
+    They are the path to retain in the record, and the one to replace. All three are ''
+    if neither the identity `own_identity` nor the path is recorded.
     """
-    itself = [record for record in known if mine and record.folder == mine]
-    if stays := _first(itself, here.__contains__):
-        return stays.leaf, stays.path, ""
+    itself = [
+        record for record in known if own_identity and record.folder == own_identity
+    ]
+    if own_record := _first(itself, at_path.__contains__):
+        return own_record.leaf, own_record.path, ""
     for record in itself:
-        if not is_vault(record) or identity(record.path) != mine:
+        if not is_vault(record) or identity(record.path) != own_identity:
             return record.leaf, "", record.path
-    if here:
-        return here[0].leaf, here[0].path, ""
+    if at_path:
+        return at_path[0].leaf, at_path[0].path, ""
     return "", "", ""
 
 
@@ -188,7 +192,10 @@ def _moved_or_copied(
     known: list[Record],
     is_vault: Callable[[Record], bool],
 ) -> tuple[str, str]:
-    """The leaf and path of a record whose vault is gone, or the leaf for a copy and ''."""
+    """Return the leaf and path of a record whose vault is gone, or a leaf for a copy.
+
+    The path is '' for a copy.
+    """
     for record in known:
         if not is_vault(record):
             return record.leaf, record.path
@@ -205,14 +212,14 @@ def _first(records: list[Record], holds: Callable[[Record], bool]) -> Record | N
 
 
 def choose_again(place: Place, vault: str, vault_id: str) -> Place:
-    """Choose again, by the records that were written since."""
+    """Choose again, with the records that were written since."""
     return choose(vault, vault_id, place.home, place.id_at)
 
 
 def identity(folder: str) -> str:
-    """The identity of a folder: file system, inode, and generation of the inode.
+    """Return the identity of a folder: file system, inode, and generation of the inode.
 
-    '' where the folder cannot be opened. A rename keeps it; a copy and a restored
+    '' if the folder cannot be opened. A rename preserves it; a copy and a restored
     backup have another.
     """
     try:
@@ -235,7 +242,7 @@ def identity(folder: str) -> str:
 
 
 def _records(home: str, vault_id: str) -> tuple[list[Record], bool]:
-    """The records of the vaults with this id, and whether the first has none."""
+    """Return the records of the vaults with this id, and whether the first has none."""
     found: list[Record] = []
     unrecorded = False
     try:
@@ -257,26 +264,26 @@ def _records(home: str, vault_id: str) -> tuple[list[Record], bool]:
 
 
 def _fresh(vault: str, vault_id: str, known: list[Record]) -> str:
-    """The name of a state folder for a copy; the same one until it is recorded."""
-    import hashlib  # loading it would slow each call of the command line
+    """Return the name of a state folder for a copy; the same until it is recorded."""
+    import hashlib  # importing it would slow each call of the command line
 
-    taken = {record.leaf for record in known}
-    for number in range(len(taken) + 1):
+    leaves = {record.leaf for record in known}
+    for number in range(len(leaves) + 1):
         mark = hashlib.sha256(os.fsencode(vault) + b"\0" * number).hexdigest()[
             :MARK_LENGTH
         ]
-        if (leaf := f"{vault_id}.{mark}") not in taken:
+        if (leaf := f"{vault_id}.{mark}") not in leaves:
             break
     return leaf
 
 
-def _same(one: str, other: str) -> bool:
-    """Whether two paths lead to one folder, as with a bind mount."""
+def _same(first: str, second: str) -> bool:
+    """Return whether two paths lead to the same folder, as with a bind mount."""
     try:
-        return one == other or os.path.samefile(one, other)  # noqa: PTH121
+        return first == second or os.path.samefile(first, second)  # noqa: PTH121
     except (OSError, ValueError):
         return False
 
 
-def _shown(path: str) -> str:
+def _display_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,8 +1,8 @@
 """Locks that let one process own a vault.
 
-A lock is flock(2) on an open descriptor. The kernel releases it when the process ends,
-however it ends, so no stale lock can remain. The lock file itself is never removed:
-after a removal two processes could hold locks on two files of one name.
+A lock is flock(2) on an open descriptor. The kernel releases it at the end of the
+process, so no stale lock can remain. The lock file itself is never removed: after a
+removal two processes could hold locks on two files of one name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from engram.vault import syscalls
 from engram.vault.syscalls import UNSUPPORTED, os_errors, write_all
 
 NO_FOLDER_LOCK = (*UNSUPPORTED, errno.ENOLCK, errno.EBADF)
-"""The errors of a file system that cannot lock a folder, as some network mounts."""
+"""The errors of a file system that cannot lock a folder, such as some network mounts.
+"""
 
 _UNKNOWN = "unknown"
 
@@ -26,7 +27,7 @@ _UNKNOWN = "unknown"
 class Lock:
     """Locks on files or folders, held until `release` or the end of the process.
 
-    `unlocked` says why one of them could not be locked, or is ''.
+    `unlocked` is the reason why one of them could not be locked, or ''.
     """
 
     def __init__(self, path: Path, *descriptors: int, unlocked: str = "") -> None:
@@ -36,10 +37,10 @@ class Lock:
 
     @property
     def kernel(self) -> str:
-        """Which running kernel keeps others of its file system from the lock.
+        """The running kernel that enforces the lock for its file system, or ''.
 
-        It is '' where that cannot be said: a file system may accept a lock that it does
-        not keep.
+        It is '' if that is unknown: some file systems accept a lock without enforcing
+        it.
         """
         if self.unlocked or not self._descriptors:
             return ""
@@ -64,12 +65,12 @@ class Lock:
 
 
 def lock(path: Path, folder: Path | None = None, *, leased: bool = False) -> Lock:
-    """Lock `folder`, where one is given, and then the file `path`, without waiting.
+    """Lock `folder`, if it is given, and then the file `path`, without waiting.
 
-    The lock on the folder also excludes a process that keeps its lock file elsewhere.
-    With `leased` a database says who has the vault: then the file system of `path`, too,
-    may be one that cannot lock. Raises LockedError with the process id of the holder,
-    or StorageError.
+    The lock on the folder also excludes a process whose lock file is elsewhere. With
+    `leased` a database records the owner of the vault; then the file system of `path`
+    may also be one that cannot lock. Raises LockedError with the process id of the
+    holder, or StorageError.
     """
     descriptors: list[int] = []
     unlocked = ""
@@ -95,7 +96,7 @@ def lock_vaults(folder: Path) -> Lock:
 
 
 def _locked_folder(folder: Path, does: str = "owns this vault") -> tuple[int, str]:
-    """A descriptor of `folder`, and why it could not be locked or ''."""
+    """Return a descriptor of `folder`, and why it could not be locked or ''."""
     with os_errors(folder):
         descriptor = syscalls.SYS.open(str(folder), os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -119,9 +120,9 @@ def _locked_folder(folder: Path, does: str = "owns this vault") -> tuple[int, st
 
 
 def _locked_file(path: Path, *, leased: bool) -> tuple[int, str]:
-    """A descriptor of the lock file, and why it could not be locked or ''.
+    """Return a descriptor of the lock file, and why it could not be locked or ''.
 
-    The file holds our process id.
+    The file contains the id of this process.
     """
     with os_errors(path):
         descriptor = syscalls.SYS.open(
@@ -145,7 +146,10 @@ def _locked_file(path: Path, *, leased: bool) -> tuple[int, str]:
 
 
 def _locked(descriptor: int, *, leased: bool) -> str:
-    """Lock a file; why it cannot be locked or '', where that is allowed."""
+    """Lock a file, and return why it cannot be locked or ''.
+
+    A failure that is not allowed raises.
+    """
     try:
         syscalls.SYS.lock(descriptor)
     except OSError as error:
@@ -156,13 +160,13 @@ def _locked(descriptor: int, *, leased: bool) -> str:
 
 
 def _close(descriptor: int) -> None:
-    """Close a descriptor, which releases its lock even where closing fails."""
+    """Close a descriptor, which releases its lock even if closing fails."""
     with suppress(OSError):
         syscalls.SYS.close(descriptor)
 
 
 def _folder_holder(descriptor: int) -> str:
-    """The id of the process that holds the lock on an open folder, or 'unknown'."""
+    """Return the id of the process with the lock on an open folder, or 'unknown'."""
     status = os.fstat(descriptor)
     device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
     try:
@@ -177,7 +181,7 @@ def _folder_holder(descriptor: int) -> str:
 
 
 def _file_holder(descriptor: int) -> str:
-    """The process id in a lock file, which its holder may be writing just now."""
+    """Return the process id in a lock file, whose holder may still be writing it."""
     for _ in range(20):
         if holder := os.pread(descriptor, 32, 0).decode("ascii", "replace").strip():
             return holder

@@ -1,12 +1,12 @@
-"""Paths in the vault: the kind of each file, ignored names, and the walk over all files.
+"""Paths in the vault: kinds of files, ignored names, and the walk over all files.
 
-A path here is relative to the vault, with `/` between its parts. Nothing is opened and
-no link is followed.
+A path here is relative to the vault, with `/` between its parts. Files are not opened
+and links are not followed.
 
-A file system allows any bytes in a name but `/` and NUL. Python holds those that are
-not UTF-8 as lone surrogates, which neither SQLite nor JSON nor a note can hold. Such a
-name never leaves this module: `is_text` detects it, the file is reported as a problem
-with code `name`, and `printable` writes the name for messages.
+A file name may contain any bytes except `/` and NUL. Python represents those that are
+not UTF-8 as lone surrogates, which SQLite, JSON and notes cannot store. Such a name
+never leaves this module: `is_text` detects it, the file is reported as a problem with
+code `name`, and `printable` formats the name for messages.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ FOLDERS: dict[str, Kind] = {
     "review": "fact",
     "sessions": "session",
 }
-"""The folders whose files have a form of ours; all other Markdown is the user's own."""
+"""The folders with files in a format of engram; all other Markdown is the user's own.
+"""
 
 NOT_INDEXED = frozenset(
     {
@@ -55,14 +56,12 @@ IGNORED = (
 """Temporary files of editors and sync tools; hidden files are ignored too."""
 
 NO_INODE = -1
-"""An inode that no file has: a file with this stat is read again."""
+"""An inode that no file has: a file with this stat is always read again."""
 
 _UNSHOWN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""Control characters, line ends, signs that turn the direction of writing, and bytes
-that are not UTF-8.
-"""
+"""Control characters, line ends, direction marks, and bytes that are not UTF-8."""
 
 _IGNORED = re.compile("|".join(["\\..*", *map(fnmatch.translate, IGNORED)]), re.DOTALL)
 _CONFLICT_COPY = re.compile(
@@ -94,7 +93,7 @@ class Walk:
     """The result of a walk: new and changed files, by path, with their stat.
 
     Unchanged files are removed from `known`, so that the missing ones remain in it.
-    `unseen` holds the folders that could not be read: what is below is unknown.
+    `unseen` lists the unreadable folders, whose content is unknown.
     """
 
     files: dict[str, Stat] = field(default_factory=dict)
@@ -104,7 +103,7 @@ class Walk:
 
 
 def kind_of(path: str) -> Kind | None:
-    """The kind of the file at `path`; None for a file that is not indexed."""
+    """Return the kind of the file at `path`; None for a file that is not indexed."""
     parts = path.split("/")
     if (
         not path.lower().endswith(".md")
@@ -116,13 +115,13 @@ def kind_of(path: str) -> Kind | None:
 
 
 def kind_of_indexed(path: str) -> Kind:
-    """The kind of a file that is known to be indexed."""
+    """Return the kind of a file that is known to be indexed."""
     folder, _, below = path.partition("/")
     return FOLDERS.get(folder, "note") if below else "note"
 
 
 def parent_folders(path: str) -> list[str]:
-    """The folders that hold `path`."""
+    """Return the folders above `path`."""
     parts = path.split("/")
     return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
@@ -134,12 +133,12 @@ def is_ignored(path: str) -> bool:
 
 
 def is_conflict_copy(path: str) -> bool:
-    """Return whether the file name is that of a conflict copy (Syncthing, Dropbox, …)."""
+    """Return whether a file name is that of a conflict copy (Syncthing, Dropbox, …)."""
     return _CONFLICT_COPY.search(path.rpartition("/")[2]) is not None
 
 
 def is_text(path: str) -> bool:
-    """Return whether the name is UTF-8, so that the catalogue and JSON can hold it."""
+    """Return whether the name is UTF-8, so that the catalogue and JSON can store it."""
     if path.isascii():
         return True
     try:
@@ -161,15 +160,15 @@ def printable(path: str) -> str:
     return _UNSHOWN.sub(_escaped, path)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    sign = found[0]
+def _escaped(match: re.Match[str]) -> str:
+    sign = match[0]
     if "\udc80" <= sign <= "\udcff":
         return f"\\x{ord(sign) - 0xDC00:02x}"
     return sign.encode("unicode_escape").decode()
 
 
 def stat_of(result: os.stat_result) -> Stat:
-    """The `Stat` of a file; its inode is cut to the 63 bits that SQLite can hold."""
+    """Return the `Stat` of a file, its inode cut to the 63 bits of SQLite."""
     return Stat(result.st_ino & _INT64, result.st_size, result.st_mtime_ns)
 
 
@@ -184,7 +183,7 @@ def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> 
     try:
         if any(os.path.islink(f"{root}/{folder}") for folder in parent_folders(path)):  # noqa: PTH114
             return found
-        what = os.lstat(start)
+        status = os.lstat(start)
     except (FileNotFoundError, NotADirectoryError):
         if not path:
             found.unseen.add("")
@@ -192,13 +191,13 @@ def walk(root: str, path: str = "", known: dict[str, StatRow] | None = None) -> 
     except OSError as fault:
         _not_seen(found, path, fault)
         return found
-    if stat.S_ISDIR(what.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         if not path or not is_ignored(path):
             _walk_folders(root, path, found)
     elif kind_of(path):
-        if stat.S_ISREG(what.st_mode) and _name_is_text(path, found):
-            _add_file(found, path, what)
-        elif stat.S_ISLNK(what.st_mode):
+        if stat.S_ISREG(status.st_mode) and _name_is_text(path, found):
+            _add_file(found, path, status)
+        elif stat.S_ISLNK(status.st_mode):
             _look_at_link(root, path, found)
     return found
 
@@ -221,9 +220,9 @@ def _walk_folders(root: str, top: str, found: Walk) -> None:
 def _walk_folder(
     root: str, folder: str, entries: Iterable[os.DirEntry[str]], found: Walk
 ) -> list[str]:
-    """Add the files of one folder; return the folders in it that are to be walked.
+    """Add the files of one folder, and return the folders in it to walk next.
 
-    This loop decides how long a start takes. Nearly every file has a plain ASCII name
+    This loop determines the time of a start. Nearly every file has a plain ASCII name
     that is never ignored, which is tested before the regular expression.
     """
     folders: list[str] = []
@@ -258,13 +257,13 @@ def _walk_folder(
 
 
 def _is_ignored_name(name: str, *, top: bool) -> bool:
-    """Return whether nothing at or below a name is indexed; `top` is the vault itself."""
+    """Return whether nothing below a name is indexed; `top` is the vault itself."""
     return (top and name in NOT_INDEXED) or _IGNORED.fullmatch(name) is not None
 
 
 def _not_seen(found: Walk, path: str, fault: OSError) -> None:
     found.unseen.add(path)
-    why = f"it cannot be read ({fault.strerror}), so what is in it is not known"
+    why = f"it cannot be read ({fault.strerror}), so its content is not known"
     found.problems.append(Problem("unreadable", why, printable(path) or "."))
 
 
@@ -282,8 +281,8 @@ def _look_at(
     return False
 
 
-def _add_file(found: Walk, path: str, what: os.stat_result) -> None:
-    seen = (what.st_ino & _INT64, what.st_size, what.st_mtime_ns)
+def _add_file(found: Walk, path: str, status: os.stat_result) -> None:
+    seen = (status.st_ino & _INT64, status.st_size, status.st_mtime_ns)
     if found.known.get(path) == seen:
         del found.known[path]
     else:
@@ -291,7 +290,7 @@ def _add_file(found: Walk, path: str, what: os.stat_result) -> None:
 
 
 def _look_at_link(root: str, path: str, found: Walk) -> None:
-    """Report a link that leads out of the vault; others are skipped with no loss."""
+    """Report a link that leads out of the vault; skip any other."""
     target = os.path.realpath(f"{root}/{path}")
     if not target.startswith(f"{root}/"):
         found.problems.append(

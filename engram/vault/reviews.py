@@ -1,7 +1,7 @@
-"""Review notes: how a question to the user is written and its answer read (X8, X9).
+"""Review notes: the question to the user, and the parsing of the answer (X8, X9).
 
 The section `## Review` has a sentence, the quoted words in question, and one check box
-for each answer. The statement above it is never read as an answer, and cannot contain
+for each answer. The statement above it is never parsed as an answer, and cannot contain
 that heading.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.core.records import Fact
 
 KIND = "review"
-"""The `kind` of a note that asks about two memories and is none itself."""
+"""The `kind` of a note that asks about two memories and is not a memory itself."""
 
 FOLDER = "review"
 
@@ -44,19 +44,20 @@ LABELS: Mapping[str, str] = {
 """The answers and the labels of their boxes."""
 
 DOUBT = ("keep", "drop")
-"""The answers to a doubtful memory."""
+"""The answers about a doubtful memory."""
 
 CONFLICT = ("newer", "both", "older")
-"""The answers to two memories of which one may be over."""
+"""The answers about two memories of which one may be over."""
 
 HOLD = ("apply", "leave")
-"""The answers to a run that is held."""
+"""The answers about a held run."""
 
 FORGET = ("forget", "leave")
-"""The answers to a wish to forget, besides the numbers of what is to be forgotten."""
+"""The answers about a wish to forget, besides the numbers of the statements."""
 
 SETTLE = ("settle", "leave")
-"""The answers to a report that may mean several promises, besides their numbers."""
+"""The answers about a report that may settle several promises, besides their numbers.
+"""
 
 UNCLEAR = "the user asked to forget this, but not plainly which"
 JEST = "the user was joking, but not plainly about all of this"
@@ -83,7 +84,7 @@ _ANSWERS = {label.casefold(): answer for answer, label in LABELS.items()}
 
 
 def section(why: str, quote: str = "", answers: tuple[str, ...] = DOUBT) -> str:
-    """The section that asks: why, the quoted words in question, a box for each answer.
+    """Return the section with the question: reason, quoted words, answer boxes.
 
     >>> print(section("no evidence in the turn"), end="")
     ## Review
@@ -112,10 +113,10 @@ def conflict_note(
     zone: tzinfo,
     quotes: Mapping[str, str] | None = None,
 ) -> Create:
-    """The note that asks which of two memories is true now; both have their `path`.
+    """Return the note that asks which of two memories is true now.
 
-    `quotes` holds the words that they come from, by id. The pair decides the name and
-    the id, whatever its order, so that nothing is asked twice.
+    Both have their `path`. `quotes` are the words that they come from, by id. Name and
+    id depend on the pair in any order, so that no question is asked twice.
     """
     path = f"{FOLDER}/{CONFLICT_PREFIX}{slug(new.text, _SLUG_BYTES)}-{content_hash(_pair(new.id, old.id))[:8]}.md"
     keys: dict[str, object] = {
@@ -128,11 +129,11 @@ def conflict_note(
         "pair": [new.id, old.id],
         "end_reason": why,
     }
-    shown = [
-        _shown(word, fact, zone, (quotes or {}).get(fact.id, ""))
+    sides = [
+        _side(word, fact, zone, (quotes or {}).get(fact.id, ""))
         for word, fact in (("Newer", new), ("Older", old))
     ]
-    return Create(path, keys, "\n".join([*shown, section(why, answers=CONFLICT)]), why)
+    return Create(path, keys, "\n".join([*sides, section(why, answers=CONFLICT)]), why)
 
 
 def forget_note(
@@ -143,11 +144,11 @@ def forget_note(
     zone: tzinfo,
     why: str,
 ) -> Create:
-    """Return the note that asks which of these statements are to be forgotten.
+    """Return the note that asks which of these statements to forget.
 
-    `request` is the key of the turn that wishes it, in the words `wish`; `units` maps
-    ids of memories and keys of turns to what they say. `why` is UNCLEAR, JEST or
-    EDITED. The turn makes name and id, so that nothing is asked twice.
+    `request` is the key of the turn with the wish, whose words are `wish`; `units` maps
+    ids of memories and keys of turns to their texts. `why` is UNCLEAR, JEST or EDITED.
+    Name and id depend on the turn, so that no question is asked twice.
     """
     texts = (
         "Which of these is to be forgotten?",
@@ -167,13 +168,13 @@ def settle_note(
 ) -> Create:
     """Return the note that asks which of these promises the `words` of a turn settle.
 
-    `promises` maps their ids to what they say; `stage` is fulfilled or expired.
+    `promises` maps their ids to their texts; `stage` is fulfilled or expired.
     """
-    what = "kept" if stage == "fulfilled" else "cancelled"
-    why = f"the user said that a promise is {what}, but not plainly which"
+    outcome = "kept" if stage == "fulfilled" else "cancelled"
+    why = f"the user said that a promise is {outcome}, but not plainly which"
     texts = (
-        f"Which of these is {what}?",
-        f"Tick what is {what} and save; what is not ticked stays open.",
+        f"Which of these is {outcome}?",
+        f"Tick what is {outcome} and save; what is not ticked stays open.",
     )
     keys = {"settles": list(promises), "stage": stage}
     return _numbered_note("settle", turn, words, promises, keys, why, texts, now, zone)
@@ -224,10 +225,11 @@ def ticked_numbers(body: str) -> list[str]:
 
 
 def case_id(first: str, second: str) -> str:
-    """The id of the case about two memories, in either order; its time is that of the
-    younger id.
+    """Return the id of the case about two memories, in either order.
+
+    Its time is that of the younger id.
     """
-    times = [ulid_time(one) for one in (first, second) if is_ulid(one)]
+    times = [ulid_time(memory) for memory in (first, second) if is_ulid(memory)]
     return ulid(
         max(times, default=datetime(1970, 1, 1, tzinfo=UTC)),
         f"conflict\n{_pair(first, second)}",
@@ -235,7 +237,7 @@ def case_id(first: str, second: str) -> str:
 
 
 def ticked_answers(body: str) -> list[str]:
-    """The answers whose boxes are ticked, in order, each once."""
+    """Return the answers whose boxes are ticked, in order, each once."""
     section_of = _section(body)
     boxes = _BOX.finditer(body, *section_of) if section_of else ()
     return list(
@@ -254,12 +256,12 @@ def decision(body: str) -> str | None:
 
 
 def has_question(body: str) -> bool:
-    """Whether the note has a part with boxes."""
+    """Return whether the note has a part with boxes."""
     return _section(body) is not None
 
 
 def problems(body: str, path: str, first: int) -> Iterator[Problem]:
-    """Why ticks cannot be applied; `first` is the line number of the body's start."""
+    """Yield the problems of ticks; `first` is the line number of the body's start."""
     answers = ticked_answers(body)
     if len(answers) > 1:
         heading = _HEADING.search(body)
@@ -274,7 +276,7 @@ def problems(body: str, path: str, first: int) -> Iterator[Problem]:
 
 
 def quoted(body: str) -> str:
-    """The quoted words in question, or ''."""
+    """Return the quoted words in question, or ''."""
     place = _section(body)
     found = _ASKED.search(body, *place) if place else None
     lines = (
@@ -290,7 +292,7 @@ def quoted(body: str) -> str:
 
 
 def without_question(body: str) -> str:
-    """`body` without the text of `section`; lines that the user added to it stay."""
+    """Return `body` without the text of `section`; lines that the user added stay."""
     place = _section(body)
     if place is None:
         return body
@@ -301,12 +303,12 @@ def without_question(body: str) -> str:
     )
     theirs = rest.partition("\n")[2].strip("\n\r\t ")
     before, after = body[:start].rstrip("\n"), body[end:]
-    kept = f"\n\n## Review\n\n{theirs}" if theirs else ""
-    return f"{before}{kept}\n" + (f"\n{after}" if after else "")
+    user_section = f"\n\n## Review\n\n{theirs}" if theirs else ""
+    return f"{before}{user_section}\n" + (f"\n{after}" if after else "")
 
 
 def _section(body: str) -> tuple[int, int] | None:
-    """The start and end of the section `## Review`, or None."""
+    """Return the start and end of the section `## Review`, or None."""
     heading = _HEADING.search(body)
     if heading is None:
         return None
@@ -314,8 +316,8 @@ def _section(body: str) -> tuple[int, int] | None:
     return heading.start(), after.start() if after else len(body)
 
 
-def _shown(word: str, fact: Fact, zone: tzinfo, quote: str) -> str:
-    """One side of a conflict: link, date, statement and evidence."""
+def _side(word: str, fact: Fact, zone: tzinfo, quote: str) -> str:
+    """Return one side of a conflict: link, date, statement and evidence."""
     when = f" of {fact.created.astimezone(zone):%Y-%m-%d}" if fact.created else ""
     parts = [f"**{word}**{when}: [[{_stem(fact)}]]", _quoted(fact.text)]
     parts += ["in the words", _quoted(quote)] if quote.strip() else []
@@ -323,7 +325,7 @@ def _shown(word: str, fact: Fact, zone: tzinfo, quote: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """`text` as a block quote without markup."""
+    """Return `text` as a block quote without markup."""
     return "\n".join(
         f"> {line}".rstrip() for line in escape(plain_text(text).strip()).split("\n")
     )

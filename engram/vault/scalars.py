@@ -1,4 +1,4 @@
-"""YAML scalars in front matter: how they are read and written."""
+"""YAML scalars in front matter: parsing and formatting."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ _NUMBER = re.compile(
     r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 )
 
-# Plain words that a YAML 1.1 reader takes for something else (NO, 12:30, 01234, 0x1f,
-# 1_000).
+# Plain words with another type in YAML 1.1 (NO, 12:30, 01234, 0x1f, 1_000).
 _MISREAD = re.compile(
     r"y|n|yes|no|on|off|0[box][0-9a-f_]+|[0-9][0-9_,.:]*(?:e[-+]?[0-9]+)?",
     re.IGNORECASE,
@@ -25,7 +24,10 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
 def parse_scalar(text: str) -> str | float | bool | None:
-    """The value of a plain scalar in the YAML 1.2 core schema; long numbers are text."""
+    """Return the value of a plain scalar in the YAML 1.2 core schema.
+
+    Long numbers are text.
+    """
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
@@ -40,7 +42,7 @@ def parse_scalar(text: str) -> str | float | bool | None:
 
 
 def key_lines(name: str, value: object) -> list[str]:
-    """The lines of one key; TypeError for a nested value."""
+    """Return the lines of one key; TypeError for a nested value."""
     if isinstance(value, list | tuple):
         return (
             [f"{name}:", *(f"  - {format_scalar(item)}" for item in value)]
@@ -51,7 +53,7 @@ def key_lines(name: str, value: object) -> list[str]:
 
 
 def format_scalar(value: object) -> str:
-    """A value on one line, numbers with at most two decimals.
+    """Return a value on one line, numbers with at most two decimals.
 
     Raises TypeError for anything but text, number, bool.
     """
@@ -69,7 +71,7 @@ def format_scalar(value: object) -> str:
 
 
 def quote_scalar(text: str) -> str:
-    """`text` as a scalar: plain if every YAML reader takes it for text, else quoted."""
+    """Return `text` as a scalar, quoted if a YAML parser may give it another type."""
     plain = text[:1].isalnum() and text.isprintable() and not text.endswith((":", " "))
     if (
         plain

@@ -1,4 +1,4 @@
-"""Session files: one conversation over one stretch of activity, append-only (B18, X1).
+"""Session files: one session stretch each, append-only (B18, X1).
 
 Each turn is a callout with a block id; all other text in the file belongs to the user.
 `docs/format.md` has the grammar.
@@ -59,10 +59,10 @@ _LIMITS = FilePolicy()
 class Conversation:
     """The content of a session file.
 
-    `session` is the caller's name of the thread; times are aware. The rolling text
-    covers the first `rolled` turns, the summary the first `summarised`; `episodes`
-    counts the episodes that were considered (rows E9, E11, A27). `sensitive` says that
-    a person marked all of it as highly sensitive (row B17).
+    `session` is the caller's name of the conversation; times are aware. The rolling
+    text covers the first `rolled` turns, the summary the first `summarised`; `episodes`
+    is the number of processed episodes (rows E9, E11, A27). `sensitive` is true if a
+    person marked all of it as highly sensitive (row B17).
     """
 
     session: str
@@ -90,21 +90,24 @@ class _TurnBlock:
 
 
 def stem(session: str, day: datetime, taken: Callable[[str], bool]) -> str:
-    """`<date>-<slug>`: the file name of a conversation that starts on the local `day`.
+    """Return `<date>-<slug>`, the file name of a conversation that starts on `day`.
 
-    `session` is its title, or the caller's name of it.
-    `taken` says whether a stem is in use; such a name gets `-2`, `-3` …
+    `day` is local. `session` is its title, or the caller's name of it. `taken` returns
+    whether a stem is in use; such a name gets `-2`, `-3` …
     """
     return unused_name(f"{day:%Y-%m-%d}-{slug(session)}", taken)
 
 
 def path(stem: str) -> str:
-    """`sessions/<date>/<stem>.md`: the path of a session file."""
+    """Return `sessions/<date>/<stem>.md`, the path of a session file."""
     return f"sessions/{stem[:10]}/{stem}.md"
 
 
 def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
-    """A new session file with these turns: at least one, all of one session (`X1`)."""
+    """Return a new session file with these turns of one session (`X1`).
+
+    There is at least one turn.
+    """
     first = turns[0].turn
     keys = {
         "id": ulid(first.occurred_at, f"session:{first.session}:{first.id}"),
@@ -125,12 +128,12 @@ def new_session(turns: Sequence[FiledTurn], zone: tzinfo) -> bytes:
 def append_turns(
     raw: bytes, turns: Sequence[FiledTurn], zone: tzinfo, policy: FilePolicy = _LIMITS
 ) -> tuple[bytes, tuple[FiledTurn, ...]]:
-    """`raw` with the new ones of `turns` appended, and all `turns` with their block ids.
+    """Return `raw` with the new `turns` appended, and all `turns` with their block ids.
 
     The keys `ended` and `turns` are updated; no other byte of the file changes (`B18`).
-    A turn whose id is in the file is left out, so that a replay changes nothing. A block
-    id that the user has used meanwhile is replaced by the next free one. Raises
-    ConflictError where the file cannot be parsed.
+    A turn whose id is in the file is left out, so that a replay changes nothing. A
+    block id that the user has used meanwhile is replaced by the next free one. Raises
+    ConflictError if the file cannot be parsed.
     """
     note = notes.read(raw, policy)
     lines = note.body.split("\n")
@@ -144,7 +147,7 @@ def append_turns(
         )
     blocks_of = {filed.turn.id: filed.block for filed in conversation.turns}
     fresh = [filed for filed in turns if plain_text(filed.turn.id) not in blocks_of]
-    used = {int(found[1]) for line in lines if (found := _BLOCK.fullmatch(line))}
+    used = {int(match[1]) for line in lines if (match := _BLOCK.fullmatch(line))}
     day = conversation.started.astimezone(zone).date()
     added = []
     for filed in fresh:
@@ -170,9 +173,9 @@ def append_turns(
 def rewrite_turns(
     raw: bytes, texts: Mapping[str, str | None], policy: FilePolicy = _LIMITS
 ) -> bytes:
-    """`raw` with other texts for these blocks; None removes the turn.
+    """Return `raw` with other texts for these blocks; None removes the turn.
 
-    It is b'' where no turn is left. Raises ConflictError where the file cannot be
+    The result is b'' if no turn is left. Raises ConflictError if the file cannot be
     parsed.
     """
     note = notes.read(raw, policy)
@@ -183,7 +186,11 @@ def rewrite_turns(
             fix="Mend the session file.",
         )
     blocks = list(_blocks(note.body.split("\n")))
-    left = [one for one in blocks if texts.get(f"t{one.number}", "") is not None]
+    left = [
+        turn_block
+        for turn_block in blocks
+        if texts.get(f"t{turn_block.number}", "") is not None
+    ]
     if not left:
         return b""
     lines = raw.splitlines(keepends=True)
@@ -214,10 +221,10 @@ def title_in(keys: Mapping[str, Any]) -> str:
 def conversation_from(
     note: notes.Note, path: str, zone: tzinfo
 ) -> tuple[Conversation | None, tuple[Problem, ...]]:
-    """The conversation in a session file, None if it is none, and its problems.
+    """Return the conversation in a session file, None if it is none, and its problems.
 
     A turn without an id has its block id as its id; one without a time has the time of
-    the turn before.
+    the preceding turn.
     """
     return _conversation(note, _blocks(note.body.split("\n")), path, zone)
 
@@ -266,7 +273,7 @@ def _conversation(
 def _by_number(
     timed: Iterable[tuple[_TurnBlock, datetime]],
 ) -> tuple[dict[int, tuple[_TurnBlock, datetime]], list[_TurnBlock]]:
-    """Return the blocks with their times by number, and those that repeat a number."""
+    """Return the blocks with their times by number, and the duplicates of numbers."""
     first: dict[int, tuple[_TurnBlock, datetime]] = {}
     repeated: list[_TurnBlock] = []
     for block, when in timed:
@@ -280,7 +287,7 @@ def _by_number(
 def _duplicates(
     repeated: Iterable[_TurnBlock], note: notes.Note, path: str
 ) -> tuple[Problem, ...]:
-    """Return the problem of each block that repeats a number."""
+    """Return the problem of each block with a duplicate number."""
     return tuple(
         Problem(
             "duplicate-block",
@@ -295,7 +302,7 @@ def _duplicates(
 def _timed(
     blocks: Iterable[_TurnBlock], started: datetime, zone: tzinfo
 ) -> Iterator[tuple[_TurnBlock, datetime]]:
-    """Each block with its time, which is that of the block before where it has none."""
+    """Yield each block with its time, by default that of the preceding block."""
     day, when = started.astimezone(zone).date(), started
     seen: set[int] = set()
     for block in blocks:
@@ -308,7 +315,7 @@ def _timed(
 def _ended(
     note: notes.Note, started: datetime, turns: Iterable[Turn], zone: tzinfo
 ) -> datetime:
-    """Return when a conversation ended: by its key, or by its last turn."""
+    """Return the end of a conversation: its key, or the time of its last turn."""
     last = max([started, *(turn.occurred_at for turn in turns)])
     return time_value(note.keys.get("ended"), zone) or last
 
@@ -317,14 +324,14 @@ def _filed(
     numbers: Iterable[int], turns: Sequence[Turn], name: str, *, private: bool
 ) -> tuple[FiledTurn, ...]:
     """Return the turns of the file `name` with their block ids and private marks."""
-    # Where all is private, no request changes that.
+    # If all turns are private, no request changes that.
     marked = turns if private else privacy.with_privacy(turns)
     said = zip(numbers, marked, strict=True)
     return tuple(FiledTurn(turn, name, f"t{number}") for number, turn in said)
 
 
 def _is_private(value: object, persona: str) -> bool:
-    """Whether what the user says in a session file is private without a mark.
+    """Return whether the user's turns in a session file are private without a mark.
 
     A file with a persona and without the key `private` was written before turns had
     such marks, or by hand.
@@ -337,7 +344,7 @@ def _count(value: object) -> int:
 
 
 def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:
-    """A turn as Markdown, without its date where that is the file's `day`."""
+    """Return a turn as Markdown, without its date where that is the file's `day`."""
     turn = filed.turn
     if turn.role not in ROLES:
         raise BadRequestError(
@@ -363,7 +370,7 @@ def _callout(filed: FiledTurn, day: date, zone: tzinfo) -> str:
 
 
 def _clock(when: datetime, day: date, zone: tzinfo) -> str:
-    """Local time; with seconds, date and offset only where they are needed."""
+    """Return the local time; with seconds, date and offset only if they are needed."""
     local = when.astimezone(zone)
     text = local.isoformat(timespec="seconds")
     date_part = "" if local.date() == day else f"{text[:10]} "
@@ -383,9 +390,9 @@ def _when(head: re.Match[str], day: date, zone: tzinfo) -> datetime | None:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_TurnBlock]:
-    """The turns of a body: callouts that are followed by a block id.
+    """Yield the turns of a body: callouts that are followed by a block id.
 
-    Only the section below `HEADING` is read, or the whole body if that heading is gone.
+    Only the section below `HEADING` is parsed, or the whole body without that heading.
     """
     at, end = _section(lines)
     while at < end:
@@ -418,7 +425,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_TurnBlock]:
 
 
 def _section(lines: Sequence[str]) -> tuple[int, int]:
-    """The lines of the conversation's section; all lines if it has no heading."""
+    """Return the lines of the conversation's section; all lines without a heading."""
     start = next((n + 1 for n, line in enumerate(lines) if line.rstrip() == HEADING), 0)
     if not start:
         return 0, len(lines)
@@ -436,8 +443,10 @@ def _turn(
     *,
     private: bool,
 ) -> Turn:
-    """The turn of a block; with `private` the user's words are private unmarked, and
-    without a persona all words are.
+    """Return the turn of a block.
+
+    With `private` the user's words are private without a mark, and without a persona
+    all words are.
     """
     name, *fields = block.fields.split("|")
     origin = next((field for field in fields if field not in {GROUP, PRIVATE}), "")
@@ -459,7 +468,7 @@ def _turn(
 def _inserted(
     raw: bytes, note: notes.Note, blocks: Sequence[_TurnBlock], added: Sequence[str]
 ) -> bytes:
-    """`raw` with the callouts after its last turn, or at the end of its section."""
+    """Return `raw` with the callouts after its last turn, or at the section's end."""
     after = max((block.last for block in blocks), default=-1)
     head = []
     if after < 0:
@@ -469,7 +478,7 @@ def _inserted(
         after = end - 1
         while after >= 0 and not lines[after].strip():
             after -= 1
-    # Lines are counted in the bytes, so that mixed line ends stay.
+    # Lines are counted in the bytes, so that mixed line ends are preserved.
     at = 0
     for _ in range(note.body_line - 1 + after + 1):
         at = raw.find(b"\n", at) + 1 or len(raw)

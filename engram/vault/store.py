@@ -1,9 +1,9 @@
 """The vault: reading notes and the only way to change them (rows X3, X8, X17, A32).
 
-A change is planned for certain bytes of a note and applied only to them. Where a user
+A change is planned for certain bytes of a note and applied only to them. If a user
 saved the note meanwhile, the user's bytes stay and ConflictError is raised: the caller
-plans again, or asks in `review/`. The action log and the tombstones are written here
-too; tombstones are durable before the return, the action log is not synced.
+plans again, or asks in `review/`. This module also writes the action log and the
+tombstones; tombstones are durable before the return, the action log is not synced.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ HASHES_HEAD = (
 )
 RETRIES = 5
 MOST_OWN = 4096
-"""How many files `own_writes` holds; only recent writes are looked up."""
-# As `log_actions` writes rows, for the log of a large vault is read whole before its first
-# night.
+"""The number of files in `own_writes`; only recent writes are looked up."""
+# A pattern of rows in the form of `log_actions`: the log of a large vault is read as a
+# whole before the first maintenance run.
 _BIRTH = re.compile(
     rb'^\{"at": "([^"\n]*)", "action": "(?:%s)", [^\n]*?"memory": "([^"\n]*)"'
     % "|".join(sorted(CREATION_ACTIONS)).encode(),
@@ -53,8 +53,8 @@ class Vault:
     """A folder of Markdown and the only writer of it.
 
     `root` is resolved and exists. `before_write` is called with the path of each file
-    before it changes. `own_writes` maps the files that engram wrote last to the time of that
-    write (ns): a file with another time was written by another program.
+    before it changes. `own_writes` maps the files that engram wrote last to the time of
+    that write (ns): a file with another time was written by another program.
     """
 
     def __init__(
@@ -68,57 +68,57 @@ class Vault:
         self._left = set(disk.leftovers(root))
 
     def read(self, path: str) -> bytes:
-        """The bytes of the vault-relative `path`.
+        """Return the bytes of the vault-relative `path`.
 
         Raises NotFoundError, ForbiddenError or StorageError.
         """
         return disk.read(disk.safe_join(self.root, path))
 
     def exists(self, path: str) -> bool:
-        """Whether a file or folder exists at `path`."""
+        """Return whether a file or folder exists at `path`."""
         return disk.safe_join(self.root, path).exists()
 
     def notes(self, folder: str) -> list[str]:
-        """The paths of the notes at and below `folder`, in order."""
+        """Return the paths of the notes at and below `folder`, in order."""
         return sorted(walk(str(self.root), folder).files)
 
     def apply(
         self,
         changes: Iterable[Change],
-        held: dict[str, bytes] | None = None,
+        contents: dict[str, bytes] | None = None,
         pending: set[Path] | None = None,
         ready: Mapping[str, bytes] = _NONE,
     ) -> dict[str, bytes]:
-        """Apply the changes in order, durably; the new content of each path.
+        """Apply the changes in order, durably, and return the new content of each path.
 
-        A path from which a note was moved has b''. Raises ConflictError where a file
-        is not as planned or a path is taken; the changes before it stay applied.
-        `held`, which is returned, is filled before each change: after an error
-        `has_content` tells whether the last one was done. With `pending` the caller
-        syncs the folders. `ready` has the new content of changes, by path, where it is
-        computed already.
+        A path from which a note was moved has b''. Raises ConflictError if a file is
+        not as planned or a path is taken; the preceding changes stay applied.
+        `contents`, which is returned, is filled before each change: after an error
+        `has_content` shows whether the last one was applied. With `pending` the caller
+        syncs the folders. `ready` has the new content of changes, by path, if it is
+        already computed.
         """
-        held = {} if held is None else held
+        contents = {} if contents is None else contents
         with disk.DeferredSyncs() as own:
             pending = own if pending is None else pending
             for change in changes:
                 if isinstance(change, Create):
-                    held[change.path] = ready.get(change.path) or frontmatter.emit(
+                    contents[change.path] = ready.get(change.path) or frontmatter.emit(
                         change.keys, change.body
                     )
-                    self.create(change.path, held[change.path], pending)
+                    self.create(change.path, contents[change.path], pending)
                 elif isinstance(change, Move):
-                    self._move(change, pending, held, ready)
+                    self._move(change, pending, contents, ready)
                 else:
                     self.rewrite(
-                        change.path, partial(_patched, change, held, ready), pending
+                        change.path, partial(_patched, change, contents, ready), pending
                     )
-        return held
+        return contents
 
     def edited_at(self, path: str) -> float | None:
-        """When another program last wrote the file at `path` (epoch seconds).
+        """Return the time of the last write by another program (epoch seconds).
 
-        None where engram wrote it last, or where its status cannot be read.
+        None if engram wrote the file last, or if its status cannot be read.
         """
         try:
             mtime = (self.root / path).lstat().st_mtime_ns
@@ -127,15 +127,15 @@ class Vault:
         return None if mtime == self.own_writes.get(path) else mtime / 1e9
 
     def is_at_rest(self, path: str, now: datetime, quiet: float) -> bool:
-        """Whether no other program wrote the file within `quiet` seconds of `now`.
+        """Return whether no other program wrote the file within `quiet` seconds.
 
-        A time far in the future counts as at rest: the clock was wrong.
+        A time far in the future also counts as at rest: the clock was wrong.
         """
         edited = self.edited_at(path)
         return edited is None or abs(now.timestamp() - edited) >= quiet
 
     def has_content(self, path: str, raw: bytes) -> bool:
-        """Whether `path` holds these bytes; with b'' also whether it is missing."""
+        """Return whether `path` has these bytes; b'' also matches a missing file."""
         try:
             return self.read(path) == raw
         except NotFoundError:
@@ -144,10 +144,10 @@ class Vault:
             return False
 
     def create(self, path: str, raw: bytes, pending: set[Path] | None = None) -> None:
-        """Create a file. Raises ConflictError where other bytes exist at `path`."""
+        """Create a file. Raises ConflictError if `path` exists with other bytes."""
         target = self._target(path)
         disk.write_new(target, raw, pending)
-        self._wrote(path)
+        self._record_own_write(path)
 
     def rewrite(
         self,
@@ -155,10 +155,10 @@ class Vault:
         patch: Callable[[bytes], bytes],
         pending: set[Path] | None = None,
     ) -> bytes:
-        """Replace the file by `patch` of its bytes; the new bytes.
+        """Replace the file by `patch` of its bytes, and return the new bytes.
 
-        Where the user saves the file meanwhile, `patch` is applied to the newer bytes,
-        up to RETRIES times. Raises ConflictError after that.
+        If the user saves the file meanwhile, `patch` is applied to the newer bytes, up
+        to RETRIES times. Raises ConflictError after that.
         """
         self.check_present()
         target = disk.safe_join(self.root, path)
@@ -174,7 +174,7 @@ class Vault:
                 self._left.update(fault.left)
                 continue
             self._left |= {left} if left else set()
-            self._wrote(path)
+            self._record_own_write(path)
             return new
         raise ConflictError(
             "the note is being edited",
@@ -186,7 +186,7 @@ class Vault:
         self,
         change: Move,
         pending: set[Path],
-        held: dict[str, bytes],
+        contents: dict[str, bytes],
         ready: Mapping[str, bytes],
     ) -> None:
         """Rename a note, then patch it.
@@ -197,35 +197,35 @@ class Vault:
         back.
         """
         self.check_present()
-        here, there = disk.safe_join(self.root, change.path), self._target(change.to)
-        arrived = not here.exists() and there.exists()
-        raw = disk.read(there if arrived else here)
+        source, target = disk.safe_join(self.root, change.path), self._target(change.to)
+        arrived = not source.exists() and target.exists()
+        raw = disk.read(target if arrived else source)
         new = _edited(change, ready, raw)
-        held |= {change.path: b"", change.to: new}
+        contents |= {change.path: b"", change.to: new}
         if not arrived:
             self.before_write(change.path)
             self.move(change.path, change.to, pending, change.sha)
         if new == raw:
             return
         try:
-            left = disk.replace(there, new, change.sha, pending)
+            left = disk.replace(target, new, change.sha, pending)
         except EngramError as fault:
             self._left.update(
                 fault.left if isinstance(fault, disk.ChangedError) else ()
             )
             with suppress(EngramError):
-                if disk.read(there) != new:
-                    disk.move(there, here, pending)
+                if disk.read(target) != new:
+                    disk.move(target, source, pending)
             raise
         self._left |= {left} if left else set()
-        self._wrote(change.to)
+        self._record_own_write(change.to)
 
     def move(
         self, path: str, to: str, pending: set[Path] | None, expected: str
     ) -> None:
         """Rename a file; the folder of `to` is created.
 
-        Raises ConflictError where its bytes have another SHA-256 than `expected`.
+        Raises ConflictError if its bytes have another SHA-256 than `expected`.
         """
         target = disk.safe_join(self.root, to)
         disk.make_folders(target.parent)
@@ -234,7 +234,7 @@ class Vault:
             self.own_writes[to] = self.own_writes.pop(path)
 
     def trash_paths(self) -> list[str]:
-        """The files in `.trash/YYYY-MM-DD/`; other files in `.trash/` are the user's."""
+        """Return the files in `.trash/YYYY-MM-DD/`; any others are the user's."""
         folder = self.root / ".trash"
         found = (
             folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]/*")
@@ -253,7 +253,7 @@ class Vault:
         disk.remove(target)
         disk.remove_empty_folder(target.parent)
 
-    def _wrote(self, path: str) -> None:
+    def _record_own_write(self, path: str) -> None:
         """Record that engram wrote this file last."""
         self.own_writes.pop(path, None)
         with suppress(OSError):
@@ -262,11 +262,12 @@ class Vault:
             del self.own_writes[next(iter(self.own_writes))]
 
     def settle_leftovers(self, now: datetime, grace: float) -> list[str]:
-        """Remove displaced files; the paths of notes in `review/` for saved text.
+        """Remove displaced files, and return the paths of new notes in `review/`.
 
-        A displaced file with text of the user becomes such a note. `grace` in seconds is
-        how long a file must have been at rest where the file system cannot tell who has
-        it open. A file that cannot be settled is listed in `unsettled`, with the reason.
+        A displaced file with text of the user becomes such a note. `grace` is the time
+        in seconds that a file must have been at rest if the file system does not report
+        who has it open. A file that cannot be settled is listed in `unsettled`, with
+        the reason.
         """
         saved = []
         self.unsettled.clear()
@@ -284,7 +285,7 @@ class Vault:
         if left.state == "open":
             return []
         path = f"review/{now:%Y-%m-%d}-late-words-{disk.sha256(left.content)[:8]}.md"
-        # In `state` it is the list of hashes, as a power cut left it.
+        # In `state` the file is the list of hashes, left by a power cut.
         saved = (
             [path]
             if left.state == "theirs" and self.root / "state" not in hidden.parents
@@ -302,11 +303,11 @@ class Vault:
         self._append(ACTIONS, rows, set())
 
     def add_tombstones(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Append tombstones, durably: statements that must not be stored again (`X8`)."""
+        """Append tombstones durably: statements that must not return (`X8`)."""
         self._append(TOMBSTONES, rows, None)
 
     def actions_of(self, memory: str) -> list[dict[str, object]]:
-        """The rows of the action log that name `memory`, oldest first."""
+        """Return the rows of the action log that name `memory`, oldest first."""
         return [
             row
             for row in self._rows(ACTIONS, memory)
@@ -319,15 +320,15 @@ class Vault:
         return [row for row in rows if row.get("action") == action]
 
     def replaced_words(self, turn: str) -> set[str]:
-        """Digests of the words of a turn that a user changed in its session file.
+        """Return digests of the words of a turn that a user changed in its file.
 
-        The turn is given by its key; empty where a user changed nothing.
+        `turn` is the key of the turn; the set is empty if a user changed nothing.
         """
         rows = self.actions_of(turn)
         return {str(row.get("was")) for row in rows if row.get("action") == "edit"}
 
     def creation_times(self) -> dict[str, str]:
-        """The time of the first `CREATION_ACTIONS` row of each memory, by its id."""
+        """Return the time of the first `CREATION_ACTIONS` row of each memory, by id."""
         try:
             raw = disk.read(disk.safe_join(self.root, ACTIONS))
         except NotFoundError:
@@ -340,7 +341,7 @@ class Vault:
         return found
 
     def logged_actions(self, actions: Collection[str]) -> set[tuple[str, str]]:
-        """(action, memory) of each row of the action log with one of these actions."""
+        """Return (action, memory) of each log row with one of these actions."""
         rows = (row for action in actions for row in self._rows(ACTIONS, action))
         return {
             (str(row.get("action")), str(row.get("memory")))
@@ -349,7 +350,7 @@ class Vault:
         }
 
     def logged_pairs(self, action: str) -> set[frozenset[str]]:
-        """The `pair` of each row of the action log with this action."""
+        """Return the `pair` of each row of the action log with this action."""
         rows = (
             row for row in self._rows(ACTIONS, action) if row.get("action") == action
         )
@@ -360,10 +361,10 @@ class Vault:
         }
 
     def tombstones(self) -> set[str]:
-        """Content hashes of removed statements, and keys of the turns they came from.
+        """Return content hashes of removed statements, and the keys of their turns.
 
-        Restored ones are left out. A turn is in the set until every statement that was
-        removed of it is restored.
+        Restored statements are left out. A turn is in the set until every removed
+        statement of it is restored.
         """
         holders: dict[str, set[str]] = {}
         for row in self.tombstone_rows():
@@ -376,7 +377,7 @@ class Vault:
         return {stone for stone, held in holders.items() if stone and held}
 
     def tombstone_rows(self) -> list[dict[str, object]]:
-        """Every row of the tombstones, those that were restored too, oldest first."""
+        """Return every row of the tombstones, including restored ones, oldest first."""
         return self._rows(TOMBSTONES)
 
     def add_hashes(self, hashes: Iterable[str]) -> None:
@@ -385,7 +386,10 @@ class Vault:
         disk.append(target, "".join(f"{line}\n" for line in hashes).encode(), set())
 
     def seed_hashes(self, hashes: Collection[str]) -> bool:
-        """Make the list hold exactly `hashes`; whether it was written (`C5`)."""
+        """Make the list contain exactly `hashes` (`C5`).
+
+        Returns whether it was written.
+        """
         target = disk.safe_join(self.root, HASHES)
         have = disk.read(target) if target.exists() else None
         lines = (have or b"").decode(errors="replace").splitlines()
@@ -400,7 +404,7 @@ class Vault:
 
     @property
     def is_present(self) -> bool:
-        """Whether the folder at `root` is still the one that was opened, and a vault."""
+        """Whether the folder at `root` is still the opened one, and a vault."""
         return _folder_at(self.root) == self._folder and os.access(
             self.root / "engram.toml", os.F_OK
         )
@@ -411,8 +415,8 @@ class Vault:
         return _folder_at(self.root) not in {self._folder, None}
 
     def check_present(self) -> None:
-        """Raise NotFoundError where the vault was moved or exchanged."""
-        if not self.is_present:  # also where it cannot be read
+        """Raise NotFoundError if the vault was moved or exchanged."""
+        if not self.is_present:  # also if it cannot be read
             raise NotFoundError(
                 "the vault is gone",
                 where=str(self.root),
@@ -420,7 +424,10 @@ class Vault:
             )
 
     def _target(self, path: str) -> Path:
-        """The absolute path of `path`, its folder created; reports the write."""
+        """Return the absolute path of `path`, after preparing a write to it.
+
+        The folder is created, and the write is reported.
+        """
         self.check_present()
         target = disk.safe_join(self.root, path)
         disk.make_folders(target.parent)
@@ -442,7 +449,7 @@ class Vault:
         disk.append(self._target(path), jsonl.encode(rows), pending)
 
     def _rows(self, path: str, needle: str = "") -> list[dict[str, object]]:
-        """The JSON rows of `path` whose line contains `needle`."""
+        """Return the JSON rows of `path` whose line contains `needle`."""
         try:
             raw = disk.read(disk.safe_join(self.root, path))
         except NotFoundError:
@@ -459,20 +466,20 @@ def _folder_at(path: Path) -> tuple[int, int] | None:
 
 
 def _ignore(_path: str) -> None:
-    """Do nothing before a write: no commits are made."""
+    """Do nothing before a write, because no commits are made."""
 
 
 def _patched(
-    change: Edit, held: dict[str, bytes], ready: Mapping[str, bytes], raw: bytes
+    change: Edit, contents: dict[str, bytes], ready: Mapping[str, bytes], raw: bytes
 ) -> bytes:
-    held[change.path] = _edited(change, ready, raw)
-    return held[change.path]
+    contents[change.path] = _edited(change, ready, raw)
+    return contents[change.path]
 
 
 def _edited(change: Edit | Move, ready: Mapping[str, bytes], raw: bytes) -> bytes:
     """Return the bytes of a note after a change.
 
-    Raises ConflictError where the change was planned for other bytes, or the note is
+    Raises ConflictError if the change was planned for other bytes, or the note is
     broken.
     """
     if disk.sha256(raw) != change.sha:

@@ -65,13 +65,13 @@ _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 class Syscalls:
     """The system calls that change the disk or make a change durable, one method each.
 
-    `folder` is the descriptor of the folder in which a name stands.
+    `folder` is the descriptor of the folder that contains a name.
     """
 
     def open(
         self, name: str, flags: int, mode: int = PRIVATE_FILE, folder: int | None = None
     ) -> int:
-        """A descriptor of the file, not inherited by child processes."""
+        """Return a descriptor of the file, not inherited by child processes."""
         return os.open(name, flags | os.O_CLOEXEC, mode, dir_fd=folder)
 
     def close(self, descriptor: int) -> None:
@@ -79,15 +79,15 @@ class Syscalls:
         os.close(descriptor)
 
     def read(self, descriptor: int, size: int) -> bytes:
-        """The next bytes, at most `size`; b'' at the end."""
+        """Return the next bytes, at most `size`; b'' at the end."""
         return os.read(descriptor, size)
 
     def write(self, descriptor: int, content: bytes) -> int:
-        """Write; the number of bytes written, which may be less than all."""
+        """Write, and return the number of written bytes, which may be less than all."""
         return os.write(descriptor, content)
 
     def truncate(self, descriptor: int, size: int) -> None:
-        """Cut or stretch the file to `size` bytes."""
+        """Truncate or extend the file to `size` bytes."""
         os.ftruncate(descriptor, size)
 
     def fsync(self, descriptor: int) -> None:
@@ -133,15 +133,15 @@ class Syscalls:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def boot_id(self) -> str:
-        """The name that the kernel gave itself when it started, or ''."""
+        """Return the boot id of the running kernel, or ''."""
         with suppress(OSError):
             return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         return ""
 
     def has_no_writer(self, descriptor: int) -> bool | None:
-        """Whether no process has the file open for writing; None if that is unknown.
+        """Return whether no process has the file open for writing; None if unknown.
 
-        The kernel grants a read lease (fcntl(2)) only then; it ends with the
+        Only then does the kernel grant a read lease (fcntl(2)), which ends with the
         descriptor. When a lease is broken the kernel sends a signal; the default SIGIO
         would end the process, so SIGURG is set.
         """
@@ -157,13 +157,13 @@ SYS = Syscalls()
 
 
 class OversizedError(StorageError):
-    """The file is larger than the limit that the caller gave."""
+    """The file is larger than the limit of the caller."""
 
     code = "oversized"
 
 
 def sha256(content: bytes) -> str:
-    """The SHA-256 of `content`, 64 hex digits."""
+    """Return the SHA-256 of `content`, 64 hex digits."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -177,7 +177,7 @@ def os_errors(path: Path) -> Iterator[None]:
 
 
 def _translated(error: OSError, path: Path) -> EngramError:
-    """The EngramError for an error of the system."""
+    """Return the EngramError for an error of the system."""
     where = str(path)
     if error.errno in {errno.ENOENT, errno.ENOTDIR}:
         return NotFoundError(
@@ -187,7 +187,7 @@ def _translated(error: OSError, path: Path) -> EngramError:
         )
     if error.errno == errno.ELOOP:
         return ForbiddenError(
-            "a symlink stands there",
+            "a symlink is there",
             where=where,
             fix="Put the file itself in its place.",
         )
@@ -208,7 +208,7 @@ def _translated(error: OSError, path: Path) -> EngramError:
 
 @contextmanager
 def opened(name: str, flags: int, folder: int | None = None) -> Iterator[int]:
-    """A descriptor of an existing file; symlinks are refused, pipes do not block."""
+    """Open a descriptor of an existing file; refuse symlinks, never block."""
     descriptor = SYS.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, folder=folder)
     try:
         yield descriptor
@@ -218,7 +218,7 @@ def opened(name: str, flags: int, folder: int | None = None) -> Iterator[int]:
 
 @contextmanager
 def folder_of(path: Path) -> Iterator[int]:
-    """A descriptor of the folder of `path`, which cannot be exchanged meanwhile."""
+    """Open a descriptor of the folder of `path`, which then cannot be exchanged."""
     with opened(str(path.parent), os.O_RDONLY | os.O_DIRECTORY) as descriptor:
         yield descriptor
 
@@ -231,7 +231,10 @@ def temporary(
     *,
     durable: bool = True,
 ) -> Iterator[str]:
-    """The name of a complete temporary file; it is removed when the block fails."""
+    """Create a complete temporary file and yield its name.
+
+    An error in the block removes the file.
+    """
     name = f".engram-{secrets.token_hex(8)}.tmp"
     try:
         _fill(folder, name, content, like, durable=durable)
@@ -270,7 +273,7 @@ def _fill(
 
 
 def read_all(descriptor: int, path: Path, limit: int | None = None) -> bytes:
-    """The bytes of a regular file; OversizedError above `limit` bytes."""
+    """Return the bytes of a regular file; OversizedError above `limit` bytes."""
     regular_status(descriptor, path)
     parts: list[bytes] = []
     size = 0
@@ -287,7 +290,7 @@ def read_all(descriptor: int, path: Path, limit: int | None = None) -> bytes:
 
 
 def regular_status(descriptor: int, path: Path) -> os.stat_result:
-    """The status of a regular file; ForbiddenError for anything else."""
+    """Return the status of a regular file; ForbiddenError for anything else."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise ForbiddenError(
@@ -297,7 +300,7 @@ def regular_status(descriptor: int, path: Path) -> os.stat_result:
 
 
 def write_all(descriptor: int, content: bytes) -> None:
-    """Write everything, in as many calls as it takes."""
+    """Write all bytes, in as many calls as necessary."""
     while content:
         content = content[SYS.write(descriptor, content) :]
 

@@ -1,4 +1,4 @@
-"""Creating a vault from the template; existing files are never overwritten."""
+"""Create a vault from the template without overwriting existing files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from engram.vault.store import Vault
 
 SETTINGS = "engram.toml"
 FOLDERS = ("facts", "sessions", "notes", "state")
-"""Folders of every vault; git does not store those that are empty."""
+"""Folders of every vault; git does not store empty ones."""
 
 OBSIDIAN = ".obsidian"
 TYPES = f"{OBSIDIAN}/types.json"
 HOME, NESTED_HOME = "Home.md", "views/Engram home.md"
-"""The overview of a vault, and of one inside of another vault of Obsidian."""
+"""The overview of a vault, and of a vault inside a vault of Obsidian."""
 _OF_THE_OUTER = (f"{OBSIDIAN}/", "templates/")
-"""Files of the template that only the root of a vault of Obsidian has a use for."""
+"""Files of the template that are useful only at the root of a vault of Obsidian."""
 
 PACKAGE = Path(__file__).parents[1]
 _A_FILE = "this is a file, and a vault is a folder"
@@ -32,7 +32,7 @@ _ID_LINE = re.compile(rb"^#? *id *=.*\n", re.MULTILINE)
 
 
 def template_folder() -> Path:
-    """Where the template is: in the installed package, or beside it in a source tree."""
+    """Return the folder of the template in the package or the source tree."""
     for folder in (PACKAGE / "vault_template", PACKAGE.parent / "vault_template"):
         if folder.is_dir():
             return folder
@@ -42,9 +42,9 @@ def template_folder() -> Path:
 
 
 def check_vault(vault: Path) -> None:
-    """Raise NotFoundError where `vault` is not a vault, with how to make one."""
+    """Raise NotFoundError if `vault` is not a vault, with the command to create one."""
     make = f"`engram init {shlex.quote(str(vault))}`"
-    if file := _in_the_way(vault):
+    if file := _blocking_file(vault):
         raise NotFoundError(_A_FILE, where=str(file), fix=_NAME_ANOTHER)
     if not vault.is_dir():
         raise NotFoundError(
@@ -56,12 +56,15 @@ def check_vault(vault: Path) -> None:
 
 
 def check_creatable(vault: Path) -> None:
-    """Raise BadRequestError where a file is at the path of the vault or above it, or
-    where the folder is inside of another vault.
+    """Raise BadRequestError if a vault cannot be created at this path.
+
+    The path or one of its parents is a file, or the folder is inside another vault.
     """
-    if file := _in_the_way(vault):
+    if file := _blocking_file(vault):
         raise BadRequestError(_A_FILE, where=str(file), fix=_NAME_ANOTHER)
-    outer = next((one for one in vault.parents if (one / SETTINGS).is_file()), None)
+    outer = next(
+        (parent for parent in vault.parents if (parent / SETTINGS).is_file()), None
+    )
     if outer and not (vault / SETTINGS).is_file():
         raise BadRequestError(
             f"this folder is inside of the vault {outer}",
@@ -72,14 +75,13 @@ def check_creatable(vault: Path) -> None:
 
 
 def missing_files(vault: Path, vault_id: str, template: Path) -> dict[str, bytes]:
-    """The template's files that `vault` lacks, by relative path; `vault_id` goes into a
-    new engram.toml.
+    """Return the template's files that `vault` lacks, by relative path.
 
-    Inside of another vault of Obsidian, the views show this folder alone, and what only
-    a root has is left out. Types of our keys that an existing `types.json` lacks are
-    added to it.
+    `vault_id` is written to a new engram.toml. Inside another vault of Obsidian, the
+    views show this folder alone, and files for a root are left out. An existing
+    `types.json` gets the missing types of engram's keys.
 
-    Raises BadRequestError where a file stands in the way of the folder.
+    Raises BadRequestError if a file is at the path of a folder.
     """
     check_creatable(vault)
     lacking = {}
@@ -93,37 +95,40 @@ def missing_files(vault: Path, vault_id: str, template: Path) -> dict[str, bytes
                 continue
             path = NESTED_HOME if path == HOME else path
             raw = _scoped(raw, inside) if path.startswith("views/") else raw
-        if source.is_file() and not _stands(vault, path):
+        if source.is_file() and not _exists(vault, path):
             lacking[path] = raw
         elif path == TYPES and (vault / TYPES).is_file():
             merged = _with_types((vault / TYPES).read_bytes(), raw)
             lacking |= {path: merged} if merged else {}
-    if SETTINGS in lacking or not _stands(vault, SETTINGS):
+    if SETTINGS in lacking or not _exists(vault, SETTINGS):
         lacking[SETTINGS] = with_id(lacking.get(SETTINGS, b""), vault_id)
     return lacking
 
 
 def folder_in_vault(vault: Path) -> str:
-    """Return the path of a folder inside of the vault of Obsidian around it, or ''.
+    """Return the path of a folder inside the surrounding vault of Obsidian, or ''.
 
-    A folder with settings of Obsidian of its own is a vault itself.
+    A folder with its own settings of Obsidian is itself a vault.
     """
     if (vault / OBSIDIAN).is_dir():
         return ""
-    around = (folder for folder in vault.parents if (folder / OBSIDIAN).is_dir())
-    outer = next(around, None)
+    vaults_above = (folder for folder in vault.parents if (folder / OBSIDIAN).is_dir())
+    outer = next(vaults_above, None)
     return vault.relative_to(outer).as_posix() if outer else ""
 
 
 def _scoped(raw: bytes, folder: str) -> bytes:
-    """Return a view, or a note with views, that shows the files in `folder` alone."""
+    """Return a view, or a note with views, limited to the files in `folder`."""
     quoted = folder.replace("\\", "\\\\").replace('"', '\\"').replace("'", "''")
     text = raw.decode().replace('inFolder("', f'inFolder("{quoted}/')
     return re.sub(r"\[\[(?=\w+\.base)", f"[[{folder}/views/", text).encode()
 
 
 def _with_types(now: bytes, raw: bytes) -> bytes:
-    """Return a `types.json` with the types of `raw` that it lacks, b'' if none."""
+    """Return a `types.json` with the missing types from `raw` added.
+
+    The result is b'' if none is missing.
+    """
     try:
         known = json.loads(now)
     except ValueError:
@@ -140,15 +145,15 @@ def _with_types(now: bytes, raw: bytes) -> bytes:
 
 
 def with_id(settings: bytes, vault_id: str) -> bytes:
-    """The text of an engram.toml with this id instead of its own."""
+    """Return the text of an engram.toml with this id instead of its own."""
     return f'id = "{vault_id}"\n'.encode() + _ID_LINE.sub(b"", settings, count=1)
 
 
 def create_vault(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
-    """Make `vault` a vault; the paths of the new files. Existing files stay.
+    """Make `vault` a vault, and return the paths of the new files. Existing files stay.
 
-    New folders are 0700 and new files 0600. Raises ForbiddenError where a link leads
-    out of the folder, BadRequestError where a file stands in its way.
+    New folders are 0700 and new files 0600. Raises ForbiddenError if a link leads out
+    of the folder, BadRequestError if a file is at the path of a folder.
     """
     lacking = missing_files(vault, vault_id, template)
     disk.make_folders(vault)
@@ -166,13 +171,13 @@ def create_vault(vault: Path, vault_id: str, template: Path) -> tuple[str, ...]:
     return tuple(lacking)
 
 
-def _in_the_way(vault: Path) -> Path | None:
-    """The file at the path of the vault or of a folder above it, or None."""
+def _blocking_file(vault: Path) -> Path | None:
+    """Return the file at the path of the vault or of a folder above it, or None."""
     nearest = next(path for path in (vault, *vault.parents) if path.exists())
     return None if nearest.is_dir() else nearest
 
 
-def _stands(vault: Path, path: str) -> bool:
-    """Whether `path` exists, be it a broken link."""
+def _exists(vault: Path, path: str) -> bool:
+    """Return whether `path` exists, including a broken link."""
     place = vault / path
     return place.exists() or place.is_symlink()

@@ -1,9 +1,9 @@
-"""Undo history: what maintenance runs did, recorded outside the vault (rows X6, X8).
+"""Undo history: the steps of maintenance runs, stored outside the vault.
 
-Before a run changes anything, its steps and the bytes that it will replace are recorded
-here, each content once. The file of a run is durable and whole, or missing. Undoing a
-run compares with the disk: a file that is as the run left it is restored byte for byte,
-a file that was changed since stays and is reported.
+(Rows X6, X8.) Before a run changes anything, its steps and the bytes that it will
+replace are recorded here, each content once. The file of a run is durable and whole, or
+missing. Undoing a run compares with the disk: a file that is as the run left it is
+restored byte for byte, a file that was changed since stays and is reported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class FileStep:
     """One change of a file: its path before and after ('' for none), both SHA-256.
 
     `was` and `now` are the hashes of its content before and after, `size` its length
-    afterwards (bytes): whatever is beyond that was appended since.
+    afterwards (bytes): later bytes were appended since.
     """
 
     before: str
@@ -46,7 +46,7 @@ class FileStep:
 class RecordedRun:
     """A run: its steps in order, and the contents that they replaced, by SHA-256.
 
-    `cadence` is recorded where undoing it differs from undoing a maintenance run.
+    `cadence` is recorded if undoing it differs from undoing a maintenance run.
     """
 
     run: str
@@ -56,7 +56,7 @@ class RecordedRun:
 
 
 class UndoHistory:
-    """The recorded runs, a file each in `folder`.
+    """The recorded runs, one file each in `folder`.
 
     Together they have at most `most` bytes; the oldest are removed first.
     """
@@ -67,7 +67,7 @@ class UndoHistory:
         self._size: int | None = None
 
     def runs(self) -> list[str]:
-        """The ids of the recorded runs, oldest first."""
+        """Return the ids of the recorded runs, oldest first."""
         if not self.folder.is_dir():
             return []
         return sorted(
@@ -75,18 +75,18 @@ class UndoHistory:
         )
 
     def find(self, name: str) -> str:
-        """The id of the run with this id or unique prefix.
+        """Return the id of the run with this id or unique prefix.
 
-        Raises NotFoundError, and ConflictError where several runs match.
+        Raises NotFoundError, and ConflictError if several runs match.
         """
         found = [run for run in self.runs() if name and run.startswith(name.upper())]
         if not found:
             raise NotFoundError(
-                "no such run is kept", where=name, fix="`engram runs` lists them."
+                "no such run is recorded", where=name, fix="`engram runs` lists them."
             )
         if len(found) > 1:
             raise ConflictError(
-                "several runs begin like this",
+                "several runs begin with this id",
                 where=name,
                 fix=f"Give more: {', '.join(found)}.",
             )
@@ -101,7 +101,7 @@ class UndoHistory:
     ) -> None:
         """Record a run durably, before it begins; `contents` by SHA-256.
 
-        Raises ConflictError where a run of this id is recorded already.
+        Raises ConflictError if a run with this id is already recorded.
         """
         steps = [step for step in steps if step.after != JUDGEMENTS_FILE]
         places, blob = {}, bytearray()
@@ -121,7 +121,10 @@ class UndoHistory:
         return self._path(run).exists()
 
     def load(self, run: str) -> RecordedRun:
-        """A recorded run. Raises NotFoundError, or StorageError for a damaged file."""
+        """Return a recorded run.
+
+        Raises NotFoundError, or StorageError for a damaged file.
+        """
         head, _, blob = disk.read(self._path(run)).partition(b"\n")
         try:
             record = json.loads(head)
@@ -136,21 +139,21 @@ class UndoHistory:
             raise self._damaged(run)
         return RecordedRun(run, steps, contents, str(record.get("cadence", "")))
 
-    def remove_where(self, run: str, wanted: Callable[[bytes], bool]) -> None:
-        """Remove a recorded run if `wanted` says so of its bytes; it cannot be undone."""
-        if wanted(disk.read(self._path(run))):
+    def remove_where(self, run: str, selects: Callable[[bytes], bool]) -> None:
+        """Remove a recorded run for good if `selects` accepts its bytes."""
+        if selects(disk.read(self._path(run))):
             disk.remove(self._path(run))
             self._size = None
 
     def mark_finished(self, run: str) -> None:
         """Record that every step of the run was applied or refused.
 
-        Of runs at one instant the one with the largest id counts as the latest.
+        Of simultaneous runs the one with the largest id counts as the latest.
         """
         disk.write_derived(self.folder / DONE, max(run, self._finished()).encode())
 
     def unfinished(self) -> str:
-        """The id of the latest run if it did not finish, else ''."""
+        """Return the id of the latest run if it did not finish, else ''."""
         latest = (self.runs() or [""])[-1]
         return "" if latest == self._finished() else latest
 
@@ -164,8 +167,8 @@ class UndoHistory:
     def _make_room(self, size: int) -> None:
         """Remove the oldest runs until `size` more bytes fit.
 
-        The files are looked at only where the known size says that they may not fit: an
-        import makes thousands of runs.
+        The files are read only if the known size shows that they may not fit, because
+        an import makes thousands of runs.
         """
         if self._size is not None and self._size + size <= self.most:
             self._size += size
@@ -183,14 +186,14 @@ class UndoHistory:
 
     def _damaged(self, run: str) -> StorageError:
         return StorageError(
-            "what the run replaced cannot be read",
+            "the replaced contents cannot be read",
             where=str(self._path(run)),
             fix="Look in a backup.",
         )
 
 
 def recorded_size(step: FileStep, raw: bytes) -> int:
-    """About how many bytes a recorded step takes that replaces `raw`."""
+    """Return the approximate bytes of a recorded step that replaces `raw`."""
     return (
         0
         if step.after == JUDGEMENTS_FILE
@@ -198,16 +201,16 @@ def recorded_size(step: FileStep, raw: bytes) -> int:
     )
 
 
-# -- carrying out ----------------------------------------------------------------------
+# -- applying -------------------------------------------------------------------------
 
 
 def apply_step(
     vault: Vault, step: FileStep, content: bytes, pending: set[Path] | None = None
 ) -> dict[str, bytes]:
-    """Apply one step, which writes `content`; the new content of each path.
+    """Apply one step, which writes `content`; return the new content by path.
 
     A removed path has b''. With `pending` the caller syncs the folders. Raises
-    ConflictError where the file is not as planned or the path is taken.
+    ConflictError if the file is not as planned or the path is taken.
     """
     for path in filter(None, (step.before, step.after)):
         vault.before_write(path)
@@ -233,7 +236,7 @@ def apply_step(
 
 
 def _remove(vault: Vault, step: FileStep, pending: set[Path] | None) -> None:
-    """Remove a file that is as planned; the recorded run holds its bytes."""
+    """Remove a file that is as planned; the recorded run contains its bytes."""
     if disk.sha256(vault.read(step.before)) != step.was:
         _refuse(step.before)
     disk.remove(disk.safe_join(vault.root, step.before), pending)
@@ -245,14 +248,14 @@ def _refuse(path: str) -> bytes:
     )
 
 
-# -- taking back -----------------------------------------------------------------------
+# -- undoing --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """The plan of an undo: steps with the new contents, and why other files stay.
+    """The plan of an undo: steps with the new contents, and the files that stay.
 
-    `stays` maps paths to reasons, `replaced` hashes to the bytes the undo replaces.
+    `stays` maps paths to reasons, `replaced` maps hashes to the replaced bytes.
     """
 
     steps: tuple[tuple[FileStep, bytes], ...]
@@ -260,7 +263,7 @@ class UndoPlan:
     replaced: Mapping[str, bytes]
 
 
-def plan_undo(vault: Vault, kept: RecordedRun) -> UndoPlan:
+def plan_undo(vault: Vault, run: RecordedRun) -> UndoPlan:
     """Plan the undo of a run from the present files (`X6`).
 
     A file that is already as before the run needs no step.
@@ -268,34 +271,39 @@ def plan_undo(vault: Vault, kept: RecordedRun) -> UndoPlan:
     steps: list[tuple[FileStep, bytes]] = []
     stays: dict[str, str] = {}
     replaced: dict[str, bytes] = {}
-    for step in reversed(kept.steps):
+    for step in reversed(run.steps):
         # commits, and runs of older versions, contain this file
         if step.after == JUDGEMENTS_FILE:
             continue
         try:
-            here, raw = _present(vault, step)
+            path, raw = _present(vault, step)
         except EngramError as fault:
             stays[step.after or step.before] = fault.what
             continue
-        wanted = kept.contents.get(step.was, b"") if step.before else b""
-        if _grew(step, here, raw):
-            wanted += raw[step.size :]
-        if why := _purged(vault, kept, step, here) or _refused(vault, step, here, raw):
-            stays[here or step.after or step.before] = why
-        elif (here, raw) != (step.before, wanted):
-            reverse = _reverse(step, here, raw, wanted)
-            steps.append((reverse, wanted))
+        original = run.contents.get(step.was, b"") if step.before else b""
+        if _has_appended_lines(step, path, raw):
+            original += raw[step.size :]
+        if why := _purge_refusal(vault, run, step, path) or _refused(
+            vault, step, path, raw
+        ):
+            stays[path or step.after or step.before] = why
+        elif (path, raw) != (step.before, original):
+            reverse = _reverse(step, path, raw, original)
+            steps.append((reverse, original))
             if reverse.was:
                 replaced[reverse.was] = raw
     return UndoPlan(tuple(steps), stays, replaced)
 
 
-def _reverse(step: FileStep, here: str, raw: bytes, wanted: bytes) -> FileStep:
-    """Return the step from the present file, `raw` at `here`, to its `wanted` content."""
-    was = disk.sha256(raw) if here else ""
+def _reverse(step: FileStep, path: str, raw: bytes, original: bytes) -> FileStep:
+    """Return the step from the present file to its content before the run, `original`.
+
+    The file has the content `raw` at the path `path`.
+    """
+    was = disk.sha256(raw) if path else ""
     if not step.before:
-        return FileStep(here, "", was, "", 0)
-    return FileStep(here, step.before, was, disk.sha256(wanted), len(wanted))
+        return FileStep(path, "", was, "", 0)
+    return FileStep(path, step.before, was, disk.sha256(original), len(original))
 
 
 def _present(vault: Vault, step: FileStep) -> tuple[str, bytes]:
@@ -309,38 +317,45 @@ def _present(vault: Vault, step: FileStep) -> tuple[str, bytes]:
     return "", b""
 
 
-def _refused(vault: Vault, step: FileStep, here: str, raw: bytes) -> str | None:
-    """Why a file stays as it is, or None."""
-    sha = disk.sha256(raw) if here else ""
-    if here and sha not in {step.was, step.now} and not _grew(step, here, raw):
+def _refused(vault: Vault, step: FileStep, path: str, raw: bytes) -> str | None:
+    """Return why a file is not changed by an undo, or None."""
+    sha = disk.sha256(raw) if path else ""
+    if (
+        path
+        and sha not in {step.was, step.now}
+        and not _has_appended_lines(step, path, raw)
+    ):
         return "it was changed since"
-    if not here and step.after:
+    if not path and step.after:
         return "it is gone"
-    if here != step.before and step.before and vault.exists(step.before):
+    if path != step.before and step.before and vault.exists(step.before):
         return "its place is taken"
     return None
 
 
-def _purged(vault: Vault, kept: RecordedRun, step: FileStep, here: str) -> str | None:
-    """PURGED if the note of a step was purged after the run: a purge is final (`C16`).
+def _purge_refusal(
+    vault: Vault, run: RecordedRun, step: FileStep, path: str
+) -> str | None:
+    """Return PURGED if the note of a step was purged after the run, else None.
 
-    The action log decides, since a commit cannot show it: git ignores the trash.
+    A purge is final (`C16`). The action log decides, since a commit cannot show it: git
+    ignores the trash.
     """
-    if here or not step.before:
+    if path or not step.before:
         return None
-    name = frontmatter.read(kept.contents.get(step.was, b"")).keys.get("id")
+    name = frontmatter.read(run.contents.get(step.was, b"")).keys.get("id")
     rows = vault.actions_of(name) if isinstance(name, str) else []
-    of_run = (number for number, row in enumerate(rows) if row.get("run") == kept.run)
+    of_run = (number for number, row in enumerate(rows) if row.get("run") == run.run)
     later = rows[max(of_run, default=-1) + 1 :]
     purged = any(row.get("action") == "purge" for row in later)
     return PURGED if purged else None
 
 
-def _grew(step: FileStep, here: str, raw: bytes) -> bool:
-    """Return whether lines were appended to a log, and nothing else changed."""
+def _has_appended_lines(step: FileStep, path: str, raw: bytes) -> bool:
+    """Return whether a log only has additional lines at its end."""
     log = (
-        here == step.before == step.after
-        and here.endswith(".jsonl")
+        path == step.before == step.after
+        and path.endswith(".jsonl")
         and len(raw) > step.size
     )
     return log and disk.sha256(raw[: step.size]) == step.now

@@ -1,13 +1,14 @@
-"""The usage log: how memories were used, in `state/usage/<device>.jsonl` (A19, B4, B5).
+"""The usage log: the use of memories, in `state/usage/<device>.jsonl` (A19, B4, B5).
 
-A line is an anchor: the usage of one memory as one device knew it. The counts in it are
+A line is an anchor: the usage of one memory as known to one device. Its counts are
 those of that device and are added over devices; of times the latest counts, of fading
 values the latest anchor. Lines may therefore come in any order, twice or late: merging
 files is a union (a CRDT). A device writes only its own file.
 
 Another kind of line records when a device first met notes: `{"met": [keys], "at":
 when}`; the earliest time counts. A key is the id of a memory or, for a note without an
-id, `text <content hash>`. `ALL` stands for every note that existed when the log began.
+id, `text <content hash>`. `ALL` is the key for every note that existed when the log
+began.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def device_of(state: Path) -> str:
-    """The name of this device: 16 random hexadecimal digits, stored in `state`.
+    """Return the name of this device: 16 random hexadecimal digits, stored in `state`.
 
-    After the state folder was lost the device gets a new name; the file with its old
-    name still counts.
+    If the state folder is lost the device gets a new name; the file with its old name
+    still counts.
     """
     path = state / DEVICE
     try:
@@ -73,29 +74,31 @@ def device_of(state: Path) -> str:
     return fresh
 
 
-def merged(seen: Sequence[Usage], most_stability: float) -> Usage:
-    """The usage of one memory over several devices, in any order.
+def merged(usages: Sequence[Usage], most_stability: float) -> Usage:
+    """Return the usage of one memory over several devices, in any order.
 
     Recalls, confirmations and gains of stability are added (`A19`), the last up to
     `most_stability`. Salience, gap and gradient are those of the latest anchor, which
-    includes what its device knew of the others.
+    includes the then known values of the other devices.
     """
     return replace(
-        max(seen, key=_anchor),
-        access=sum(one.access for one in seen),
-        last_access=_latest(one.last_access for one in seen),
-        confirmations=sum(one.confirmations for one in seen),
-        evidence_at=_latest(one.evidence_at for one in seen),
-        stability=min(most_stability, 1 + math.fsum(one.stability - 1 for one in seen)),
+        max(usages, key=_anchor),
+        access=sum(usage.access for usage in usages),
+        last_access=_latest(usage.last_access for usage in usages),
+        confirmations=sum(usage.confirmations for usage in usages),
+        evidence_at=_latest(usage.evidence_at for usage in usages),
+        stability=min(
+            most_stability, 1 + math.fsum(usage.stability - 1 for usage in usages)
+        ),
     )
 
 
 class UsageLog:
     """The usage of each memory over all devices.
 
-    `usage_of` and `record` may be called from any thread; `refresh`, `flush` and `compact`
-    only by the writer. A crash loses what was recorded since the last `flush`. `loaded`
-    is False until the files were read.
+    `usage_of` and `record` are thread-safe; only the writer calls `refresh`, `flush`
+    and `compact`. A crash loses the records since the last `flush`. `loaded` is False
+    until the files were read.
     """
 
     def __init__(self, vault: Vault, device: str, policy: UsagePolicy) -> None:
@@ -104,7 +107,7 @@ class UsageLog:
         self.policy = policy
         self.loaded = False
         self.path = f"{USAGE}/{device}.jsonl"
-        self._held: dict[str, dict[str, Usage]] = {device: {}}
+        self._usages: dict[str, dict[str, Usage]] = {device: {}}
         self._met: dict[str, dict[str, datetime]] = {device: {}}
         self._elsewhere: dict[str, datetime] = {}
         self._first: dict[str, datetime] = {}
@@ -116,8 +119,11 @@ class UsageLog:
         self._lock = threading.Lock()
 
     def usage_of(self, memory: str) -> Usage:
-        """The usage of a memory over all devices; initial values if unused (`B5`)."""
-        seen = [held[memory] for held in self._held.values() if memory in held]
+        """Return the usage of a memory over all devices (`B5`).
+
+        An unused memory has initial values.
+        """
+        seen = [usages[memory] for usages in self._usages.values() if memory in usages]
         met = self._first.get(memory)
         if not seen:
             return self._unused if met is None else Usage(met=met)
@@ -126,11 +132,11 @@ class UsageLog:
         return used if used.met == met else replace(used, met=met)
 
     def first_met(self, key: str) -> datetime | None:
-        """When a device first met the note with this key; None where no line has it."""
+        """Return when a device first met the note with this key, or None."""
         return self._first.get(key)
 
     def record_met(self, met: Mapping[str, datetime], *, written: bool = False) -> None:
-        """Record when notes were first met; earlier times that are known stay.
+        """Record when notes were first met; known earlier times stay.
 
         The next `flush` saves them, unless they are `written` elsewhere in the vault.
         """
@@ -150,28 +156,28 @@ class UsageLog:
             self._unused = Usage(met=self._first.get(ALL))
 
     def record(self, updates: Mapping[str, Usage]) -> None:
-        """Set the usage of memories: values of `usage_of`, increased. Counts never fall.
+        """Set the usage of memories: increased values of `usage_of`. Counts never fall.
 
         The next `flush` saves them.
         """
         with self._lock:
-            own = self._held[self.device]
+            own = self._usages[self.device]
             for memory, usage in updates.items():
                 before = own.get(memory, UNUSED)
                 others = [
-                    held[memory]
-                    for held in self._held.values()
-                    if held is not own and memory in held
+                    usages[memory]
+                    for usages in self._usages.values()
+                    if usages is not own and memory in usages
                 ]
-                mine = _own(replace(usage, met=None), before, others)
-                if mine != before:
-                    own[memory] = mine
+                counted = _own(replace(usage, met=None), before, others)
+                if counted != before:
+                    own[memory] = counted
                     self._unsaved.add(memory)
 
     def drop(self, keys: Collection[str]) -> None:
-        """Leave out these memories from now on; their lines are gone from the files."""
+        """Exclude these memories from now on; their lines are gone from the files."""
         with self._lock:
-            for known in (*self._held.values(), *self._met.values()):
+            for known in (*self._usages.values(), *self._met.values()):
                 for key in keys:
                     known.pop(key, None)  # type: ignore[attr-defined]
             for key in keys:
@@ -182,12 +188,12 @@ class UsageLog:
             self._stats = {}
 
     def flush(self) -> int:
-        """Append what was recorded, durably; the number of lines.
+        """Append the new records durably, and return the number of lines.
 
-        After an EngramError the lines are kept for the next `flush`.
+        After an EngramError the lines wait for the next `flush`.
         """
         with self._lock:
-            own = self._held[self.device]
+            own = self._usages[self.device]
             names, self._unsaved = self._unsaved, set()
             keys, self._unsaved_met = self._unsaved_met, set()
             raw = _raw({name: own[name] for name in sorted(names)})
@@ -202,59 +208,61 @@ class UsageLog:
                 self._unsaved_met |= keys
             raise
         lines = raw.count(b"\n")
-        self._wrote(self._lines + lines)
+        self._record_own_write(self._lines + lines)
         return lines
 
     def refresh(self, now: datetime, *, restore: bool = True) -> None:
         """Read the files that another program changed, such as git or a sync tool.
 
         Torn and foreign lines are skipped, and so are lines more than
-        `usage.ahead_hours` after `now`: a clock was wrong when they were written. With
-        `restore` the next `flush` writes again what this device's file has lost;
-        without it, git may have checked out a shorter file on purpose. Raises
-        EngramError.
+        `usage.ahead_hours` after `now`, which were written with a wrong clock. With
+        `restore` the next `flush` writes the lines that this device's file has lost;
+        without it they stay lost, because git may have checked out a shorter file on
+        purpose. Raises EngramError.
         """
-        stats = self._found()
-        read = {
+        stats = self._log_files()
+        logs = {
             device: self._read(device, now)
             for device in stats
             if stats[device] != self._stats.get(device)
         }
-        held = {device: log.held for device, log in read.items()}
+        usages = {device: log.usages for device, log in logs.items()}
         with self._lock:
-            own = self._held[self.device]
-            if self.device in held or self.device not in stats:
-                written = held.get(self.device, {})
+            own = self._usages[self.device]
+            if self.device in usages or self.device not in stats:
+                written = usages.get(self.device, {})
                 for memory, usage in written.items():
                     own[memory] = (
-                        _joined(own[memory], usage) if memory in own else usage
+                        _merged_lines(own[memory], usage) if memory in own else usage
                     )
-                lost = {
+                missing = {
                     memory
                     for memory, usage in own.items()
                     if written.get(memory) != usage
                 }
-                self._unsaved = lost if restore else self._unsaved & lost
-            kept = {
-                device: known for device, known in self._held.items() if device in stats
+                self._unsaved = missing if restore else self._unsaved & missing
+            retained = {
+                device: known
+                for device, known in self._usages.items()
+                if device in stats
             }
-            self._held = kept | held | {self.device: own}
-            self._refresh_met(read, stats)
+            self._usages = retained | usages | {self.device: own}
+            self._refresh_met(logs, stats)
             self._lines = self._lines if self.device in stats else 0
             self._stats = stats
             self.loaded = True
 
-    def _refresh_met(self, read: Mapping[str, _Log], stats: Mapping[str, Stat]) -> None:
+    def _refresh_met(self, logs: Mapping[str, _Log], stats: Mapping[str, Stat]) -> None:
         if (
-            not read
+            not logs
             and self._met.keys() - {self.device} <= stats.keys()
             and self.device in stats
         ):
             return
         own = self._met[self.device]
         written: Mapping[str, datetime] | None = None  # None: the file is unchanged
-        if self.device in read:
-            written = read[self.device].met
+        if self.device in logs:
+            written = logs[self.device].met
         elif self.device not in stats:
             written = {}
         if written is not None:
@@ -262,24 +270,27 @@ class UsageLog:
             self._unsaved_met = {
                 key for key, when in own.items() if written.get(key) != when
             }
-        kept = {device: known for device, known in self._met.items() if device in stats}
+        retained = {
+            device: known for device, known in self._met.items() if device in stats
+        }
         self._met = (
-            kept
-            | {device: log.met for device, log in read.items()}
+            retained
+            | {device: log.met for device, log in logs.items()}
             | {self.device: own}
         )
         self._first = _earliest((*self._met.values(), self._elsewhere))
         self._unused = Usage(met=self._first.get(ALL))
 
     def compact(self, now: datetime) -> int:
-        """Rewrite this device's file with one line a memory; the bytes that saves.
+        """Rewrite this device's file with one line a memory; return the saved bytes.
 
-        Done only when enough lines are superseded. No usage changes by it, and a second
-        run changes no byte. Lines from the future stay: `now` may be wrong.
+        It is done only if enough lines are superseded. It does not change the usage,
+        and a second call changes no byte. Lines from the future stay: `now` may be
+        wrong.
         """
         superseded = (
             self._lines
-            - len(self._held[self.device])
+            - len(self._usages[self.device])
             - _met_lines(self._met[self.device])
         )
         if superseded <= self._lines * self.policy.superseded_share:
@@ -288,14 +299,14 @@ class UsageLog:
         left = self.vault.rewrite(
             self.path, partial(_compacted, until=self._limit(now))
         )
-        self._wrote(left.count(b"\n"))
+        self._record_own_write(left.count(b"\n"))
         return before - len(left)
 
     def _limit(self, now: datetime) -> datetime:
         return now + timedelta(hours=self.policy.ahead_hours)
 
-    def _found(self) -> dict[str, Stat]:
-        """The files of the log, by device."""
+    def _log_files(self) -> dict[str, Stat]:
+        """Return the files of the log, by device."""
         folder, found = self.vault.root / USAGE, {}
         try:
             for path in sorted(folder.iterdir()) if folder.exists() else ():
@@ -315,10 +326,10 @@ class UsageLog:
         raw = self.vault.read(f"{USAGE}/{device}.jsonl")
         if device == self.device:
             self._lines = raw.count(b"\n")
-        log = _folded(raw, self._limit(now))
+        log = _parsed_log(raw, self._limit(now))
         return replace(log, met={**dict.fromkeys(log.early, now), **log.met})
 
-    def _wrote(self, lines: int) -> None:
+    def _record_own_write(self, lines: int) -> None:
         """Record the length and the stat of this device's file after a write."""
         self._lines = lines
         with suppress(OSError):
@@ -326,30 +337,30 @@ class UsageLog:
 
 
 def _own(usage: Usage, before: Usage, others: Sequence[Usage]) -> Usage:
-    """The part of `usage` that this device counts: all of it without the others'."""
+    """Return the part of `usage` that this device counts."""
     return replace(
         usage,
-        access=max(before.access, usage.access - sum(one.access for one in others)),
+        access=max(before.access, usage.access - sum(other.access for other in others)),
         confirmations=max(
             before.confirmations,
-            usage.confirmations - sum(one.confirmations for one in others),
+            usage.confirmations - sum(other.confirmations for other in others),
         ),
         stability=max(
             before.stability,
-            usage.stability - math.fsum(one.stability - 1 for one in others),
+            usage.stability - math.fsum(other.stability - 1 for other in others),
         ),
     )
 
 
-def _joined(one: Usage, other: Usage) -> Usage:
-    """Merge two lines of one device; each includes all that came before it."""
+def _merged_lines(first: Usage, second: Usage) -> Usage:
+    """Merge two lines of one device; each includes all earlier ones."""
     return replace(
-        max(one, other, key=_anchor),
-        access=max(one.access, other.access),
-        last_access=_latest((one.last_access, other.last_access)),
-        confirmations=max(one.confirmations, other.confirmations),
-        evidence_at=_latest((one.evidence_at, other.evidence_at)),
-        stability=max(one.stability, other.stability),
+        max(first, second, key=_anchor),
+        access=max(first.access, second.access),
+        last_access=_latest((first.last_access, second.last_access)),
+        confirmations=max(first.confirmations, second.confirmations),
+        evidence_at=_latest((first.evidence_at, second.evidence_at)),
+        stability=max(first.stability, second.stability),
     )
 
 
@@ -373,19 +384,19 @@ def _latest(times: Iterable[datetime | None]) -> datetime | None:
 class _Log:
     """The lines of one device: usage by memory, first meetings by key, future rows.
 
-    `early` are the keys of notes that were met by a clock that was ahead.
+    `early` are the keys of notes that were met with a clock ahead of time.
     """
 
-    held: dict[str, Usage] = field(default_factory=dict)
+    usages: dict[str, Usage] = field(default_factory=dict)
     met: dict[str, datetime] = field(default_factory=dict)
     ahead: list[dict[str, Any]] = field(default_factory=list)
     early: set[str] = field(default_factory=set)
 
 
-def _folded(raw: bytes, until: datetime) -> _Log:
-    """Read the lines of one device; rows from after `until` go to `ahead`."""
+def _parsed_log(raw: bytes, until: datetime) -> _Log:
+    """Return the parsed lines of one device; rows from after `until` go to `ahead`."""
     log = _Log()
-    held, ahead = log.held, log.ahead
+    usages, ahead = log.usages, log.ahead
     limit = _text(until)
     for row in jsonl.rows(raw):
         if "met" in row:
@@ -398,7 +409,9 @@ def _folded(raw: bytes, until: datetime) -> _Log:
         if at > limit:
             ahead.append(row)
         else:
-            held[memory] = _joined(held[memory], usage) if memory in held else usage
+            usages[memory] = (
+                _merged_lines(usages[memory], usage) if memory in usages else usage
+            )
     return log
 
 
@@ -420,7 +433,7 @@ def _take_met(row: Mapping[str, Any], until: datetime, log: _Log) -> bool:
 
 
 def _earliest(some: Iterable[Mapping[str, datetime]]) -> dict[str, datetime]:
-    """The earliest time of each key."""
+    """Return the earliest time of each key."""
     found: dict[str, datetime] = {}
     for met in some:
         if not found:
@@ -433,12 +446,12 @@ def _earliest(some: Iterable[Mapping[str, datetime]]) -> dict[str, datetime]:
 
 
 def _met_lines(met: Mapping[str, datetime]) -> int:
-    """How many lines these first meetings take."""
+    """Return the number of lines for these first meetings."""
     return sum(-(-number // MET_TOGETHER) for number in Counter(met.values()).values())
 
 
 def _raw_met(met: Mapping[str, datetime]) -> bytes:
-    """The lines about notes first met, the earliest first."""
+    """Return the lines about first meetings, the earliest first."""
     times: dict[datetime, list[str]] = {}
     for key, when in met.items():
         times.setdefault(when, []).append(key)
@@ -450,18 +463,18 @@ def _raw_met(met: Mapping[str, datetime]) -> bytes:
 
 
 def _compacted(raw: bytes, until: datetime) -> bytes:
-    log = _folded(raw, until)
+    log = _parsed_log(raw, until)
     """Return the lines of one device with one line for each memory."""
-    lines = _raw(dict(sorted(log.held.items()))) + _raw_met(log.met)
+    lines = _raw(dict(sorted(log.usages.items()))) + _raw_met(log.met)
     return lines + jsonl.encode(log.ahead)
 
 
-def _raw(held: Mapping[str, Usage]) -> bytes:
-    return jsonl.encode(_row(memory, usage) for memory, usage in held.items())
+def _raw(usages: Mapping[str, Usage]) -> bytes:
+    return jsonl.encode(_row(memory, usage) for memory, usage in usages.items())
 
 
 def _row(memory: str, usage: Usage) -> dict[str, object]:
-    """The row of a memory: its latest time, and the values that are not initial."""
+    """Return the row of a memory: its latest time, and its non-initial values."""
     at = _latest((usage.last_access, usage.evidence_at, usage.salience_at))
     row: dict[str, object] = {"id": memory, "at": _text(at or _LONG_AGO)}
     for name, initial in _INITIAL.items():
@@ -474,7 +487,7 @@ def _row(memory: str, usage: Usage) -> dict[str, object]:
 def _line(row: Mapping[str, Any]) -> tuple[str, str, Usage] | None:
     """Return the memory of a row, its time and its usage; None for an invalid row.
 
-    A start calls it for each memory that was ever used, so it does nothing twice.
+    A start calls it for each memory that was ever used, so it avoids repeated work.
     """
     try:
         memory, at = row["id"], row["at"]
@@ -483,14 +496,14 @@ def _line(row: Mapping[str, Any]) -> tuple[str, str, Usage] | None:
             _time(value) if type(value) is str else value for value in raw
         ]
         usage = Usage(*values)
-        sound = type(memory) is type(at) is str and _sound(usage)
+        sound = type(memory) is type(at) is str and _is_valid(usage)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     return (memory, at, usage) if sound else None
 
 
-def _sound(usage: Usage) -> bool:
-    """Whether each value has its type and is in its range; may raise TypeError."""
+def _is_valid(usage: Usage) -> bool:
+    """Return whether all values are valid; a wrong type may raise TypeError."""
     return (
         type(usage.access) is type(usage.confirmations) is int
         and {type(usage.last_access), type(usage.evidence_at), type(usage.salience_at)}

@@ -1,8 +1,8 @@
-"""The watcher: reports in batches which paths may have changed (row X18).
+"""The watcher reports in batches which paths may have changed (row X18).
 
-Events only mark paths; a scan finds out what changed. Where events do not work (network
-and FUSE mounts, no watches left) the tree is polled. Where events were lost (the
-kernel's queue ran over) everything counts as changed.
+Events only mark paths; a scan determines the changes. If events do not work (network
+and FUSE mounts, no watches left) the tree is polled. If events were lost (the kernel's
+queue overflowed) everything counts as changed.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ CHANGES: list[type[FileSystemEvent]] = [
     DirMovedEvent,
     DirDeletedEvent,
 ]
-"""The events that the kernel is asked for; opens and reads change nothing."""
+"""The events requested from the kernel; opens and reads change nothing."""
 
 POLLED = [FileModifiedEvent if kind is FileClosedEvent else kind for kind in CHANGES]
-"""The events that polling reports: it cannot see that a file was closed."""
+"""The events of polling, which cannot detect that a file was closed."""
 
 REMOTE = frozenset((
     "9p", "afs", "ceph", "cifs", "davfs", "drvfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "prl_fs",
     "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs",
 ))  # fmt: skip
-"""File systems to which other machines may write; every FUSE file system counts too."""
+"""File systems that other machines may write to; every FUSE file system counts too."""
 
 _GIT = ".git"
 _HEAD = f"{_GIT}/HEAD"
@@ -67,9 +67,9 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def needs_polling(root: Path, mounts: Path = Path("/proc/mounts")) -> bool:
-    """Whether events miss changes below `root`, by the type of its file system.
+    """Return whether events miss changes below `root`, by the type of its file system.
 
-    `mounts` is the table of mounts; without it the answer is True.
+    `mounts` is the table of mounts; the result is True without it.
     """
     try:
         lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
@@ -86,18 +86,17 @@ def needs_polling(root: Path, mounts: Path = Path("/proc/mounts")) -> bool:
 
 
 def _unescaped(field: str) -> str:
-    r"""A field of the table of mounts, where a blank is written as `\040`."""
+    r"""Return a field of the table of mounts, where a blank is written as `\040`."""
     return _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), field)
 
 
 class Watcher:
-    """Watches the vault `root` and calls `on_change` from a thread of its own, never
-    twice at once.
+    """Watches the vault `root` and calls `on_change` from its own thread.
 
-    `on_change` receives the paths that may differ: files, folders (with all below), and
-    paths that are gone. None means everything, also after the root vanished and came
-    back. It is called when nothing happened for `settle_seconds`, and after
-    `settle_most_seconds` at the latest.
+    `on_change` receives the paths that may differ: files, folders (with their content),
+    and removed paths. None means everything, also after the root vanished and returned.
+    It is called after `settle_seconds` without an event, and after
+    `settle_most_seconds` at the latest, and never concurrently.
     """
 
     def __init__(
@@ -140,9 +139,9 @@ class Watcher:
         self._detach()
 
     def touched(self, *paths: str, folder: bool) -> None:
-        """Mark the absolute paths of one event; '' is passed over.
+        """Mark the absolute paths of one event; '' is ignored.
 
-        The root itself, and the HEAD of a repository, mean everything.
+        The root itself, and the HEAD of a repository, mark everything.
         """
         marked = []
         for path in filter(None, paths):
@@ -197,7 +196,7 @@ class Watcher:
                 check = now + self.policy.watch_check_seconds
 
     def _due(self) -> float:
-        """When the next batch is due (monotonic seconds); infinity without marks."""
+        """Return the time of the next batch (monotonic seconds), or infinity."""
         if not self._first:
             return math.inf
         return min(self._quiet, self._first + self.policy.settle_most_seconds)
@@ -209,7 +208,7 @@ class Watcher:
         return batch
 
     def _check_root(self) -> None:
-        """Watch anew after the root was exchanged or a thread of the observer died."""
+        """Watch again after the root was exchanged or a thread of the observer died."""
         found = _identity(self.root)
         alive = all(thread.is_alive() for thread in self._threads())
         if found != self._identity or (found and not alive):
@@ -259,7 +258,7 @@ class Watcher:
         self._observer = self._queue = None
 
     def _relative(self, path: str) -> str:
-        """`path` relative to the root, '' for the root itself."""
+        """Return `path` relative to the root, '' for the root itself."""
         return path[len(str(self.root)) + 1 :]
 
     def _is_skipped(self, folder: str) -> bool:

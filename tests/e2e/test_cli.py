@@ -212,9 +212,7 @@ def test_recall_shows_the_evidence_and_explain_the_score(capsys):
     assert "Anna drinks oat milk.\n    Since October." in plain
     assert plain.endswith("“I switched to oat milk” (s#^t12)")
     edited = shown("recall", result | {"hits": [HIT | {"reworded": True}]})
-    assert edited.endswith(
-        "“I switched to oat milk” (s#^t12), before it was put in these words"
-    )
+    assert edited.endswith("“I switched to oat milk” (s#^t12), before it was reworded")
     assert "lexical" not in plain
     explained = shown("recall", result, explain=True)
     for words in (
@@ -230,7 +228,7 @@ def test_a_long_hit_is_cut_for_a_person_and_whole_for_a_program():
     lines = shown("recall", result).splitlines()
     assert len(lines[0]) < 420
     assert lines[0].endswith(" …")
-    assert "all of it: facts/a.md" in lines[1]
+    assert "full text: facts/a.md" in lines[1]
     assert json.loads(shown("recall", result, as_json=True)) == result
 
 
@@ -527,7 +525,7 @@ def test_review_lists_what_waits_and_the_answers(answers, capsys):
 def test_an_empty_queue_says_so(answers, capsys):
     answers.results |= {"review": {"cases": []}}
     assert commands.run(["review"]) == 0
-    assert capsys.readouterr().out == "Nothing waits for you.\n"
+    assert capsys.readouterr().out == "There are no cases to decide.\n"
     assert commands.run(["review", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"cases": []}
 
@@ -779,7 +777,7 @@ def test_breaking_off_tells_of_the_turns_that_were_on_their_way(capsys):
         sink.send([{"id": "3"}, {"id": "4"}])
     assert end.value.code == 130
     assert (
-        "turns stored already: 2, and perhaps the 2 that were on their way."
+        "turns stored already: 2, and perhaps the 2 that were being sent."
         in capsys.readouterr().err
     )
 
@@ -964,7 +962,7 @@ def test_an_import_that_finds_nothing_says_so(answers, tmp_path, capsys):
             commands.run(["import", "--kind", "chatgpt", str(tmp_path), *more])
             == NotFoundError.exit_code
         )
-        assert "the file holds no turns" in capsys.readouterr().err
+        assert "the file contains no turns" in capsys.readouterr().err
 
 
 # -- init ------------------------------------------------------------------------------
@@ -1117,7 +1115,7 @@ def test_what_init_writes_into_a_repository_is_a_commit(tmp_path):
     log = subprocess.run(
         [*git, "log", "--format=%an %s"], capture_output=True, text=True, check=True
     )
-    assert log.stdout == "engram engram: make a vault\n"
+    assert log.stdout == "engram engram: create a vault\n"
     assert (
         subprocess.run(
             [*git, "status", "--porcelain"], capture_output=True, check=True

@@ -353,7 +353,7 @@ def test_the_background_daemon_is_found_and_ended_by_name(world):
     started = world.json("daemon")
     try:
         assert world.json("status")["pid"] == started["pid"]
-        assert world.json("daemon")["running"] == "it ran already"
+        assert world.json("daemon")["running"] == "it was running already"
         words = world.engram("daemon", "--tcp", str(free_port()), code=65)
         assert "without this port" in words
         assert "engram down" in words
@@ -468,7 +468,7 @@ def test_the_daemon_puts_the_vault_in_order_and_takes_it_back_when_told(world):
     run = world.call("runs")["runs"][-1]
     assert run["counts"]["archive"] == 1
     assert (world.vault / "archive").is_dir()
-    assert f"took back run {run['id']}" in world.engram("undo", run["id"])
+    assert f"undid run {run['id']}" in world.engram("undo", run["id"])
     assert note.read_bytes() == before
     time.sleep(1.2)  # what the watcher makes of it
     assert note.read_bytes() == before

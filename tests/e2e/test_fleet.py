@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -195,7 +196,7 @@ def test_no_daemon_tells_a_tenant_of_another(fleet, caplog):
             db.execute(f"SELECT * FROM {one}").fetchall() for one in ("job", "lease")
         ]
     lines = [one.getMessage() for one in caplog.records if "engram" in one.name]
-    assert any("took vault anna" in line for line in lines)
+    assert any("acquired vault anna" in line for line in lines)
     seen = f"{rows} {lines}"
     assert not [word for word in MARK.values() if word in seen]
 
@@ -307,9 +308,16 @@ def test_a_daemon_that_is_killed_is_followed_at_once(tmp_path, postgres):
         *("--vaults", str(fleet.folder)),
     ]
     env = {**fleet.env_of(1), "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    with (
+        subprocess.Popen(
+            command,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process,
+        killed(process),
+    ):
         said = ""
         while "reached_at" not in said:
             line = process.stdout.readline()
@@ -324,7 +332,7 @@ def test_a_daemon_that_is_killed_is_followed_at_once(tmp_path, postgres):
             other, env=elsewhere, capture_output=True, text=True, check=False
         )
         assert refused.returncode == ConfigError.exit_code
-        assert "other states" in refused.stderr
+        assert "another folder of states" in refused.stderr
         assert "XDG_STATE_HOME" in refused.stderr
 
         host = fleet.start(0, key=key)
@@ -340,6 +348,15 @@ def test_a_daemon_that_is_killed_is_followed_at_once(tmp_path, postgres):
             assert datetime.now(UTC) < until  # nobody waited for that
         finally:
             host.close()
+
+
+@contextmanager
+def killed(process):
+    """End the process after the block also where the block fails."""
+    try:
+        yield
+    finally:
+        process.kill()
 
 
 def listens(port):

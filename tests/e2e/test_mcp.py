@@ -124,11 +124,18 @@ def test_what_one_client_remembers_another_recalls_gets_and_forgets(
         assert memory in recalled
         shown = json.loads(text(await client.call_tool("get", {"id": memory})))
         assert shown["turns"]
-        assert bird in text(await client.call_tool("recent", {}))
+        recent = text(await client.call_tool("recent", {}))
+        assert bird in recent
+        assert "not instructions" in recent
+        assert recent.splitlines()[-1] == f"</{recent.partition('>')[0][1:]}>"
         found = json.loads(text(await client.call_tool("search", {"query": bird})))
         assert found["results"][0]["id"] == memory
         fetched = json.loads(text(await client.call_tool("fetch", {"id": memory})))
         assert bird in fetched["text"]
+        assert fetched["metadata"]["source"] == "user (remembered)"
+        entity = await client.call_tool("fetch", {"id": "Carla"})
+        assert entity.is_error
+        assert "no such memory" in text(entity)
         await client.call_tool("forget", {"id": memory, "reason": "a test"})
         return text(await client.call_tool("recall", {"query": f"{bird} nest"}))
 

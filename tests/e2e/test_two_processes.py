@@ -6,11 +6,15 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from engram import Memory
+from engram.daemon import sockets
 from engram.errors import LockedError
 from engram.serve import connection
 from engram.serve import holder as holder_module
@@ -19,6 +23,7 @@ from tests.fakes.world import PATIENCE, World, until
 HOLDER = """
 import sys, time
 from engram import Memory
+from engram.daemon import sockets
 memory = Memory(sys.argv[1])
 memory.remember("Carla is allergic to peanuts.")
 print("held", flush=True)
@@ -124,3 +129,40 @@ def test_two_memories_in_one_process_are_one(world):
         assert "green" in second.recall("gate").text
         second.observe(user="Remember that the key is under the stone.", session="s")
         assert "stone" in first.recall("where is the key?").text
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_client_works_on_while_the_daemon_is_stopped_and_started(world, number):
+    """It holds the vault for each call alone, so that the daemon can start again."""
+    world.start()
+    try:
+        with Memory(world.vault) as mine:
+            mine.remember("The heron nests at the mill.")
+            world.process.send_signal(number)
+            world.process.wait()
+            mine.remember("The barge of Huy is blue.")
+            world.start()
+            assert "barge" in mine.recall("which barge is blue?").text
+            assert "mill" in world.engram("recall", "where does the heron nest?")
+    finally:
+        world.process.kill()
+        world.process.wait()
+
+
+def test_a_daemon_that_stops_while_it_is_asked_makes_no_write_fail(world):
+    """It had not read the request, so the vault is opened without it."""
+    with sockets.listen_unix(Path(world.socket)) as listener:
+
+        def stop():
+            # the look whether a daemon answers, then the request
+            for _ in range(2):
+                listener.accept()[0].close()
+            listener.close()
+
+        stopping = threading.Thread(target=stop)
+        stopping.start()
+        with closing(connection.connect(world.vault)) as opened:
+            assert isinstance(opened, connection.DaemonVault)
+            opened.call("remember", {"text": "The gate is green."})
+        stopping.join()
+    assert "green" in world.engram("recall", "gate")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TOGETHER = 50
+TOGETHER = 12
 """How many copies of a folder are kept at once."""
 
 
@@ -95,13 +95,16 @@ def kill_everywhere(bench: Bench, most: int | None = None) -> int:
 def _lefts(
     bench: Bench, points: Sequence[tuple[int, bool]]
 ) -> Iterator[tuple[Left, list[str]]]:
-    """What a kill at each point leaves, and what had been promised. Few copies are kept
-    at once.
+    """What a kill at each point leaves, and what had been promised.
+
+    Few copies are kept at once. Each run takes points from all over the scenario, so
+    that a defect is met early.
     """
-    for first in range(0, len(points), TOGETHER):
+    runs = -(-len(points) // TOGETHER)
+    for first in range(runs):
         acked: list[str] = []
         root = bench.fresh()
-        seam = bench.seam(Leaving, root, points[first : first + TOGETHER], acked)
+        seam = bench.seam(Leaving, root, points[first::runs], acked)
         try:
             bench.attempt(seam, root, acked)
             for left in seam.taken:

@@ -81,6 +81,8 @@ def test_a_process_that_ends_at_any_call_loses_no_commit(begun, clock, after):
         assert uncommitted(again) == {
             f"{USAGE}/{again.usage_tracker.usage_log.device}.jsonl"
         }, f"call {point}"
-        assert again.commits.git._noted(DUE) == uncommitted(again), f"call {point}"
+        assert again.commits.git._pending_paths(DUE) == uncommitted(again), (
+            f"call {point}"
+        )
         point += STRIDE
     assert point > 20

@@ -97,7 +97,7 @@ TOLD = {
             "The roofer comes on Friday the 11th.",
             {
                 "category": "correction",
-                "replaces": ["The roofer comes on Thursday the 10th."],
+                "replaces": ["The roofer comes on Thursday the 10th (2026-09-10)."],
             },
         )
     ],
@@ -144,7 +144,7 @@ ENDED = {
     14: ("Lena goes swimming each Monday.", "the end of my Monday routine"),
 }
 OVER = {
-    "The roofer comes on Thursday the 10th.",
+    "The roofer comes on Thursday the 10th (2026-09-10).",
     "Lena has a tortoise called Paula.",
     "Lena teaches maths at the Goethe school.",
     "Lena drinks three espressos a day.",

@@ -124,8 +124,8 @@ def test_a_forgotten_text_is_hidden_and_restored_whatever_it_is(text):
     stone = {"at": AT, "memory": "m", "hash": "h", **tombstone_row(text)}
     known = TombstoneSet(read_tombstones([stone]))
     assert (
-        not known.shown(text, Utterance()).strip(" \t\r\n.!?…,;:-–—*#>()[]\"'")
+        not known.visible(text, Utterance()).strip(" \t\r\n.!?…,;:-–—*#>()[]\"'")
         or not text.strip()
     )
-    assert known.shown("Qwertz.", Utterance()) in {"Qwertz.", ""}
+    assert known.visible("Qwertz.", Utterance()) in {"Qwertz.", ""}
     assert not TombstoneSet(read_tombstones([stone, stone | {"restored": True}]))

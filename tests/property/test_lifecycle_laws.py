@@ -134,7 +134,9 @@ def test_nothing_that_is_protected_leaves_but_by_an_end_that_was_given_to_it(
     fact, usage, values, now, said_by, kept
 ):
     """No fading, no speculation; a guessed end is none."""
-    taken = departure(fact, usage, values, now, POLICY, said_by=said_by, kept=kept)
+    taken = departure(
+        fact, usage, values, now, POLICY, said_by=said_by, user_action=kept
+    )
     if protection(fact, kept):
         assert taken in {None, ("archive", "expired")}
         assert (
@@ -145,7 +147,7 @@ def test_nothing_that_is_protected_leaves_but_by_an_end_that_was_given_to_it(
                 now,
                 POLICY,
                 said_by=said_by,
-                kept=kept,
+                user_action=kept,
             )
             is None
         )
@@ -157,7 +159,7 @@ def test_nothing_that_is_protected_leaves_but_by_an_end_that_was_given_to_it(
         400,
         POLICY,
         said_by=said_by,
-        kept=kept,
+        user_action=kept,
     )
     assert not protection(fact, kept) or {one.what for one in coming} <= {"stale"}
 

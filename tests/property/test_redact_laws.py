@@ -23,9 +23,12 @@ PIECES = st.sampled_from(
 SLOW = """
 a |x|"|(|1|本|4 |4111 |4111111111111111 |DE89|DE89 |eyJ|eyJaaaaaaaa.|sk-|://:|a://a:|a://a:a@|[redacted: |密码是|pin is
 password|password is |password for |password: x1 |password="a |'password:'|password to a b c |token |token is |key:
+hasło |hasło do |password,|seed phrase |seed phrase: abc def |backup code |backup codes: 1234-5678
+passport number |passport no: A1 |pin of |pin of a |curl -u a |mysql -p|cookie: sid=|&code=a1|TOKEN_A_|acme_pat_a1|１|<token a
 -----BEGIN PRIVATE KEY-----
 """
 PUMPS = [pump for line in SLOW.strip().split("\n") for pump in line.split("|")]
+PUMPS += ["\u200b", "pass\u200bword ", "password,a\n", "a,password\nb1,c2\n"]
 
 
 # row: X11

@@ -232,6 +232,25 @@ De vriend van de gebruiker heet Joris.
 
 TALK = {
     "en": """
+I switched from coffee to tea.
+The doctor switched me to a later slot.
+My sister switched from citalopram to sertraline.
+Has the doctor switched me to sertraline?
+If they swapped my citalopram for sertraline I'd be glad.
+They stopped my train.
+Anna and I are splitting up the chores.
+The divorce papers of my sister came through.
+My fav thing is off.
+The doctor stopped my sister.
+I might switch from citalopram to sertraline.
+We moved the meeting to the big room.
+They put the meeting back to front in the minutes.
+They moved the meeting table to the 2nd floor.
+If they moved the meeting to Friday I could come.
+The shop's been put to good use.
+She delayed the meeting by ten minutes.
+My neighbour's meeting is now on Friday.
+The meeting is on hold music.
 My brother and I moved our mum to a home in Hull.
 My husband and his brother moved to York.
 Me and the team moved to the new office.
@@ -749,6 +768,8 @@ I started as a joke.
 I started as the goalkeeper.
 """.strip().splitlines(),
     "de": """
+Sie haben das Meeting auf Zoom verlegt.
+Wir haben den Schrank auf den Balkon verschoben.
 Ich habe das Kind vom Kindergarten abgeholt.
 Wir haben das Baby gewickelt.
 Meine Tochter ist in der Schule.
@@ -901,6 +922,7 @@ Ich bin in Rente meiner Mutter eingesprungen.
 Ich fahre jetzt nach Hause.
 """.strip().splitlines(),
     "fr": """
+Elle a déplacé la table au salon.
 Ma sœur a accouché.
 J'ai eu le bébé au téléphone.
 J'ai remboursé la moitié à Marc.
@@ -1016,6 +1038,7 @@ J'ai 5 minutes de retard.
 Je travaille maintenant à Lyon.
 """.strip().splitlines(),
     "es": """
+Me han cambiado la mesa a la ventana.
 Mi hermana ha dado a luz.
 Ya nació la idea.
 Le he pagado la cena a Carlos.
@@ -1520,6 +1543,34 @@ I've become a teacher. | The user works as a nurse.
 I'm not a nurse any more. | The user works as a nurse.
 I'm no longer vegetarian. | The user is vegetarian.
 The meeting was moved to Friday. | The meeting is on Tuesday.
+The meeting is now due on 14 May. | The meeting is due on 30 April.
+I switched from sertraline to citalopram. | The user is on sertraline, 50 mg.
+Switched from metformin to insulin last week, so far so good. | The user takes metformin.
+They've stopped my warfarin and put me on apixaban. | The user is on warfarin.
+The doctor swapped my ramipril for losartan. | The user takes ramipril.
+My GP switched me from omeprazole to lansoprazole. | The user takes omeprazole.
+The doctor stopped my warfarin. | The user is on warfarin.
+I'm off prednisone completely since Monday! | The user is on prednisone.
+Anna and I are splitting up. | The user's wife is called Anna.
+Divorce came through today. | The user is married to Anna.
+Lucy's moved to Leeds. | Lucy lives in York.
+My new fav band is Muse. | The user's favourite band is Radiohead.
+Ze hebben mijn metoprolol vervangen door bisoprolol. | De gebruiker slikt metoprolol.
+Der Arzt hat mich von Ramipril auf Candesartan umgestellt. | Die Person nimmt Ramipril.
+Il medico mi ha sostituito il ramipril con il losartan. | La persona prende il ramipril.
+El médico me ha cambiado el ramipril por el losartán. | La persona toma ramipril.
+Le médecin m'a remplacé le ramipril par du losartan. | La personne prend du ramipril.
+The meeting's now on Friday the 27th. | The meeting is on Tuesday.
+The meeting's been put off till the 20th because of the snow. | The meeting is on Tuesday.
+The meeting has been postponed to June. | The meeting is on Tuesday.
+They've pushed the meeting back to 6 April. | The meeting is on Tuesday.
+Dr. Shah has moved the check-up to the 9th of June. | The check-up is on 2 June.
+Sie haben die Besprechung auf den 3. März verschoben. | Die Besprechung ist am Dienstag.
+Le chef a repoussé la réunion à lundi. | La réunion est le 3 mars.
+Me han cambiado la cita al 17 de marzo. | La cita es el 3 de marzo.
+Il dentista mi ha spostato la visita al 18 marzo. | La visita è il 4 marzo.
+De tandarts heeft mijn afspraak verplaatst naar 17 maart. | De afspraak is op 4 maart.
+A consulta passou para 9 de março. | A consulta é a 2 de março.
 My new boss is Karin. | The user's boss is Tom.
 I changed jobs and work at Lidl now. | The user works at Bosch.
 I don't live in Munich any more. | The user lives in Munich.

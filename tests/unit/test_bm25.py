@@ -853,3 +853,22 @@ def test_a_word_of_unknown_language_meets_each_unit_in_the_language_of_that_unit
         fact("this", "I prefer the boteta over all of that."),
     )
     assert set(keys(search(lexical, "boteta"))) == {"spanish", "this"}
+
+
+# row: X13
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        (
+            "J'ai prêté ma perceuse à mon voisin, et la scie aussi.",
+            "Qui a ma perceuse ?",
+        ),
+        ("hey im zoe, im in 10th grade", "what grade am i in?"),
+    ],
+)
+def test_a_question_that_looks_like_another_language_finds_the_word(text, question):
+    """Few words tell little: `qui` and `ma` are Italian too, `im` is German."""
+    lexical = index(
+        fact("this", text), fact("other", "The weather was fine and we went out.")
+    )
+    assert keys(search(lexical, question)) == ["this"]

@@ -214,7 +214,7 @@ def test_the_vault_is_chosen_in_a_fixed_order(world, tmp_path, monkeypatch):
 def test_a_vault_that_no_folder_can_be_is_a_problem(world, name):
     """In words, not as a trace."""
     world.of_user(f'vault = "{name}"\n')
-    with pytest.raises(ConfigError, match="names no folder"):
+    with pytest.raises(ConfigError, match="is not a folder"):
         config.load(None, {"HOME": str(world.home), "TZ": "UTC"})
 
 

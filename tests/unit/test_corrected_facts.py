@@ -233,3 +233,73 @@ def test_a_note_that_a_person_edited_is_asked_about(sim, tmp_path):
     say(sim, "I meant Bosch, not Siemens.")
     assert "The user works for Siemens." in facts(sim)
     assert len(sim.call("review")["cases"]) == 1
+
+
+def promise(sim, words):
+    (found,) = [row for row in sim.call("todos")["todos"] if words in row["text"]]
+    return found
+
+
+# row: X8
+# row: E16
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("The user will paint the fence on 20 January 2027, in green.", "2027-01-20"),
+        ("The user will paint the fence on 27 January 2027.", "2027-01-27"),
+        ("The user will paint the fence on Friday.", "2027-01-15"),
+        ("The user will paint the shed.", "2027-01-20"),
+    ],
+)
+def test_a_corrected_promise_is_due_on_its_day_or_on_the_day_of_the_correction(
+    sim, text, due
+):
+    say(sim, "I will paint the fence on 20 January.")
+    before = promise(sim, "fence")
+    assert before["due"].startswith("2027-01-20")
+    sim.call("correct", id=before["id"], text=text)
+    assert promise(sim, "paint")["due"].startswith(due)
+
+
+# row: X8
+def test_a_corrected_memory_keeps_the_end_that_the_user_gave(sim):
+    kept = sim.call("remember", text="The parking permit is A12", expires="2027-02-01")
+    new = sim.call("correct", id=kept["id"], text="The parking permit is A13")
+    fact = sim._memory.index.catalog.find_fact(new["id"])
+    assert fact.expires.isoformat().startswith("2027-02-0")
+
+
+# row: X8
+# row: X14
+def test_a_corrected_event_keeps_its_day_unless_another_is_named(sim):
+    say(sim, "I met Paula on 4 January 2027.")
+    (met,) = [one for one in sim._memory.index.catalog.facts() if "Paula" in one.text]
+    assert met.valid_from.date().isoformat() == "2027-01-04"
+    new = sim.call("correct", id=met.id, text="The user met Petra on 4 January 2027.")
+    again = sim._memory.index.catalog.find_fact(new["id"])
+    assert (again.valid_from, again.event_end) == (met.valid_from, met.event_end)
+    new = sim.call("correct", id=again.id, text="The user met Petra on 6 January 2027.")
+    assert sim._memory.index.catalog.find_fact(new["id"]).valid_from.day == 6
+
+
+# row: A7
+def test_a_job_that_ended_on_a_day_is_over_from_that_day(sim):
+    say(sim, "I work at Arla in Leeds, I do the early shift.")
+    sim.advance(sim.now + timedelta(days=7))
+    say(sim, "I quit Arla on Friday, I could not take it any more.", session="later")
+    assert facts(sim, "superseded") == ["The user works at Arla in Leeds."]
+    found = hits(sim, "Do I still work at Arla?")
+    assert all(ended for text, ended in found.items() if "work" in text)
+    assert any("quit Arla" in text and not ended for text, ended in found.items())
+
+
+# row: A7
+def test_a_job_is_over_from_the_day_on_which_it_was_to_end(sim):
+    say(sim, "I work at Arla in Leeds.")
+    sim.advance(sim.now + timedelta(days=7))
+    say(sim, "My last day at Arla is on Friday.", session="later")
+    assert "The user works at Arla in Leeds." in facts(sim)
+    assert not any(hits(sim, "Where do I work?").values())
+    sim.advance(sim.now + timedelta(days=10))
+    assert facts(sim, "superseded") == ["The user works at Arla in Leeds."]
+    assert any(ended for text, ended in hits(sim, "Where do I work?").items())

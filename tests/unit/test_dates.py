@@ -316,6 +316,47 @@ def test_what_was_done_on_a_day_is_past(text, day):
     assert [one.start.day for one in resolve(text, when)] == [day]
 
 
+# row: X14
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("We're in Porto from the 12th to the 15th.", (2, 12), (2, 16)),
+        ("I was in Porto from the 2nd to the 4th.", (2, 2), (2, 5)),
+        ("I'm away from the 27th to the 3rd.", (2, 27), (3, 4)),
+        ("Wir sind vom 12. bis 15. in Rom.", (2, 12), (2, 16)),
+        ("The fair was moved from the 12th to the 15th of March.", (3, 15), (3, 16)),
+        ("The fair has been postponed to June.", (6, 1), (7, 1)),
+        ("We moved the fair from May to June.", (6, 1), (7, 1)),
+        ("Am Freitag haben sie den Termin verschoben.", (2, 5), (2, 6)),
+        ("Der Termin am Freitag ist verschoben.", (2, 12), (2, 13)),
+    ],
+)
+def test_days_of_a_stretch_and_of_what_was_moved(text, start, end):
+    """A stretch of days may name no month; of what was moved the new time counts."""
+    when = datetime(2027, 2, 8, 9, tzinfo=UTC)  # a Monday
+    found = [
+        ((one.start.month, one.start.day), (one.end.month, one.end.day))
+        for one in resolve(text, when)
+    ]
+    assert found == [(start, end)]
+
+
+# row: X14
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It's open from 9 to 5.",
+        "The price rose from 12 to 15 euros.",
+        "I teach from the 3rd to the 5th grade.",
+        "We went from 3rd to 5th place.",
+        "They come from the 12th to the 15th century.",
+        "This leads to June.",
+    ],
+)
+def test_other_numbers_and_months_are_no_stretch_of_days(text):
+    assert resolve(text, datetime(2027, 2, 8, 9, tzinfo=UTC)) == ()
+
+
 def test_the_words_are_kept():
     """The interval holds the text's own words, and their place is theirs."""
     text = "We went there Last  Friday, remember"

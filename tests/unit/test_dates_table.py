@@ -20,38 +20,47 @@ from engram.core.language.dates import resolve, spans
 BERLIN = ZoneInfo("Europe/Berlin")
 SATURDAY = datetime(2026, 11, 21, 21, 14, tzinfo=BERLIN)
 YEARS_LATER = datetime(2031, 3, 4, 12, tzinfo=BERLIN)
-TABLE = list(write_dates.rows())
+
+
+@pytest.fixture(scope="module")
+def table():
+    return list(write_dates.rows())
 
 
 # row: X14
-@pytest.mark.parametrize("row", TABLE, ids=[row.text for row in TABLE])
-def test_a_sentence_has_its_date_or_none(row):
+def test_a_sentence_has_its_date_or_none(table):
     """A wrong date would be worse than none; every row here is right."""
-    assert row.found == row.date
+    wrong = [(row.text, row.found) for row in table if row.found != row.date]
+    assert wrong == []
 
 
 # row: X21
-def test_the_table_is_as_large_and_as_mixed_as_promised():
+def test_the_table_is_as_large_and_as_mixed_as_promised(table):
     """At least 200 sentences in eight languages, at least 40 of them without a date."""
-    assert len(TABLE) >= 200
-    assert len({row.language for row in TABLE}) >= 8
-    assert sum(not row.date for row in TABLE) >= 40
-    assert sum(row.date.startswith(("<", ">")) for row in TABLE) >= 20
+    assert len(table) >= 200
+    assert len({row.language for row in table}) >= 8
+    assert sum(not row.date for row in table) >= 40
+    assert sum(row.date.startswith(("<", ">")) for row in table) >= 20
 
 
 # row: X14
-@pytest.mark.parametrize("row", TABLE, ids=[row.text for row in TABLE])
-def test_words_stay_and_a_date_beside_them_is_not_shifted(row):
+def test_words_stay_and_a_date_beside_them_is_not_shifted(table):
     """Without the brackets the text is what it was; with them it means the same later."""
+    assert [row.text for row in table if not _is_shown_and_read_back(row)] == []
+
+
+def _is_shown_and_read_back(row):
     dates = named_dates(row.text, row.when)
     shown = with_named_dates(row.text, dates)
     bare = shown
     for _, date in dates:
         bare = bare.replace(f" ({date})", "", 1)
-    assert bare == row.text
-    assert named_dates(shown, row.when) == ()
     again = [in_figures(one) for one in resolve(shown, YEARS_LATER)]
-    assert not dates or again == [date for _, date in dates]
+    return (
+        bare == row.text
+        and named_dates(shown, row.when) == ()
+        and (not dates or again == [date for _, date in dates])
+    )
 
 
 # row: X14
@@ -166,8 +175,8 @@ def test_german_here_is_not_french_yesterday():
     assert len(resolve("Je l'ai vu hier.", SATURDAY)) == 1
 
 
-def test_spans_do_not_overlap_in_the_table():
+def test_spans_do_not_overlap_in_the_table(table):
     """Each span has its own words."""
-    for row in TABLE:
+    for row in table:
         found = spans(row.text, row.when)
         assert all(row.text[one.start : one.end] == one.interval.words for one in found)

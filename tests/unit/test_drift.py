@@ -148,14 +148,14 @@ def test_a_dead_path_invalidates_and_the_rest_is_told(keeping, root):
     gone = keeping.seen(dead)
     assert (gone.status, gone.end_reason) == (
         "invalidated",
-        f"drift: nothing stands at {root}/src/gone.py",
+        f"drift: nothing exists at {root}/src/gone.py",
     )
     assert [keeping.seen(name).status for name in (here, relative)] == [
         "active",
         "active",
     ]
     assert [(one["memory"], one["why"]) for one in report["findings"]] == [
-        (relative, "warning DEAD_PATH: nothing stands at tests/test_here.py"),
+        (relative, "warning DEAD_PATH: nothing exists at tests/test_here.py"),
         ("", "score 97 of 100"),
     ]
     bytes_now = keeping.everything()

@@ -6,7 +6,7 @@ import pytest
 
 from engram.core.language.privacy import reference
 from engram.core.language.retraction import withdrawals
-from engram.core.language.states import asked, states
+from engram.core.language.states import state_asked_for, states
 from tests.unit.language_tables import facts, line
 
 
@@ -225,7 +225,7 @@ def test_what_dutch_does_not_assert_gives_no_state(text: str) -> None:
     ],
 )
 def test_a_question_in_dutch_asks_for_a_state(question: str, expected: str) -> None:
-    found = asked(question)
+    found = state_asked_for(question)
     assert found
     assert line(found) == expected
 

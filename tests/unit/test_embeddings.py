@@ -417,7 +417,7 @@ def test_a_unit_is_found_by_meaning_alone(world):
     assert answer.note == ""
     assert (
         formatting.as_json(answer, NOW, explain=True)["hits"][0]["meaning"]["vector"]
-        == "means what is asked"
+        == "similar in meaning to the question"
     )
 
 
@@ -641,7 +641,7 @@ def test_another_model_or_dimension_is_embedded_anew_while_words_answer(world, f
     fake.dimension = 32
     assert (
         here.recall("tide").note
-        == "vectors not used: those of this model are not made yet"
+        == "vectors not used: this model has not embedded the memories yet"
     )
     assert here.recall("tide").hits
     assert here.fill() == 5

@@ -239,9 +239,9 @@ def test_a_lifetime_ends_a_memory_after_a_week_a_month_a_year_or_never():
     ("described", "told", "edited", "why"),
     [
         (None, (), None, None),
-        (None, (1,), None, "something was told since"),
+        (None, (1,), None, "newer facts exist"),
         (None, (), 1, None),
-        (2, (1, 3), None, "something was told since"),
+        (2, (1, 3), None, "newer facts exist"),
         (3, (1, 3), None, None),
         (3, (1,), 4, "its note was edited"),
         (3, (1,), 3, None),

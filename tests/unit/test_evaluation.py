@@ -155,7 +155,7 @@ def test_the_example_of_the_message_is_read_and_the_help_shows_it(tmp_path):
 def test_a_file_that_is_not_there_or_broken_is_named(tmp_path):
     with pytest.raises(NotFoundError):
         read(tmp_path / "nothing.json")
-    with pytest.raises(NotFoundError, match="holds no"):
+    with pytest.raises(NotFoundError, match="contains no"):
         read(tmp_path)
     broken = tmp_path / "broken.json.gz"
     broken.write_bytes(gzip.compress(b"[" * 10_000)[:20])

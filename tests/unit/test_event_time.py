@@ -38,7 +38,7 @@ def test_before_and_after_an_event_count_from_its_day(talked):
 
 def test_an_event_that_is_not_remembered_is_ignored_and_said(talked):
     answer = asked(talked, "What soup did I cook before the earthquake?")
-    assert answer["time"].endswith("ignored: no memory tells when that was")
+    assert answer["time"].endswith("ignored: no memory has a date for it")
     assert {"lentil", "fish"} <= set(answer["text"].split())
 
 

@@ -119,7 +119,7 @@ def test_an_undo_is_logged_as_the_failure_of_the_end(simulation, notes):
     log = simulation._memory.vault.actions_of(notes()[LIVES]["id"])
     (wrong,) = (row for row in log if row["outcome"] == "failed")
     assert (wrong["action"], wrong["by"]) == ("supersede", "user")
-    assert "took back run" in wrong["reason"]
+    assert "undid run" in wrong["reason"]
 
 
 def test_the_undo_is_a_run_that_can_be_undone(simulation, notes):
@@ -180,6 +180,6 @@ def test_a_filing_that_failed_half_way_is_one_run_for_each_try(
     simulation.advance(START + timedelta(days=41))
     assert notes()[MOVED]["status"] == "active"
     (run,) = filing_runs(simulation)
-    assert run["failures"] == {"filing": "it was cut short"}
+    assert run["failures"] == {"filing": "it was interrupted"}
     simulation.call("undo", id=run["id"])
     assert notes()[LIVES]["status"] == "active"

@@ -553,7 +553,7 @@ def test_deleting_a_doubtful_memory_is_a_wish_to_forget_it(memory, say):
 
 
 def test_without_tombstones_a_text_is_itself():
-    assert TombstoneSet().shown(TOLD, Utterance()) is TOLD
+    assert TombstoneSet().visible(TOLD, Utterance()) is TOLD
 
 
 def test_rows_of_another_form_and_torn_ones_are_passed_over():
@@ -565,7 +565,7 @@ def test_rows_of_another_form_and_torn_ones_are_passed_over():
             {"lifted": "x"},
         ]
     )
-    assert TombstoneSet(known).shown(TOLD, Utterance()) == TOLD
+    assert TombstoneSet(known).visible(TOLD, Utterance()) == TOLD
 
 
 def test_a_sentence_without_a_word_of_its_own_is_hidden_by_its_very_words():
@@ -576,5 +576,7 @@ def test_a_sentence_without_a_word_of_its_own_is_hidden_by_its_very_words():
         **tombstone_row("That is it. I am here with you."),
     }
     known = TombstoneSet(read_tombstones([stone]))
-    assert known.shown("Well. I am here with you!", Utterance()) == f"Well. {OMISSION}"
-    assert known.shown("I am here.", Utterance()) == "I am here."
+    assert (
+        known.visible("Well. I am here with you!", Utterance()) == f"Well. {OMISSION}"
+    )
+    assert known.visible("I am here.", Utterance()) == "I am here."

@@ -145,7 +145,7 @@ def test_the_models_are_asked_whether_they_answer(opened, running):
 
     assert "answers (chat/schema)" in said()["model"][1]
     assert said()["embeddings"][0] == "notice"
-    assert "only rank" in memory.call("status", {})["embeddings"]
+    assert "ranking only" in memory.call("status", {})["embeddings"]
     running.script(status(401, "Incorrect API key"))
     running.script_embeddings(status(404))
     assert said()["model"][0] == said()["embeddings"][0] == "error"

@@ -270,8 +270,8 @@ def test_a_lost_usage_log_puts_nothing_away_the_next_night(keeping, opened, cloc
         )
     shutil.rmtree(keeping.root / USAGE)
     # nothing of it is left in the process either
-    keeping.memory.usage_tracker.usage_log._held.clear()
-    keeping.memory.usage_tracker.usage_log._held[
+    keeping.memory.usage_tracker.usage_log._usages.clear()
+    keeping.memory.usage_tracker.usage_log._usages[
         keeping.memory.usage_tracker.usage_log.device
     ] = {}
     memory = opened()
@@ -372,7 +372,9 @@ def test_what_is_to_be_put_away_goes_in_portions_night_after_night(keeping, cloc
         report = keeping.run()
         done.append(report.as_json()["counts"].get("archive", 0))
         assert keeping.order.holds.status() == (
-            {"archive": f"{50 - sum(done)} memories are put away in the next nights"}
+            {
+                "archive": f"{50 - sum(done)} memories will be archived in the next nights"
+            }
             if sum(done) < 50
             else {}
         )
@@ -401,7 +403,7 @@ def test_a_run_that_would_merge_much_is_held_and_asks_once(doubles, clock):
     assert doubles.seen(own).status == "archived"
     assert statuses(memory).count("superseded") == 0
     assert memory.call("status", {})["held"] == {
-        "merge": f"a run about 50 memories waits for your word in {path_of('merge')}"
+        "merge": f"a run about 50 memories waits for your decision in {path_of('merge')}"
     }
     text = held(memory).read_text()
     assert text.count("\n- [[") == 25 * 2
@@ -409,7 +411,7 @@ def test_a_run_that_would_merge_much_is_held_and_asks_once(doubles, clock):
     before = held(memory).read_bytes()
     nights(memory, clock, 3)
     assert memory.call("consolidate", {"dry_run": True})["held"] == {
-        "merge": f"merge waits for a word in {path_of('merge')}"
+        "merge": f"merge waits for a decision in {path_of('merge')}"
     }
     assert held(memory).read_bytes() == before
     assert [path.name for path in held(memory).parent.iterdir()] == ["held-merge.md"]
@@ -534,7 +536,7 @@ def test_a_frozen_vault_carries_out_no_hold(doubles):
     )
     tick(memory, "Do it")
     assert held(memory).exists()
-    assert "nothing is done to memories now" in memory.health.problems()["review"]
+    assert "memories cannot be changed now" in memory.health.problems()["review"]
     memory.maintenance_loop.maintenance.freeze = real
     memory.files.rescan(None)
     assert not held(memory).exists()

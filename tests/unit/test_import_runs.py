@@ -185,7 +185,7 @@ def test_the_command_names_the_run_and_undo_takes_it(
     assert run_command(["undo", run]) == 0
     assert "withdraw: sessions/" in capsys.readouterr().out
     assert run_command(["runs"]) == 0
-    assert "turns 3 · taken back" in capsys.readouterr().out
+    assert "turns 3 · undone" in capsys.readouterr().out
     assert run_command(["recall", "peanuts"]) == 0
     assert "Anna" not in capsys.readouterr().out
 

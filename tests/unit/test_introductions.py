@@ -233,3 +233,49 @@ def test_each_thing_of_one_sentence_is_a_fact(text, statements):
 def test_what_somebody_orders_is_no_name(text):
     assert not [one for one in states(text) if one.attribute == "name"]
     assert single_valued.attribute(text) is None
+
+
+# row: X2
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "I'm Mona, 52, from Derby.",
+            [
+                "The user's name is Mona.",
+                "The user is 52 years old (as of 11 January 2027).",
+                "The user is from Derby.",
+            ],
+        ),
+        (
+            "Hi, I'm Olga, freelance translator, based in Lyon.",
+            [
+                "The user's name is Olga.",
+                "The user's job is freelance translator.",
+                "The user lives in Lyon.",
+            ],
+        ),
+        (
+            "Servus, ich bin der Toni, 44, aus Passau.",
+            [
+                "Die Person heißt Toni.",
+                "Die Person ist 44 Jahre alt.",
+                "Die Person kommt aus Passau.",
+            ],
+        ),
+        (
+            "Bonjour, je m'appelle Lise, 31 ans, de Brest.",
+            [
+                "La personne s'appelle Lise.",
+                "La personne a 31 ans.",
+                "La personne vient de Brest.",
+            ],
+        ),
+        ("I'm Olga, my sister, 30, is ill.", ["The user's name is Olga."]),
+        ("I'm Olga, 20 minutes late again.", ["The user's name is Olga."]),
+        ("I'm Olga, from accounting.", ["The user's name is Olga."]),
+        ("I'm fine, 52 people came.", []),
+    ],
+)
+def test_age_home_and_job_may_follow_the_name(text, told):
+    assert texts(text) == told

@@ -18,6 +18,15 @@ ASKED = {
     "Note to self: the boiler needs two turns.": "The boiler needs two turns",
     "The diary has the lock's number, please remember that.": "The diary has the lock's number",
     "Gran can't climb stairs. Please don't forget that.": "Gran can't climb stairs",
+    "Tom reacts to penicillin, please always remember that.": "Tom reacts to penicillin",
+    "Tom reacts to penicillin, never ever forget that.": "Tom reacts to penicillin",
+    "Tom verträgt kein Penicillin, denk bitte immer daran.": "Tom verträgt kein Penicillin",
+    "Tom ne supporte pas la pénicilline, ne l'oublie jamais.": "Tom ne supporte pas la pénicilline",
+    "Tom no tolera la penicilina, recuérdalo siempre.": "Tom no tolera la penicilina",
+    "Tom non tollera la penicillina, ricordatelo sempre.": "Tom non tollera la penicillina",
+    "Tom verdraagt geen penicilline, vergeet dat nooit.": "Tom verdraagt geen penicilline",
+    "O Tom não tolera penicilina, lembra-te sempre disso.": "O Tom não tolera penicilina",
+    "Тому нельзя пенициллин, никогда не забывай об этом.": "Тому нельзя пенициллин",
     "Please remember this. The stopcock is under the sink.": "The stopcock is under the sink",
     "Important: the dog must not eat grapes.": "The dog must not eat grapes",
     "For the record, I want to be cremated.": "they want to be cremated",
@@ -44,6 +53,8 @@ ASKED = {
     "예비 열쇠는 이모네에 있다고 기억해 줘.": "예비 열쇠는 이모네에 있다",
 }
 NOT_ASKED = [
+    "We danced all night, I will always remember that.",
+    "She said she would never forget that.",
     "Do you remember the film about whales?",
     "Remember to call Tom.",
     "I remember that summer well.",
@@ -114,3 +125,33 @@ def test_what_is_said_of_a_relative_is_kept_beside_the_relation(text, kept):
 
 def test_a_mention_alone_is_one_statement():
     assert statements("Remember my sister Anna.") == ["Anna is the user's sister."]
+
+
+# row: C3
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Please remember that the shed key is at Ann's and that the well is dry.",
+            ["The shed key is at Ann's.", "The well is dry."],
+        ),
+        (
+            "Remember that I live in York, and that my rent is due on the 3rd.",
+            ["The user lives in York.", "The user's rent is due on the 3rd (3 "],
+        ),
+        (
+            "Retiens que la clé est chez Ann et que le puits est à sec.",
+            ["La clé est chez Ann.", "Le puits est à sec."],
+        ),
+        (
+            "Remember that Tom and that friend of his come on Sundays.",
+            ["Tom and that friend of his come on Sundays."],
+        ),
+    ],
+)
+def test_each_of_several_things_to_keep_is_a_statement(text, expected):
+    found = statements(text)
+    assert len(found) == len(expected)
+    assert all(
+        one.startswith(begin) for one, begin in zip(found, expected, strict=True)
+    )

@@ -10,7 +10,7 @@ import pytest
 
 from engram.core import decay
 from engram.core.categories import CATEGORIES
-from engram.core.clock import ClockReading, clock_doubt
+from engram.core.clock import ClockReading, clock_history
 from engram.core.lifecycle import (
     Forecast,
     archive_reason,
@@ -377,7 +377,7 @@ def test_the_threshold_of_pruning_can_be_set():
     """A person's deed keeps a memory at any threshold."""
     episode = replace(FACT, kind="episode")
     assert prune_reason(episode, FADED, 0.5) == "confidence below 0.5"
-    assert prune_reason(episode, FADED, 0.5, kept="a person edited it") is None
+    assert prune_reason(episode, FADED, 0.5, user_action="a person edited it") is None
 
 
 # row: C16
@@ -909,4 +909,5 @@ def test_a_clock_that_jumped_is_not_believed_until_it_kept_step(looks, why):
     """More than an hour against the steady clock, at once or by degrees; then ten
     minutes without.
     """
-    assert clock_doubt(readings(*looks), POLICY) == why
+    history = clock_history(readings(*looks), POLICY)
+    assert (history and history.doubt(POLICY)) == why

@@ -296,7 +296,7 @@ def test_two_copies_that_take_a_free_state_at_once_do_not_share_it(machine):
     with pytest.raises(LockedError):
         second.start()
     first.close()
-    with pytest.raises(LockedError, match="took this state"):
+    with pytest.raises(LockedError, match="acquired this state"):
         second.start()
     assert machine.leaf(other) != ID
     assert machine.waiting(other) == 0

@@ -51,9 +51,10 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
     """
     names = [one.__name__ for one in NIGHTLY]
     assert names[:3] == ["promote", "archive", "revive"]
-    assert names[3:12] == [
+    assert names[3:13] == [
         "tier",
         "precision",
+        "redate",
         "end_states",
         "merge",
         "contradict",
@@ -62,7 +63,7 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
         "principles",
         "integrate",
     ]
-    assert names[12:20] == [
+    assert names[13:21] == [
         "unite",
         "retire",
         "subjects",
@@ -72,7 +73,7 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
         "cards",
         "bridges",
     ]
-    assert names[20:26] == [
+    assert names[21:27] == [
         "probe",
         "drift",
         "storylines",
@@ -80,8 +81,9 @@ def test_the_passes_stand_in_the_order_of_the_dream_cycle():
         "identity",
         "cleanup",
     ]
-    assert names[26:] == ["topics", "logs"]
+    assert names[27:] == ["topics", "logs"]
     light = [
+        "redate",
         "end_states",
         "merge",
         "compare",
@@ -437,7 +439,7 @@ def test_a_note_somebody_is_at_is_put_off(opened, settings, clock):
     path = keeping.root / keeping.seen(name).path
     os.utime(path, (clock().timestamp() - 59,) * 2)
     keeping.memory.files.rescan(None)
-    assert keeping.run().deferred == {keeping.seen(name).path: "somebody is at it"}
+    assert keeping.run().deferred == {keeping.seen(name).path: "it was edited just now"}
     clock.advance(seconds=1)
     keeping.run()
     assert keeping.seen(name).status == "archived"
@@ -466,7 +468,7 @@ def test_what_engram_wrote_a_moment_ago_is_not_put_off(opened, settings, clock):
         memory = opened(policy=policy)
     os.utime(settings.vault / path, (clock().timestamp() - 1,) * 2)
     assert memory.call("consolidate", {"dry_run": True})["put_off"] == {
-        path: "somebody is at it"
+        path: "it was edited just now"
     }
 
 
@@ -476,7 +478,7 @@ def test_a_note_that_changed_unseen_is_put_off(keeping):
     path = keeping.root / keeping.seen(name).path
     path.write_text(path.read_text() + "\nAnd a blue one.\n")
     report = keeping.run()
-    assert list(report.deferred.values()) == ["it changed since it was last looked at"]
+    assert list(report.deferred.values()) == ["it changed since it was last read"]
     assert path.read_text().endswith("And a blue one.\n")
 
 

@@ -26,9 +26,13 @@ class Case:
 @pytest.mark.parametrize(
     "case",
     [
-        Case(SECOND._replace(state_mark="own"), "with other states", "XDG_STATE_HOME"),
         Case(
-            SECOND._replace(folder_mark="own"), "another folder at this path", "Mount"
+            SECOND._replace(state_mark="own"),
+            "with another folder of states",
+            "XDG_STATE_HOME",
+        ),
+        Case(
+            SECOND._replace(folder_mark="own"), "different folder at this path", "Mount"
         ),
         Case(SECOND._replace(address="http://a:1"), "the same address", "--address"),
     ],
@@ -61,7 +65,7 @@ def test_a_daemon_sees_those_that_live(postgres):
         again = MemberTable(keeper, FIRST._replace(pid=99))
         assert known(again.join()) == [SECOND]
         again.leave()
-        with pytest.raises(ConfigError, match="with other states"):
+        with pytest.raises(ConfigError, match="with another folder of states"):
             MemberTable(keeper, FIRST._replace(state_mark="own")).join()
         with keeper.transaction() as db:
             db.execute("UPDATE daemon SET until = now()")

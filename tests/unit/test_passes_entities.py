@@ -288,7 +288,7 @@ def test_a_note_somebody_is_at_is_united_in_a_later_run(opened, settings, clock)
     clock.now = clock.now.fromtimestamp(
         (keeping.root / old).stat().st_mtime, clock.now.tzinfo
     )
-    assert "somebody is at it" in consolidate(keeping)["put_off"].values()
+    assert "it was edited just now" in consolidate(keeping)["put_off"].values()
     assert (keeping.root / old).exists()
     clock.advance(seconds=61)
     consolidate(keeping)
@@ -531,7 +531,7 @@ def test_a_sentence_on_a_relation_names_nobody_else(told, fake):
     report = consolidate(told, only="relate")
     (line,) = block(told, path, "relationships")
     assert line.startswith("- Ben is the brother of Anna. [[")
-    assert "4 sentences" in report["deeds"][0]["why"]
+    assert "4 unsupported sentences" in report["deeds"][0]["why"]
 
 
 # row: B14
@@ -656,7 +656,7 @@ def test_what_a_model_says_is_inert_and_what_was_dropped_is_counted(told, fake):
     assert "&lt;script>" in held
     assert "Boris" not in held
     assert any(
-        "1 sentence" in one["why"] and "dropped" in one["why"]
+        "1 unsupported sentence" in one["why"] and "dropped" in one["why"]
         for one in report["deeds"]
     )
     whole(told)
@@ -938,7 +938,7 @@ def test_a_note_that_a_person_wrote_in_a_moment_ago_is_told_in_later(
         (keeping.root / path).stat().st_mtime, clock.now.tzinfo
     )
     plant(keeping, ANNA[0], "Anna sings.")
-    assert consolidate(keeping)["put_off"][path] == "somebody is at it"
+    assert consolidate(keeping)["put_off"][path] == "it was edited just now"
     assert "engram:begin description" not in text(keeping, path)
     clock.advance(seconds=61)
     consolidate(keeping)

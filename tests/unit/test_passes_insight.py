@@ -154,7 +154,7 @@ def test_only_what_the_fold_says_whole_is_archived(keeping, fake):
     judging(fake, fold={"text": FOLD, "from": [1, 2, 3, 3, 9, "4"]})
     report = night(keeping, "fold")
     assert actives(keeping) == {names[3], made(keeping)[0].id}
-    assert "3 dropped of an answer: no memory that was shown" in {
+    assert "3 dropped from an answer: no memory that was shown" in {
         one["why"] for one in report["findings"]
     }
 
@@ -275,7 +275,7 @@ def test_a_conclusion_that_says_more_than_its_sources_is_dropped_and_counted(
     report = night(keeping, "fold")
     assert actives(keeping) == set(names)
     assert [one["why"] for one in report["findings"]] == [
-        f"1 dropped of an answer: {why}"
+        f"1 dropped from an answer: {why}"
     ]
 
 
@@ -307,7 +307,7 @@ def test_nothing_is_concluded_from_what_is_hardly_believed(keeping, fake):
     report = night(keeping, "fold")
     assert actives(keeping) == set(names)
     assert [one["why"] for one in report["findings"]] == [
-        "nothing is concluded from it: confidence below 0.35"
+        "it may not support a conclusion: confidence below 0.35"
     ]
 
 
@@ -686,7 +686,7 @@ def test_while_somebody_is_at_one_of_them_all_wait(opened, fake, settings, clock
     keeping.memory.files.rescan(None)
     judging(fake, fold=all_of(FOLD))
     assert night(keeping, "fold")["put_off"] == {
-        keeping.seen(names[1]).path: "somebody is at it"
+        keeping.seen(names[1]).path: "it was edited just now"
     }
     assert actives(keeping) == set(names)
     clock.advance(seconds=31)

@@ -132,7 +132,7 @@ def test_the_guessed_end_of_what_a_person_edited_is_taken_from_its_note():
         fact.path,
         fact.sha,
         {"expires": None},
-        "a person edited it: its guessed end counts no more",
+        "a person edited it: its guessed end no longer applies",
     )
     theirs = replace(fact, expires=NOW - 150 * DAY - timedelta(hours=3))
     (move,) = lifecycle.expire(

@@ -393,7 +393,7 @@ def test_nothing_important_is_ended_and_nothing_doubtful_ends(asking, fake):
     report = light(keeping, only="compare")
     assert statuses(keeping, weak) == ["active", "active"]
     assert any(
-        "waits: confidence below 0.35" in one["why"] for one in report["findings"]
+        "has to wait: confidence below 0.35" in one["why"] for one in report["findings"]
     )
 
 

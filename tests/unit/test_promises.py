@@ -25,20 +25,38 @@ RENT_DE = "Die Person will daran erinnert werden, die Miete zu überweisen."
 BOOK_DE = "Die Person verspricht, der Oma das Buch zurückzubringen."
 BANK_FR = "La personne doit appeler la banque demain (2027-02-02)."
 REPORT_FR = "La personne promet d'envoyer le rapport à Luc."
+CARD_FR = (
+    "Il faut que la personne renouvelle sa carte de bus avant le 1er mars (2027-03-01)."
+)
+HEATING_DE = "Die Person muss bis Montag die Heizung bezahlen (2027-02-08)."
 BANK_ES = "La persona tiene que llamar al banco mañana (2027-02-02)."
 RENT_ES = "La persona quiere que le recuerden pagar el alquiler."
 BANK_IT = "La persona deve chiamare la banca domani (2027-02-02)."
 BANK_PT = "A pessoa tem de ligar para o banco amanhã (2027-02-02)."
 BANK_NL = "De persoon moet morgen de bank bellen (2027-02-02)."
+RENT_NL = "De persoon moet voor vrijdag de huur overmaken (2027-02-05)."
+ESSAY = "The user's essay is due on 30 April (30 April 2027)."
+LOAN_DE = "Die Rate ist am Montag fällig (2027-03-08)."
 BANK_ZH = "用户明天要给银行打电话（2027-02-02）。"
 MILK_ZH = "用户要买牛奶。"
 BANK_JA = "ユーザーは明日銀行に電話する（2027-02-02）。"
 MILK_JA = "ユーザーは牛乳を買う。"
 
-EN = [BANK, PHOTOS, BIKE, TAX, PASSPORT, TABLE, MILK, TWO]
-DE = [BANK_DE, EXAMS_DE, INSURANCE_DE, RENT_DE, BOOK_DE]
+EN = [BANK, PHOTOS, BIKE, TAX, PASSPORT, TABLE, MILK, TWO, ESSAY]
+DE = [BANK_DE, EXAMS_DE, INSURANCE_DE, RENT_DE, BOOK_DE, LOAN_DE]
 REST = [
-    *(BANK_FR, REPORT_FR, BANK_ES, RENT_ES, BANK_IT, BANK_PT, BANK_NL),
+    *(
+        CARD_FR,
+        HEATING_DE,
+        BANK_FR,
+        REPORT_FR,
+        BANK_ES,
+        RENT_ES,
+        BANK_IT,
+        BANK_PT,
+        BANK_NL,
+        RENT_NL,
+    ),
     *(BANK_ZH, MILK_ZH, BANK_JA, MILK_JA),
 ]
 
@@ -61,6 +79,15 @@ KEPT = [
     ("I managed to call the bank.", BANK),
     ("The bank is called, phew.", BANK),
     ("I sent Mira the photos.", PHOTOS),
+    ("Passport renewed, finally.", PASSPORT),
+    ("ESSAY SUBMITTED!!!", ESSAY),
+    ("La carte de bus, c'est fait !", CARD_FR),
+    ("Die Heizung ist erledigt.", HEATING_DE),
+    ("Die Heizung habe ich bezahlt.", HEATING_DE),
+    ("I've handed in my essay.", ESSAY),
+    ("I finally finished the essay.", ESSAY),
+    ("Ich habe die Rate überwiesen.", LOAN_DE),
+    ("Ik heb de huur overgemaakt.", RENT_NL),
     ("I've sent the photos to Mira.", PHOTOS),
     ("Sent Mira the photos.", PHOTOS),
     ("I fixed mum's bike on Saturday.", BIKE),
@@ -116,6 +143,15 @@ def test_a_promise_is_kept_by_words_that_name_what_was_done_and_to_what(text, pr
 
 
 KEPT_NONE = [
+    "Mira sent.",
+    "I printed my essay.",
+    "I read her essay.",
+    "I started my essay.",
+    "Ich habe die Rate vergessen.",
+    "Die Heizung ist kaputt.",
+    "La carte est faite main.",
+    "Mira's parcel sent.",
+    "Was the passport renewed?",
     "I finished my dinner.",
     "I finished the book, finally.",
     "I called the dentist today.",

@@ -598,7 +598,7 @@ def test_no_undo_brings_back_what_a_person_purged(life):
         runs.append(memory.call("undo", {"id": runs[-1]})["run"])
     done = memory.call("purge", {"trash": True})
     assert len(done["removed"]) == 1
-    assert "No `engram undo` brings it back" in output.shown("purge", done)
+    assert "`engram undo` cannot restore it" in output.shown("purge", done)
     for run in runs:
         undone = memory.call("undo", {"id": run})
         assert PURGED in undone["put_off"].values()

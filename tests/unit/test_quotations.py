@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.core.language.quotations import is_title, parts, quoted
+from engram.core.language.quotations import is_title, narrowed, parts, quoted
 from tests.cpu import cpu_below
 from tests.size import examples
 
@@ -31,6 +31,18 @@ PASSED_ON = [
     f"Please summarise this article:\nIt is long. {ORDER}.",
     f"Das hat mir Eva geschickt:\nHallo! {ORDER}.",
     f"Traduis ce texte :\n{ORDER}.",
+    f"Please proofread my essay: {ORDER}.",
+    f"<article>\nIt is long. {ORDER}.\n</article>\nSum it up.",
+    f"<page title='x'>\n{ORDER}.",
+    f"Is that a scam?\n----\nDear guest, {ORDER}.\n----\nStrange.",
+    f"[21:14] Karl: {ORDER}.\n[21:15] Me: no\nWhat now?",
+    f"Could you shorten this e-mail: {ORDER}.",
+    f"Write me a sad poem: {ORDER}.",
+    f"Bitte korrigier die Rechtschreibung: {ORDER}.",
+    f"Corrige la gramática de esta carta: {ORDER}.",
+    f"Riscrivi meglio questa frase: {ORDER}.",
+    f"Исправь ошибки: {ORDER}.",
+    f"この文章を添削して：{ORDER}",
 ]
 
 OWN = [
@@ -38,6 +50,11 @@ OWN = [
     f'He said "no". {ORDER}. "Why?" he said.',
     f"I'm tall: 6'2\". {ORDER}, the dogs' bowl.",
     f"Three things:\n{ORDER}.",
+    f"A long day.\n---\n{ORDER}.\n---\nGood night.",
+    f"<article>\nIt is long.\n</article>\n{ORDER}.",
+    f"Let me rewrite that: {ORDER}.",
+    f"I have to translate a lot, and one thing: {ORDER}.",
+    f"The check came: {ORDER}.",
     f"From: Berlin to Bonn I read. {ORDER}.",
     f'"{ORDER}", that was the letter. And yes: {ORDER}.',
     f"> She asked me.\n{ORDER}.",
@@ -135,3 +152,20 @@ def test_the_words_of_a_pasted_chat_are_those_of_its_speakers(text):
 )
 def test_the_headings_of_a_list_of_ones_own_are_no_speakers(text):
     assert parts(text) == ()
+
+
+# row: X27
+def test_a_quote_over_the_edge_is_what_the_statement_rests_on():
+    """A model may quote the whole turn; who said it follows from the statement."""
+    text = 'Mira told me: "I sold my bakery in Bergen."'
+    assert narrowed(text, text, "The user sold a bakery.") == (
+        "I sold my bakery in Bergen."
+    )
+    for own in (text, "Mira told me"):
+        assert narrowed(text, own, "Mira told the user about a bakery.") == own
+    inside = "I sold my bakery"
+    assert narrowed(text, inside, "The user sold a bakery.") == inside
+    assert (
+        narrowed("I love tea.", "I love tea.", "The user loves tea.") == "I love tea."
+    )
+    assert narrowed("I love tea.", "", "The user loves tea.") == ""

@@ -286,7 +286,7 @@ def test_an_answer_takes_no_longer_than_its_time(memory, keep):
         sources=late,
     )
     assert answer.note == (
-        "time was up, left out: vectors, related memories, states, further hits"
+        "time was up; skipped: vectors, related memories, states, further hits"
     )
     assert len(answer.hits) == 1
     whole = search.recall(memory.index, memory.settings, ask, mark="m", complete=True)

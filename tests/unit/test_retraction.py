@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.core.language.retraction import Said, names, reach, withdrawals
+from engram.core.language.retraction import SpokenSentence, names, reach, withdrawals
 
 TAKEN_BACK = """
 Just kidding!
@@ -310,7 +310,7 @@ def test_what_the_user_is_told_not_to_keep_may_stand_behind_the_wish():
 
 
 def taken(*texts):
-    said = [Said(f"t{number}", text) for number, text in enumerate(texts)]
+    said = [SpokenSentence(f"t{number}", text) for number, text in enumerate(texts)]
     return [one.text for one in reach(said)]
 
 

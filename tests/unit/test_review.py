@@ -436,7 +436,7 @@ def test_a_wrong_name_or_answer_is_told(memory, queue, told, clock):
         queue.answer("nothing", "keep")
     with pytest.raises(NotFoundError):
         queue.cases.find("")
-    with pytest.raises(BadRequestError, match="no answer") as fault:
+    with pytest.raises(BadRequestError, match="not an answer") as fault:
         queue.answer(reviews.case_id(*(fact.id for fact in told)), "keep")
     assert "newer, both, older" in fault.value.fix
 

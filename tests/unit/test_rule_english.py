@@ -381,3 +381,29 @@ def test_a_month_that_may_be_of_either_year_is_none(text):
 )
 def test_what_couples_say_of_themselves(text, statement):
     assert [one.text for one in facts(text)] == [statement] * bool(statement)
+
+
+# row: X2
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "I live in Bakewel. Sorry, Bakewell.",
+            ["The user lives in Bakewell."],
+        ),
+        ("My boss is called Kristen. *Kirsten", ["The user's boss is called Kirsten."]),
+        ("Ich wohne in Rostok. Ups, Rostock.", ["Die Person wohnt in Rostock."]),
+        ("I live in Berlin. Sorry, Bernd.", ["The user lives in Berlin."]),
+        ("I live in Berlin. Sorry, Berlin.", ["The user lives in Berlin."]),
+        ("I live in Leeds. Sorry, late again.", ["The user lives in Leeds."]),
+        (
+            "I live in Leeds. Lee is my boss.",
+            ["The user lives in Leeds.", "Lee is the user's boss."],
+        ),
+    ],
+)
+def test_a_misspelt_name_gets_its_right_spelling(text, told):
+    """Only by a word that is spelt nearly alike: an apology may name a person."""
+    turn = Turn("t1", "s1", "user", text, NOW, "")
+    found = extract([turn], ExtractionPolicy()).candidates
+    assert [one.text for one in found] == told

@@ -372,3 +372,47 @@ def test_who_somebody_is_may_stand_anywhere_in_a_clause(text, found):
 def test_a_title_is_part_of_a_name(said, found):
     """Else the name ends at its dot, and the note is called `Dr`."""
     assert names(said) == found
+
+
+# row: X2
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "I spent Easter with our three kids, Ida (9), Jon (7) and Una (2).",
+            [
+                "Ida is the user's child.",
+                "Jon is the user's child.",
+                "Una is the user's child.",
+            ],
+        ),
+        (
+            "I drove my sons Nico and Paul to the station.",
+            ["Nico is the user's son.", "Paul is the user's son."],
+        ),
+        ("My kids love Star Wars and Lego.", []),
+        ("Imagine my kids Nico and Paul.", []),
+        ("I went with Nico and Paul.", []),
+    ],
+)
+def test_each_relative_of_a_list_is_named(text, expected):
+    listed = [one.text for one in facts(text) if " is the user's " in one.text]
+    assert listed == expected
+
+
+# row: X2
+def test_an_age_in_brackets_stands_in_the_way_of_no_rule():
+    assert [one.text for one in facts("My aunt Rosa (61) lives in Gdansk.")] == [
+        "Rosa is the user's aunt.",
+        "Rosa lives in Gdansk.",
+    ]
+    assert [
+        one.text for one in facts("We have two sons, Nico (4) and Paul (2 years).")
+    ] == ["The user has two sons, Nico and Paul."]
+
+
+# row: X14
+def test_a_time_in_brackets_belongs_to_no_later_clause():
+    home, work = facts("I live in Bonn (since 2018) and I work at Siemens.")
+    assert home.text == "The user lives in Bonn."
+    assert (work.text, work.when) == ("The user works at Siemens.", None)

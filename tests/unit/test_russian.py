@@ -8,7 +8,7 @@ from engram.core import todos
 from engram.core.language.privacy import reference
 from engram.core.language.promises import agenda
 from engram.core.language.retraction import withdrawals
-from engram.core.language.states import asked, states
+from engram.core.language.states import state_asked_for, states
 from engram.core.records import Fact
 from tests.unit.language_tables import facts, line
 
@@ -214,7 +214,7 @@ def test_what_russian_does_not_assert_gives_no_state(text: str) -> None:
     ],
 )
 def test_a_question_in_russian_asks_for_a_state(question: str, expected: str) -> None:
-    found = asked(question)
+    found = state_asked_for(question)
     assert found
     assert line(found) == expected
 

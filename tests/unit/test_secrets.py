@@ -103,7 +103,28 @@ KEYS = {
         "r8_" + some(ALNUM, 37),
         "pplx-" + some(ALNUM, 48),
     ],
-    "token": lambda: ["hvs." + some(URLSAFE, 90), "lin_api_" + some(ALNUM, 40)],
+    "discord token": lambda: [
+        f"MTE{some(ALNUM, 23)}.G{some(ALNUM, 5)}.{some(URLSAFE, 38)}"
+    ],
+    "azure key": lambda: [f"{some(ALNUM, 3)}8Q~{some(ALNUM + '~', 34)}"],
+    "monitoring key": lambda: [
+        "NRRA-" + some(HEX, 42),
+        f"glsa_{some(ALNUM, 32)}_{some(HEX, 8)}",
+        "sntrys_" + some(ALNUM, 90),
+    ],
+    "hosting token": lambda: [
+        "nfp_" + some(ALNUM, 36),
+        "dp.st.prd." + some(ALNUM, 43),
+        "pul-" + some(HEX, 40),
+    ],
+    "registry token": lambda: ["squ_" + some(HEX, 40), "rubygems_" + some(HEX, 48)],
+    "mail key": lambda: ["key-" + some(HEX, 32), some(HEX, 32) + "-us21"],
+    "payment key": lambda: ["sq0atp-" + some(URLSAFE, 22), "EZAK" + some(ALNUM, 54)],
+    "token": lambda: [
+        "hvs." + some(URLSAFE, 90),
+        "lin_api_" + some(ALNUM, 40),
+        f"acme_pat_{some(ALNUM, 48)}",
+    ],
     "jwt": lambda: [jwt()],
     "private key": lambda: [
         pem("RSA PRIVATE KEY"),
@@ -190,6 +211,87 @@ OTHERS = [
 ]
 
 
+ELSEWHERE = [
+    "hasło do panelu to {}",
+    "heslo do skříňky je {}",
+    "пароль от роутера {}",
+    "пароль для пошти: {}",
+    "passordet til hytta er {}",
+    "lösenordet till banken är {}",
+    "adgangskoden til skolen er {}",
+    "salasanamme on {}",
+    "a jelszó {}",
+    "parola de la birou este {}",
+    "la password del portale è {}",
+    "senha da conta: {}",
+    "şifresi {}",
+    "ο κωδικός του σπιτιού είναι {}",
+    "הסיסמה של הרשת היא {}",
+    "كلمة السر {}",
+    "इसका पासवर्ड {} है",
+    "mật khẩu wifi là {}",
+    "kata sandi email adalah {}",
+    "비밀번호가 {} 로 바뀌었어요",
+    "mdp du bureau : {}",
+    "the WLAN key is {}",
+    "la clave del wifi: {}",
+    "code wifi : {}",
+    "login: maria, password {}",
+]
+"""Sentences with a password that mixes letters and digits, in many languages."""
+PLACES = [
+    ("curl --user maria:{} https://example.org/report", 9),
+    ("mysqldump -u app -p{} shop > dump.sql", 9),
+    ("podman login -u maria -p {} registry.example.org", 12),
+    ("sshpass -p {} ssh maria@host", 9),
+    ("SMTP_PASS={}", 9),
+    ("<password>{}</password>", 9),
+    ('<setting name="Password" value="{}"/>', 9),
+    ("site,login,password\nexample.org,maria,{}\n", 9),
+    ("| host | user | password |\n|---|---|---|\n| nas | maria | {} |", 9),
+    ("Cookie: theme=dark; PHPSESSID={}; lang=en", 32),
+    ("https://example.org/file.zip?expires=1790000000&signature={}", 43),
+    ("https://example.org/done?state=x&code={}", 40),
+    ("https://example.org/#id_token={}&type=bearer", 60),
+    ("DEPLOY_TOKEN_STAGING={}", 40),
+    ("CI_SECRET: '{}'", 32),
+    ("maria:$6$saltsalt${}:19800:0:99999:7:::", 86),
+]
+"""Where programs write a secret, and its length."""
+
+
+def mixed(n=9):
+    """A value of letters and digits that change often."""
+    return "".join(
+        DICE.choice(kind)
+        for kind, _ in zip(
+            [string.ascii_lowercase, string.digits, string.ascii_uppercase] * n,
+            range(n),
+            strict=False,
+        )
+    )
+
+
+OF_A_PERSON = [
+    ("the PUK is {}", lambda: some(string.digits, 8)),
+    ("PIN meiner Kreditkarte: {}", lambda: some("123456789", 4)),
+    ("le code PIN de la carte est le {}", lambda: some("123456789", 4)),
+    ("der Freigabecode lautet {}", lambda: f"{number(3)}-{number(3)}"),
+    ("{} is your sign-in code", lambda: number(6)),
+    ("認証コードは{}です", lambda: number(6)),
+    ("my passport number is {}", lambda: "K" + number(8)),
+    ("Reisepassnummer: {}", lambda: f"C{number(3)}TX{number(3)}"),
+    ("numéro de passeport : {}", lambda: "19FV" + number(5)),
+    ("my SSN is {}", lambda: f"{number(3)}-{number(2)}-{number(4)}"),
+    ("recovery codes: {}", lambda: f"{some(HEX[:10], 5)}-{some(HEX, 5)}"),
+    ("PINは{}です", lambda: "".join(chr(0xFF10 + int(one)) for one in number(4))),
+]
+_WALLET = (
+    "orbit velvet cactus hammer silent bridge tomato window galaxy pepper jungle anchor"
+)
+WALLET = _WALLET.split()
+
+
 def strong():
     """A password of every kind of sign, ending in a letter."""
     signs = some(ALNUM + "!#$%*+-.:=?@^_~()[]{}/", 9)
@@ -220,7 +322,12 @@ def positives():
     for template in TOKENS:
         for secret in (some(HEX, 32), some(ALNUM, 40), some(ALNUM, 24)):
             yield template.format(secret), secret
-    for template, make in OTHERS:
+    for template in ELSEWHERE:
+        yield from ((template.format(one), one) for one in (mixed(), mixed(12)))
+    for template, size in PLACES:
+        secret = mixed(size)
+        yield template.format(secret), secret
+    for template, make in (*OTHERS, *OF_A_PERSON):
         yield from (
             (template.format(secret), secret) for secret in (make() for _ in range(3))
         )
@@ -281,6 +388,16 @@ NUMBERS = [
     ("![image](data:image/png;base64,{})", lambda: some(ALNUM + "+/", 60)),
     ("https://example.org/a/{}/b", lambda: some(ALNUM, 22)),
     ("video {}", lambda: some(URLSAFE, 11)),
+    ("chat chatcmpl-{} was slow", lambda: some(ALNUM, 29)),
+    ("cache key build-key-{}", lambda: some(HEX, 40)),
+    ("task-{} is open", lambda: some(HEX, 32)),
+    ("https://example.org/list?page=2&session={}", lambda: "spring-2026-" + number(2)),
+    ("https://example.org/?v={}", lambda: some(ALNUM, 24)),
+    ("file index-{}.js", lambda: some(ALNUM, 24)),
+    ("SESSION_ID={}", lambda: str(uuid.UUID(int=DICE.getrandbits(128), version=4))),
+    ("TOKEN_FILE=/run/secrets/db{}-token", lambda: number(4)),
+    ("name,city,age\nMaria,Graz{},44\n", lambda: number(4)),
+    ("the seats are {}", lambda: f"{number(1)}A-{number(2)}B"),
 ]
 PROSE = """
 The password is required.
@@ -384,6 +501,40 @@ password=password
 the word password is English
 What is your password?
 Never tell anybody your password!
+The passport photo is 35 x 45 mm.
+My passport expires in 2031.
+Reisepass: verlängern bis 2027-03-01
+The password for server12 is wrong.
+password for the account maria1987 is forgotten
+the password is sha256 hashed
+The password must have 12chars or more.
+My password manager is KeePass2024 now.
+Hasło jest nieprawidłowe od 2024.
+Parola este o cuvânt vechi din 1848.
+La parola giusta è amore2.
+Passordet er feil.
+Salasana on väärä.
+Heslo je špatné.
+Šifra je těžká.
+mật khẩu sai
+Wiederherstellung dauert 20 Minuten.
+The recovery phrase has 24 words that nobody else should see or know about at all.
+Backup codes are printed on paper in the drawer.
+Recovery code not found
+The mnemonic for the planets is my very easy method just speeds up naming planets and moons
+The code 404 is your best friend.
+4821 is the number of the house.
+The user, the password, and the host are in the file,
+then we go on, as before, with lunch.
+curl -u maria https://example.org asks for it
+docker run -p 8080:80 -u 1000:1000 nginx
+mkdir -p /var/lib/shop
+ssh -p 2222 maria@host
+The pin on the board is from 1999.
+pin: see photo 20
+MAX_TOKENS=4096
+TOKEN_URL=https://example.org/oauth2/v1/token
+Basic instinct is a film of 1992.
 """.strip().splitlines()
 
 
@@ -505,6 +656,41 @@ def test_keys_side_by_side_are_all_found():
     assert not any(
         group in left.removeprefix("2026") for group in " ".join(cards).split()
     )
+
+
+# row: X11
+def test_every_code_of_a_list_and_every_word_of_a_wallet_is_found():
+    """A list ends at the first word that is no code; a sentence is no wallet."""
+    codes = [f"{number(4)} {number(4)}" for _ in range(6)]
+    listed = "\n".join(f"{place}. {code}" for place, code in enumerate(codes, 1))
+    kept = redact(f"My backup codes:\n{listed}\nand that is all of 2026.").text
+    assert not any(code in kept for code in codes)
+    assert kept.endswith("and that is all of 2026.")
+    for text in (
+        f"seed phrase: {' '.join(WALLET)}",
+        f"Die Wiederherstellungswörter sind:\n{', '.join(WALLET)}",
+        "recovery phrase is " + " ".join(f"{n}. {w}" for n, w in enumerate(WALLET, 1)),
+    ):
+        found = redact(text)
+        assert found.found == {"seed phrase": 1}
+        assert not any(word in found.text for word in WALLET)
+
+
+# row: X11
+@pytest.mark.parametrize("sign", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\U000e0041"])
+def test_invisible_signs_hide_no_secret(sign):
+    """Neither inside a key nor inside the word beside it; other such signs stay."""
+    key = "ghp_" + some(ALNUM, 36)
+    text = f"a{sign}b {key[:9]}{sign}{key[9:]} c{sign}d"
+    assert redact(text).text == f"a{sign}b [redacted: github token] c{sign}d"
+    assert redact(f"pass{sign}word: hunter2").found == {"password": 1}
+
+
+# row: X11
+def test_letters_and_digits_of_other_widths_count_as_plain_ones():
+    wide = "".join(chr(ord(one) + 0xFEE0) for one in "AKIA" + some(UPPER, 16))
+    assert redact(f"鍵は{wide}です").text == "鍵は[redacted: aws key]です"
+    assert redact("رمز التحقق: ٤٨٢١٩٠").found == {"pin": 1}
 
 
 # row: X11

@@ -6,7 +6,7 @@ import pytest
 
 from engram.core.language.state_changes import replacement
 from engram.core.language.state_subjects import names_same
-from engram.core.language.states import State, asked, person_named, states
+from engram.core.language.states import State, person_named, state_asked_for, states
 
 
 def read(text: str) -> list[str]:
@@ -133,7 +133,7 @@ def test_another_state_replaces_nothing(new: str, old: str) -> None:
 def test_a_question_asks_for_a_state(
     question: str, subject: str, attribute: str
 ) -> None:
-    found = asked(question)
+    found = state_asked_for(question)
     assert found
     assert (" ".join(found.subject), found.attribute) == (subject, attribute)
 
@@ -151,3 +151,71 @@ def test_my_sister_eva_and_eva_are_one() -> None:
     (kinship,) = states("Karin is the user's boss.")
     assert person_named(kinship, ("user", "boss")) == ("karin",)
     assert person_named(kinship, ("user", "sister")) == ()
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("text", "illness"),
+    [
+        ("The user has Crohn's disease, diagnosed in 2019.", ("crohn's", "disease")),
+        ("My father has Parkinson's disease.", ("parkinson's", "disease")),
+        ("I have colitis.", ("colitis",)),
+    ],
+)
+def test_an_illness_may_be_called_a_disease(text, illness):
+    assert [(one.attribute, one.value) for one in states(text)] == [
+        ("illness", illness)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "attribute"),
+    [
+        ("What do I take for my heart?", "medication"),
+        ("What do I still take for my blood pressure?", "medication"),
+    ],
+)
+def test_what_one_takes_for_something_is_a_medication(question, attribute):
+    asked = state_asked_for(question)
+    assert asked is not None
+    assert asked.attribute == attribute
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("I gave up meat on Sunday.", "meat"),
+        ("On Sunday I quit smoking.", "smoking"),
+        ("I stopped taking sertraline on 3 May.", "sertraline"),
+        ("I quit my job at Arla on Friday, what a relief.", "arla"),
+        ("Ich habe am Freitag bei Arla gekündigt.", "arla"),
+        ("Dejé mi trabajo en Arla el viernes.", "arla"),
+        ("Ik ben vrijdag gestopt met roken.", "roken"),
+        ("I will give up meat on Sunday.", ""),
+        ("If I quit my job at Arla on Friday, I get no bonus.", ""),
+        ("I want to give up meat on Sunday.", ""),
+        ("Should I quit my job at Arla on Friday?", ""),
+    ],
+)
+def test_what_ended_on_a_day_is_over(text, ended):
+    over = {word for state in states(text) if state.over for word in state.value}
+    assert over == ({ended} if ended else set())
+
+
+# row: A7
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("I'm leaving Arla on Friday.", ("arla",)),
+        ("My last day at Arla is 30 April.", ("arla",)),
+        ("The user will stop working at Arla on Friday (5 March 2027).", ("arla",)),
+        ("I'm leaving the house on Friday.", None),
+        ("I'm leaving on Friday.", None),
+        ("I'm leaving for Arla on Friday.", None),
+    ],
+)
+def test_a_job_may_end_on_a_day_ahead(text, value):
+    ends = [one for one in states(text) if one.over and one.attribute == "employer"]
+    assert [one.value for one in ends if one.planned] == ([value] if value else [])
+    assert all(one.planned for one in ends)

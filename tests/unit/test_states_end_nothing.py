@@ -10,7 +10,7 @@ import pytest
 from engram.core.changes import ended_facts
 from engram.core.language.state_changes import replacement, state_time
 from engram.core.language.state_subjects import USER
-from engram.core.language.state_telling import told
+from engram.core.language.state_telling import in_third_person
 from engram.core.language.states import in_context, states
 from engram.core.records import Fact
 from tests.unit.talk_about_states import CHANGES, KNOWN, TALK
@@ -37,27 +37,40 @@ def _fact(text, told):
 
 
 # row: A7
-@pytest.mark.parametrize(
-    ("code", "text"), [(code, text) for code, texts in TALK.items() for text in texts]
-)
-def test_talk_with_the_same_words_ends_nothing(code, text):
-    assert ended(text, *KNOWN[code]) == []
+def test_talk_with_the_same_words_ends_nothing():
+    found = [
+        (text, over)
+        for code, texts in TALK.items()
+        for text in texts
+        if (over := ended(text, *KNOWN[code]))
+    ]
+    assert found == []
 
 
 # row: A7
-@pytest.mark.parametrize(("text", "fact"), CHANGES)
-def test_a_change_ends_the_fact(text, fact):
-    assert ended(text, fact) == [fact]
+def test_a_change_ends_the_fact():
+    found = [
+        (text, fact, over)
+        for text, fact in CHANGES
+        if (over := ended(text, fact)) != [fact]
+    ]
+    assert found == []
 
 
-@pytest.mark.parametrize("text", [text for text, _ in CHANGES])
-def test_a_change_is_told_in_the_third_person_or_not_at_all(text):
-    state = states(text)[0]
+def test_a_change_is_told_in_the_third_person_or_not_at_all():
+    assert [text for text, _ in CHANGES if not _is_told_whole(text)] == []
+
+
+def _is_told_whole(text):
+    """Whether what is told of a change, if anything, is the same change."""
+    state = next(iter(states(text)), None)
+    if state is None:
+        return False
     if state.subject[0] != USER or state.language not in THIRD_PERSON:
-        return
-    words = told(text.rstrip("."), state, *THIRD_PERSON[state.language])
+        return True
+    words = in_third_person(text.rstrip("."), state, *THIRD_PERSON[state.language])
     again = states(words) if words else (state,)
-    assert (state.attribute, state.over) in {(one.attribute, one.over) for one in again}
+    return (state.attribute, state.over) in {(one.attribute, one.over) for one in again}
 
 
 @pytest.mark.parametrize(

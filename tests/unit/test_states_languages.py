@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from engram.core.language.state_changes import has_begun, replacement, state_time
-from engram.core.language.state_telling import told
-from engram.core.language.states import State, asked, states
+from engram.core.language.state_telling import in_third_person
+from engram.core.language.states import State, state_asked_for, states
 
 
 def _line(state: State) -> str:
@@ -136,7 +136,7 @@ def test_what_german_does_not_assert_gives_no_state(text: str) -> None:
     ],
 )
 def test_a_question_in_german_asks_for_a_state(question: str, expected: str) -> None:
-    found = asked(question)
+    found = state_asked_for(question)
     assert found
     assert _line(found) == expected
 
@@ -257,7 +257,7 @@ def test_what_french_does_not_assert_gives_no_state(text: str) -> None:
     ],
 )
 def test_a_question_in_french_asks_for_a_state(question: str, expected: str) -> None:
-    found = asked(question)
+    found = state_asked_for(question)
     assert found
     assert _line(found) == expected
 
@@ -375,7 +375,7 @@ def test_what_spanish_does_not_assert_gives_no_state(text: str) -> None:
     ],
 )
 def test_a_question_in_spanish_asks_for_a_state(question: str, expected: str) -> None:
-    found = asked(question)
+    found = state_asked_for(question)
     assert found
     assert _line(found) == expected
 
@@ -485,7 +485,7 @@ def test_what_chinese_and_japanese_does_not_assert_gives_no_state(text: str) -> 
 def test_a_question_in_chinese_and_japanese_asks_for_a_state(
     question: str, expected: str
 ) -> None:
-    found = asked(question)
+    found = state_asked_for(question)
     assert found
     assert _line(found) == expected
 
@@ -531,7 +531,9 @@ def test_one_place_by_two_names_replaces_nothing(new: str, old: str) -> None:
     ],
 )
 def test_a_clause_is_told_in_the_third_person(clause: str, expected: str) -> None:
-    assert told(clause, states(clause)[0], "the user", "the user's") == expected
+    assert (
+        in_third_person(clause, states(clause)[0], "the user", "the user's") == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -545,7 +547,10 @@ def test_a_clause_is_told_in_the_third_person(clause: str, expected: str) -> Non
 def test_a_german_clause_is_told_in_the_third_person(
     clause: str, expected: str
 ) -> None:
-    assert told(clause, states(clause)[0], "die Person", "der Person") == expected
+    assert (
+        in_third_person(clause, states(clause)[0], "die Person", "der Person")
+        == expected
+    )
 
 
 # row: A7

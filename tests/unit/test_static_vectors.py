@@ -69,7 +69,7 @@ def test_word_vectors_only_rank(memory_with_table):
     object.__setattr__(semantic, "_calibration_data", calibrated(semantic))
     assert semantic.scale.calibrated
     assert not semantic.may_decide
-    assert "decide nothing" in memory_with_table.call("status", {})["embeddings"]
+    assert "ranking only" in memory_with_table.call("status", {})["embeddings"]
     findings = memory_with_table.call("doctor", {})["findings"]
     (told,) = [one["what"] for one in findings if one["code"] == "embeddings"]
     assert told.startswith("The embedding model answers (128 dimensions)")

@@ -636,6 +636,28 @@ def test_a_promise_has_no_date_in_the_past():
 
 # row: X14
 @pytest.mark.parametrize(
+    ("quote", "expected"),
+    [
+        ("I will mow the lawn on Saturday", "2026-03-07"),
+        ("I will mow the lawn on Saturday or on Sunday", None),
+        ("I will mow the lawn every Saturday", None),
+        ("I promised yesterday to mow the lawn", None),
+        ("I will mow the lawn", None),
+    ],
+)
+def test_a_promise_without_date_words_is_due_at_the_only_time_of_its_quote(
+    quote, expected
+):
+    said = Turn("a", "s", "user", f"{quote}. We moved here on 2 May.", NOW)
+    promise = fact("t1", quote, "Ana will mow the lawn.", when_words="")
+    (plan,) = reading(promise | {"category": "commitment"}, turns=(said,)).candidates
+    assert (plan.when and plan.when.start.date().isoformat()) == expected
+    (plain,) = reading(promise | {"category": "fact"}, turns=(said,)).candidates
+    assert plain.when is None
+
+
+# row: X14
+@pytest.mark.parametrize(
     ("words", "when", "changes", "expected", "by"),
     [
         ("last Friday", "2026-02-27", {}, "2026-02-27", ""),

@@ -112,8 +112,8 @@ def test_a_merge_shows_both_statements_before_it_is_made(memory):
     )
     asked = {"id": kept, "other": gone, "dry_run": True}
     text = shown("merge", memory.call("merge", asked))
-    assert "stays: Rex sleeps in the shed." in text
-    assert "goes:  In the shed sleeps Rex." in text
+    assert "stays:  Rex sleeps in the shed." in text
+    assert "merged: In the shed sleeps Rex." in text
 
 
 def in_terminal(command, columns, **more):

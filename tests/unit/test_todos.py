@@ -278,7 +278,7 @@ def test_promises_are_listed_and_settled_by_hand(memory):
     assert stages(memory) == {name: "open"}
     with pytest.raises(BadRequestError, match="fulfilled, expired, open"):
         memory.call("settle", {"id": name, "stage": "gone"})
-    with pytest.raises(BadRequestError, match="no active promise"):
+    with pytest.raises(BadRequestError, match="not an active promise"):
         memory.call(
             "settle", {"id": memory.call("remember", {"text": "I like tea."})["id"]}
         )
@@ -332,7 +332,10 @@ def test_the_command_line_lists_settles_and_tells(memory):
         in told
     )
     memory.call("settle", {"id": name})
-    assert shown("todos", memory.call("todos", {})) == "There is nothing of that kind."
+    assert (
+        shown("todos", memory.call("todos", {}))
+        == "There are no promises of that kind."
+    )
     assert shown("context", {"text": ""}) == "Nothing is known yet."
 
 
@@ -513,3 +516,35 @@ def test_a_duty_of_an_old_conversation_is_not_open_when_it_is_read(memory, clock
     assert [one["text"] for one in listed if "gym" in one["text"]] == []
     (lapsed,) = memory.call("todos", {"stage": "expired"})["todos"]
     assert "gym" in lapsed["text"]
+
+
+# row: E16
+@pytest.mark.parametrize(
+    ("promise", "report", "kept"),
+    [
+        (
+            "The user's home insurance runs out on 2 June.",
+            "I renewed the home insurance.",
+            True,
+        ),
+        ("The user's visa expires on 2 June.", "My visa has been extended.", True),
+        ("The user's visa expires on 2 June.", "I need to renew my visa.", False),
+        ("The user's visa expires on 2 June.", "I lost my visa.", False),
+        ("The user's visa expires on 2 June.", "I renewed the home insurance.", False),
+        (
+            "Mein Mietvertrag läuft am 2. Juni aus.",
+            "Ich habe den Mietvertrag verlängert.",
+            True,
+        ),
+        ("Mon visa expire le 2 juin.", "J'ai renouvelé mon visa.", True),
+        ("Mi visado caduca el 2 de junio.", "He renovado el visado.", True),
+        ("La mia tessera scade il 2 giugno.", "Ho rinnovato la tessera.", True),
+        ("Mijn visum verloopt op 2 juni.", "Ik heb mijn visum verlengd.", True),
+        ("Meu visto vence em 2 de junho.", "Renovei o visto.", True),
+    ],
+)
+def test_what_expires_is_settled_by_its_renewal(promise, report, kept):
+    day = datetime(2027, 6, 2, tzinfo=UTC)
+    fact = Fact("1", promise, "commitment", created=day, valid_from=day)
+    found = todos.settlements(report, [fact])
+    assert [(one.tag, one.asks) for one in found] == [(todos.FULFILLED, False)] * kept

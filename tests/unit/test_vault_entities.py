@@ -84,7 +84,7 @@ def test_a_note_reads_back_as_the_entity_it_was():
     ("text", "changes"),
     [
         ("", {}),
-        ("Just a word of mine.", {"theirs": True}),
+        ("Just a word of mine.", {"has_user_text": True}),
         ("---\ntype: Place\n---\n", {"type": "place"}),
         ("---\naliases: Änni\nalias: [A, 7]\n---\n", {"aliases": ("Änni", "A", "7")}),
         ("---\naliases:\n  - Änni\n  - \n  - {a: b}\n---\n", {"aliases": ("Änni",)}),

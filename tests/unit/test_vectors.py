@@ -380,7 +380,7 @@ def test_likeness_is_the_dot_product_less_what_rounding_makes_of_the_distance(bi
         500, 384
     )
     held = quantize.packed(rows, bits)
-    found = quantize.likeness(rows[0], held, bits)
+    found = quantize.similarity(rows[0], held, bits)
     plain = dequantise(held, bits, 384) @ rows[0]
     step = (spread(bits) - 1) ** 2
     assert plain[0] - found[0] == pytest.approx(
@@ -391,7 +391,7 @@ def test_likeness_is_the_dot_product_less_what_rounding_makes_of_the_distance(bi
     # of two that differ by less, rounding tells the order
     assert np.diff(found[np.argsort(plain)]).min() > -1e-6
     flat = quantize.packed(np.ones((1, 1), np.float32), bits)
-    assert quantize.likeness(np.ones(1, np.float32), flat, bits) == pytest.approx(
+    assert quantize.similarity(np.ones(1, np.float32), flat, bits) == pytest.approx(
         1.0, abs=1e-3
     )
 

@@ -308,7 +308,7 @@ def test_a_case_is_approved_and_another_rejected(site, memory, told):
             303,
             True,
         )
-    assert "Nothing waits for you" in site.page("/web/review?done=decide")
+    assert "There are no cases to decide" in site.page("/web/review?done=decide")
     assert memory.call("show", {"id": first})["memory"]["status"] == "active"
 
 

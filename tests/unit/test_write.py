@@ -504,7 +504,7 @@ def test_a_conflict_copy_becomes_a_review_note_that_shows_the_difference(held):
     text = asks.read_text()
     assert "-Anna drinks tea." in text
     assert "+Anna drinks oat milk." in text
-    assert f"`{copy.relative_to(held.settings.vault)}` was not taken in" in text
+    assert f"`{copy.relative_to(held.settings.vault)}` is not indexed" in text
     assert copy.exists()
     assert [
         hit["text"]
@@ -582,6 +582,7 @@ def test_a_secret_in_any_argument_stays_off_the_disk(held, tmp_path):
         {"text": "Anna drinks tea.", "about": [f"Anna {secret}"], "tags": [secret]},
     )
     held.call("forget", {"id": kept["id"], "reason": f"it held {secret}"})
+    held.call("begin_import", {"file": f"chat {secret}.json", "source": secret})
     held.index.save()
     assert secret.encode() not in b"".join(
         path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()

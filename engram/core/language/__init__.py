@@ -1,7 +1,7 @@
 """Rules about text: words, dates, sentences, signals, secrets, planted instructions.
 
-In: the text of a turn or a statement, and the moment at which it was said.
-Out: tokens, dates, marks and comparisons; nothing here knows a vault or an index.
-Word lists and patterns are in `data/<code>.toml`, one file a language, which
-`languages.py` reads. Start with `words.py` and `dates.py`.
+They take the text of a turn or a statement and its time, and return tokens, dates,
+marks and comparisons, independently of a vault or an index. Word lists and patterns are
+in `data/<code>.toml`, one file a language, which `languages.py` reads. Start with
+`words.py` and `dates.py`.
 """

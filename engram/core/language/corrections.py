@@ -1,8 +1,9 @@
-"""Corrections of a value that was said before: "it's Tuesday, not Wednesday" (A10, X8).
+"""Corrections of an earlier value: "it's Tuesday, not Wednesday" (A10, X8).
 
-A closed table by language, in section `[corrections]` of the language files; a sentence
-has to match from end to end, so a contrast of taste ("I like tea, not coffee"), a doubt,
-a question, a quotation or what another person says corrects nothing.
+A closed table by language, in section `[corrections]` of the language files. A pattern
+has to match the whole sentence, and both values have to be of one kind, so a contrast
+of taste ("I like tea, not coffee"), a doubt, a question, a quotation or a statement of
+another person corrects nothing.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """That `right` holds and not `wrong`, in the sentence `start` to `end` of a turn.
+    """A correction of `wrong` to `right` in the sentence `start` to `end` of a turn.
 
-    `wrong` is '' if the text has the right name only ("No wait, she's called Pippa").
-    `subject` are the words for what has the value, '' where only a pronoun names it.
-    `bare` says that the sentence has no verb.
+    `wrong` is '' if the text has only the right name ("No wait, she's called Pippa").
+    `subject` are the words for the thing with the value, '' if only a pronoun refers to
+    it. `bare` is true if the sentence has no verb.
     """
 
     right: str
@@ -49,24 +50,24 @@ class Correction:
 
 
 def corrections(text: str) -> tuple[Correction, ...]:
-    """Return what a turn corrects, in order.
+    """Return the corrections in a turn, in order.
 
     >>> one = corrections("No, Mira's recital is on the 14th, not the 12th.")[0]
     >>> one.right, one.wrong, one.subject
     ('14th', '12th', "Mira's recital")
-    >>> corrections("I like tea, not coffee.")
+    >>> corrections("Is it Tuesday, not Wednesday?")
     ()
     """
     masked = plain(text)
     found = (_of_sentence(masked, *place) for place in sentences(masked))
-    return tuple(one for one in found if one)
+    return tuple(correction for correction in found if correction)
 
 
 def corrected(sentence: str, correction: Correction) -> str:
-    """Return an earlier sentence with the right value; '' where that is not certain.
+    """Return an earlier sentence with the right value, or '' if that is not certain.
 
-    The wrong value has to be there once, and the two have to be of one kind: times or
-    numbers, names, or what the sentence says that something is.
+    The sentence has to contain the wrong value exactly once, and both values have to be
+    of one kind: times or numbers, names, or predicates.
     """
     wrong = correction.wrong
     value = _value(wrong) if wrong else _naming(correction.language)
@@ -85,13 +86,13 @@ def corrected(sentence: str, correction: Correction) -> str:
 
 def is_about(correction: Correction, *texts: str) -> bool:
     """Return whether these texts have all words of the subject of a correction."""
-    named = content(correction.subject, correction.language)
-    held = frozenset[str]().union(*(content(text) for text in texts))
-    return named <= held
+    subject_words = content(correction.subject, correction.language)
+    text_words = frozenset[str]().union(*(content(text) for text in texts))
+    return subject_words <= text_words
 
 
 def names_subject(correction: Correction) -> bool:
-    """Return whether a correction names what it is about."""
+    """Return whether a correction names its subject."""
     return bool(content(correction.subject, correction.language))
 
 
@@ -104,12 +105,12 @@ def _of_sentence(text: str, start: int, end: int) -> Correction | None:
         return None
     for code, patterns, refused in _tables():
         for pattern, bare in patterns:
-            found = pattern.fullmatch(words)
-            if not found:
+            match = pattern.fullmatch(words)
+            if not match:
                 continue
-            subject = (found.groupdict().get("s") or "").strip()
-            right = found["r"].strip()
-            wrong = (found.groupdict().get("w") or "").strip()
+            subject = (match.groupdict().get("s") or "").strip()
+            right = match["r"].strip()
+            wrong = (match.groupdict().get("w") or "").strip()
             if not (_are_values(right, wrong) if wrong else _is_name(right)):
                 continue
             if any(map(refused.search, (subject, right, wrong))):
@@ -136,7 +137,10 @@ def _is_name(value: str) -> bool:
 def _tables() -> tuple[
     tuple[str, tuple[tuple[re.Pattern[str], bool], ...], re.Pattern[str]], ...
 ]:
-    """The patterns of each language, and whether each is bare; words no subject has."""
+    """Return the patterns of each language, and words that no subject contains.
+
+    Each pattern comes with a flag that is true for one of bare values.
+    """
     return tuple(
         (
             code,
@@ -152,7 +156,10 @@ def _tables() -> tuple[
 
 
 def _compiled(values: Mapping[str, str], entry: str) -> re.Pattern[str]:
-    """A pattern with its holes filled: lead, subject, particles, right, wrong, tail."""
+    """Return the pattern of `entry` with its holes filled.
+
+    The holes are lead, subject, particles, right, wrong and tail.
+    """
     value = values.get("value", r"[^,;:()]{1,40}?")
     parts = {
         "<LEAD>": values["lead"],
@@ -169,7 +176,7 @@ def _compiled(values: Mapping[str, str], entry: str) -> re.Pattern[str]:
 
 
 def _value(words: str) -> re.Pattern[str]:
-    """A value as it stands in a sentence: whole words, in any case."""
+    """Return a pattern of a value in a sentence: whole words, in any case."""
     escaped = re.escape(words)
     if _CJK.search(words):
         return re.compile(escaped)
@@ -178,7 +185,7 @@ def _value(words: str) -> re.Pattern[str]:
 
 @cache
 def _naming(code: str) -> re.Pattern[str]:
-    """A name and the words before it that give it: `called Pippa`."""
+    """Return a pattern of a name and the words that introduce it: `called Pippa`."""
     words = languages.pattern(languages.texts(_KEY, "naming")[code])
     name = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
     return re.compile(rf"\b(?i:{words}) (?P<name>{name}(?: {name})?)")
@@ -200,20 +207,20 @@ def _is_of_one_kind(correction: Correction) -> bool:
 
 
 def _is_predicate(sentence: str, place: re.Match[str], correction: Correction) -> bool:
-    """Return whether the sentence ends by saying that something is the value."""
+    """Return whether the value is the predicate at the end of the sentence."""
     if correction.bare:
         return False
     tail = languages.texts(_KEY, "after").get(correction.language, "")
     after = re.compile(rf"(?:{languages.pattern(tail)})?[\s.!。！…]*")
     before = sentence[: place.start()].rstrip()
     return bool(after.fullmatch(sentence[place.end() :])) and any(
-        found.end() == len(before)
-        for found in _copula(correction.language).finditer(before)
+        match.end() == len(before)
+        for match in _copula(correction.language).finditer(before)
     )
 
 
 @cache
 def _copula(code: str) -> re.Pattern[str]:
-    """The words of a language that say what something is."""
+    """Return a pattern of the words that link a subject to a predicate."""
     copula = languages.pattern(languages.texts(_KEY, "copula")[code])
     return re.compile(copula, re.IGNORECASE)

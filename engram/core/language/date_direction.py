@@ -1,8 +1,7 @@
-"""Whether a sentence looks back or ahead: the tense around a time (row X14).
+"""The direction of a sentence, past or future: the tense around a time (row X14).
 
-Each language lists the words and the forms of its past and of what is ahead
-(`TenseWords`). A sentence that has none of either is left open, and so is one that says
-what did not happen.
+Each language lists the words and forms of its past and its future (`TenseWords`). The
+direction is unclear if a sentence has neither, or if it denies an event.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
 STOPS = frozenset(".!?;。！？；\n")
 _COMMAS = frozenset(",，、:：–—")
 _WINDOW = 40
-"""Tokens each side of a time that say whether its sentence looks back or ahead."""
+"""Tokens on each side of a time that may show the direction of its sentence."""
 _PREPOSITIONS = frozenset("crqLRSExgiFT@h")
-"""Letters of the words before a time that belong to it in the grammar."""
+"""Letters of the words before a time that belong to it grammatically."""
 _NEAR = 2
-"""Tokens between a report and a time that may be that of the report."""
+"""The most tokens between a report and a time that may be that of the report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +38,11 @@ class DateContext:
     last: int
 
     def sentence(self) -> tuple[int, int]:
-        """The tokens of the sentence, at most `_WINDOW` on each side."""
+        """Return the tokens of the sentence, at most `_WINDOW` on each side."""
         return self._around(STOPS)
 
     def clause(self, tense: TenseWords) -> tuple[int, int]:
-        """The tokens up to a comma or a conjunction on each side."""
+        """Return the tokens up to a comma or a conjunction on each side."""
         return self._around(STOPS | _COMMAS | tense.conjunctions)
 
     def _around(self, ends: frozenset[str]) -> tuple[int, int]:
@@ -61,14 +60,14 @@ class DateContext:
         return left, right
 
     def words(self, left: int, right: int) -> list[str]:
-        """The tokens without those of the time itself."""
+        """Return the tokens except those of the time itself."""
         row = self.row
         return [
             token.word for token in (*row[left : self.first], *row[self.last : right])
         ]
 
     def marked(self) -> str:
-        """The sentence with `§` in the place of the time, without its preposition."""
+        """Return the sentence with `§` in place of the time and its preposition."""
         row, (left, right) = self.row, self.sentence()
         first = next(
             (
@@ -83,7 +82,7 @@ class DateContext:
         return f"{before}§{after}"
 
     def part(self, left: int, right: int) -> str:
-        """The text of the tokens, with a blank for the time itself."""
+        """Return the text of the tokens, with a blank for the time itself."""
         row, first, last = self.row, self.first, self.last
         before = self.text[row[left].start : row[first].start] if left < first else ""
         after = (
@@ -93,7 +92,7 @@ class DateContext:
 
 
 def direction(context: DateContext, lexicon: Lexicon) -> int:
-    """-1 if the words look back, 1 if ahead (as the present does), 0 if unclear."""
+    """Return -1 for the past, 1 for the future or the present, 0 if it is unclear."""
     tense = lexicon.tense_of(context.text)
     whole = context.sentence()
     if is_rescheduled(context, lexicon):
@@ -108,14 +107,15 @@ def direction(context: DateContext, lexicon: Lexicon) -> int:
 
 
 def is_rescheduled(context: DateContext, lexicon: Lexicon) -> bool:
-    """Return whether something was moved to the time, which therefore is ahead."""
+    """Return whether an appointment was moved to the time, which is therefore ahead."""
     moved = lexicon.tense_of(context.text).rescheduled
     return moved is not None and bool(moved.search(context.marked()))
 
 
 def may_begin(context: DateContext, lexicon: Lexicon) -> bool:
-    """Return whether a clause may say what begins: it has words beside the time, and
-    the sentence none that may be of the past.
+    """Return whether a clause may state a beginning.
+
+    It does if it has words besides the time, and the sentence has no past form.
     """
     tense, whole = lexicon.tense_of(context.text), context.part(*context.sentence())
     if _looks_back(whole, tense) or _matches(tense.maybe_past, whole):
@@ -124,7 +124,7 @@ def may_begin(context: DateContext, lexicon: Lexicon) -> bool:
 
 
 def has_duty(context: DateContext, lexicon: Lexicon) -> bool:
-    """Return whether the sentence says that something is due."""
+    """Return whether the sentence states that something is due."""
     duty = lexicon.tense_of(context.text).duty
     return duty is not None and bool(duty.search(context.part(*context.sentence())))
 
@@ -132,7 +132,7 @@ def has_duty(context: DateContext, lexicon: Lexicon) -> bool:
 def _evidence(
     context: DateContext, tense: TenseWords, left: int, right: int
 ) -> int | None:
-    """The direction of some tokens around the time, None if they say nothing."""
+    """Return the direction of some tokens around the time, None without evidence."""
     words, part = context.words(left, right), context.part(left, right)
     bare = tense.not_evidence.sub(" ", part) if tense.not_evidence else part
     back = _looks_back(bare, tense)
@@ -165,8 +165,8 @@ def _looks_back(part: str, tense: TenseWords) -> bool:
     if tense.past_forms is None:
         return False
     return any(
-        found.group().casefold() not in tense.not_past
-        for found in tense.past_forms.finditer(part[:1].lower() + part[1:])
+        match.group().casefold() not in tense.not_past
+        for match in tense.past_forms.finditer(part[:1].lower() + part[1:])
     )
 
 

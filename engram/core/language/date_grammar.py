@@ -1,4 +1,4 @@
-"""The rules of the date grammar: patterns over the class letters of tokens (row X14)."""
+"""The rules of the date grammar: patterns over token classes (row X14)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The rules, in order of preference at one place. A rule without a maker swallows what
-# must not be read. The letters are those of `date_words._CLASSES`.
+# The rules, in order of preference at one position. A rule without a maker consumes
+# text that must not be parsed as a date. The letters are those of
+# `date_words._CLASSES`.
 _WEEKDAY_BEFORE = r"(?:[mjz]?k,?g?)?"  # last Friday, the
 _BEFORE_LAST = "B(?![kbsuednw])"  # not the beginning of `after next week`
 _HABIT = r"v[gmjnwzo]{0,3}[kubsepWdPH](?:[igc]{0,2}b)?"  # every other Friday
@@ -17,7 +18,7 @@ _FROM_ANOTHER_TIME = r"[nwg]u[rFL]g?[mjz]?[kdbpDH]"  # a week from Friday
 _COUNTED_FROM_A_DAY = r"du(?!a)|di[nw]u"  # tomorrow week, heute in einer Woche
 _AGO_ON_A_DAY = r"[nw]ua(?:[mz]?k|d)"  # a week ago yesterday
 _COUNT_BEFORE_LAST = r"[nw]uB"  # two weeks before last
-_OPEN_RANGE = r"Fg?kg?T"  # from Friday to a day that is not read
+_OPEN_RANGE = r"Fg?kg?T"  # from Friday to a day that is not parsed
 _DAY_AND_MONTH = r"(?:ng{0,2}b|bg?n)"  # 20th of November, November 20
 _BEFORE = "[iqrLSFcx]?"
 _COMMON = (
@@ -71,7 +72,7 @@ _EITHER = (
     ("weekend", r"c?g?(?:[jm]e|em)"),  # ce week-end, le week-end prochain
 )
 _OPEN = (
-    ("month_by_lean", r"[iqrLSFch]g?b"),  # in May, vor Mai
+    ("month_by_lean", r"[iqrLSFTch]g?b"),  # in May, vor Mai, postponed to May
     ("weekday_by_lean", r"[crqLRSEx]{0,2}g?k"),  # on Friday
 )
 _SIGNS = (

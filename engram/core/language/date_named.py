@@ -1,7 +1,7 @@
-"""Days that are named by their place in a year or a month (row X14).
+"""Days that are named by their position in a year or a month (row X14).
 
-Holidays, `the second Tuesday in March`, `the 12th`, `Saturday the 5th`, and ranges such
-as `from December 3 to 7`.
+They are holidays, `the second Tuesday in March`, `the 12th`, `Saturday the 5th`, and
+ranges such as `from December 3 to 7`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engram.core.language.date_words import Value
 
 _NEAR = 62
-"""Days on each side within which `Saturday the 5th` is looked for."""
+"""The days on each side of today in which `Saturday the 5th` is searched."""
 _LUNAR = "0219 0208 0128 0216 0205 0125 0212 0201 0122 0210 0129 0217 0206 0126 0213 0203 0123 0211 0131 0219 0208"
 _LUNAR_NEW_YEAR = {
     year: (int(day[:2]), int(day[2:])) for year, day in enumerate(_LUNAR.split(), 2015)
@@ -37,7 +37,7 @@ _OTHER_THANKSGIVING = ("America/Toronto", "America/Vancouver", "America/Montreal
 
 
 def easter(year: int) -> date:
-    """Easter Sunday of the Gregorian calendar, by the anonymous algorithm."""
+    """Return Easter Sunday of the Gregorian calendar, by the anonymous algorithm."""
     a, b, c = year % 19, year // 100, year % 100
     d = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
@@ -46,7 +46,7 @@ def easter(year: int) -> date:
 
 
 def nth_weekday(year: int, month: int, nth: int, weekday: int) -> date | None:
-    """The n-th weekday of a month, the last for -1; None if there is none."""
+    """Return the n-th weekday of a month, the last for -1; None if there is none."""
     first = date(year, month, 1)
     if nth < 0:
         last = date(year + month // 12, month % 12 + 1, 1) - DAY
@@ -70,7 +70,7 @@ def _holiday_in(year: int, value: Value, zone: str) -> date | None:
 
 
 def _holiday(match: DateMatch) -> DateRange | None:
-    """`on Christmas Eve`, `last Easter`, `New Year's Eve 2027`."""
+    """Return the range of `on Christmas Eve`, `last Easter`, `New Year's Eve 2027`."""
     value, zone = match.all("H")[0], zone_name(match.when)
 
     def in_year(year: int) -> date | None:
@@ -88,9 +88,9 @@ def _holiday(match: DateMatch) -> DateRange | None:
 def _nearest(
     match: DateMatch, in_year: Callable[[int], date | None], lean: int
 ) -> date | None:
-    """The day nearest to today on one side; None if it is nearly a year away.
+    """Return the day nearest to today on one side; None if it is nearly a year away.
 
-    A day that is today is meant by what is ahead and open for what is past.
+    Today itself counts as ahead; for the past it is unclear.
     """
     if not lean:
         return None
@@ -105,7 +105,10 @@ def _nearest(
 
 
 def _nth_weekday(match: DateMatch) -> DateRange | None:
-    """`the second Tuesday in March`, `the last Monday of next month`."""
+    """Return the range of `the second Tuesday in March` and the like.
+
+    `the last Monday of next month` is another example.
+    """
     nth = match.number("o") if match.all("o") else match.offset()
     weekday = match.number("k")
     if nth < -1 or (nth > 0 and not match.all("o")):
@@ -126,7 +129,7 @@ def _nth_weekday(match: DateMatch) -> DateRange | None:
 
 
 def _day_of_month(match: DateMatch) -> DateRange | None:
-    """`on the 12th`, `Saturday the 5th`, `the 3rd of next month`."""
+    """Return the range of `on the 12th`, `Saturday the 5th` and the like."""
     day, today = match.number("n"), match.today
     if match.all("u"):
         month = unit_at("month", match.offset(), match.when)
@@ -135,9 +138,15 @@ def _day_of_month(match: DateMatch) -> DateRange | None:
         return day_range(found, match.when) if found else None
 
     lean = match.lean or int(bool(match.all("rL")))
-    days = [one for one in _days_called(day, today) if (one - today).days * lean >= 0]
+    days = [
+        candidate
+        for candidate in _days_called(day, today)
+        if (candidate - today).days * lean >= 0
+    ]
     if match.all("k"):
-        days = [one for one in days if one.weekday() == match.number("k")]
+        days = [
+            candidate for candidate in days if candidate.weekday() == match.number("k")
+        ]
         return day_range(days[0], match.when) if len(days) == 1 else None
     if not lean or not days or day == today.day:
         return None
@@ -145,13 +154,13 @@ def _day_of_month(match: DateMatch) -> DateRange | None:
 
 
 def _days_called(day: int, today: date) -> list[date]:
-    """The days of that number in the months around today."""
-    around = (today + timedelta(days=step) for step in range(-_NEAR, _NEAR + 1))
-    return [one for one in around if one.day == day]
+    """Return the days with that number in the months around today."""
+    nearby = (today + timedelta(days=step) for step in range(-_NEAR, _NEAR + 1))
+    return [candidate for candidate in nearby if candidate.day == day]
 
 
 def _date_of_named_year(match: DateMatch) -> DateRange | None:
-    """`June 27 next year`, `am 27. Juni nächsten Jahres`."""
+    """Return the range of `June 27 next year` or `am 27. Juni nächsten Jahres`."""
     if match.all("u") != ["year"]:
         return None
     year = match.today.year + match.offset()
@@ -160,7 +169,7 @@ def _date_of_named_year(match: DateMatch) -> DateRange | None:
 
 
 def _day_dot_month(match: DateMatch) -> DateRange | None:
-    """`am 28.11.` in a sentence that looks back or ahead."""
+    """Return the range of `am 28.11.` in a sentence with a known direction."""
     day, month = (int(part) for part in str(match.all("X")[0]).split("."))
 
     def in_year(year: int) -> date | None:
@@ -171,7 +180,7 @@ def _day_dot_month(match: DateMatch) -> DateRange | None:
 
 
 def _range_of_weekdays(match: DateMatch) -> DateRange | None:
-    """`from Wednesday to Friday` in a sentence that looks back or ahead."""
+    """Return the range of `from Wednesday to Friday`, if the direction is known."""
     first, last = (int(str(value)) for value in match.all("k"))
     ahead = (first - match.today.weekday()) % 7
     is_working_week = first == 0 and last >= 4  # it may be any week
@@ -183,11 +192,16 @@ def _range_of_weekdays(match: DateMatch) -> DateRange | None:
 
 
 def _range_of_days(match: DateMatch) -> DateRange | None:
-    """`from December 3 to 7`, `from 28 May to 2 June 2027`."""
+    """Return the range of `from December 3 to 7` or `from the 3rd to the 7th`.
+
+    `from 28 May to 2 June 2027` is another example.
+    """
     days = [int(str(value)) for value in match.all("n")]
     months = [int(str(value)) for value in match.all("b")]
-    if len(days) != 2 or not months:
+    if len(days) != 2:
         return None
+    if not months:
+        return _range_without_month(match, *days)
 
     def begin(year: int) -> date | None:
         return calendar_day(year, months[0], days[0])
@@ -203,8 +217,24 @@ def _range_of_days(match: DateMatch) -> DateRange | None:
     return _whole(match, start, end) if end and end > start else None
 
 
+def _range_without_month(match: DateMatch, first: int, last: int) -> DateRange | None:
+    """Return the range of `from the 12th to the 15th`, if the direction is known."""
+    today, lean = match.today, match.lean
+    starts = [
+        candidate
+        for candidate in _days_called(first, today)
+        if (candidate - today).days * lean > 0
+    ]
+    if not starts:
+        return None
+    start = starts[0] if lean > 0 else starts[-1]
+    end = start.replace(day=1) + timedelta(days=31 * (last < first))
+    found = calendar_day(end.year, end.month, last)
+    return _whole(match, start, found) if found and found > start else None
+
+
 def _whole(match: DateMatch, start: date, end: date) -> DateRange | None:
-    """The days from `start` to `end`; None if what is past would not be over."""
+    """Return the days from `start` to `end`; None for the past if they are not over."""
     if match.lean < 0 and end > match.today:
         return None
     return days_range(start, end + DAY, match.when)

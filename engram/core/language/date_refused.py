@@ -1,6 +1,6 @@
-"""Words that only look like a time, by the words around them (row X14).
+"""Words that look like a time but are none, judged by the words around them (row X14).
 
-`in 2000 words`, `Sunday roast`, `the 3rd floor`, `Christmas music`.
+Examples are `in 2000 words`, `Sunday roast`, `the 3rd floor`, `Christmas music`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ARTICLES = re.compile(
     r"(?:\b(?:le|el|del|au|al|ao|il|día|dia|zum|am|dem|den|do))$", re.IGNORECASE
 )
-"""What a day without a sign of order needs before it."""
+"""The words required before a day without an ordinal sign."""
 _IS = frozenset(
     [
         "is",
@@ -65,7 +65,7 @@ _CELEBRATED = frozenset(
     ["spend", "spending", "celebrate", "celebrating", "host", "hosting"]
 )
 _AFTER_DURATION = frozenset("ほくぐ间間半余ぶ多左来來内內")
-"""Signs after a number of months that names no month."""
+"""Signs after a number that make it a number of months, not the name of one."""
 _PLACES = frozenset("楼樓线線门門房院店机機室车車码碼位班栋棟")
 _SUBJECT_SIGNS = frozenset("がのも")
 _BESIDE = frozenset(
@@ -84,7 +84,7 @@ _BESIDE = frozenset(
         "после",
     ]
 )
-"""Words before a day that is not the one that is meant."""
+"""Words before a day that is only a reference to another day."""
 _STREETS = frozenset(
     ["road", "street", "avenue", "lane", "drive", "square", "close", "crescent"]
 )
@@ -109,9 +109,9 @@ def is_refused(rule: str, context: DateContext, lexicon: Lexicon) -> bool:
 
 
 def _is_amount(row: Sequence[Token], after: int) -> bool:
-    """Whether the digits before `after` count things or begin a range.
+    """Return whether the digits before `after` are an amount or begin a range.
 
-    `in 2000 words`, `May 26-27`.
+    Examples are `in 2000 words` and `May 26-27`.
     """
     if after >= len(row):
         return False
@@ -124,9 +124,9 @@ def _is_amount(row: Sequence[Token], after: int) -> bool:
 
 
 def _is_no_year(row: Sequence[Token], after: int) -> bool:
-    """Whether the number at `after` is neither a day nor a plausible year.
+    """Return whether the number at `after` is neither a day nor a plausible year.
 
-    `in January 1200`.
+    An example is `in January 1200`.
     """
     ahead = [token.word for token in row[after : after + 2] if token.letter != ","]
     return bool(ahead) and ahead[0].isdigit() and len(ahead[0]) > 2
@@ -148,16 +148,16 @@ def _is_foreign(context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether a word is a common one of another language: German `hier`."""
     word = context.row[context.last - 1].word
     words = context.words(*context.sentence())
-    own = sum(one in lexicon.function_words for one in words)
+    own = sum(common in lexicon.function_words for common in words)
     return any(
-        word in stop and sum(one in stop for one in words) > own
+        word in stop and sum(common in stop for common in words) > own
         for code, stop in STOP_WORDS.items()
         if code != lexicon.name
     )
 
 
 def _is_of_another_day(context: DateContext) -> bool:
-    """Return whether a day only tells where another lies, or is part of a name."""
+    """Return whether a day only locates another day, or is part of a name."""
     row, first, last = context.row, context.first, context.last
     if first and row[first - 1].word in _BESIDE:
         return True
@@ -165,12 +165,12 @@ def _is_of_another_day(context: DateContext) -> bool:
 
 
 def _opens(row: Sequence[Token], place: int) -> bool:
-    """Return whether a time begins its clause; else it may describe something."""
+    """Return whether a time begins its clause; elsewhere it may modify a noun."""
     return place == 0 or row[place - 1].word in STOPS or row[place - 1].letter == ","
 
 
 def _is_before_noun(context: DateContext, lexicon: Lexicon) -> bool:
-    """Return whether a word follows that the time may describe: `Sunday roast`."""
+    """Return whether a noun follows that the time may modify: `Sunday roast`."""
     if context.last >= len(context.row):
         return False
     after = context.row[context.last]
@@ -183,15 +183,17 @@ def _is_before_noun(context: DateContext, lexicon: Lexicon) -> bool:
 
 
 def _is_no_month(context: DateContext, lexicon: Lexicon) -> bool:
-    """Return whether a month may be a name or describe a thing: `photos from May`."""
+    """Return whether a month may be a name or modify a noun: `photos from May`."""
     row, first = context.row, context.first
+    if row[first].letter == "T":
+        return not is_rescheduled(context, lexicon)
     if row[first].letter == "F":
         return not _opens(row, first) or direction(context, lexicon) <= 0
     return row[first].letter == "c" and lexicon.name != "ru"
 
 
 def _is_no_weekday(context: DateContext, lexicon: Lexicon) -> bool:
-    """Return whether a weekday is one of many or describes something else."""
+    """Return whether a weekday is one of many or modifies another word."""
     row, first = context.row, context.first
     after = row[context.last].word if context.last < len(row) else ""
     if lexicon.family == "cjk":  # 日曜日は may be any Sunday
@@ -206,7 +208,7 @@ def _is_no_weekday(context: DateContext, lexicon: Lexicon) -> bool:
 def _is_no_bare_weekday(context: DateContext, lexicon: Lexicon) -> bool:
     """Return whether a weekday without a preposition is no time: `Sunday roast`.
 
-    It is one after a verb (`we leave Monday`), after an object at the end (`see you
+    It is a time after a verb (`we leave Monday`), after an object at the end (`see you
     Monday`) and at the beginning of a clause.
     """
     row, first, last = context.row, context.first, context.last
@@ -254,6 +256,32 @@ def _is_no_day(context: DateContext, lexicon: Lexicon) -> bool:
     return not has_article or (lexicon.ordinal_dot and not dotted)
 
 
+def _is_no_range_of_days(context: DateContext, lexicon: Lexicon) -> bool:
+    """Return whether two numbers are no days, as in `from 9 to 5`, `12 to 15 euros`.
+
+    With a month next to them they are days; otherwise both need an ordinal or an
+    article.
+    """
+    row, first, last = context.row, context.first, context.last
+    if any(token.letter == "b" for token in row[first:last]):
+        return False
+    if _is_before_noun(context, lexicon) or _is_amount(row, last):
+        return True
+    return any(
+        token.word.rstrip(".").isdigit()
+        and not (lexicon.ordinal_dot and token.word.endswith("."))
+        and not _RANGE_ARTICLES.search(context.text[: token.start].rstrip())
+        for token in row[first:last]
+        if token.letter == "n"
+    )
+
+
+_RANGE_ARTICLES = re.compile(
+    r"\b(?:du|au|del|al|dal|do|ao|el|il|dia|día)$", re.IGNORECASE
+)
+"""Words before a day of a month that is one end of a range."""
+
+
 _BY_RULE: Mapping[str, Callable[[DateContext, Lexicon], bool]] = {
     "numeric": _is_in_word,
     "day": _is_foreign,
@@ -262,5 +290,6 @@ _BY_RULE: Mapping[str, Callable[[DateContext, Lexicon], bool]] = {
     "weekday_by_lean": _is_no_weekday,
     "holiday": _is_no_holiday,
     "day_of_month": _is_no_day,
+    "range_of_days": _is_no_range_of_days,
 }
-"""What else refuses a match of a rule."""
+"""The further checks that refuse a match, by rule."""

@@ -1,6 +1,7 @@
 """The interval of a matched expression of time: local calendar arithmetic (row X14).
 
-One function for each rule of the grammar; the conventions are described in `dates`.
+There is one function for each rule of the grammar; it returns the range of its
+expression, or None if that is unclear. `dates` describes the conventions.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """An interval before it has words: local dates, `end` exclusive."""
+    """An interval without its words: local dates, `end` exclusive."""
 
     start: datetime
     end: datetime
@@ -50,8 +51,8 @@ class DateRange:
 class DateMatch:
     """One matched expression: its tokens, the moment of speaking, the direction.
 
-    `lean` is -1 if the sentence looks back, 1 if ahead, 0 if unclear; `annual` tells
-    that it is about a birthday or the like.
+    `lean` is -1 if the sentence is about the past, 1 for the future, 0 if that is
+    unclear; `annual` is true if it is about a birthday or another anniversary.
     """
 
     tokens: Sequence[Token]
@@ -62,26 +63,26 @@ class DateMatch:
 
     @property
     def today(self) -> date:
-        """The local day of speaking."""
+        """The local day on which the words were spoken."""
         return self.when.date()
 
     def all(self, letters: str) -> list[Value]:
-        """The values of the tokens of a class."""
+        """Return the values of the tokens of a class."""
         return [token.value for token in self.tokens if token.letter in letters]
 
     def number(self, letters: str) -> int:
-        """The first number of a class."""
+        """Return the first number of a class."""
         value = self.all(letters)[0]
         assert isinstance(value, int)
         return value
 
     def offset(self) -> int:
-        """Last -1, this 0, next +1; before last -2, after next +2."""
+        """Return the offset: last -1, this 0, next 1; before last -2, after next 2."""
         found = [token for token in self.tokens if token.letter in "mzB"]
         return int(str(found[0].value)) if found else 0
 
     def month_offset(self) -> int:
-        """The offset of the month in `the last Monday of next month`."""
+        """Return the offset of the month in `the last Monday of next month`."""
         found = [token for token in self.tokens if token.letter in "mjz"]
         return int(str(found[-1].value)) if found[-1].letter != "j" else 0
 
@@ -96,12 +97,12 @@ def _at(day: date, tz: tzinfo | None, hour: int = 0) -> datetime:
 def days_range(
     start: date, end: date, when: datetime, granularity: Granularity = "day"
 ) -> DateRange:
-    """The local days from `start` up to `end`."""
+    """Return the local days from `start` up to `end`."""
     return DateRange(_at(start, when.tzinfo), _at(end, when.tzinfo), granularity)
 
 
 def day_range(day: date, when: datetime) -> DateRange:
-    """The local day."""
+    """Return the local day."""
     return days_range(day, day + DAY, when, "day")
 
 
@@ -110,7 +111,7 @@ def _week(monday: date, when: datetime) -> DateRange:
 
 
 def _month(year: int, month: int, when: datetime) -> DateRange | None:
-    """The month; `month` may lie outside 1–12 and carries into the year."""
+    """Return the month; a `month` outside 1–12 carries into the year."""
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     if not _FIRST_YEAR <= year <= _LAST_YEAR:
         return None
@@ -126,9 +127,9 @@ def _year(year: int, when: datetime) -> DateRange | None:
 
 
 def _season(year: int, season: int, when: datetime) -> DateRange | None:
-    """The season that begins in `year`: winter 0 in December, spring 1 in March.
+    """Return the season that begins in `year`: winter 0 in December, spring 1 in March.
 
-    Seasons are turned in southern zones.
+    Seasons are shifted by half a year in southern zones.
     """
     if zone_name(when).startswith(SOUTH):
         season = (season + 2) % 4
@@ -142,12 +143,12 @@ def _monday(day: date) -> date:
 
 
 def zone_name(when: datetime) -> str:
-    """The key of the time zone, '' for a fixed offset."""
+    """Return the key of the time zone, '' for a fixed offset."""
     return str(getattr(when.tzinfo, "key", ""))
 
 
 def calendar_day(year: int, month: int, day: int) -> date | None:
-    """The day, None if no calendar has it."""
+    """Return the day, or None if it is not in the calendar."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -158,7 +159,7 @@ def calendar_day(year: int, month: int, day: int) -> date | None:
 
 
 def _full_date(match: DateMatch) -> DateRange | None:
-    """`20 November 2026`, `November 20th, 2026`, `2026年11月20日`."""
+    """Return the range of a date such as `20 November 2026` or `2026年11月20日`."""
     numbers = [int(str(value)) for value in match.all("nb")]
     if match.all("b"):
         month, day = match.number("b"), match.number("n")
@@ -170,7 +171,7 @@ def _full_date(match: DateMatch) -> DateRange | None:
 
 
 def _agreed(match: DateMatch, day: date | None) -> DateRange | None:
-    """Return the day, or None if a weekday beside it is another.
+    """Return the day, or None if a weekday next to it contradicts it.
 
     `Friday, 20 November 2026` agrees.
     """
@@ -193,13 +194,13 @@ def _month_of_year(match: DateMatch) -> DateRange | None:
 
 
 def _season_of_year(match: DateMatch) -> DateRange | None:
-    """Return `summer 2024`; None for a season that spans two years."""
+    """Return the range of `summer 2024`; None for a season that spans two years."""
     found = _season(match.number("y"), match.number("s"), match.when)
     return found if found and (found.end - DAY).year == found.start.year else None
 
 
 def _yearless(match: DateMatch) -> DateRange | None:
-    """`Nov 20` in a sentence that looks back or ahead; not an anniversary."""
+    """Return the range of `Nov 20` if the direction is known; not an anniversary."""
     values = [int(str(value)) for value in match.all("nb")]
     if match.all("uU") not in ([], ["month", "day"]) or match.annual:
         return None
@@ -217,7 +218,7 @@ def _yearless(match: DateMatch) -> DateRange | None:
 
 
 def _agreed_day(match: DateMatch, month: int, day: int) -> DateRange | None:
-    """`Friday, April 16`: the year near today in which it is that weekday."""
+    """Return the range of `Friday, April 16` in the nearest year with that weekday."""
     days = [calendar_day(match.today.year + step, month, day) for step in (-1, 0, 1)]
     near = [
         found
@@ -232,20 +233,21 @@ def _agreed_day(match: DateMatch, month: int, day: int) -> DateRange | None:
 
 _AGREED_DAYS = 366
 CLEAR_DAYS = 322
-"""A date without a year that is farther away than this lies less than six weeks on the
-other side of today.
+"""The largest distance of a date without a year.
+
+A date farther away is less than six weeks away on the other side of today.
 """
 
 
 def _month_by_lean(match: DateMatch) -> DateRange | None:
-    """`in May` in a sentence that looks back or ahead; the current month is either."""
+    """Return the range of `in May` if the direction is known; None for this month."""
     if match.annual or not match.lean:
         return None
     return _nearest_month(match, match.lean)
 
 
 def _month_by_number(match: DateMatch) -> DateRange | None:
-    """`三月` in a sentence that looks back or ahead; `三个月` is a time of three."""
+    """Return the range of `三月` if the direction is known; `三个月` is a duration."""
     month = match.number("nw")
     if match.tokens[-1].word != "月" or not 1 <= month <= 12:
         return None
@@ -262,7 +264,7 @@ def _nearest_month(match: DateMatch, lean: int) -> DateRange | None:
 
 
 def _end(match: DateMatch) -> DateRange | None:
-    """Return the last day: `by the end of the month`, `by the end of January`.
+    """Return the last day of `by the end of the month` or `by the end of January`.
 
     None for a week, a season or the past.
     """
@@ -288,9 +290,9 @@ def _end(match: DateMatch) -> DateRange | None:
 
 
 def _end_by_signs(match: DateMatch) -> DateRange | None:
-    """`十二月底`, `下个月底`."""
+    """Return the last day of `十二月底` or `下个月底`."""
     if match.all("W"):
-        unit, offset = _named(match.all("W")[0])
+        unit, offset = _unit_and_offset(match.all("W")[0])
         whole = unit_at(unit, offset, match.when) if unit != "week" else None
     elif match.all("u") == ["month"] and 1 <= match.number("nw") <= 12:
         ahead = match.number("nw") < match.today.month
@@ -305,7 +307,7 @@ def _month_ahead(match: DateMatch) -> DateRange | None:
 
 
 def _counted(match: DateMatch, sign: int) -> DateRange | None:
-    """`three weeks ago`: the day, calendar week, month or year that lies so far away."""
+    """Return the day, calendar week, month or year at a distance: `three weeks ago`."""
     count, unit, when = sign * match.number("nw"), match.all("u")[0], match.when
     if unit == "hour":
         moment = (when.astimezone(UTC) + timedelta(hours=count)).astimezone(when.tzinfo)
@@ -317,7 +319,7 @@ def _counted(match: DateMatch, sign: int) -> DateRange | None:
 
 
 def unit_at(unit: str, offset: int, when: datetime) -> DateRange | None:
-    """The day, week, weekend, month or year that lies `offset` away."""
+    """Return the day, week, weekend, month or year that is `offset` units away."""
     today = when.date()
     if unit == "day":
         return day_range(today + offset * DAY, when)
@@ -336,14 +338,17 @@ def _ago(match: DateMatch) -> DateRange | None:
 
 
 def _ahead(match: DateMatch) -> DateRange | None:
-    """Return `in three days`; None for a duration, if the sentence looks back."""
+    """Return the range of `in three days`; None for a duration in a past sentence."""
     return None if match.lean < 0 else _counted(match, 1)
 
 
 def _unit(match: DateMatch) -> DateRange | None:
-    """`last week`, `先週`; `this past week` is a rolling window in English."""
+    """Return the range of `last week` or `先週`.
+
+    The result is None for `this past week` in English, a rolling window.
+    """
     if match.all("W"):
-        unit, offset = _named(match.all("W")[0])
+        unit, offset = _unit_and_offset(match.all("W")[0])
         return unit_at(unit, offset, match.when)
     if match.all("z") and match.lexicon.rolling_nearest:
         return None
@@ -353,15 +358,17 @@ def _unit(match: DateMatch) -> DateRange | None:
     )
 
 
-def _named(value: Value) -> tuple[str, int]:
+def _unit_and_offset(value: Value) -> tuple[str, int]:
     assert isinstance(value, tuple)
     return str(value[0]), int(value[1])
 
 
 def _weekday_of_week(match: DateMatch) -> DateRange | None:
-    """`Friday of next week`, `上周五`."""
+    """Return the range of `Friday of next week` or `上周五`."""
     named = match.all("W")
-    unit, offset = _named(named[0]) if named else (match.all("u")[0], match.offset())
+    unit, offset = (
+        _unit_and_offset(named[0]) if named else (match.all("u")[0], match.offset())
+    )
     if unit != "week" or (named and match.all("u") not in ([], ["day"])):
         return None
     weekday = (
@@ -381,18 +388,16 @@ def _weekday_of_week(match: DateMatch) -> DateRange | None:
 
 
 def _of_named(match: DateMatch) -> DateRange | None:
-    """`去年3月`, `去年3月5日`, `上个月5号`."""
-    unit, offset = _named(match.all("W")[0])
-    around = unit_at(unit, offset, match.when)
+    """Return the range of `去年3月`, `去年3月5日` or `上个月5号`."""
+    unit, offset = _unit_and_offset(match.all("W")[0])
+    outer = unit_at(unit, offset, match.when)
     numbers = [int(str(value)) for value in match.all("nw")]
-    if around is None or [unit, *match.all("u")] not in _NAMED_ORDERS:
+    if outer is None or [unit, *match.all("u")] not in _NAMED_ORDERS:
         return None
-    month = around.start.month if unit == "month" else numbers.pop(0)
+    month = outer.start.month if unit == "month" else numbers.pop(0)
     if not numbers:
-        return (
-            _month(around.start.year, month, match.when) if 1 <= month <= 12 else None
-        )
-    found = calendar_day(around.start.year, month, numbers[0])
+        return _month(outer.start.year, month, match.when) if 1 <= month <= 12 else None
+    found = calendar_day(outer.start.year, month, numbers[0])
     return day_range(found, match.when) if found else None
 
 
@@ -400,10 +405,10 @@ _NAMED_ORDERS = (["year", "month"], ["year", "month", "day"], ["month", "day"])
 
 
 def _weekday(match: DateMatch) -> DateRange | None:
-    """`last Friday`, `this Friday`, `next Friday`, `übernächsten Freitag`.
+    """Return the range of `last Friday`, `this Friday`, `next Friday`.
 
-    `next Friday` is in the next week, where all readings agree on it; `before last` and
-    `after next` lie a week further.
+    `next Friday` is in the next week, provided that all readings agree on it; `before
+    last` and `after next` are a week further away.
     """
     weekday, today = match.number("k"), match.today
     in_week = _monday(today) + timedelta(days=weekday)
@@ -426,9 +431,9 @@ def _weekday(match: DateMatch) -> DateRange | None:
 
 
 def _weekday_by_lean(match: DateMatch) -> DateRange | None:
-    """`on Friday` in a sentence that looks back or ahead.
+    """Return the range of `on Friday` in a sentence with a direction.
 
-    A plan for the weekday of today is for next week; what is past is not clear.
+    A plan for the weekday of today is for next week; for the past it is unclear.
     """
     ahead = (match.number("k") - match.today.weekday()) % 7
     if match.lean > 0:
@@ -442,8 +447,10 @@ def _weekday_by_lean(match: DateMatch) -> DateRange | None:
 
 
 def _month_named(match: DateMatch) -> DateRange | None:
-    """`last May` is the latest that has ended, `next May` the first to begin, `this
-    May` the one of this year; `before last` and `after next` lie a year further.
+    """Return the range of `last May`, `this May` or `next May`.
+
+    `last May` is the latest that has ended, `next May` the first to begin, `this May`
+    the one of this year; `before last` and `after next` are a year further away.
     """
     month, today, years = match.number("b"), match.today, match.offset()
     if years < 0 and month < today.month:
@@ -454,17 +461,23 @@ def _month_named(match: DateMatch) -> DateRange | None:
 
 
 def _season_named(match: DateMatch) -> DateRange | None:
-    """`last summer` has ended, `next summer` has not begun; `this summer` is clear
-    inside it or by lean. `before last` and `after next` lie a year further.
+    """Return the range of `last summer`, `this summer` or `next summer`.
+
+    `last summer` has ended, `next summer` has not begun; `this summer` is clear within
+    it or by the direction. `before last` and `after next` are a year further away.
     """
     seasons = [
         season
         for step in range(-3, 4)
         if (season := _season_of(match, match.today.year + step))
     ]
-    ended = [one for one in seasons if one.end <= match.when]
-    current = [one for one in seasons if one.start <= match.when < one.end]
-    ahead = [one for one in seasons if one.start > match.when]
+    ended = [candidate for candidate in seasons if candidate.end <= match.when]
+    current = [
+        candidate
+        for candidate in seasons
+        if candidate.start <= match.when < candidate.end
+    ]
+    ahead = [candidate for candidate in seasons if candidate.start > match.when]
 
     offset = match.offset()
     if not offset:
@@ -483,8 +496,9 @@ def _season_of(match: DateMatch, year: int) -> DateRange | None:
 
 
 def _weekend(match: DateMatch) -> DateRange | None:
-    """Saturday and Sunday of last, this or next week; `this weekend` looking back on a
-    weekday is left open.
+    """Return the Saturday and Sunday of last, this or next week.
+
+    `this weekend` in a past sentence on a weekday is unclear.
     """
     offset = match.offset()
     if not offset and match.lean < 0 and match.today.weekday() < 5:
@@ -500,7 +514,7 @@ def _named_day(match: DateMatch) -> DateRange | None:
 
 
 def _part(match: DateMatch) -> DateRange | None:
-    """`this morning`, `last night`: hours counted from the midnight of a day near by."""
+    """Return the range of `this morning` or `last night`, hours of a nearby day."""
     value = match.all("P")[0]
     assert isinstance(value, tuple)
     day = match.today + int(value[0]) * DAY
@@ -513,8 +527,9 @@ def _part(match: DateMatch) -> DateRange | None:
 
 
 def _numeric(match: DateMatch) -> DateRange | None:
-    """`2026-11-20`, `20.11.2026`; `03/04/2026` only where the zone decides which is the
-    month.
+    """Return the range of `2026-11-20` or `20.11.2026`.
+
+    `03/04/2026` has a range only if the zone decides which number is the month.
     """
     text = str(match.all("D")[0])
     first, second, third = (int(part) for part in re.split(r"[-/.]", text))
@@ -540,9 +555,7 @@ def _year_named(match: DateMatch) -> DateRange | None:
 
 
 def within(day: DateRange, token: Token) -> DateRange | None:
-    """`day` narrowed to the part of the day or the clock time that `token` names; None
-    if there is none such.
-    """
+    """Return `day` narrowed to the hours or the clock time of `token`, or None."""
     if token.letter == "p":
         begin, until = _numbers(token.value)
         return DateRange(
@@ -550,12 +563,12 @@ def within(day: DateRange, token: Token) -> DateRange | None:
             day.start + timedelta(hours=until),
             "hour",
         )
-    found = re.match(
+    match = re.match(
         r"(\d{1,2})(?::|h|uhr)?(\d{2})?\s?([ap])?", str(token.value).casefold()
     )
-    if found is None:
+    if match is None:
         return None
-    hour, minute, half = int(found[1]), int(found[2] or 0), found[3]
+    hour, minute, half = int(match[1]), int(match[2] or 0), match[3]
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)
     if hour > 23 or minute > 59:
@@ -563,7 +576,7 @@ def within(day: DateRange, token: Token) -> DateRange | None:
     start = day.start + timedelta(hours=hour, minutes=minute)
     return (
         DateRange(start, start + timedelta(minutes=1), "minute")
-        if found[2]
+        if match[2]
         else DateRange(start, start + timedelta(hours=1), "hour")
     )
 

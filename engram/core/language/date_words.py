@@ -1,8 +1,8 @@
-"""The words for time of each language, as the date grammar reads them (rows X13, X14).
+"""The words for time in each language, by token class (rows X13, X14).
 
-Section `[dates]` of the language files lists words and short phrases by class; here
-each becomes a class letter with a value. A value is a number, a unit, a unit with an
-offset (`week:-1`), or an offset with hours (`0:18:24`: today from 18 to 24).
+Section `[dates]` of the language files lists words and short phrases by class; this
+module gives each a class letter and a value. A value is a number, a unit, a unit with
+an offset (`week:-1`), or an offset with hours (`0:18:24`: today from 18 to 24).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _CLASSES = {
     "since": "q",  # seit
     "since_after": "Q",  # から
     "starting": "S",  # ab
-    "until": "L",  # bis: lasts so long
+    "until": "L",  # bis: end of a state
     "until_after": "M",  # まで
-    "by": "r",  # spätestens: is due; before = -1: the day before
+    "by": "r",  # spätestens: due date; before = -1: the day before
     "by_after": "N",  # までに
     "until_the_end_of": "E",  # bis ende
     "by_the_end_of": "R",  # vor ende
@@ -59,12 +59,15 @@ _CLASSES = {
     "on": "c",  # am
     "toward": "x",  # für
     "at": "@",  # um
-    "every": "v",  # what follows is a habit
+    "every": "v",  # a habit follows
     "day_signs": "U",  # 号
     "glue": "g",  # `the`, `of`
     "not_dates": "-",  # phrases that only look like a time
 }
-"""The letter of each other class. `X` is a day and a month in figures; a comma has the letter `,`."""
+"""The letter of each other class.
+
+`X` is a day and a month in figures; a comma has the letter `,`.
+"""
 
 _ANCHORS = "dWPukbsemzaBhH"
 """Classes of which an expression without a number needs one word."""
@@ -81,11 +84,13 @@ _NUMBER = (
     rf"(?P<D>{_NUMERIC})|(?P<t>{_CLOCK})|\d+(?:[.,:/]\d+)+|\d+['’]?(?i:s)\b|{_COUNT}"
 )
 TOKEN = re.compile(rf"{_WORD}|{_NUMBER}|{_SINGLE}")
-"""A token: a numeric date, a clock time, a number, one CJK sign, a word (an elision
-ends it), one other sign.
+"""A token of a text.
+
+It is a numeric date, a clock time, a number, one CJK sign, a word or one other sign. A
+word ends with an elision.
 """
 
-# What `TOKEN` finds in ASCII of lower case, and where there are no digits.
+# The matches of `TOKEN` in lower-case ASCII text without digits.
 _ASCII_WORD, _ASCII_SINGLE = "[a-z]+(?:-[a-z]+)*'?", r"[^\w ]"
 _ASCII_TOKEN = re.compile(rf"{_ASCII_WORD}|{_NUMBER}|{_ASCII_SINGLE}")
 _NO_NUMBER = re.compile(rf"{_WORD}|{_SINGLE}")
@@ -98,18 +103,18 @@ STOP_WORDS = {
     code: frozenset(text.split())
     for code, text in languages.texts("words", "stop").items()
 }
-"""The commonest words of each language."""
+"""The most common words of each language."""
 
 
 @dataclass(frozen=True, slots=True)
 class TenseWords:
-    """What tells whether a sentence of a language looks back or ahead.
+    """The words and forms that show the direction of a sentence in one language.
 
-    The words stand alone; the forms are patterns. `maybe_past` may be another form,
-    `not_evidence` contains a form that is no past. What is `reported` is of another
-    time than the report; what is `unreal` did not happen. With a `duty` a day is a
-    deadline. A clause ends at a word of `conjunctions`; what comes `toward` a day is
-    ahead of it.
+    The words are single tokens; the forms are patterns. `maybe_past` may be another
+    form, `not_evidence` contains a form that is not a past. The time of a `reported`
+    event differs from that of the report; an `unreal` event did not happen. With a
+    `duty` a day is a deadline. A clause ends at a word of `conjunctions`; an event
+    `toward` a day is before it.
     """
 
     language: str
@@ -133,9 +138,10 @@ class Lexicon:
     """The words for time of one language, or of the languages that share their signs.
 
     `phrases` maps tokens joined by blanks to their class letter and value; `heads` are
-    their first tokens, `reach` the tokens of the longest. `family` chooses the grammar.
-    A text can hold an expression only if it has one of `anchors`, or one of `years` and
-    a number. `function_words` may follow a day that is named by its number alone.
+    their first tokens, `reach` the number of tokens of the longest. `family` selects
+    the grammar. A text can contain an expression only if it has one of `anchors`, or
+    one of `years` and a number. `function_words` may follow a day that is named by its
+    number alone.
     """
 
     name: str
@@ -148,25 +154,25 @@ class Lexicon:
     function_words: frozenset[str]
     tenses: tuple[TenseWords, ...]
     ordinal_dot: bool = False
-    """`20.` is a day."""
+    """Whether `20.` is a day."""
     bare_weekdays: bool = False
-    """A weekday without an article is a certain day anywhere in a sentence."""
+    """Whether a weekday without an article is a certain day anywhere in a sentence."""
     next_weekday_is_next_week: bool = False
-    """`next Friday` is never the coming one."""
+    """Whether `next Friday` is never the coming one."""
     rolling_nearest: bool = False
-    """`the past week` is no calendar week."""
+    """Whether `the past week` is not a calendar week."""
 
     def tense_of(self, text: str) -> TenseWords:
-        """The tense words of the language of `text`: kana are Japanese."""
+        """Return the tense words of the language of `text`; kana are Japanese."""
         is_japanese = len(self.tenses) > 1 and _KANA.search(text)
         wanted = "ja" if is_japanese else "zh"
         return next(
-            (one for one in self.tenses if one.language == wanted), self.tenses[0]
+            (tense for tense in self.tenses if tense.language == wanted), self.tenses[0]
         )
 
 
 def tokens(text: str) -> Iterable[str]:
-    """The tokens of `text`, casefolded, with the plain apostrophe."""
+    """Return the tokens of `text`, casefolded, with the plain apostrophe."""
     if not _DIGIT.search(text):
         if text.isascii():
             return _NO_NUMBER_ASCII.findall(text.lower())
@@ -179,22 +185,22 @@ def tokens(text: str) -> Iterable[str]:
 
 
 def _phrases(section: Mapping[str, str]) -> dict[str, tuple[str, Value]]:
-    """The phrases of one `[dates]` section with their class letters and values."""
-    found: dict[str, tuple[str, Value]] = {}
+    """Return the class letter and value of each phrase of one `[dates]` section."""
+    phrases: dict[str, tuple[str, Value]] = {}
     for key, (letter, first) in _NUMBERED.items():
         for number, spellings in enumerate(_listed(section, key), first):
-            found |= dict.fromkeys(spellings.split("/"), (letter, number))
+            phrases |= dict.fromkeys(spellings.split("/"), (letter, number))
 
     weekdays = [spellings.split("/")[0] for spellings in _listed(section, "weekdays")]
     for word in section.get("kinds_of_weekday", "").split():  # `a Friday` is no date
-        found |= {f"{word} {day}": ("-", "") for day in weekdays}
+        phrases |= {f"{word} {day}": ("-", "") for day in weekdays}
 
     for key, letter in _CLASSES.items():
         for entry in _listed(section, key):
             phrase, _, value = entry.partition(" = ")
-            found[phrase] = (letter, _value(value))
+            phrases[phrase] = (letter, _value(value))
 
-    return {" ".join(tokens(phrase)): entry for phrase, entry in found.items()}
+    return {" ".join(tokens(phrase)): entry for phrase, entry in phrases.items()}
 
 
 def _listed(section: Mapping[str, str], key: str) -> list[str]:
@@ -209,7 +215,7 @@ def _value(text: str) -> Value:
 
 
 def _lexicon(name: str, sections: Mapping[str, Mapping[str, str]]) -> Lexicon:
-    """The lexicon of the languages to which the sections belong."""
+    """Return the lexicon of the languages to which the sections belong."""
     first = next(iter(sections.values()))
     phrases: dict[str, tuple[str, Value]] = {",": (",", "")}
     for section in sections.values():
@@ -239,7 +245,7 @@ def _lexicon(name: str, sections: Mapping[str, Mapping[str, str]]) -> Lexicon:
         anchors=heads(_CJK_ANCHORS)
         if family == "cjk"
         else heads(_ANCHORS.replace("H", "")) | longest("H"),
-        years=heads("iqrcLSE"),
+        years=heads("iqrcLSEFT"),
         function_words=STOP_WORDS.get(name, frozenset()),
         tenses=tuple(_tense(code, one) for code, one in sections.items()),
         ordinal_dot="ordinal_dot" in first,
@@ -287,21 +293,21 @@ def _lexicons() -> tuple[Lexicon, ...]:
 
 
 LEXICONS = _lexicons()
-"""English first: where two languages read one phrase, the earlier wins."""
+"""The lexicons, English first; the first lexicon that parses a phrase is used."""
 
 
 ANNUAL = languages.all_words("dates", "annual")
-"""Words beside which a date without a year comes round every year."""
+"""Words that make a date without a year an anniversary."""
 
 ANNUAL_SIGNS = frozenset(
     word
     for code in languages.unspaced()
     for word in languages.texts("dates", "annual").get(code, "").split()
 )
-"""The same of languages without blanks between words."""
+"""The same for languages without blanks between words."""
 
 COUNTED_NOUNS = languages.all_words("dates", "counted_nouns")
-"""Nouns that make a number an amount, not a year or a day."""
+"""Nouns after which a number is an amount, not a year or a day."""
 
 MONTH_OR_VERB = languages.all_words("dates", "month_or_verb")
 """Words that, in lower case, are a month only after one of `BEFORE_MONTH_OR_VERB`."""
@@ -332,7 +338,7 @@ MONTH_FIRST = (
     "Pacific/Honolulu",
     "US/",
 )
-"""Zones where 03/04 is the fourth of March."""
+"""Zones in which 03/04 is the fourth of March."""
 
 DAY_FIRST = ("Europe/", "Australia/", "Pacific/Auckland", "Asia/Kolkata", "Africa/")
-"""Zones where 03/04 is the third of April."""
+"""Zones in which 03/04 is the third of April."""

@@ -1,4 +1,4 @@
-"""Words for time become intervals, against the moment they were spoken (rows X13, X14).
+"""Resolve expressions of time against the moment of speaking (rows X13, X14).
 
 A closed grammar over the lexicons of `date_words`: every token has a class letter, and
 the rules are patterns over the string of letters, so the cost is linear in the text. An
@@ -9,14 +9,15 @@ calendar, so a day of a clock change has 23 or 25 hours. `last Friday` is the mo
 recent one before today (spoken on a Friday: seven days before). `next Friday` is the
 Friday of next week; in the other languages, where the phrase may also mean the coming
 one, it is resolved only when both are the same day. `this Friday` is the one of this
-week, unless the sentence points the other way. `last weekend` is that of last week;
+week, unless the sentence has another direction. `last weekend` is that of last week;
 `last summer` the latest that has ended, `next summer` the first that has not begun, by
 meteorological seasons (southern zones known). `two weeks ago` is a calendar week. A
-weekday, a month or a date without a year needs a sentence that looks back or ahead, and
-a date without a year is left open where the other side of today is less than six weeks
-away; `03/04/2026` needs a zone that decides. `by the end of` a month or a year is its
-last day; the end of a week, Friday for some and Sunday for others, is left open.
-`before July`, said ahead of it, is the last day before; `by July` is that month.
+weekday, a month or a date without a year is resolved only in a sentence about the past
+or the future, and a date without a year only if it is at least six weeks away on the
+other side of today; `03/04/2026` needs a zone that decides the order. `by the end of` a
+month or a year is its last day; the end of a week, Friday for some and Sunday for
+others, is not resolved. `before July`, spoken before it, is the last day before; `by
+July` is that month.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ MONTHS = (
 )
 
 MAKERS = {**VALUE_MAKERS, **NAMED_MAKERS}
-"""One maker for each rule of the grammar."""
+"""The maker of each rule of the grammar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +93,10 @@ def resolve(text: str, when: datetime) -> tuple[Interval, ...]:
 
 
 def spans(text: str, when: datetime, *, lean: int = 0) -> tuple[Span, ...]:
-    """As `resolve`, with the place of the words; spans do not overlap (`X14`).
+    """Return the intervals of `resolve` with the positions of their words (`X14`).
 
-    `lean` is -1 for a text about the past, 1 for one about the future, 0 if its own
-    words decide.
+    Spans do not overlap. `lean` is -1 for a text about the past, 1 for one about the
+    future, 0 if its own words decide.
     """
     if when.tzinfo is None:
         message = "a time of speaking needs a zone"
@@ -105,11 +106,11 @@ def spans(text: str, when: datetime, *, lean: int = 0) -> tuple[Span, ...]:
         for lexicon in _lexicons_for(set(tokens(text)))
         for span in _scan(text, when, lexicon, lean)
     ]
-    taken = bytearray(len(text))
+    covered = bytearray(len(text))
     out = []
     for start, end, interval in sorted(found, key=lambda one: one[0] - one[1]):
-        if not any(taken[start:end]):
-            taken[start:end] = b"x" * (end - start)
+        if not any(covered[start:end]):
+            covered[start:end] = b"x" * (end - start)
             if interval is not None:
                 out.append(Span(start, end, interval))
     out.sort(key=lambda span: span.start)
@@ -139,9 +140,9 @@ def written_dates_blanked(text: str) -> str:
 
 
 def _once(text: str, found: Sequence[Span], when: datetime) -> Iterator[Span]:
-    """The spans; where a date stands beside its words, that date alone (`X14`).
+    """Yield the spans; of words with a written date, only the span of the date (`X14`).
 
-    So a text that is read years later means what it meant when it was written.
+    A text that is parsed years later thus keeps its original meaning.
     """
     end = 0
     for span in found:
@@ -158,7 +159,7 @@ def _once(text: str, found: Sequence[Span], when: datetime) -> Iterator[Span]:
 
 
 def _written(date: str, named: Interval, when: datetime) -> Iterator[Interval]:
-    """The interval of a date in brackets; none if it names none."""
+    """Yield the interval of a date in brackets, if it is a valid date."""
     if not date[:4].isdigit():
         for there in resolve(date, when)[:1]:
             days = 7 if "week of" in date else 2 if "weekend of" in date else 0
@@ -180,22 +181,22 @@ _CLOCK = frozenset({"hour", "minute"})
 
 
 def _numbered_month(date: str) -> str:
-    """`2026-11` as `November 2026`."""
+    """Return `2026-11` as `November 2026`."""
     year, _, month = date.partition("-")
     is_month = len(date) == 7 and 1 <= int(month) <= 12
     return f"{MONTHS[int(month) - 1]} {year}" if is_month else date
 
 
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-"""A year in figures, which alone is no time expression."""
+"""A year in figures; a year alone is no expression of time."""
 
 
 def latest(text: str, when: datetime) -> datetime | None:
-    """The last moment that a text said at `when` dates, at most `when`; None if none.
+    """Return the last moment that a text of the time `when` dates, or None.
 
-    A year in figures is enough: "2010 nach Berlin".
+    The moment is at most `when`. A year in figures is enough: "2010 nach Berlin".
     """
-    ends = [one.end for one in resolve(text, when)]
+    ends = [interval.end for interval in resolve(text, when)]
     ends = ends or [
         when.replace(year=int(year) + 1, month=1, day=1) for year in YEAR.findall(text)
     ]
@@ -203,21 +204,23 @@ def latest(text: str, when: datetime) -> datetime | None:
 
 
 def next_beginning(text: str, when: datetime) -> datetime | None:
-    """The first day that a text said at `when` plans for, None if it names no such day.
+    """Return the first planned day in a text of the time `when`, or None.
 
-    Of a longer time it is the end, unless the words say that it begins something.
+    For a longer time it is the last day, unless the words state a beginning.
     """
-    ahead = [one for one in resolve(text, when) if one.end > when]
+    ahead = [interval for interval in resolve(text, when) if interval.end > when]
     days = (
-        one.start if one.role == "since" or one.granularity == "day" else one.end
-        for one in ahead
+        interval.start
+        if interval.role == "since" or interval.granularity == "day"
+        else interval.end
+        for interval in ahead
     )
     return min(days, default=None)
 
 
 _DIGITS = frozenset("0123456789")
 ANCHORS = frozenset[str]().union(*(one.anchors for one in LEXICONS))
-"""Words of which a text without digits holds one if it names a time."""
+"""Words of which every expression of time without digits contains one."""
 
 
 def has_time_expression(text: str) -> bool:
@@ -235,23 +238,23 @@ def has_time_expression(text: str) -> bool:
     )
 
 
-def _lexicons_for(seen: set[str]) -> list[Lexicon]:
-    """The lexicons of which `seen` holds a word that an expression needs."""
-    numbers = [word for word in seen if word[0].isdigit()]
-    if not numbers and ANCHORS.isdisjoint(seen):
+def _lexicons_for(text_tokens: set[str]) -> list[Lexicon]:
+    """Return the lexicons with an anchor among the tokens `seen`."""
+    numbers = [word for word in text_tokens if word[0].isdigit()]
+    if not numbers and ANCHORS.isdisjoint(text_tokens):
         return []
     found = [
-        one
-        for one in LEXICONS
-        if not one.anchors.isdisjoint(seen)
-        or (numbers and not one.years.isdisjoint(seen))
+        lexicon
+        for lexicon in LEXICONS
+        if not lexicon.anchors.isdisjoint(text_tokens)
+        or (numbers and not lexicon.years.isdisjoint(text_tokens))
     ]
     numeric = any(len(word) >= 8 for word in numbers)
     return found if found or not numeric else [LEXICONS[0]]
 
 
 def _read(text: str, lexicon: Lexicon) -> list[Token]:
-    """`text` as classified tokens; the longest phrase wins."""
+    """Return `text` as classified tokens; the longest phrase wins."""
     raw = [
         (found, found.group().casefold().replace("’", "'"))
         for found in TOKEN.finditer(text)
@@ -301,17 +304,17 @@ def _phrase(
     return 1, None
 
 
-def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
-    """Class and value of a token that is no phrase: date, time, number or nothing."""
-    if found.group("D"):
-        return "D", found.group("D")
-    if found.group("t"):
-        return "t", found.group("t")
-    digits = found.group("n")
+def _plain(match: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
+    """Return class and value of a single token: date, time, number or none of them."""
+    if match.group("D"):
+        return "D", match.group("D")
+    if match.group("t"):
+        return "t", match.group("t")
+    digits = match.group("n")
     if (
         not digits
         or len(digits) > 4
-        or (found.group().endswith(".") and not lexicon.ordinal_dot)
+        or (match.group().endswith(".") and not lexicon.ordinal_dot)
     ):
         return ".", ""
     if len(digits) == 4:
@@ -322,9 +325,9 @@ def _plain(found: re.Match[str], lexicon: Lexicon) -> tuple[str, Value]:
 def _scan(
     text: str, when: datetime, lexicon: Lexicon, lean: int
 ) -> Iterator[tuple[int, int, Interval | None]]:
-    """The expressions of one language as start, end and interval.
+    """Yield the expressions of one language as start, end and interval.
 
-    The interval is None for words that must not be read as time in any language.
+    The interval is None for words that no language may parse as a time.
     """
     row = _read(text, lexicon)
     letters = "".join(token.letter for token in row)
@@ -352,7 +355,7 @@ def _scan(
         while row[first].letter in _NOT_OF_THE_TIME:
             first += 1
         start, end = row[first].start, row[last - 1].end
-        if row[first].letter in "RE":  # its `by` stays before the day
+        if row[first].letter in "RE":  # its `by` precedes the day
             start += len(row[first].word)
             start += text[start] == " "
         yield (
@@ -371,33 +374,45 @@ def _scan(
 def _moved_to(
     rule: str, context: DateContext, lexicon: Lexicon
 ) -> tuple[str, DateContext]:
-    """Return the second day alone where something was moved from one to the other.
+    """Return the second day alone if an appointment was moved from one to the other.
 
-    `moved from Tuesday to Thursday` names no stretch of days.
+    `moved from Tuesday to Thursday` is not a range of days.
     """
     if rule == "range_of_weekdays":
         second = replace(context, first=context.last - 1)
         if is_rescheduled(second, lexicon):
             return "weekday_by_lean", second
+    if rule == "range_of_days":
+        row = context.row
+        places = range(context.first + 1, context.last)
+        place = next(place for place in places if row[place].letter in _UP_TO)
+        second = replace(context, first=place)
+        if is_rescheduled(second, lexicon):
+            letters = {token.letter for token in row[place : context.last]}
+            return "yearless" if "b" in letters else "day_of_month", second
     return rule, context
+
+
+_UP_TO = "TLr"
+"""Letters of the words before the end of a stretch of time."""
 
 
 _SWALLOWED = frozenset(
     {"date", "yearless", "nth_weekday", "date_of_named_year", "day_of_month"}
 )
-"""Rules whose words must not be read by another if they name no day."""
-_NOT_OF_THE_TIME = "qrLSFx"
-"""Letters of words before a time that are no part of it."""
+"""Rules whose words no other rule may parse if they name no day."""
+_NOT_OF_THE_TIME = "qrLSFTx"
+"""Letters of words before a time that are not part of it."""
 _RANGE_FROM = frozenset({"from", "von", "vom", "du", "del"})
 
 
 def _role(context: DateContext, lexicon: Lexicon) -> Literal["", "since", "until"]:
-    """Whether the time is a beginning or an end of what is said."""
+    """Return `since` or `until` if the time is a beginning or an end, else ''."""
     row, first, last = context.row, context.first, context.last
     before = row[first - 1].letter if first else ""
     after = row[last].letter if last < len(row) else ""
     letters = {token.letter for token in row[first:last]} | {before}
-    if "T" in letters or ("F" in letters and not letters.isdisjoint("LEr")):
+    if "T" in letters or (letters & {"F", "S"} and not letters.isdisjoint("LEr")):
         return ""
     if letters & {"q", "S"} or after == "Q" or row[first].word in _RANGE_FROM:
         return "since"
@@ -406,7 +421,7 @@ def _role(context: DateContext, lexicon: Lexicon) -> Literal["", "since", "until
 
 
 def _is_before(context: DateContext, interval: DateRange, when: datetime) -> bool:
-    """Whether a longer time is named as what lies behind a day: `before July`."""
+    """Return whether a longer time is named as an end, as in `before July`."""
     if interval.start <= when or interval.end - interval.start <= _LONGEST_DAY:
         return False
     row = context.row[max(0, context.first - 1) : context.last]
@@ -422,7 +437,7 @@ _LONGEST_DAY = timedelta(hours=25)
 def _match(
     context: DateContext, when: datetime, lexicon: Lexicon, lean: int
 ) -> DateMatch:
-    """The tokens of a time with the direction of the sentence around them."""
+    """Return the tokens of a time with the direction of the sentence around them."""
     row, first, last = context.row, context.first, context.last
     letters = {token.letter for token in row[first:last]}
     if not lean:
@@ -446,7 +461,7 @@ _CLOCK_BEFORE = re.compile(r"@?t[cg]?$")
 def _narrowed(
     row: Sequence[Token], letters: str, first: int, last: int, interval: DateRange
 ) -> tuple[int, int, DateRange]:
-    """A day with a part of the day or a clock time beside it is narrowed to that."""
+    """Return a day, narrowed to the part of the day or the clock time next to it."""
     if interval.granularity != "day" or interval.end - interval.start > DAY:
         return first, last, interval
     if after := _CLOCK_AFTER.match(letters, last):
@@ -465,12 +480,12 @@ def _narrowed(
 
 
 def day_in_words(moment: datetime) -> str:
-    """The local day of `moment`: `21 November 2026`."""
+    """Return the local day of `moment`: `21 November 2026`."""
     return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
 
 
 def in_words(interval: Interval) -> tuple[str, str]:
-    """An interval as English words: the preposition and the date (`X14`).
+    """Return an interval as English words: the preposition and the date (`X14`).
 
     `("on", "20 November 2026")`, `("in", "the week of 16 November 2026")`, `("in", "the
     summer of 2026")`.

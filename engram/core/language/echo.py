@@ -1,9 +1,9 @@
-"""Mask recalled text that comes back in a turn, so that it is not stored again (`X7`).
+"""Mask recalled text that returns in a turn, so that it is not stored again (`X7`).
 
-It is recognised by the fence that recall puts around its output, and by the shingles
-(short runs of words) of the text recalled in the same session. Masking keeps every
-position: a masked span becomes a line break and blanks of equal length, so that the
-text before and after it is not read as one sentence.
+Recalled text is recognised by the fence that recall puts around its output, and by the
+shingles (short runs of words) of the text recalled in the same session. Masking
+preserves positions: a masked span becomes a line break and blanks of equal length, so
+that the text before and after it is not parsed as one sentence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from engram.core.policy import EchoPolicy
 
-# The angle brackets as a page, a Markdown writer or a JSON encoder may have left them.
+# The angle brackets in the forms that a page, a Markdown writer or a JSON encoder uses.
 _MARKER = re.compile(
     r"\\?(?:<|&(?:amp;)?(?:lt|#60|#x3c);|\\u003c)[ \t]{0,3}(\\?/)?[ \t]{0,3}memory-notes[ \t]{1,3}([0-9a-f]{8})"
     r"[ \t]{0,3}\\?(?:>|&(?:amp;)?(?:gt|#62|#x3e);|\\u003e)",
@@ -47,7 +47,7 @@ def unfenced(text: str) -> str:
 
     A block ends at the closing marker with its id, else at the next closing marker,
     else at the end of the text. Markers are also recognised when quoted, indented or
-    escaped for HTML, Markdown or JSON. Linear.
+    escaped for HTML, Markdown or JSON. The time is linear in the length.
     """
     markers = list(_MARKER.finditer(text))
     closing: dict[int, int] = {}
@@ -71,7 +71,7 @@ def unfenced(text: str) -> str:
 
 
 def own_words(text: str) -> str:
-    """Return `text` without fenced text, to show and search it (`X7`).
+    """Return `text` without fenced text, for display and search (`X7`).
 
     A text without a fence is returned unchanged.
     """
@@ -86,7 +86,7 @@ def shingles(text: str, policy: EchoPolicy) -> frozenset[int]:
     """Return the shingles of `text` as 64-bit numbers (`X7`).
 
     They are its runs of `window` words, and its shorter statements of at least `least`
-    words. The numbers are the same in every process. Linear.
+    words. The numbers are the same in every process. The time is linear in the length.
     """
     pieces = _pieces(text)
     return frozenset(
@@ -101,7 +101,8 @@ def masked(
     """Return `text` of the same length with the shingles of `handed_out` masked (`X7`).
 
     With `own` the text is the user's: a statement with at least one new word is then
-    kept whole, because the user confirms or corrects what they read. Linear.
+    not masked, because the user confirms or corrects recalled text. The time is linear
+    in the length.
     """
     if not handed_out:
         return text
@@ -120,7 +121,7 @@ def masked(
 class HandedOut:
     """The shingles of the text that recall returned, by session; thread-safe.
 
-    The latest `sessions` sessions are kept, each with its latest `shingles`. `note`
+    The latest `sessions` sessions are retained, each with its latest `shingles`. `note`
     only stores the text, at most `texts` of a session; `of` computes the shingles.
     """
 
@@ -222,7 +223,7 @@ def _pieces(text: str) -> list[_Piece]:
 def _known_spans(
     text: str, pieces: Sequence[_Piece], policy: EchoPolicy
 ) -> Iterator[tuple[int, int]]:
-    """Yield the spans of `pieces` that make a shingle.
+    """Yield the spans of `pieces` that form a shingle.
 
     They are each run of `window` words, and a shorter statement as a whole.
     """
@@ -247,7 +248,7 @@ def _statements(text: str, pieces: Sequence[_Piece]) -> Iterator[tuple[int, int]
     A statement ends at the end of a sentence, a line or a quotation.
     """
     first = last = 0
-    for border in [*(found.start() for found in _BORDER.finditer(text)), len(text)]:
+    for border in [*(match.start() for match in _BORDER.finditer(text)), len(text)]:
         while last < len(pieces) and pieces[last].start < border:
             last += 1
         if last > first:

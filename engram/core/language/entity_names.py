@@ -12,11 +12,11 @@ from engram.core.language import languages
 from engram.core.language.permanent_attributes import pet_words
 
 _NAME = r"(?-i:[^\W\d_a-z][\w'-]*[^\W\d_])"
-"""A word with a capital that is no initial."""
+"""A capitalised word that is not an initial."""
 
 
 def animals(text: str) -> list[str]:
-    """Return the names that a statement gives to animals.
+    """Return the names of animals in a statement.
 
     >>> animals("The user has a cat named Oskar."), animals("The dog is old.")
     (['Oskar'], [])
@@ -24,14 +24,14 @@ def animals(text: str) -> list[str]:
     return list(
         dict.fromkeys(
             name
-            for found in _animal().finditer(text)
-            for name in filter(None, found.groups())
+            for match in _animal().finditer(text)
+            for name in filter(None, match.groups())
         )
     )
 
 
 def is_event(name: str) -> bool:
-    """Tell whether a name ends in a kind of event: `Berlin Marathon`, `Mia's recital`."""
+    """Return whether a name ends in a kind of event, as in `Berlin Marathon`."""
     return _event().search(name) is not None
 
 

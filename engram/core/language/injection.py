@@ -1,9 +1,9 @@
-"""Text that reads like an instruction to the model, by patterns (row X27).
+"""Detect text that reads like an instruction to the model, by patterns (row X27).
 
-Section `[injection]` of the language files has a pattern for each reason; they are
-matched in linear time. It is applied to text that did not come from the user, which
-then waits in `review/`. It rather stops too much than too little and is no proof of
-harmlessness: what it misses is held by the rules of trust.
+Section `[injection]` of the language files has a pattern for each reason; matching is
+linear. The patterns are applied to text that did not come from the user; a match waits
+in `review/`. They favour recall over precision, and no match is not a proof of
+harmlessness: the rules of trust limit the effect of missed instructions.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ MARKS = {
     "carries a link that tells a secret": r"://[^/\s:@]+:[^/\s@]+@|!\[[^\]\n]*\]\(\s*https?://[^)\s]*\?",
     "hides its letters": r"(?:\b\pL[ \t._*|-]{1,3}){7,}\pL\b|[a-z]\p{Cyrillic}|\p{Cyrillic}[a-z]",
 }
-"""Patterns that belong to no language, by reason."""
+"""Patterns that are independent of the language, by reason."""
 
 HIDDEN = "hides its letters"
 SET_ASIDE = "asks to set instructions aside"
 
-# What `…` stands for in a pattern: anything within a sentence.
+# The meaning of `…` in a pattern: any text within a sentence.
 _GAP = r"(?:[^.!?。\n]|\.\S|\b(?:dr|mrs?|ms|prof|st|nr)\.)*"
 _APOSTROPHES = str.maketrans("’ʼ`´", "''''")
-# A flag of a country's part is spelled with the same invisible letters.
+# The flag of a region, such as Scotland, is spelled with the same invisible letters.
 _TAGS = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0001-\U000e007f]")
 _LEET = re.compile(r"(?i)[a-z][013457@$]|[013457@$][a-z]")
 _LETTERS = str.maketrans("013457@$", "oieastas")
 
 
 def instruction(text: str) -> str:
-    """Why `text` reads like an instruction to the model, or '' (`X27`). Linear.
+    """Return why `text` reads like an instruction to the model, or '' (`X27`).
 
     Case, accents, kinds of letters and invisible signs make no difference; figures used
-    as letters count as letters. `instruction("Ignore all previous rules.") == "asks to
-    set instructions aside"`.
+    as letters count as letters. The time is linear in the length. `instruction("Ignore
+    all previous rules.") == "asks to set instructions aside"`.
     """
     if has_invisible_letters(text):
         return HIDDEN
@@ -70,17 +70,17 @@ def instruction(text: str) -> str:
 
 
 def has_invisible_letters(text: str) -> bool:
-    """Whether letters are hidden in a text that no person can see or type."""
+    """Return whether a text has hidden letters that no person can see or type."""
     return bool(_TAGS.search(text))
 
 
 def has_tags(text: str) -> bool:
-    """Whether a text has the tags that divide a conversation, or a call of a tool."""
+    """Return whether a text has tags of a conversation format, or a call of a tool."""
     return bool(_tags().Match(_bare(text).encode("utf-8", "replace")))
 
 
 def names_instructions(text: str) -> bool:
-    """Whether a text speaks of instructions, rules or a prompt."""
+    """Return whether a text mentions instructions, rules or a prompt."""
     return bool(_nouns().Match(_bare(text).encode("utf-8", "replace")))
 
 
@@ -96,14 +96,14 @@ def _nouns() -> Any:
 
 
 def _first(plain: str) -> str:
-    """The reason of the first row that matches."""
+    """Return the reason of the first row that matches."""
     reasons, automaton = _table()
     found = automaton.Match(plain.encode("utf-8", "replace"))
     return reasons[min(found)] if found else ""
 
 
 def _bare(text: str) -> str:
-    """`text` without accents, invisible signs and differences of width or style."""
+    """Return `text` without accents, invisible signs and typographic variants."""
     apart = unicodedata.normalize("NFKD", text)
     if not apart.isascii():
         apart = "".join(
@@ -113,14 +113,17 @@ def _bare(text: str) -> str:
 
 
 def _with_gaps(pattern: str, code: str) -> str:
-    """`pattern` with its gaps, after which a word begins: no fee is in "coffee"."""
+    """Return `pattern` with its gaps expanded.
+
+    A gap ends at the beginning of a word: "coffee" does not contain the word fee.
+    """
     gap = _GAP if code in languages.unspaced() else rf"(?:{_GAP}[^\pL\pN])?"
     return pattern.replace("…", gap)
 
 
 @cache
 def _table() -> tuple[tuple[str, ...], Any]:
-    """The reason of each row, and one automaton of all rows."""
+    """Return the reason of each row, and one automaton of all rows."""
     rows = [
         (reason, spelled(_bare(_with_gaps(languages.pattern(text), code)), code))
         for reason in languages.keys("injection")

@@ -1,18 +1,22 @@
-"""Requests to remember something, and the words that they ask to keep (law 1).
+"""Requests to remember something, and the words to remember (law 1).
 
-`Don't forget: the spare key is under the pot.` asks before the words, `…, please
-remember that.` after them. The patterns are in section `[keep_requests]` of the language
-files; in scripts without blanks a request may stand anywhere in its sentence.
+`Don't forget: the spare key is under the pot.` has the request before the words, `…,
+please remember that.` after them. The patterns are in section `[keep_requests]` of the
+language files; in scripts without blanks a request may be anywhere in its sentence.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.languages import LazyPattern
 from engram.core.language.sentences import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 REMEMBER_TAG = "remember"
 """The tag of a memory that the user asked to keep in a conversation."""
@@ -21,11 +25,11 @@ _KEY = "keep_requests"
 _QUESTION = re.compile(r"[?？吗嗎]\s*$")
 _EDGES = " \t,;:，：、–—-"
 _FEWEST_WORDS, _FEWEST_SIGNS = 3, 4
-"""Words, or characters without blanks, of what is worth keeping."""
+"""The least number of words, or of characters without blanks, worth remembering."""
 
 
 def asked_to_keep(text: str, quote: str) -> bool:
-    """Whether `text` asks to remember the words of `quote`, or a part of them.
+    """Return whether `text` asks to remember the words of `quote`, or a part of them.
 
     "Please remember that the key is under the pot" does; "Do you remember the film?"
     and "Remember to call" do not (law 1).
@@ -38,7 +42,7 @@ def asked_to_keep(text: str, quote: str) -> bool:
 
 
 def words_to_keep(text: str) -> list[tuple[int, int]]:
-    """The places of the words that `text` asks to remember, in their order.
+    """Return the spans of the words that `text` asks to remember, in their order.
 
     >>> text = "Hi! Don't forget: the key is under the pot."
     >>> [text[start:end] for start, end in words_to_keep(text)]
@@ -60,8 +64,28 @@ def words_to_keep(text: str) -> list[tuple[int, int]]:
     return list(dict.fromkeys(found))
 
 
+def requested_parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences to remember in `text[start:end]`.
+
+    `I moved, and that my rent is due on the 3rd` has two.
+    """
+    for first, last in sentences(text[start:end]):
+        place = start + first
+        for match in _and_that().finditer(text, place, start + last):
+            if _is_enough(text[place : match.start()]):
+                yield place, match.start()
+                place = match.end()
+        yield place, start + last
+
+
+@cache
+def _and_that() -> re.Pattern[str]:
+    """Return the pattern of the words between two things to remember."""
+    return re.compile(languages.any_pattern(_KEY, "and_that"), re.IGNORECASE)
+
+
 def language_of_request(text: str) -> str:
-    """The language of the first request in a text, '' where none is known."""
+    """Return the language of the first request in a text, or '' if it is unknown."""
     for code, patterns in _of_languages():
         if any(pattern.search(text) for pattern in patterns):
             return code
@@ -84,15 +108,16 @@ def _of_languages() -> tuple[tuple[str, tuple[LazyPattern, ...]], ...]:
 
 
 def after_request(text: str, start: int, end: int) -> int | None:
-    """Where the words begin that a request at the start of `text[start:end]` asks to
-    keep; None without such a request.
+    """Return the beginning of the words after a request at the start of a span.
+
+    The span is `text[start:end]`; without such a request the result is None.
     """
-    found = _before().match(text, start, end)
-    return found.end() if found else None
+    match = _before().match(text, start, end)
+    return match.end() if match else None
 
 
 def _is_enough(words: str) -> bool:
-    """Whether some words are enough to be kept as they are."""
+    """Return whether the words are enough for a memory."""
     if len(words.split()) >= _FEWEST_WORDS:
         return True
     letters = [char for char in words if char.isalpha()]
@@ -107,29 +132,30 @@ _LAST_SPACED = "\u2fff"
 def _stripped(
     text: str, start: int, end: int, chars: str = " \t\r\n"
 ) -> tuple[int, int]:
-    """The place `start:end` without some characters at its edges."""
+    """Return the span `start:end` without some characters at its edges."""
     part = text[start:end]
     start += len(part) - len(part.lstrip(chars))
     return start, max(start, start + len(text[start:end].rstrip(chars)))
 
 
 def _in_sentence(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The words that a sentence asks to keep, empty for others than its own.
+    """Return the span of the words that a sentence asks to remember, or None.
 
-    None without a request.
+    The span is empty if the words are not in the sentence itself. None means that there
+    is no request.
     """
     is_question = _QUESTION.search(text, start, end) is not None
-    if found := _before().match(text, start, end):
-        if is_question and not _asked().search(found["openings"]):
+    if match := _before().match(text, start, end):
+        if is_question and not _asked().search(match["openings"]):
             return None
-        return _stripped(text, found.end(), end, _EDGES + ".!?")
+        return _stripped(text, match.end(), end, _EDGES + ".!?")
     if is_question:
         return None
-    if found := _after().search(text, start, end):
-        return _stripped(text, start, found.start(), _EDGES)
-    if found := _anywhere().search(text, start, end):
-        first = _stripped(text, start, found.start(), _EDGES)
-        last = _stripped(text, found.end(), end, _EDGES + ".!。！")
+    if match := _after().search(text, start, end):
+        return _stripped(text, start, match.start(), _EDGES)
+    if match := _anywhere().search(text, start, end):
+        first = _stripped(text, start, match.start(), _EDGES)
+        last = _stripped(text, match.end(), end, _EDGES + ".!。！")
         longer = max(first, last, key=lambda place: place[1] - place[0])
         return longer if longer[0] < longer[1] else (start, start)
     return None
@@ -137,7 +163,7 @@ def _in_sentence(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 @cache
 def _before() -> re.Pattern[str]:
-    """The request at the beginning of a sentence."""
+    """Return the pattern of a request at the beginning of a sentence."""
     request, joins = languages.any_pattern(_KEY, "before"), _alternatives("joins")
     return re.compile(
         rf"\W*(?P<openings>{_openings()})(?:{request})"
@@ -148,7 +174,7 @@ def _before() -> re.Pattern[str]:
 
 @cache
 def _after() -> re.Pattern[str]:
-    """The request at the end of a sentence, or as a sentence of its own."""
+    """Return the pattern of a request at the end of a sentence, or on its own."""
     request = languages.any_pattern(_KEY, "after")
     return re.compile(
         r"(?:^|(?<=[.!?,;:–—\n-])|(?<=[.!?,;:–—-]\s))\s*"
@@ -158,19 +184,19 @@ def _after() -> re.Pattern[str]:
 
 
 def _openings() -> str:
-    """The words that may stand before a request."""
+    """Return the alternatives of words that may precede a request."""
     return rf"(?:(?:{_alternatives('openings')}|{_alternatives('asked')})[, ]+)*"
 
 
 @cache
 def _asked() -> re.Pattern[str]:
-    """The words that ask for something in the form of a question."""
+    """Return the pattern of a request in the form of a question."""
     return re.compile(_alternatives("asked"), re.IGNORECASE)
 
 
 @cache
 def _anywhere() -> re.Pattern[str]:
-    """The request in scripts without blanks."""
+    """Return the pattern of a request in scripts without blanks."""
     return re.compile(languages.any_pattern(_KEY, "anywhere"))
 
 

@@ -1,9 +1,9 @@
 """The word lists and patterns of each language, read from `data/<code>.toml`.
 
-One file a language, each with the same sections; a language leaves out what it does
-not need. The files are read when a section is first asked for, and only once. Values
-are text: words divided by blanks, phrases by commas, entries by line breaks; the lines
-of a pattern are joined, so a pattern may be broken before any `|`.
+Each language is one file with the same sections; unused sections are left out. The
+files are read once, on first use of a section. Values are text: words separated by
+blanks, phrases by commas, entries by line breaks; the lines of a pattern are joined, so
+a pattern may be broken before any `|`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SECTIONS: Mapping[str, str] = {
         bare_weekdays next_weekday_is_next_week rolling_nearest
     """,
     "synonyms": "*",
-    "keep_requests": "asked openings before after joins anywhere",
+    "keep_requests": "asked openings before after joins anywhere and_that",
     "permanent_attributes": "",
     "permanent_attributes.groups": "*",
     "permanent_attributes.cues": "*",
@@ -48,7 +48,7 @@ _SECTIONS: Mapping[str, str] = {
         written leads adverbs news additions regularly limits exceptions long_ago undone gave_in
         first_person possessive user own no_subject no_subject_signs no_value no_value_signs
         not_places not_place_signs not_employers not_names naming articles indefinite
-        after_value capitalises_nouns workplaces meat meatless cues plans ends changes
+        after_value capitalises_nouns workplaces meat meatless cues plans planned_ends ends changes
         shared shared_only holds holds_only questions past_questions elided recurring moved doing told
         told_subject told_possessive
     """,
@@ -73,13 +73,13 @@ _SECTIONS: Mapping[str, str] = {
         abbreviations numbered_abbreviations numbered_ends short_months clause_subject conjunction
         comma_splice clause_boundary joining double_subject plain_statement not_asserted doubt
         mockery unfinished before_wish wish question_at_end question_start takes_back
-        interjection no not_after_no afterthought not_in_earnest task first_person
+        interjection no not_after_no afterthought not_in_earnest promised misspelt task first_person
     """,
     "sentences.third_person": "*",
     "sentences.third_person_verbs": "*",
     "promises": """
         kept dropped called_off moved nouns done lead refused against join event before cut adverbs
-        own others forms past endings prefixes alike verb_last agenda ahead duty
+        own others forms past endings prefixes alike verb_last agenda ahead duty due
     """,
     "questions": "several before_event since_event courtesies",
     "role_play": "role opens closes",
@@ -104,14 +104,15 @@ _SECTIONS: Mapping[str, str] = {
     "extraction.third_person": "*",
     "extraction.third_person_verbs": "*",
     "introductions": """
+        further
         statement wish greeting called named maybe greeted more asks joins not_names
     """,
-    "quotations": "forwarded first_header header subject wrote passes_on speech labels",
+    "quotations": "forwarded first_header header subject wrote passes_on works_on speech labels",
 }
-"""The keys that a section may have; `*` stands for any key."""
+"""The keys that a section may have; `*` matches any key."""
 
 _LATIN = "A-Za-zÀ-ɏ"
-"""The letters of a language whose file names none."""
+"""The default script of a language."""
 
 
 class LanguageDataError(ValueError):
@@ -120,9 +121,9 @@ class LanguageDataError(ValueError):
 
 @cache
 def language_files() -> Mapping[str, Mapping[str, Any]]:
-    """The sections of each language, `{code: {section: {key: value}}}`, by rank.
+    """Return the sections of each language, `{code: {section: {key: value}}}`, by rank.
 
-    Where two languages read one text, the one of the lower rank wins. Raises
+    If two languages can parse a text, the one with the lower rank wins. Raises
     LanguageDataError if a file is no TOML or has an unknown section, key or kind of
     value.
     """
@@ -132,7 +133,7 @@ def language_files() -> Mapping[str, Mapping[str, Any]]:
 
 
 def read_file(file: Traversable) -> tuple[int, str, Mapping[str, Any]]:
-    """The rank, the code and the sections of one language file."""
+    """Return the rank, the code and the sections of one language file."""
     try:
         content = tomllib.loads(file.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -152,7 +153,7 @@ def read_file(file: Traversable) -> tuple[int, str, Mapping[str, Any]]:
 def _flat(
     tables: Mapping[str, Any], prefix: str = ""
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each table with its dotted name, and its values without the tables inside it."""
+    """Yield each table with its dotted name, and its values without nested tables."""
     for key, table in tables.items():
         inner = {name: value for name, value in table.items() if _is_table(value)}
         yield prefix + key, {k: v for k, v in table.items() if k not in inner}
@@ -178,19 +179,19 @@ def _check(name: str, section: str, values: Mapping[str, Any]) -> None:
 
 
 def section(name: str) -> dict[str, Mapping[str, Any]]:
-    """A section by language code, of the languages that have it, in their order."""
+    """Return a section by language code, for the languages that have it, by rank."""
     found = {code: sections.get(name) for code, sections in language_files().items()}
     return {code: values for code, values in found.items() if values}
 
 
 @cache
 def unspaced() -> frozenset[str]:
-    """The languages whose script has no blank between words."""
+    """Return the languages whose script has no blank between words."""
     return frozenset(texts("", "unspaced"))
 
 
 def written_in(text: str) -> frozenset[str]:
-    """The languages whose letters stand in the text; its patterns need no others.
+    """Return the languages with the script of `text`; others cannot match it.
 
     >>> sorted(written_in("Привет"))
     ['ru']
@@ -207,52 +208,52 @@ def _letters() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def texts(name: str, key: str) -> dict[str, str]:
-    """The value of a key by language code, of the languages that have it."""
+    """Return the value of a key by language code, for the languages that have it."""
     found = section(name).items()
     return {code: values[key] for code, values in found if key in values}
 
 
 def keys(name: str) -> list[str]:
-    """The keys of a section in any language, in the order in which they are written."""
+    """Return the keys of a section in all languages, in the order of the files."""
     found = section(name).values()
     return list(dict.fromkeys(key for values in found for key in values))
 
 
 def all_words(name: str, key: str) -> frozenset[str]:
-    """The words of a key in all languages together."""
+    """Return the words of a key, in all languages together."""
     return frozenset(" ".join(texts(name, key).values()).split())
 
 
 def phrases(text: str) -> list[str]:
-    """The phrases of a value, which commas divide; a line break counts as a blank."""
+    """Return the phrases of a value, separated by commas; a line break is a blank."""
     return [phrase.strip() for phrase in text.replace("\n", " ").split(",")]
 
 
 def entries(text: str) -> list[str]:
-    """The entries of a value, one a line."""
+    """Return the entries of a value, one a line."""
     return text.strip().splitlines()
 
 
 def replacements(text: str) -> list[tuple[str, str]]:
-    """The entries `pattern = replacement` of a value, one a line."""
+    """Return the entries `pattern = replacement` of a value, one a line."""
     pairs = ((entry + " ").partition(" = ") for entry in entries(text))
     return [(before, after[:-1]) for before, _, after in pairs]
 
 
 def pattern(text: str) -> str:
-    """The regular expression of a value, its lines joined."""
+    """Return the regular expression of a value, its lines joined."""
     return text.strip().replace("\n", "")
 
 
 def any_pattern(name: str, key: str) -> str:
-    """The regular expressions of a key in all languages as alternatives of one."""
+    """Return the regular expressions of a key in all languages as one alternation."""
     return "|".join(map(pattern, texts(name, key).values()))
 
 
 class LazyPattern:
-    """A regular expression that is compiled when it is first used.
+    """A regular expression that is compiled on first use.
 
-    The language files have thousands, and one text needs few of them. The methods are
+    The language files have thousands of them, and one text needs few. The methods are
     those of `re.Pattern`.
     """
 
@@ -269,29 +270,29 @@ class LazyPattern:
         return self._compiled
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
-        """As `re.Pattern.search`."""
+        """Search `text` as `re.Pattern.search` does."""
         return self._expression().search(text, *span)
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:
-        """As `re.Pattern.match`."""
+        """Match `text` as `re.Pattern.match` does."""
         return self._expression().match(text, *span)
 
     def fullmatch(self, text: str, *span: int) -> re.Match[str] | None:
-        """As `re.Pattern.fullmatch`."""
+        """Match `text` as `re.Pattern.fullmatch` does."""
         return self._expression().fullmatch(text, *span)
 
     def findall(self, text: str, *span: int) -> list[Any]:
-        """As `re.Pattern.findall`."""
+        """Return all matches as `re.Pattern.findall` does."""
         return self._expression().findall(text, *span)
 
     def finditer(self, text: str, *span: int) -> Iterator[re.Match[str]]:
-        """As `re.Pattern.finditer`."""
+        """Return an iterator as `re.Pattern.finditer` does."""
         return self._expression().finditer(text, *span)
 
     def split(self, text: str, maxsplit: int = 0) -> list[str]:
-        """As `re.Pattern.split`."""
+        """Split `text` as `re.Pattern.split` does."""
         return self._expression().split(text, maxsplit)
 
     def sub(self, new: str | Callable[[re.Match[str]], str], text: str) -> str:
-        """As `re.Pattern.sub`."""
+        """Replace matches as `re.Pattern.sub` does."""
         return self._expression().sub(new, text)

@@ -1,9 +1,9 @@
 """Recognise a sentence that restates a known statement in other words (rows A26, X8).
 
-A closed comparison without a model. `fingerprint` reduces a statement to its names and
-numbers, its other words, and frames: a frame is one token for all the words that name
-an attribute ("weigh", "weight", "wiegt" are `@weight`). `restates` compares a
-fingerprint with a sentence in any grammatical person. Words are kept only as hashes.
+This is a closed comparison without a model. `fingerprint` reduces a statement to its
+names and numbers, its other words, and frames: a frame is one token for all the words
+that name an attribute ("weigh", "weight", "wiegt" are `@weight`). `restates` compares a
+fingerprint with a sentence in any grammatical person. Words are stored only as hashes.
 Word lists are in section `[paraphrase]` of the language files.
 """
 
@@ -27,27 +27,26 @@ if TYPE_CHECKING:
 DIGITS = 12
 """Hexadecimal digits of a hashed word."""
 SHARE_OF_WORDS = 2 / 3
-"""The share of a fingerprint's words that a sentence must hold beside all its names and
-numbers.
+"""The share of a fingerprint's words, besides all names and numbers, that must occur.
 """
 SHARE_OF_PART = 1 / 2
-"""The share that a sentence which holds nothing else must have of a fingerprint."""
+"""The share of a fingerprint that a sentence without other content must have."""
 FEW = 2
-"""A fingerprint of fewer words is not looked for in longer sentences."""
+"""Shorter fingerprints are not searched in longer sentences."""
 
 
 _KEY = "paraphrase"
 _WEAK = languages.all_words(_KEY, "weak")
-"""Words that say little: left out of a fingerprint that has two others."""
+"""Words with little meaning; a fingerprint with two other words omits them."""
 _USER = languages.all_words(_KEY, "user")
 """Words for the user, in the first, second or third person."""
 _USER_NOUNS = languages.all_words(_KEY, "user_nouns")
-"""The nouns by which the offline extractor calls a user without a name."""
+"""The nouns that the offline extractor uses for a user without a name."""
 _SUBJECTS = languages.all_words(_KEY, "subjects")
 _BEING = languages.all_words(_KEY, "being")
 _OTHER_PEOPLE = languages.all_words(_KEY, "others")
 _NOT_NAMES = languages.all_words(_KEY, "not_names")
-"""Words that are written with a capital and are no name."""
+"""Capitalised words that are not names."""
 _NEGATIONS = languages.all_words(_KEY, "negations")
 _QUESTION_ENDINGS = tuple(languages.all_words(_KEY, "question_endings"))
 _IMPLIED = (
@@ -66,7 +65,7 @@ _IMPLIED = (
         ),
     ),
 )
-"""Frames that a number implies: I'm 34, you are 82 kg."""
+"""Frames that a number implies, as in "I'm 34" and "you are 82 kg"."""
 _KANJI = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _RUN = re.compile(
     rf"[{_KANJI}]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7a3]+|[€$]?\d+(?:[.,:/]\d+)*"
@@ -109,7 +108,7 @@ def _root(word: str) -> str:
 
 
 def _tokens(section: str) -> dict[str, str]:
-    """The token of each word that a section lists."""
+    """Return the token of each word in a section."""
     return {
         fold(word): f"@{name}"
         for values in languages.section(section).values()
@@ -126,7 +125,7 @@ _STOPS = frozenset(chain.from_iterable(STOP.values()))
 
 @lru_cache(65536)
 def hashed(word: str) -> str:
-    """The hash by which the vault names a word; the word cannot be read from it."""
+    """Return the hash that replaces a word in the vault; it cannot be reversed."""
     return blake2b(
         f"engram 1 {word}".encode("utf-8", "surrogatepass"), digest_size=DIGITS // 2
     ).hexdigest()
@@ -137,8 +136,8 @@ class Fingerprint:
     """A statement reduced by `fingerprint`; all words are hashed (`hashed`).
 
     `names` are proper names and numbers; `words` the roots of the other words, frames
-    and pairs of signs; `extra` units, which may be missing. `own` tells whether it is
-    about the user, `pairs` whether its script has no blanks, `denied` whether it is
+    and pairs of signs; `extra` are units, which are optional. `own` is true if the
+    statement is about the user, `pairs` if its script has no blanks, `denied` if it is
     negated.
     """
 
@@ -150,7 +149,7 @@ class Fingerprint:
     denied: bool = False
 
     def row(self) -> dict[str, object]:
-        """The JSON form of a tombstone."""
+        """Return the JSON form of a tombstone."""
         lists = {
             "names": sorted(self.names),
             "words": sorted(self.words),
@@ -161,13 +160,13 @@ class Fingerprint:
 
 
 def from_row(row: object) -> Fingerprint | None:
-    """The fingerprint in a tombstone's row; None if it has none or an empty one."""
+    """Return the fingerprint in a tombstone's row, None if it is missing or empty."""
     if not isinstance(row, dict):
         return None
     lists = [row.get(name) for name in ("names", "words", "extra")]
     names, words, extra = (
-        frozenset(map(str, one)) if isinstance(one, list) else frozenset()
-        for one in lists
+        frozenset(map(str, item)) if isinstance(item, list) else frozenset()
+        for item in lists
     )
     marks = (bool(row.get(name)) for name in ("own", "pairs", "denied"))
     return Fingerprint(names, words, extra, *marks) if names or words else None
@@ -175,9 +174,10 @@ def from_row(row: object) -> Fingerprint | None:
 
 @dataclass(frozen=True, slots=True)
 class _SentencePart:
-    """A word or pair of signs: as folded, its token, and how it was written.
+    """A word or pair of signs: its folded form, its token and its written form.
 
-    `capital` is that of a name; `initial` that of a first word, which may be none.
+    `capital` is true for a capital of a name; `initial` for that of a first word, which
+    need not be a name.
     """
 
     word: str
@@ -196,14 +196,14 @@ def _pieces(text: str) -> tuple[_SentencePart, ...]:
 def _read(text: str) -> Iterator[_SentencePart]:
     plain = text.replace("’", "'")
     first = True
-    for found in _RUN.finditer(_ELIDED.sub(r"\1e ", plain) if "'" in plain else plain):
-        written = found.group()
+    for match in _RUN.finditer(_ELIDED.sub(r"\1e ", plain) if "'" in plain else plain):
+        written = match.group()
         if _HAN.match(written) or _HANGUL.match(written):
             yield from _signs(fold(written))
         elif not _KANA.match(written):
-            one = _word(written)
-            capital = written[:1].isupper() and one.word not in _NOT_NAMES
-            yield replace(one, capital=not first, initial=first) if capital else one
+            piece = _word(written)
+            capital = written[:1].isupper() and piece.word not in _NOT_NAMES
+            yield replace(piece, capital=not first, initial=first) if capital else piece
         first = False
 
 
@@ -229,7 +229,7 @@ def _sign(pair: str) -> _SentencePart:
 
 
 def _signs(run: str) -> Iterator[_SentencePart]:
-    """The pairs of a run without blanks; words of frames are not divided."""
+    """Yield the pairs of a run without blanks; words of frames are not split."""
     parts = (
         part
         for some in _FUNCTION.sub(" ", run).split()
@@ -250,20 +250,20 @@ def _language(pieces: Collection[_SentencePart]) -> str:
 def _meaningful(
     pieces: Collection[_SentencePart], text: str, code: str = ""
 ) -> list[_SentencePart]:
-    """The pieces without function words, and without the user as a subject.
+    """Return the pieces without function words, and without the user as a subject.
 
-    `code` is the language of the longer text to which the pieces belong, if known.
+    `code` is the language of the longer text that contains the pieces, if known.
     """
     stop = STOP.get(code or _language(pieces), STOP["en"])
     found = [
-        one
-        for one in pieces
-        if one.word not in _USER_NOUNS
+        piece
+        for piece in pieces
+        if piece.word not in _USER_NOUNS
         and (
-            one.capital
+            piece.capital
             or (
-                one.word not in _USER
-                and (one.token.startswith("@") or one.word not in stop)
+                piece.word not in _USER
+                and (piece.token.startswith("@") or piece.word not in stop)
             )
         )
     ]
@@ -271,7 +271,7 @@ def _meaningful(
 
 
 def _implied(text: str) -> list[str]:
-    """The frames that a number in `text` implies."""
+    """Return the frames that a number in `text` implies."""
     if not _DIGIT.search(text):
         return []
     folded = fold(text)
@@ -279,12 +279,12 @@ def _implied(text: str) -> list[str]:
 
 
 def tells_name(text: str) -> bool:
-    """Return whether a word for a name or for being called stands in a text."""
-    return any(one.token == _NAME for one in _pieces(text))
+    """Return whether a text contains a word for a name or for being called."""
+    return any(piece.token == _NAME for piece in _pieces(text))
 
 
 def fingerprints(text: str) -> tuple[Fingerprint, ...]:
-    """The fingerprints of the sentences of `text`, without those that have none."""
+    """Return the fingerprints of the sentences of `text`; some have none."""
     found: list[Fingerprint] = []
     for start, end in sentences(text):
         sentence = text[start:end]
@@ -293,14 +293,15 @@ def fingerprints(text: str) -> tuple[Fingerprint, ...]:
             fingerprint(part, code) for part in _SPLIT.split(sentence) if part.strip()
         ]
         apart = len(parts) > 1 and all(
-            one and len(one.names | one.words) >= FEW for one in parts
+            fingerprinted and len(fingerprinted.names | fingerprinted.words) >= FEW
+            for fingerprinted in parts
         )
         found += filter(None, parts if apart else [fingerprint(sentence)])
     return tuple(dict.fromkeys(found))
 
 
 def fingerprint(sentence: str, code: str = "") -> Fingerprint | None:
-    """The fingerprint of one sentence; None if it has no word of its own.
+    """Return the fingerprint of one sentence, None if it has no specific word.
 
     `code` is its language, if known. `I weigh 82 kilos.`, `The user weighs 82 kg` and
     `weight: 82 kg` all give `@weight`, `82`.
@@ -309,8 +310,8 @@ def fingerprint(sentence: str, code: str = "") -> Fingerprint | None:
     meaningful = _strong(_meaningful(pieces, sentence, code))
     units = _units(meaningful)
     has_names = not _is_german(pieces)
-    names = {one.word for one in meaningful if _is_name(one, has_names=has_names)}
-    words = {one.token for one in meaningful if one.word not in names} - units
+    names = {piece.word for piece in meaningful if _is_name(piece, has_names=has_names)}
+    words = {piece.token for piece in meaningful if piece.word not in names} - units
     if not names and not words:
         return None
 
@@ -319,26 +320,28 @@ def fingerprint(sentence: str, code: str = "") -> Fingerprint | None:
         frozenset(map(hashed, words)),
         frozenset(map(hashed, units)),
         _is_about_user(sentence, pieces, meaningful),
-        sum(one.pair for one in meaningful) * 2 > len(meaningful),
+        sum(piece.pair for piece in meaningful) * 2 > len(meaningful),
         is_denied(sentence),
     )
 
 
 def _strong(pieces: list[_SentencePart]) -> list[_SentencePart]:
-    """The pieces without weak words, if enough of them are left."""
-    strong = [one for one in pieces if one.word not in _WEAK and one.token != _NAME]
-    return strong if len({one.token for one in strong}) >= FEW else pieces
+    """Return the pieces without weak words, if enough of them are left."""
+    strong = [
+        piece for piece in pieces if piece.word not in _WEAK and piece.token != _NAME
+    ]
+    return strong if len({piece.token for piece in strong}) >= FEW else pieces
 
 
 def _units(pieces: Collection[_SentencePart]) -> set[str]:
-    """The units of a sentence whose frame implies them."""
-    if not any(one.token in _FRAMED for one in pieces):
+    """Return the units of a sentence whose frame implies them."""
+    if not any(piece.token in _FRAMED for piece in pieces):
         return set()
-    return {one.token for one in pieces if one.token in _UNITED}
+    return {piece.token for piece in pieces if piece.token in _UNITED}
 
 
 def _is_name(piece: _SentencePart, *, has_names: bool) -> bool:
-    """Return whether a piece is a number, or a name where a capital indicates one."""
+    """Return whether a piece is a number, or a capitalised name."""
     if piece.word[-1].isdigit():
         return True
     return has_names and piece.capital and not piece.token.startswith("@")
@@ -350,12 +353,12 @@ def _is_about_user(
     meaningful: Collection[_SentencePart],
 ) -> bool:
     """Return whether a sentence is about the user and no other person."""
-    small = (one.word for one in pieces if not one.capital)
+    small = (piece.word for piece in pieces if not piece.capital)
     if not _USER_SIGN.search(sentence) and _USER.isdisjoint(small):
         return False
     if _OTHER_SIGN.search(sentence):
         return False
-    return _OTHER_PEOPLE.isdisjoint(one.word for one in meaningful)
+    return _OTHER_PEOPLE.isdisjoint(piece.word for piece in meaningful)
 
 
 _FRAMED = frozenset(_FRAME.values()) - {_NAME}
@@ -364,7 +367,7 @@ _FRAME_HASHES = frozenset(map(hashed, _FRAMED))
 
 
 def is_denied(sentence: str) -> bool:
-    """Return whether a sentence negates its statement, also with `no longer`."""
+    """Return whether a sentence is negated, for example by `no longer`."""
     return not _NEGATIONS.isdisjoint(piece.word for piece in _pieces(sentence)) or bool(
         _NEGATION_SIGN.search(sentence)
     )
@@ -380,32 +383,32 @@ def is_question(sentence: str) -> bool:
 
 @lru_cache(8192)
 def content(text: str, code: str = "") -> frozenset[str]:
-    """Return the hashed tokens of the words that say what a text is about.
+    """Return the hashed tokens of the words that name the subject of a text.
 
     `code` is its language, if known.
     """
     telling = _meaningful(_pieces(text), text, code)
     return frozenset(
-        hashed(one.token)
-        for one in telling
-        if one.word not in _WEAK and one.token != _NAME
+        hashed(piece.token)
+        for piece in telling
+        if piece.word not in _WEAK and piece.token != _NAME
     )
 
 
 def is_attribute(words: Collection[str]) -> bool:
-    """Return whether hashed words name nothing but attributes, such as an address."""
+    """Return whether hashed words name only attributes, such as an address."""
     return bool(words) and _FRAME_HASHES.issuperset(words)
 
 
 def frame_words(text: str) -> str:
-    """Return all words for the attributes that a text names: `address` gives `lives`."""
-    frames = {one.token for one in _pieces(text)} & _FRAMED
+    """Return all words for the attributes in a text, as `lives` for `address`."""
+    frames = {piece.token for piece in _pieces(text)} & _FRAMED
     return " ".join(word for word, frame in _FRAME.items() if frame in frames)
 
 
 @lru_cache(8192)
 def tokens(text: str) -> frozenset[str]:
-    """The hashed words and tokens of a text, which a fingerprint may share with it."""
+    """Return the hashed words and tokens of a text that a fingerprint may contain."""
     plain = text.replace("’", "'")
     runs = set(_RUN.findall(_ELIDED.sub(r"\1e ", plain) if "'" in plain else plain))
     return frozenset(
@@ -417,67 +420,69 @@ def tokens(text: str) -> frozenset[str]:
 def _hashes(written: str) -> frozenset[str]:
     if _HAN.match(written) or _HANGUL.match(written):
         return frozenset(
-            chain.from_iterable(one.hashes for one in _signs(fold(written)))
+            chain.from_iterable(piece.hashes for piece in _signs(fold(written)))
         )
     return frozenset() if _KANA.match(written) else _word(written).hashes
 
 
-def may_restate(known: Fingerprint, held: Collection[str]) -> bool:
-    """Return whether a text with the tokens `held` may restate the fingerprint."""
+def may_restate(known: Fingerprint, text_tokens: Collection[str]) -> bool:
+    """Return whether a text with these tokens may restate the fingerprint."""
     whole = len(known.names) + len(known.words)
-    shared = len(known.names.intersection(held)) + len(known.words.intersection(held))
-    shared += len(known.extra.intersection(held))
+    shared = len(known.names.intersection(text_tokens)) + len(
+        known.words.intersection(text_tokens)
+    )
+    shared += len(known.extra.intersection(text_tokens))
     return shared >= min(whole, max(FEW, ceil(whole * SHARE_OF_PART)))
 
 
-def _holds(known: Fingerprint, held: Collection[str]) -> bool:
-    there = known.words.intersection(held)
-    if not known.names.issubset(held):
+def _holds(known: Fingerprint, text_tokens: Collection[str]) -> bool:
+    shared = known.words.intersection(text_tokens)
+    if not known.names.issubset(text_tokens):
         return False
     share = SHARE_OF_WORDS if known.names or known.pairs else 1.0
-    return len(there) >= ceil(len(known.words) * share)
+    return len(shared) >= ceil(len(known.words) * share)
 
 
 def restates(known: Fingerprint, sentence: str) -> bool:
-    """Return whether a sentence restates a fingerprint or a part of it, nothing else.
+    """Return whether a sentence restates a fingerprint, or a part of it.
 
     It must contain all names and numbers and two thirds of the other words (without a
-    name or number all of them, or another boat would match the forgotten one), and be
-    about no other person: `My sister lives in Berlin` does not restate `I live in
-    Berlin`.
+    name or number all of them, or another boat would match the forgotten one). It must
+    not contain anything else or be about another person: `My sister lives in Berlin`
+    does not restate `I live in Berlin`.
     """
-    held = tokens(sentence)
-    if not may_restate(known, held):
+    text_tokens = tokens(sentence)
+    if not may_restate(known, text_tokens):
         return False
     pieces, single = _pieces(sentence), len(known.names) + len(known.words) < FEW
-    if _holds(known, held) and not (single and not _stated(known, pieces)):
+    if _holds(known, text_tokens) and not (single and not _stated(known, pieces)):
         return not (known.own and _of_another(known, sentence, pieces))
     return not single and _is_part(known, sentence, pieces)
 
 
 def echoes(known: Fingerprint, reply: str) -> bool:
-    """Return whether a sentence of a reply takes up what a fingerprint says.
+    """Return whether a sentence of a reply repeats words of a fingerprint.
 
-    It has two of its words, or the only one: `Noted, no walnuts for Nora` takes up
-    `Nora is allergic to walnuts`.
+    It must contain two of the words, or the only one: `Noted, no walnuts for Nora`
+    repeats `Nora is allergic to walnuts`.
     """
-    said = known.names | known.words
-    return len(said & tokens(reply)) >= min(2, len(said))
+    known_words = known.names | known.words
+    return len(known_words & tokens(reply)) >= min(2, len(known_words))
 
 
 def _stated(known: Fingerprint, pieces: tuple[_SentencePart, ...]) -> bool:
-    """Return whether a sentence says the one word of a fingerprint about the user.
+    """Return whether a sentence states the only word of a fingerprint about the user.
 
-    `you are vegetarian` does; so does a sentence of nothing else.
+    `you are vegetarian` does; so does a sentence that consists of the word.
     """
-    wanted = known.names | known.words
+    known_words = known.names | known.words
     telling = [
         one for one in pieces if one.word not in _USER and one.word not in _STOPS
     ]
-    if all(one.hashes & wanted for one in telling):
+    if all(one.hashes & known_words for one in telling):
         return True
     for place, one in enumerate(pieces):
-        if not one.hashes & wanted:
+        if not one.hashes & known_words:
             continue
         before = [piece.word for piece in pieces[:place]]
         while before and before[-1] in _BEING:
@@ -489,7 +494,7 @@ def _stated(known: Fingerprint, pieces: tuple[_SentencePart, ...]) -> bool:
 
 def _is_german(pieces: tuple[_SentencePart, ...]) -> bool:
     """Return whether the pieces are German, where all nouns are capitalised."""
-    return language([one.word for one in pieces]) == "de"
+    return language([piece.word for piece in pieces]) == "de"
 
 
 def _of_another(
@@ -497,22 +502,22 @@ def _of_another(
 ) -> bool:
     """Return whether the sentence is about another person and the fingerprint the user.
 
-    The person is a name, a relative, he or she.
+    Another person is a name, a relative, he or she.
     """
     if known.pairs:
         return bool(_OTHER_SIGN.search(sentence))
     frame = next(
         (
             n
-            for n, one in enumerate(pieces)
-            if hashed(one.token) in known.words & _FRAME_HASHES
+            for n, piece in enumerate(pieces)
+            if hashed(piece.token) in known.words & _FRAME_HASHES
         ),
         None,
     )
     german = _is_german(pieces)
     others = [
-        _is_other(known, one, pieces[n + 1 : n + 2], german=german)
-        for n, one in enumerate(pieces)
+        _is_other(known, piece, pieces[n + 1 : n + 2], german=german)
+        for n, piece in enumerate(pieces)
     ]
     if frame is not None:
         for place in range(frame - 1, -1, -1):
@@ -521,23 +526,23 @@ def _of_another(
             if pieces[place].word in _SUBJECTS:
                 return False
     return any(others) and _USER.isdisjoint(
-        one.word for one in pieces if not one.capital
+        piece.word for piece in pieces if not piece.capital
     )
 
 
 def _is_other(
     known: Fingerprint,
-    one: _SentencePart,
+    piece: _SentencePart,
     behind: tuple[_SentencePart, ...],
     *,
     german: bool,
 ) -> bool:
-    if one.hashes & (known.names | known.words) or one.token.startswith("@"):
+    if piece.hashes & (known.names | known.words) or piece.token.startswith("@"):
         return False
-    if one.word in _OTHER_PEOPLE:
+    if piece.word in _OTHER_PEOPLE:
         return True
-    if one.word in _USER | _WEAK or not (
-        one.capital or (one.initial and one.word not in _STOPS)
+    if piece.word in _USER | _WEAK or not (
+        piece.capital or (piece.initial and piece.word not in _STOPS)
     ):
         return False
     verb = behind and (
@@ -545,22 +550,28 @@ def _is_other(
         or behind[0].token in _FRAMED
         or behind[0].word.endswith("s")
     )
-    return (one.capital and not german) or bool(verb)
+    return (piece.capital and not german) or bool(verb)
 
 
 def _is_part(
     known: Fingerprint, sentence: str, pieces: tuple[_SentencePart, ...]
 ) -> bool:
-    """Return whether the sentence says enough of the fingerprint and nothing else.
+    """Return whether the sentence has enough of the fingerprint and nothing else.
 
-    It contains one of its names or numbers, if it has any.
+    It contains one of the names or numbers, if there are any.
     """
     telling = _meaningful(pieces, sentence)
-    more = (one for one in telling if one.word not in _WEAK and one.token != _NAME)
-    told = {hashed(one.token) for one in more if hashed(one.word) not in known.names}
-    named = {hashed(one.word) for one in telling} & known.names
+    more = (
+        piece for piece in telling if piece.word not in _WEAK and piece.token != _NAME
+    )
+    content_hashes = {
+        hashed(piece.token) for piece in more if hashed(piece.word) not in known.names
+    }
+    named = {hashed(piece.word) for piece in telling} & known.names
     whole = known.names | known.words
-    enough = len(told | named) >= max(FEW, ceil(len(whole) * SHARE_OF_PART))
+    enough = len(content_hashes | named) >= max(FEW, ceil(len(whole) * SHARE_OF_PART))
     return (
-        enough and told <= known.words | known.extra and bool(named or not known.names)
+        enough
+        and content_hashes <= known.words | known.extra
+        and bool(named or not known.names)
     )

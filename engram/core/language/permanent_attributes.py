@@ -1,9 +1,9 @@
 """Permanent attributes of people, by words (law 1).
 
-A permanent attribute is something about the user, or about a person or an animal close
-to them, that holds until something replaces it. Section `[permanent_attributes]` of
-the language files lists cues for each. It prefers to recognise too much: a moment that
-is kept costs a line in a ranking, an allergy that is lost cannot be brought back.
+A permanent attribute of the user, or of a person or an animal close to them, holds
+until a new value replaces it. Section `[permanent_attributes]` of the language files
+lists cues for each attribute. The cues favour recall over precision: a moment that is
+retained costs a line in a ranking, but a lost allergy cannot be restored.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _MAIL = re.compile(r"\S@\S+\.\w")
 class _Cues:
     """Pairs of a cue and its attribute.
 
-    `words` are cues that begin a word, by their first `_KEY` characters; `inside` those
-    of compound words and `signs` those of scripts without blanks, which may stand
-    anywhere.
+    `words` are cues at the beginning of a word, by their first `_KEY` characters;
+    `inside` are those of compound words and `signs` those of scripts without blanks,
+    which may occur anywhere.
     """
 
     words: Mapping[str, Sequence[tuple[str, str]]]
@@ -78,7 +78,7 @@ def _cues() -> _Cues:
 
 
 def _listed_cues() -> Iterator[tuple[str, str, str]]:
-    """Language, attribute and cue of each cue, with the words of its group put in."""
+    """Yield language, attribute and cue of each cue, with its groups expanded."""
     groups = languages.section("permanent_attributes.groups")
     for code, attributes in languages.section("permanent_attributes.cues").items():
         for name, listed in attributes.items():
@@ -96,9 +96,9 @@ _GROUP = re.compile(r"<(\w+)>")
 
 @lru_cache(maxsize=1 << 14)
 def permanent_attribute(text: str) -> str | None:
-    """The permanent attribute that a statement gives, or None (law 1).
+    """Return the permanent attribute that a statement gives, or None (law 1).
 
-    One of `PERMANENT_ATTRIBUTES`, whoever it belongs to and in whatever tense: "The
+    The result is one of `PERMANENT_ATTRIBUTES`, for any person and in any tense: "The
     user was diagnosed with asthma in 2025" gives health, "Die Person wohnt in Berlin"
     home, `我对花生过敏` health.
     """
@@ -128,11 +128,11 @@ _BY_SINGLE_VALUED = {
     "spouse": "family",
     "car": "possession",
 }
-"""The permanent attribute to which a single-valued one belongs, if to any."""
+"""The permanent attribute of each single-valued one that has one."""
 
 
 def names_pet(text: str) -> bool:
-    """Whether a statement names a kind of animal that people keep."""
+    """Return whether a statement names a kind of pet."""
     signs, words = _pets()
     plain = normalise(text)
     return any(sign in plain for sign in signs) or not words.isdisjoint(
@@ -141,13 +141,13 @@ def names_pet(text: str) -> bool:
 
 
 def pet_words() -> frozenset[str]:
-    """The kinds of animals that people keep, in scripts with blanks between words."""
+    """Return the words for kinds of pets, in scripts with blanks between words."""
     return _pets()[1]
 
 
 @cache
 def _pets() -> tuple[frozenset[str], frozenset[str]]:
-    """The kinds of pets: in scripts without blanks, and as words."""
+    """Return the kinds of pets: in scripts without blanks, and as words."""
     signs: set[str] = set()
     words: set[str] = set()
     for code, groups in languages.section("permanent_attributes.groups").items():

@@ -1,10 +1,10 @@
 """Words that ask for privacy: "keep this between us" (row E14).
 
-Only a request in the user's own words counts, at the beginning of a clause: not a
+Only a request in the user's own words at the beginning of a clause counts: not a
 question whether something is a secret, not the denial of one, not a quotation. A
-request without a statement of its own refers to what was said just before; an
-announcement ("can I tell you a secret?") to what is said next. The patterns are in
-section `[privacy]` of the language files.
+request without a statement of its own refers to the preceding words; an announcement
+("can I tell you a secret?") refers to the following ones. The patterns are in section
+`[privacy]` of the language files.
 """
 
 from __future__ import annotations
@@ -27,27 +27,28 @@ Reference = Literal["", "itself", "before", "after"]
 _CLAUSE = r"(?:^|[\n.!?;:,(…—–¿¡]\s*|\s-\s+|(?<=[^\W\d_])\s+(?=(?:{words})\b))[¿¡(]?\s*"
 _WORD = re.compile(r"[^\W\d_]+")
 _LEAST_SIGNS = 2
-"""From this number of signs besides the request on a turn in a script without blanks
-says something itself.
+"""The least number of other signs with which a request contains a statement.
+
+For turns in a script without blanks.
 """
 _LEADING = 4
-"""Words and phrases, such as `please`, that may stand before a request."""
+"""Words and phrases, such as `please`, that may precede a request."""
 _SCANNED = 2000
-"""Characters that are searched at the beginning and at the end of a turn."""
+"""The number of characters that are searched at each end of a turn."""
 _FIRST_SIGN = "\u3000"
 _APOSTROPHES = str.maketrans("’ʼ", "''")
 
 
 def asks_privacy(text: str) -> bool:
-    """Whether the user asks to keep what they say with the one they say it to (`E14`)."""
+    """Return whether the user asks to keep a statement from all others (`E14`)."""
     return reference(text) != ""
 
 
 def reference(text: str, persona: str = "") -> Reference:
-    """What a request for privacy in a turn refers to; '' where there is none.
+    """Return the reference of a request for privacy in a turn, or ''.
 
-    The turn `itself` where it says anything else. The `persona` may be addressed by
-    name.
+    It is `itself` if the turn has other content. The request may address the `persona`
+    by name.
     """
     if len(text) > 2 * _SCANNED:
         text = f"{text[:_SCANNED]}\n{text[-_SCANNED:]}"
@@ -55,30 +56,30 @@ def reference(text: str, persona: str = "") -> Reference:
     codes = [code for code, cues in _cues() if any(cue in plain for cue in cues)]
     if not codes:
         return ""
-    asks = _found(plain, "asks", codes)
-    announced = _found(plain, "announces", codes)
+    asks = _request_spans(plain, "asks", codes)
+    announced = _request_spans(plain, "announces", codes)
     if not asks and not announced:
         return ""
     names = _WORD.findall(persona.casefold())
-    if _says_more(plain, [*asks, *announced], names):
+    if _has_other_words(plain, [*asks, *announced], names):
         return "itself"
     return "before" if asks and not announced else "after"
 
 
 def with_privacy(turns: Sequence[Turn]) -> list[Turn]:
-    """The turns of one conversation, in order, with each that is private marked (`E14`).
+    """Return the turns of one conversation, in order, with `private` set (`E14`).
 
-    A turn of the user that is marked already and only asks for privacy extends it to
-    what the user said just before, or, where there is nothing or the turn announces a
-    secret, to what the user says next. In a conversation without a persona an answer to
-    private words is private too.
+    If a private turn of the user contains only a request for privacy, the preceding
+    words of the user become private too. If there are none, or the turn announces a
+    secret, the next words of the user do. In a conversation without a persona an answer
+    to private words is private too.
     """
     private = {
         n for n, turn in enumerate(turns) if turn.role == "user" and turn.private
     }
     for n in sorted(private):
-        private.update(_also_private(turns, n))
-    private |= set(_answers(turns, private))
+        private.update(_further_private_turns(turns, n))
+    private |= set(_private_answers(turns, private))
 
     return [
         replace(turn, private=True) if n in private and not turn.private else turn
@@ -86,8 +87,8 @@ def with_privacy(turns: Sequence[Turn]) -> list[Turn]:
     ]
 
 
-def _also_private(turns: Sequence[Turn], at: int) -> list[int]:
-    """Return the places of the other words that a private turn asks privacy for."""
+def _further_private_turns(turns: Sequence[Turn], at: int) -> list[int]:
+    """Return the indices of the other turns that a private turn makes private."""
     turn = turns[at]
     if turn.session == REMEMBERED:
         return []
@@ -100,13 +101,13 @@ def _also_private(turns: Sequence[Turn], at: int) -> list[int]:
 
 
 def _next_of_user(turns: Sequence[Turn], at: int) -> list[int]:
-    """Return the place of what the user says next after a turn, if anything."""
+    """Return the index of the user's next turn after a turn, if there is one."""
     later = range(at + 1, len(turns))
     return [n for n in later if turns[n].role == "user"][:1]
 
 
 def _run_before(turns: Sequence[Turn], at: int) -> list[int]:
-    """The places of what the user said last before a turn, up to an answer."""
+    """Return the indices of the user's latest turns before a turn, up to an answer."""
     n = at - 1
     while n >= 0 and turns[n].role != "user":
         n -= 1
@@ -117,8 +118,8 @@ def _run_before(turns: Sequence[Turn], at: int) -> list[int]:
     return found
 
 
-def _answers(turns: Sequence[Turn], private: set[int]) -> Iterator[int]:
-    """The places of what is answered to private words without a persona."""
+def _private_answers(turns: Sequence[Turn], private: set[int]) -> Iterator[int]:
+    """Yield the indices of answers to private words without a persona."""
     answering = False
     for n, turn in enumerate(turns):
         if turn.role == "user":
@@ -127,8 +128,8 @@ def _answers(turns: Sequence[Turn], private: set[int]) -> Iterator[int]:
             yield n
 
 
-def _found(text: str, key: str, codes: Sequence[str]) -> list[tuple[int, int]]:
-    """The places of the requests in `text`, without those in quotations."""
+def _request_spans(text: str, key: str, codes: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the spans of the requests in `text`, without those in quotations."""
     found = [
         match.span() for code in codes for match in _pattern(key, code).finditer(text)
     ]
@@ -142,10 +143,10 @@ def _found(text: str, key: str, codes: Sequence[str]) -> list[tuple[int, int]]:
     ]
 
 
-def _says_more(
+def _has_other_words(
     text: str, requests: Sequence[tuple[int, int]], names: Collection[str]
 ) -> bool:
-    """Whether a turn says anything besides these requests."""
+    """Return whether a turn has words besides these requests."""
     rest = list(text)
     for start, end in requests:
         rest[start:end] = " " * (end - start)
@@ -160,7 +161,7 @@ def _says_more(
 
 @cache
 def _cues() -> tuple[tuple[str, Sequence[str]], ...]:
-    """By language, the words without which nothing asks for privacy."""
+    """Return, by language, the words without which a text has no request."""
     return tuple(
         (code, languages.phrases(values["cues"]))
         for code, values in languages.section("privacy").items()
@@ -181,7 +182,7 @@ def _pattern(key: str, code: str) -> re.Pattern[str]:
 
 @cache
 def _fillers() -> frozenset[str]:
-    """Words that say nothing beside a request."""
+    """Return words without meaning next to a request."""
     return languages.all_words("privacy", "filler") | languages.all_words(
         "words", "stop"
     )

@@ -1,7 +1,7 @@
-"""What a text says was done or will not be done, and the words of a promise (E16).
+"""Reports of done or cancelled things, and the words of a promise (E16).
 
-Section `[promises]` of the language files has the patterns. A lone keyword decides
-nothing: a report holds a completed verb and its object, and `fits` compares both with
+Section `[promises]` of the language files has the patterns. A single keyword is not
+enough: a report needs a completed verb and its object, and `fits` compares both with
 the promise, word stem by word stem.
 """
 
@@ -27,24 +27,25 @@ Outcome = Literal["kept", "dropped", "moved"]
 
 _KEY = "promises"
 _LONGEST = 400
-"""Characters of a sentence that is read."""
+"""The most characters of a sentence that are parsed."""
 _LONGEST_QUESTION = 120
 _LEAST_STEM = 3
 _SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
-"""Dates are only cut out of a text, so any day serves to read them."""
+"""An arbitrary time: dates are only removed from a text, so their values do not matter.
+"""
 _BRACKETS = re.compile(r"[(（][^)）]*[)）]")
 _DATE = "§"
 _SIGN = re.compile(r"[一-鿿々ァ-ヶー]")
-"""A character with meaning of its own in a script without blanks."""
+"""A meaningful character in a script without blanks."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromiseReport:
-    """What a clause says of something promised.
+    """The statement of a clause about something promised.
 
-    `verb` is the stem of what was done, '' if the clause only says that it is done.
-    `things` are the stems of its other words; `heads` those of its direct object, none
-    where a pronoun stands for it. `is_own` says that the object is the speaker's.
+    `verb` is the stem of the completed action, '' if the clause only states that it is
+    done. `things` are the stems of its other words; `heads` those of its direct object,
+    empty for a pronoun. `is_own` is true if the object is the speaker's.
     """
 
     language: str
@@ -60,8 +61,8 @@ class PromiseReport:
 class PromiseWords:
     """The words of a promise in one language: possible verbs, and the other stems.
 
-    `is_joined` says that it promises more than one thing, `of_other` that its object
-    belongs to another person.
+    `is_joined` is true if it promises several things, `of_other` if its object belongs
+    to another person.
     """
 
     verbs: frozenset[str]
@@ -98,6 +99,7 @@ class _Rules:
     alike: Mapping[str, frozenset[str]] = field(default_factory=dict)
     nouns: Mapping[str, frozenset[str]] = field(default_factory=dict)
     verb_last: bool = False
+    due: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = ()
 
     @property
     def unspaced(self) -> bool:
@@ -109,9 +111,9 @@ class _Rules:
 
 
 def reports(text: str) -> list[PromiseReport]:
-    """What `text` says that the speaker did or need not do any more, in its order.
+    """Return the reports of `text` of done or cancelled things, in order.
 
-    Questions, plans, doubts, conditions, attempts and quotations say nothing.
+    Questions, plans, doubts, conditions, attempts and quotations are no reports.
     """
     return [
         report
@@ -122,7 +124,7 @@ def reports(text: str) -> list[PromiseReport]:
 
 
 def only_says_done(text: str) -> bool:
-    """Whether a sentence of `text` says that something is done without naming it."""
+    """Return whether a sentence of `text` states that an unnamed thing is done."""
     return any(
         rules.done.fullmatch(sentence.strip(" .!。！"))
         for sentence in _sentences(text)
@@ -131,7 +133,7 @@ def only_says_done(text: str) -> bool:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The asserted sentences, folded, with a sign in the place of each date."""
+    """Yield the asserted sentences, folded, with a sign in the place of each date."""
     own = plain(own_words(text))
     if is_game(own):
         return
@@ -146,7 +148,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _of_sentence(sentence: str, rules: _Rules) -> Iterator[PromiseReport]:
-    """The reports of a sentence; of its parts first, then of the whole."""
+    """Yield the reports of a sentence; of its parts first, then of the whole."""
     whole = sentence.rstrip(" .!。！")
     if rules.against.search(whole):
         return
@@ -157,22 +159,22 @@ def _of_sentence(sentence: str, rules: _Rules) -> Iterator[PromiseReport]:
 
 def _of_part(part: str, rules: _Rules) -> Iterator[PromiseReport]:
     part = rules.before.sub("", part).strip()
-    if any(one.search(part) for one in rules.dropped):
+    if any(pattern.search(part) for pattern in rules.dropped):
         yield _report(part, "", part, "dropped", rules)
         return
-    for one in rules.called_off:
-        if found := one.search(part):
-            yield _report(part, "", found["o"], "dropped", rules, is_event=True)
-    for one in rules.moved:
-        if found := one.search(part):
-            yield _report(part, "", found["o"], "moved", rules, is_event=True)
+    for pattern in rules.called_off:
+        if match := pattern.search(part):
+            yield _report(part, "", match["o"], "dropped", rules, is_event=True)
+    for pattern in rules.moved:
+        if match := pattern.search(part):
+            yield _report(part, "", match["o"], "moved", rules, is_event=True)
             return
     part = " ".join(rules.before.sub("", part.replace(_DATE, " ").strip()).split())
     if rules.refused.search(part):
         return
-    for one in rules.kept:
-        if found := one.fullmatch(part):
-            groups = found.groupdict()
+    for pattern in rules.kept:
+        if match := pattern.fullmatch(part):
+            groups = match.groupdict()
             object_ = f"{groups.get('o') or ''} {groups.get('r') or ''}"
             yield _report(part, groups.get("v") or "", object_, "kept", rules)
 
@@ -205,7 +207,7 @@ def _report(
 
 
 def _direct_object(object_: str, rules: _Rules) -> list[str]:
-    """The stems up to the first preposition behind a meaningful word, the head last."""
+    """Return the stems up to a preposition after a meaningful word, the head last."""
     heads: list[str] = []
     for word in words(object_):
         if word in rules.cut:
@@ -228,40 +230,42 @@ _SPANS: tuple[Span, ...] = ("today", "tomorrow", "week")
 
 
 def agenda(question: str) -> Span | None:
-    """The days of a question for what is to be done; None for any other question."""
-    asked = " ".join(fold(question).strip(" ?？!.。").split())
-    if len(asked) > _LONGEST_QUESTION:
+    """Return the days that a question about open promises names; None for others."""
+    folded = " ".join(fold(question).strip(" ?？!.。").split())
+    if len(folded) > _LONGEST_QUESTION:
         return None
-    for rules in _languages(asked):
-        if found := rules.agenda.fullmatch(asked):
-            named = {key.rstrip("2") for key, one in found.groupdict().items() if one}
+    for rules in _languages(folded):
+        if match := rules.agenda.fullmatch(folded):
+            named = {
+                key.rstrip("2") for key, group in match.groupdict().items() if group
+            }
             return next((span for span in _SPANS if span in named), "")
     return None
 
 
 def says_duty(text: str) -> bool:
-    """Whether the speaker says in `text` that something is still to be done.
+    """Return whether the speaker of `text` states that something is still to be done.
 
-    `says_duty("I have to renew my passport by Friday")`. What is called off is no duty.
+    `says_duty("I have to renew my passport by Friday")`. A cancelled duty is none.
     """
     return any(
         rules.duty.search(sentence)
-        and not any(one.search(sentence) for one in rules.dropped)
+        and not any(pattern.search(sentence) for pattern in rules.dropped)
         for sentence in _sentences(text)
         for rules in _languages(sentence)
     )
 
 
 def as_ahead(text: str) -> str:
-    """A text of the same length in which a promise in the past tense is in the future.
+    """Return a text of the same length with promises in the future tense.
 
-    "I promised Ben to come on Saturday" means the Saturday to come.
+    "I promised Ben to come on Saturday" refers to the coming Saturday.
     """
     for pattern, ahead in _ahead():
-        for found in pattern.finditer(text):
-            length = found.end() - found.start()
+        for match in pattern.finditer(text):
+            length = match.end() - match.start()
             words_ahead = ahead.ljust(length)[:length]
-            text = f"{text[: found.start()]}{words_ahead}{text[found.end() :]}"
+            text = f"{text[: match.start()]}{words_ahead}{text[match.end() :]}"
     return text
 
 
@@ -279,13 +283,17 @@ def _ahead() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 @cache
 def task(text: str, code: str) -> PromiseWords:
-    """The words of the promise `text`, read in the language `code`."""
+    """Return the words of the promise `text`, parsed in the language `code`."""
     rules = _rules(code)
     for date in reversed(spans(as_ahead(text), _SOME_DAY)):
         text = f"{text[: date.start]} {text[date.end :]}"
     folded = fold(_BRACKETS.sub(" ", text)).rstrip(" .!。")
     if rules.unspaced:
         return PromiseWords(frozenset(), _signs(folded, rules))
+
+    for pattern, verbs_of_due in rules.due:
+        if match := pattern.fullmatch(" ".join(folded.split())):
+            return PromiseWords(verbs_of_due, frozenset(_stems(match["o"], rules)))
 
     lead = rules.lead.match(folded)
     rest = folded[lead.end() :] if lead else folded
@@ -302,7 +310,7 @@ def task(text: str, code: str) -> PromiseWords:
 
 
 def is_event(text: str) -> bool:
-    """Whether a plan is an event at its time, such as a meeting, and no duty."""
+    """Return whether a plan is an event, such as a meeting, and not a duty."""
     folded = fold(text)
     return any(rules.event.search(folded) for rules in _languages(folded))
 
@@ -310,98 +318,99 @@ def is_event(text: str) -> bool:
 def fits(
     report: PromiseReport, text: str, context: str = "", *, named: bool = False
 ) -> int:
-    """How many words of the promise `text` a report repeats; 0 if it means another.
+    """Return the number of words of the promise `text` in a report; 0 for no match.
 
-    Verb and object must meet. Where the report leaves out words of the promise it may
-    add none. An object that is a pronoun is looked for in `context`, the words before.
-    With `named` the text names a trouble and has no verb.
+    Verb and object must match. A report that omits words of the promise must not add
+    any. An object that is a pronoun is resolved in `context`, the preceding words. With
+    `named` the text names a trouble and has no verb.
     """
-    wanted = task(text, report.language)
+    promise = task(text, report.language)
     if named:
-        wanted = replace(wanted, verbs=frozenset())
+        promise = replace(promise, verbs=frozenset())
     rules = _rules(report.language)
     if report.is_event:
-        report = _as_promised(report, wanted, rules)
+        report = _in_words_of_promise(report, promise, rules)
     if rules.unspaced:
-        return _fits_signs(report, wanted)
+        return _fits_signs(report, promise)
 
-    verbs = _meant_verbs(report, wanted, text, rules)
+    verbs = _matching_verbs(report, promise, text, rules)
     if verbs is None:
         return 0
-    things = wanted.words - verbs
+    things = promise.words - verbs
     if not report.heads and context:
         return _fits_context(verbs, things, context, rules)
     if things and not _common(report.heads, things, rules):
         return 0
-    if report.is_own and wanted.of_other:
+    if report.is_own and promise.of_other:
         return 0
     met = _common(things, report.things, rules)
-    if things - met and _means_less(report, wanted, verbs, rules):
+    if things - met and _is_partial(report, promise, verbs, rules):
         return 0
     return len(met) + len(verbs)
 
 
-def _as_promised(
-    report: PromiseReport, wanted: PromiseWords, rules: _Rules
+def _in_words_of_promise(
+    report: PromiseReport, promise: PromiseWords, rules: _Rules
 ) -> PromiseReport:
-    """Return the report of an event with the word by which the promise names it.
+    """Return the report of an event with the promise's word for the event.
 
-    The trip to Rome is off: "I'm flying to Rome".
+    The verb of "I'm flying to Rome" then matches "the trip to Rome is off".
     """
-    for head in report.heads - wanted.words:
-        if found := rules.nouns.get(head, frozenset()) & wanted.words:
+    for head in report.heads - promise.words:
+        if found := rules.nouns.get(head, frozenset()) & promise.words:
             things = report.things - {head} | found
             return replace(report, heads=found, things=things)
     return report
 
 
-def _means_less(
-    report: PromiseReport, wanted: PromiseWords, verbs: frozenset[str], rules: _Rules
+def _is_partial(
+    report: PromiseReport, promise: PromiseWords, verbs: frozenset[str], rules: _Rules
 ) -> bool:
-    """Whether a report that leaves out words of a promise does not mean all of it.
+    """Return whether a report with fewer words concerns only a part of a promise.
 
-    It adds other words, or keeps one part of a promise that has several.
+    It adds other words, or has one of the several things of the promise.
     """
-    is_part = wanted.is_joined or not verbs or not report.verb
+    is_part = promise.is_joined or not verbs or not report.verb
     if is_part and report.outcome == "kept":
         return True
-    return bool(report.things - _common(report.things, wanted.words, rules))
+    return bool(report.things - _common(report.things, promise.words, rules))
 
 
-def _meant_verbs(
-    report: PromiseReport, wanted: PromiseWords, text: str, rules: _Rules
+def _matching_verbs(
+    report: PromiseReport, promise: PromiseWords, text: str, rules: _Rules
 ) -> frozenset[str] | None:
-    """The verbs of the promise that the report means; None if it means another one."""
+    """Return the verbs of the promise that match the report; None for no match."""
     if report.is_event:
         return (
-            frozenset(_common(wanted.words, rules.adverbs, rules))
+            frozenset(_common(promise.words, rules.adverbs, rules))
             if is_event(text)
             else None
         )
     if report.outcome == "dropped":
-        found = _common(wanted.verbs, report.things, rules)
+        found = _common(promise.verbs, report.things, rules)
         return frozenset(found) or None
     if not report.verb:
-        return wanted.verbs if len(wanted.verbs) == 1 else frozenset()
-    if not wanted.verbs:
+        verbs = promise.verbs - report.things  # `Miete überweisen`: a thing and a verb
+        return verbs if len(verbs) == 1 else frozenset()
+    if not promise.verbs:
         return frozenset()
     alike = rules.alike.get(report.verb, frozenset()) | {report.verb}
-    found = _common(wanted.verbs, alike, rules)
+    found = _common(promise.verbs, alike, rules)
     return frozenset(found) or None
 
 
 def _fits_context(
     verbs: frozenset[str], things: frozenset[str], context: str, rules: _Rules
 ) -> int:
-    """Whether the words before name all things of a promise whose verb was met."""
-    named = frozenset(_stems(fold(context), rules))
-    if not verbs or not things or things - _common(things, named, rules):
+    """Return the number of matched stems if `context` names all `things`, else 0."""
+    stems = frozenset(_stems(fold(context), rules))
+    if not verbs or not things or things - _common(things, stems, rules):
         return 0
     return len(verbs) + len(things)
 
 
 def names_task(text: str, promise: str) -> bool:
-    """Whether `text` names both the verb and the things of a promise."""
+    """Return whether `text` names both the verb and the things of a promise."""
     for rules in _languages(promise):
         wanted = task(promise, rules.code)
         if rules.unspaced:
@@ -409,22 +418,25 @@ def names_task(text: str, promise: str) -> bool:
             if wanted.words and wanted.words <= signs:
                 return True
             continue
-        named = frozenset(_stems(fold(text), rules))
-        if wanted.words and not wanted.words - _common(wanted.words, named, rules):
+        stems = frozenset(_stems(fold(text), rules))
+        if wanted.words and not wanted.words - _common(wanted.words, stems, rules):
             return len(wanted.words) > 1
     return False
 
 
-def same_task(one: str, other: str, code: str) -> bool:
-    """Whether two promises have the same words, dates apart."""
-    return task(one, code).words == task(other, code).words
+def same_task(first: str, second: str, code: str) -> bool:
+    """Return whether two promises have the same words apart from dates."""
+    return task(first, code).words == task(second, code).words
 
 
-def _fits_signs(report: PromiseReport, wanted: PromiseWords) -> int:
-    """Of a script without blanks: nearly all signs of the promise are in the report."""
-    met = wanted.words & report.things
-    enough = len(met) >= _LEAST_SIGNS and len(met) >= _SHARE * len(wanted.words)
-    return len(met) if enough else 0
+def _fits_signs(report: PromiseReport, promise: PromiseWords) -> int:
+    """Return the number of common signs in a script without blanks.
+
+    It is 0 unless nearly all signs of the promise are in the report.
+    """
+    common = promise.words & report.things
+    enough = len(common) >= _LEAST_SIGNS and len(common) >= _SHARE * len(promise.words)
+    return len(common) if enough else 0
 
 
 _LEAST_SIGNS = 2
@@ -444,7 +456,7 @@ def _stems(text: str, rules: _Rules) -> list[str]:
 
 
 def _stem(word: str, rules: _Rules) -> str:
-    """The part that the forms of a word share.
+    """Return the common stem of the forms of a word.
 
     `called` and `calls` give `cal`, as `call` does; `angerufen` and `anzurufen` anruf.
     """
@@ -465,17 +477,17 @@ def _stem(word: str, rules: _Rules) -> str:
 def _common(
     some: frozenset[str], others: frozenset[str], rules: _Rules
 ) -> frozenset[str]:
-    """Those of `some` that `others` have, in German also without their prefix."""
+    """Return the words of `some` that `others` has, in German also without prefix."""
     if not rules.verb_last:
         return some & others
     return frozenset(
-        one
-        for one in some
-        if one in others
+        stem
+        for stem in some
+        if stem in others
         or any(
-            min(len(one), len(other)) >= _LEAST_STEM
-            and (one.endswith(other) or other.endswith(one))
-            and abs(len(one) - len(other)) <= _PREFIX
+            min(len(stem), len(other)) >= _LEAST_STEM
+            and (stem.endswith(other) or other.endswith(stem))
+            and abs(len(stem) - len(other)) <= _PREFIX
             for other in others
         )
     )
@@ -486,7 +498,7 @@ _PREFIX = 4
 
 
 def _signs(text: str, rules: _Rules) -> frozenset[str]:
-    """The characters with meaning of a text without blanks."""
+    """Return the meaningful characters of a text without blanks."""
     for word in sorted(rules.adverbs, key=len, reverse=True):
         text = text.replace(word, "")
     return frozenset(_SIGN.findall(text))
@@ -496,7 +508,7 @@ def _signs(text: str, rules: _Rules) -> frozenset[str]:
 
 
 def _languages(text: str) -> tuple[_Rules, ...]:
-    """The rules of the languages that `text` may be in."""
+    """Return the rules of the possible languages of `text`."""
     return _of_languages(languages.written_in(text))
 
 
@@ -554,13 +566,20 @@ def _rules(code: str) -> _Rules:
     )
     return replace(
         rules,
-        alike=_alike(section.get("alike", ""), rules),
-        nouns=_alike(section.get("nouns", ""), rules),
+        due=tuple(
+            (
+                re.compile(pattern),
+                frozenset(_stem(verb, rules) for verb in verbs.split()),
+            )
+            for pattern, verbs in languages.replacements(section.get("due", ""))
+        ),
+        alike=_interchangeable_stems(section.get("alike", ""), rules),
+        nouns=_interchangeable_stems(section.get("nouns", ""), rules),
     )
 
 
-def _alike(text: str, rules: _Rules) -> dict[str, frozenset[str]]:
-    """The stems of words that may stand for each other, one group a line."""
+def _interchangeable_stems(text: str, rules: _Rules) -> dict[str, frozenset[str]]:
+    """Return the stems of interchangeable words, one group a line."""
     found: dict[str, frozenset[str]] = {}
     for group in languages.entries(text):
         stems = frozenset(_stem(word, rules) for word in fold(group).split())
@@ -574,7 +593,7 @@ def _filled(text: str, groups: Mapping[str, str]) -> str:
 
 
 def _forms(text: str) -> dict[str, str]:
-    """Lines `base form form` as `{form: base}`."""
+    """Return lines `base form form` as `{form: base}`."""
     return {
         form: base
         for base, *forms in (fold(row).split() for row in languages.entries(text))

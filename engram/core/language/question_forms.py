@@ -1,4 +1,4 @@
-"""How a question asks: for all of a kind, or by the time of an event."""
+"""Forms of questions: for several answers, or with the time of an event."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def event_time(question: str) -> EventTime | None:
     "What did I eat before the move?" does; "before or after the move" compares.
     """
     for key in (_BEFORE, _SINCE):
-        if found := _of_all_languages(key).search(question):
-            event = next(filter(None, found.groups()), "").strip()
-            return EventTime(found.group().strip(), event, key == _BEFORE)
+        if match := _of_all_languages(key).search(question):
+            event = next(filter(None, match.groups()), "").strip()
+            return EventTime(match.group().strip(), event, key == _BEFORE)
     return None
 
 
 def is_courtesy(text: str) -> bool:
-    """Return whether a text is nothing but courtesies.
+    """Return whether a text consists of courtesies.
 
-    "Nice to meet you, Lena! How can I help you today?" is.
+    "Nice to meet you, Lena! How can I help you today?" does.
     """
     if len(text) > _LONGEST or not text.strip():
         return False
@@ -55,15 +55,15 @@ def is_courtesy(text: str) -> bool:
 
 
 _LONGEST = 300
-"""The most characters of a text of courtesies."""
+"""The most characters of a text that is checked for courtesies."""
 
 
 @cache
 def _courtesies() -> re.Pattern[str]:
-    """One courtesy after another, each with the name of who is spoken to, or signs."""
-    one = languages.any_pattern("questions", "courtesies")
+    """Return a pattern of courtesies, each with the name of the addressee, or signs."""
+    courtesy = languages.any_pattern("questions", "courtesies")
     return re.compile(
-        rf"(?:\W*\b(?i:{one})(?:,? (?-i:[A-ZÀ-Ý][\w'’-]*)){{0,2}}(?:\W+|$))+"
+        rf"(?:\W*\b(?i:{courtesy})(?:,? (?-i:[A-ZÀ-Ý][\w'’-]*)){{0,2}}(?:\W+|$))+"
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from engram.core.language import languages
 from engram.core.language.synonyms import synonyms
+from engram.core.language.words import FIRST_PERSON, content, fold, of_oneself, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,16 @@ _MARKS = re.compile(
     r"|(?<!\w)[‘'][^'‘’\n]{2,80}[’'](?!\w)"
 )
 _BLOCKS = re.compile(r"(```|~~~).*?(?:\1|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
+_TAGGED = re.compile(
+    r"^[ \t]*<(?P<tag>[a-z][\w-]*)(?: [^<>\n]*)?>[ \t]*\n.*?(?:</(?P=tag)>|\Z)",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+"""A document between two tags, of which the first has a line of its own."""
+_RULED = re.compile(
+    r"[?:：？][ \t]*\n\s*(?P<part>-{3,}[ \t]*\n.*?(?:\n-{3,}[ \t]*$|\Z))",
+    re.DOTALL | re.MULTILINE,
+)
+"""A text below a question or a colon and a line of dashes, up to the next such line."""
 _PATTERNS = {
     key: languages.any_pattern("quotations", key)
     for key in languages.keys("quotations")
@@ -41,7 +52,15 @@ _PASSED_ON = re.compile(
     rf"^(?=[^\n]*\b(?:{_PATTERNS['passes_on']})\b)[^\n]*:[ \t]*\n",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line with a colon at its end that announces a text, which goes on to the end."""
+"""A line with a colon at its end, which announces a text up to the end of the turn."""
+
+
+_WORKED_ON = re.compile(
+    r"^[ \t]*(?:(?!(?:i|let|ich|lass|je|laisse|yo|déjame|io|eu|ik|laat|я)\b)[^\W\d_]+[ ,]+){0,4}?"
+    rf"(?:{_PATTERNS['works_on']})[^\n:：]{{0,80}}[:：][ \t]*(?=\S)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A request to process a text after a colon: "Translate: I live in …"."""
 
 
 _LABEL = re.compile(
@@ -50,11 +69,11 @@ _LABEL = re.compile(
 )
 """The name of a speaker before their words in a pasted chat: `Amma: I'm home.`"""
 _SPEAKERS = 2
-"""The fewest names that make a chat."""
+"""The least number of names in a chat."""
 
 
 def _chat(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the words of each speaker of a pasted chat, up to the end of their line."""
+    """Yield the spans of words in a pasted chat, each up to the end of its line."""
     labels = [one for one in _LABEL.finditer(text) if _is_speaker(one["name"])]
     if len({one["name"] for one in labels}) < _SPEAKERS:
         return
@@ -65,8 +84,10 @@ def _chat(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_speaker(name: str) -> bool:
-    """Whether a label is the name of a person: `Amma` or `Mum`, not `Breakfast`."""
+    """Return whether a label is a person's name: `Amma` or `Mum`, not `Breakfast`."""
     word = name.casefold()
+    if word in FIRST_PERSON:
+        return True
     return word in _relatives() or not (synonyms(word) or word in _not_names())
 
 
@@ -75,14 +96,14 @@ def _relatives() -> frozenset[str]:
     groups = languages.section("permanent_attributes.groups").values()
     return frozenset(
         word.casefold()
-        for one in groups
-        for word in languages.phrases(one.get("kin", ""))
+        for group in groups
+        for word in languages.phrases(group.get("kin", ""))
     )
 
 
 @cache
 def _not_names() -> frozenset[str]:
-    """The words before a colon that are headings and not names of persons."""
+    """Return the words before a colon that are headings and not names of persons."""
     weekdays = " ".join(languages.texts("dates", "weekdays").values())
     listed = languages.all_words("quotations", "labels")
     return listed.union(weekdays.casefold().replace("/", " ").split())
@@ -91,23 +112,27 @@ def _not_names() -> frozenset[str]:
 def parts(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of `text` by another author, in order and disjoint.
 
-    (Rows `X2`, `X27`.) `He said "go" twice` has the one part `"go"`. A text announced
-    by a line or below the head of a forwarded message goes on to the end, because its
-    end is not marked. Linear.
+    (Rows `X2`, `X27`.) `He said "go" twice` has the one part `"go"`. A text that a line
+    announces, or that is below the head of a forwarded message, extends to the end,
+    because its end is not marked. The time is linear in the length.
     """
     found = [
-        one.span() for pattern in (_BLOCKS, _MARKS) for one in pattern.finditer(text)
+        match.span()
+        for pattern in (_BLOCKS, _MARKS, _TAGGED)
+        for match in pattern.finditer(text)
     ]
+    found += [one.span("part") for one in _RULED.finditer(text)]
     found += _chat(text)
     if headed := _HEADED.search(text):
         found.append((headed.start(), len(text)))
-    if announced := _PASSED_ON.search(text):
-        found.append((announced.end(), len(text)))
+    for announcement in (_PASSED_ON, _WORKED_ON):
+        if announced := announcement.search(text):
+            found.append((announced.end(), len(text)))
     return tuple(_joined(sorted(found)))
 
 
 def _joined(found: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Overlapping places as one."""
+    """Yield the spans with overlapping ones merged."""
     start, end = -1, -1
     for first, last in found:
         if first >= end:
@@ -126,16 +151,63 @@ def quoted(text: str, words: str) -> str:
     Rome."', "I live in Rome") == '"I live in Rome."'`.
     """
     known = parts(text)
-    held = ""
+    part = ""
     place = text.find(words) if words else -1
     while place >= 0:
         end = place + len(words)
-        around = next((one for one in known if one[0] <= place and end <= one[1]), None)
-        if around is None:
+        span = next(
+            (
+                part_span
+                for part_span in known
+                if part_span[0] <= place and end <= part_span[1]
+            ),
+            None,
+        )
+        if span is None:
             return ""
-        held = held or text[around[0] : around[1]]
+        part = part or text[span[0] : span[1]]
         place = text.find(words, end)
-    return held
+    return part
+
+
+def narrowed(text: str, quote: str, statement: str) -> str:
+    """Return the part of `quote` by another author if `statement` rests on it alone.
+
+    `quote` occurs in `text` and extends beyond such a part. For the quote `Translate:
+    "I live in Rome."`, the statement "The user lives in Rome." gives `I live in Rome.`,
+    and "The user asks for a translation." gives the whole quote.
+    """
+    start = text.find(quote) if quote else -1
+    if start < 0 or quoted(text, quote):
+        return quote
+    end = start + len(quote)
+    inside = [
+        (max(start, first), min(end, last))
+        for first, last in parts(text)
+        if first < end and start < last
+    ]
+    told = _stems(statement)
+    shared = [told & _stems(text[first:last]) for first, last in inside]
+    own = quote
+    for first, last in reversed(inside):
+        own = own[: first - start] + " " + own[last - start :]
+    best = max(range(len(inside)), key=lambda place: len(shared[place]), default=None)
+    if best is None or not shared[best] or told & _stems(own):
+        return quote
+    first, last = inside[best]
+    return text[first:last].strip(_QUOTATION_SIGNS) or quote
+
+
+_QUOTATION_SIGNS = " \t\n>\"'“”„«»‘’「」『』"
+_STEM = 5
+"""The number of letters that identify the forms of a word."""
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Return the beginnings of the meaningful words, without words for the user."""
+    nouns = languages.all_words("paraphrase", "user_nouns")
+    carrying = content(words(text), "en")
+    return frozenset(word[:_STEM] for word in carrying if word not in nouns)
 
 
 _TITLE = re.compile(r"[A-Z0-9][^.!?]*[.!?]?\Z")
@@ -149,4 +221,5 @@ def is_title(part: str) -> bool:
         len(inner.split()) <= 8
         and _TITLE.match(inner) is not None
         and not _SPEECH.search(inner)
+        and not of_oneself(fold(inner))
     )

@@ -1,9 +1,9 @@
-"""What a turn takes back, or wishes to be forgotten (rows A26, X8; law 11).
+"""Retractions in a turn, and wishes to forget something (rows A26, X8; law 11).
 
 A closed table by language, in section `[retraction]` of the language files. A part of a
-sentence has to consist of nothing but such words, so "I'm joking with Tom", "don't
-forget the milk" and "are you kidding?" take nothing back. What somebody else wrote, and
-questions that wish nothing, say nothing here.
+sentence has to consist entirely of such words, so "I'm joking with Tom", "don't forget
+the milk" and "are you kidding?" retract nothing. Words of other authors, and questions
+without a wish, are ignored.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ Kind = Literal["untrue", "unsaid", "forget"]
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """A part of a turn that takes something back.
+    """A part of a turn that retracts a statement.
 
-    `start` and `end` are its sentence in the turn, `cut` the place in it from which on
-    the part stands: what is before it in the sentence is taken back too, what is from
-    `after` on is true: "Just kidding, I love it". `named` are the
-    words for what is meant; '' means what was said just before. `old` says that only
-    what is over is meant, `whole` that the rest of the turn is meant as well, `bare` that
-    the sentence says nothing else.
+    `start` and `end` are the span of its sentence in the turn. The retraction begins at
+    `cut`; the words before it in the sentence are retracted too. The words from `after`
+    on are asserted: "Just kidding, I love it". `named` are the words for the retracted
+    statement; '' refers to the preceding one. `old` is true if only former states are
+    meant, `whole` if the rest of the turn is meant as well, `bare` if the sentence has
+    no other words.
     """
 
     kind: Kind
@@ -67,7 +67,7 @@ class Withdrawal:
 
 
 def withdrawals(text: str) -> tuple[Withdrawal, ...]:
-    """Return what a turn takes back, in order.
+    """Return the retractions in a turn, in order.
 
     >>> [one.kind for one in withdrawals("I own a tiger. Just kidding!")]
     ['untrue']
@@ -76,15 +76,15 @@ def withdrawals(text: str) -> tuple[Withdrawal, ...]:
     >>> withdrawals("Forget it. Are you kidding?")
     ()
     """
-    if len(text) > _MOST_CHARS or not _spoken(text):
+    if len(text) > _MOST_CHARS or not _tables_for(text):
         return ()
     masked = plain(text)
     found = (_of_sentence(masked, *place) for place in sentences(masked))
-    return tuple(one for one in found if one)
+    return tuple(withdrawal for withdrawal in found if withdrawal)
 
 
-def _spoken(text: str) -> list[_Table]:
-    """Return the tables of the languages of which a cue is there, in linear time."""
+def _tables_for(text: str) -> list[_Table]:
+    """Return the tables of the languages with a cue in the text, in linear time."""
     found = compiled(_cues()).Match(text.encode("utf-8", "replace")) or ()
     return [_tables()[place] for place in sorted(found)]
 
@@ -94,7 +94,7 @@ def _of_sentence(text: str, start: int, end: int) -> Withdrawal | None:
     if MASK in sentence:
         return None
     asks = is_question(sentence)
-    for table in _spoken(sentence):
+    for table in _tables_for(sentence):
         if found := table.wish(sentence, asks=asks):
             named, old, whole = found
             return Withdrawal(
@@ -116,7 +116,7 @@ def _of_sentence(text: str, start: int, end: int) -> Withdrawal | None:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The patterns of one language; each has to match a part from end to end."""
+    """The patterns of one language; each has to match a whole part of a sentence."""
 
     code: str
     untrue: re.Pattern[str]
@@ -132,10 +132,10 @@ class _Table:
     generic: re.Pattern[str]
 
     def retraction(self, sentence: str) -> tuple[Kind, int, int, bool] | None:
-        """Return the kind of the part that takes back, if there is one, and its place.
+        """Return the retracting part of a sentence as kind, start, next start and flag.
 
-        Then comes where the next part begins, and whether the sentence says nothing
-        else. Beside other statements only a part counts that can mean nothing else.
+        The flag is true if the sentence has no other words. Next to other statements a
+        part counts only if it has no other meaning.
         """
         parts = list(_parts(sentence))
         whole = _normal(" ".join(words for _, words in parts))
@@ -149,7 +149,7 @@ class _Table:
         ends = [place for place, _ in parts[1:]] + [len(sentence)]
         for (place, words), end in zip(parts, ends, strict=True):
             alone = others[:1] == [words] or all(
-                one == words or is_denied(one) for one in others
+                statement == words or is_denied(statement) for statement in others
             )
             if kind := self._kind(words, alone=alone):
                 return kind, place, end, others == [words]
@@ -161,19 +161,19 @@ class _Table:
         return "unsaid" if self.unsaid.fullmatch(words) else None
 
     def wish(self, sentence: str, *, asks: bool) -> tuple[str, bool, bool] | None:
-        """Return what a sentence wishes to be forgotten: words, old, the whole turn."""
+        """Return the object of a wish to forget: words, old, and whole turn."""
         for words in _runs([words for _, words in _parts(sentence)]):
             polite = self.polite.match(words)
             bare = words[polite.end() :] if polite else words
             if asks and not polite:
                 continue
-            if found := self.just_said.fullmatch(bare):
-                return "", False, "this" in found.groupdict() and bool(found["this"])
-            found = self.forget.fullmatch(bare)
-            named = found and next(
+            if match := self.just_said.fullmatch(bare):
+                return "", False, "this" in match.groupdict() and bool(match["this"])
+            match = self.forget.fullmatch(bare)
+            named = match and next(
                 (
                     said
-                    for key, said in found.groupdict().items()
+                    for key, said in match.groupdict().items()
                     if said and (polite or not key.startswith("polite"))
                 ),
                 None,
@@ -198,18 +198,18 @@ class _Table:
 
 
 def _parts(sentence: str) -> Iterator[tuple[int, str]]:
-    """Yield the parts of a sentence: their place, and their words without signs."""
+    """Yield the parts of a sentence: their position, and their words without signs."""
     start = 0
-    for found in _SPLIT.finditer(sentence):
-        if words := _normal(sentence[start : found.start()]):
+    for match in _SPLIT.finditer(sentence):
+        if words := _normal(sentence[start : match.start()]):
             yield start, words
-        start = found.end()
+        start = match.end()
     if words := _normal(sentence[start:]):
         yield start, words
 
 
 def _runs(parts: Sequence[str]) -> Iterator[str]:
-    """Yield neighbouring parts as one, the shortest first: "vergiss, was ich …"."""
+    """Yield neighbouring parts joined, the shortest first: "vergiss, was ich …"."""
     for length in range(1, len(parts) + 1):
         for first in range(len(parts) - length + 1):
             yield " ".join(parts[first : first + length])
@@ -224,13 +224,13 @@ _NEVER = re.compile(r"(?!)")
 
 @cache
 def _cues() -> tuple[str, ...]:
-    """One pattern for each language; without it nothing else is looked at."""
+    """Return one pattern of cues for each language; a text without cues is skipped."""
     return tuple(map(languages.pattern, languages.texts(_KEY, "cue").values()))
 
 
 @cache
 def _tables() -> tuple[_Table, ...]:
-    """The tables of all languages, in the order of their cues."""
+    """Return the tables of all languages, in the order of their cues."""
     return tuple(map(_table, languages.texts(_KEY, "cue")))
 
 
@@ -271,57 +271,61 @@ def _table(code: str) -> _Table:
     )
 
 
-# -- how far it reaches ----------------------------------------------------------------
+# -- reach -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SpokenSentence:
     """A sentence of a user's turn; `turn` is the key of the turn."""
 
     turn: str
     text: str
 
 
-def reach(said: Sequence[Said]) -> tuple[Said, ...]:
-    """Return the sentences that a retraction after them takes back, the last first.
+def reach(sentences_before: Sequence[SpokenSentence]) -> tuple[SpokenSentence, ...]:
+    """Return the sentences that a later retraction concerns, the last one first.
 
-    It is the last statement, and those before it that it goes on about: they share a
-    word, or the later one begins with a pronoun. A turn of another subject ends it, and
-    so does a question about something else.
+    They are the last statement and the preceding ones on the same subject: two
+    sentences share a word, or the later one begins with a pronoun. A turn about another
+    subject ends the sequence, and so does a question about something else.
     """
-    found: list[Said] = []
-    for one in reversed(said):
-        if withdrawals(one.text) or not content(one.text) or _is_filler(one.text):
+    found: list[SpokenSentence] = []
+    for earlier in reversed(sentences_before):
+        if (
+            withdrawals(earlier.text)
+            or not content(earlier.text)
+            or _is_filler(earlier.text)
+        ):
             continue
-        if is_question(one.text):
-            if not found and len(content(one.text)) > 1:
+        if is_question(earlier.text):
+            if not found and len(content(earlier.text)) > 1:
                 break
             continue
-        if found and not _goes_on(found[-1].text, one.text):
+        if found and not _continues_subject(found[-1].text, earlier.text):
             break
-        found.append(one)
+        found.append(earlier)
     return tuple(found)
 
 
 def is_statement(text: str) -> bool:
-    """Return whether a sentence says something that may be taken back."""
+    """Return whether a sentence is a statement that can be retracted."""
     says_nothing = withdrawals(text) or not content(text) or _is_filler(text)
     return not says_nothing and not is_question(text)
 
 
 def _is_filler(text: str) -> bool:
-    """Whether a sentence says nothing, like "haha, sorry"."""
+    """Return whether a sentence has no content, like "haha, sorry"."""
     words = _normal(text)
     return any(table.filler.fullmatch(words) for table in _tables())
 
 
-def _goes_on(later: str, earlier: str) -> bool:
-    """Whether a sentence is about what the one before it is about."""
+def _continues_subject(later: str, earlier: str) -> bool:
+    """Return whether a sentence has the same subject as the preceding one."""
     if _pronoun().match(later.strip().casefold()):
         return True
     shared = content(later) & content(earlier)
     known = fingerprint(later)
-    return bool(shared) and known is not None and bool(shared - _liking())
+    return bool(shared) and known is not None and bool(shared - _words_for_likes())
 
 
 @cache
@@ -330,27 +334,28 @@ def _pronoun() -> re.Pattern[str]:
 
 
 @cache
-def _liking() -> frozenset[str]:
-    """Words by which two statements are about one person's tastes, not one subject."""
+def _words_for_likes() -> frozenset[str]:
+    """Return words for likes; two statements with one may have different subjects."""
     return content(" ".join(languages.all_words("similarity", "liking")))
 
 
 def names(wish: Withdrawal, text: str) -> bool:
-    """Return whether a statement has the words by which a wish names what it means.
+    """Return whether a statement contains the words that a wish names.
 
-    All of them; two thirds of the pairs of signs in scripts without blanks.
+    It must contain all of them; two thirds of the pairs of signs in scripts without
+    blanks.
     """
-    wanted = content(wish.named, wish.language)
-    shared = wanted & tokens(text)
+    named_words = content(wish.named, wish.language)
+    shared = named_words & tokens(text)
     if wish.language in languages.unspaced():
-        return bool(wanted) and len(shared) * 3 >= len(wanted) * 2
-    if is_attribute(wanted):  # "my address" is not that of a sister
+        return bool(named_words) and len(shared) * 3 >= len(named_words) * 2
+    if is_attribute(named_words):  # "my address" is not that of a sister
         known = fingerprint(text)
-        return known is not None and known.own and shared == wanted
-    return bool(wanted) and shared == wanted
+        return known is not None and known.own and shared == named_words
+    return bool(named_words) and shared == named_words
 
 
 def is_past(wish: Withdrawal, text: str) -> bool:
-    """Return whether a statement says itself that it is over: "my old address was …"."""
+    """Return whether a statement is about the past itself: "my old address was …"."""
     table = next(table for table in _tables() if table.code == wish.language)
     return table.old.search(text) is not None

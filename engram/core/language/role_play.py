@@ -1,11 +1,11 @@
 """Role-play: the turns in which people do not speak for themselves (row X2).
 
-A game is opened by words that give the speaker a role (`let's play: I am …`,
-`interview me as …`) and lasts until it is ended (`back to real life`). Of a game that
-was opened earlier only stage directions are a sign (`*draws a sword*`); then everything
-up to its end is played. A game that goes on without such a sign is not recognised, so
-callers hand in some of the turns before. Patterns are in section `[role_play]` of the
-language files.
+A game begins with words that give the speaker a role (`let's play: I am …`, `interview
+me as …`) and lasts until it is ended (`back to real life`). The only signs of a game
+that began before the given turns are stage directions (`*draws a sword*`); then all
+turns up to its end belong to it. A game that continues without such a sign is not
+recognised, so callers include some preceding turns. Patterns are in section
+`[role_play]` of the language files.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _STAGED = re.compile(r"(?:^|[\n.!?] ?)\*[a-z]+s(?: [^\s*]+){1,15}\*(?!\*)")
 
 
 def played(turns: Sequence[Turn]) -> list[bool]:
-    """Whether a role is played, for each of the turns of one conversation (`X2`).
+    """Return for each turn of a conversation whether it is part of a role-play (`X2`).
 
-    It is from the turn that opens a game to the one that closes it, or to the last.
-    Linear.
+    A role-play extends from the turn that opens it to the one that closes it, or to the
+    last. The time is linear in the length.
     """
-    marks = [_mark(turn) for turn in turns]
+    marks = [_effect(turn) for turn in turns]
     is_on = next((mark for mark in marks if mark), "") == "staged"
     found = []
     for mark in marks:
@@ -48,10 +48,10 @@ def played(turns: Sequence[Turn]) -> list[bool]:
     return found
 
 
-def _mark(turn: Turn) -> str:
+def _effect(turn: Turn) -> str:
     """Return the effect of a turn on a game: opens, staged, closes or ''.
 
-    The role of an assistant does not mean that the user plays one.
+    A role that the assistant takes does not open a game of the user.
     """
     text = turn.text.replace("’", "'")
     if _CLOSES.search(text):

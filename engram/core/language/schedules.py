@@ -1,8 +1,8 @@
-"""What takes place on the same days each week: "pottery class on Tuesdays" (A7).
+"""Events on the same days each week: "pottery class on Tuesdays" (A7).
 
-`schedule_of` reads a clause by the patterns `recurring` and `moved` in section
-`[states]` of the language files. For `states`, where it is the attribute `schedule`:
-its subject are the words for what takes place, its value the days.
+`schedule_of` parses a clause with the patterns `recurring` and `moved` in section
+`[states]` of the language files. In `states` such an event is the attribute `schedule`:
+its subject are the words for the event, its value the days.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HOLE = "<DAYS>"
 
 @dataclass(frozen=True, slots=True)
 class WeeklyEvent:
-    """What takes place (`subject`), its `days`, and whether these are told as new."""
+    """A weekly event: its words, its `days`, and whether these are new (`change`)."""
 
     subject: tuple[str, ...]
     days: tuple[str, ...]
@@ -31,7 +31,7 @@ class WeeklyEvent:
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    """The patterns of a language: the days, a whole clause that tells new ones."""
+    """The patterns of a language: the days, and a whole clause with new days."""
 
     days: re.Pattern[str]
     moved: tuple[re.Pattern[str], ...]
@@ -39,9 +39,9 @@ class _Patterns:
 
 
 def schedule_of(clause: str, code: str) -> WeeklyEvent | None:
-    """The weekly days that a folded clause gives something, or None.
+    """Return the weekly event in a folded clause, or None.
 
-    None where more is named than a few words, or no day of each week.
+    None if the event has more than a few words, or if no day of each week is named.
     """
     patterns = _patterns().get(code)
     found = patterns.days.search(clause) if patterns else None
@@ -55,17 +55,17 @@ def schedule_of(clause: str, code: str) -> WeeklyEvent | None:
 
 
 def _event(
-    what: str, days: str, patterns: _Patterns, *, change: bool
+    event_words: str, days: str, patterns: _Patterns, *, change: bool
 ) -> WeeklyEvent | None:
     subject = tuple(
         word
-        for word in content(words_of(what), "en")
+        for word in content(words_of(event_words), "en")
         if word not in patterns.doing and not word.isdigit()
     )
-    named = tuple(dict.fromkeys(_WEEKDAY.findall(days)))
-    if not subject or len(subject) > _MOST_WORDS or not named:
+    weekdays = tuple(dict.fromkeys(_WEEKDAY.findall(days)))
+    if not subject or len(subject) > _MOST_WORDS or not weekdays:
         return None
-    return WeeklyEvent(subject, named, change)
+    return WeeklyEvent(subject, weekdays, change)
 
 
 _WEEKDAY = re.compile(r"\w+day(?=s?\b)")
@@ -79,7 +79,7 @@ def _patterns() -> dict[str, _Patterns]:
             moved = languages.entries(section.get("moved", ""))
             found[code] = _Patterns(
                 re.compile(days),
-                tuple(re.compile(one.replace(_HOLE, days)) for one in moved),
+                tuple(re.compile(pattern.replace(_HOLE, days)) for pattern in moved),
                 frozenset(section.get("doing", "").split()),
             )
     return found

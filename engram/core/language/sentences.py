@@ -1,6 +1,6 @@
 """Sentences and clauses of a turn, and which of them the speaker asserts (row X2).
 
-Text of other people, questions, doubts and jokes are taken out before a rule reads a
+Text of other people, questions, doubts and jokes are removed before a rule parses a
 clause. Patterns are in section `[sentences]` of the language files, most of them
 English. Positions always refer to the original text.
 """
@@ -8,6 +8,7 @@ English. Positions always refer to the original text.
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MASK = "\x00"
-"""Replaces one character that no rule may read."""
+"""Replaces one character that no rule may parse."""
 
 _LINES = re.compile(r"^[ \t]*(?:>|[-*+•|#]|\d{1,2}[.)][ \t])[^\n]*", re.MULTILINE)
 _SCRIPT = re.compile(r"^[ \t]*[A-Z][\w ]{0,20}:[ \t][^\n]*", re.MULTILINE)
@@ -28,7 +29,7 @@ _INLINE = re.compile(
 
 
 _EMOTICON = re.compile(r"(?<!\S)[:;=]['-]?[()DPp/|3](?!\S)")
-""":) ends no sentence like a colon."""
+"""Smileys such as `:)`, whose colon does not end a sentence."""
 
 
 def plain(text: str) -> str:
@@ -57,15 +58,15 @@ def plain(text: str) -> str:
 _NOT_BREAK = re.compile(r"[^\n]")
 
 
-def _blank(found: re.Match[str]) -> str:
-    return _NOT_BREAK.sub(MASK, found.group())
+def _blank(match: re.Match[str]) -> str:
+    return _NOT_BREAK.sub(MASK, match.group())
 
 
 _END = re.compile(r"[.!?]+[\"')\]]*(?=[\s\x00]|$)|[。！？…]+|\n+")
 _KEY = "sentences"
 _ABBREVIATIONS = languages.all_words(_KEY, "abbreviations")
 _NUMBERED = languages.all_words(_KEY, "numbered_abbreviations")
-"""Abbreviations only before a number: `no` is a word."""
+"""Words that are abbreviations only before a number, such as `no`."""
 _NUMBERED_ENDS = tuple(languages.all_words(_KEY, "numbered_ends"))
 """Ends of such abbreviations: `Hauptstr. 5`."""
 _DAY_MONTH = re.compile(
@@ -74,17 +75,17 @@ _DAY_MONTH = re.compile(
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """The sentences of `text` as places, each with its closing signs.
+    """Yield the sentences of `text` as spans, each with its closing signs.
 
     A full stop after an abbreviation, an initial or a day number does not end one; a
     line break does.
     """
     start = 0
-    for found in _END.finditer(text):
-        if found.group() == "." and _is_abbreviation(text, found.start(), found.end()):
+    for match in _END.finditer(text):
+        if match.group() == "." and _is_abbreviation(text, match.start(), match.end()):
             continue
-        yield from _trimmed(text, start, found.end())
-        start = found.end()
+        yield from _trimmed(text, start, match.end())
+        start = match.end()
     yield from _trimmed(text, start, len(text))
 
 
@@ -112,12 +113,12 @@ _BLANK = " \t\r\n" + MASK
 
 
 def _compiled(key: str) -> re.Pattern[str]:
-    """The patterns of a key as alternatives, without regard to case."""
+    """Return the patterns of a key as alternatives, without regard to case."""
     return re.compile(languages.any_pattern(_KEY, key), re.IGNORECASE)
 
 
 def _boundary() -> re.Pattern[str]:
-    """The words and signs between two clauses."""
+    """Return the words and signs between two clauses."""
     pattern = languages.any_pattern(_KEY, "clause_boundary")
     for hole, key in _PARTS.items():
         pattern = pattern.replace(hole, languages.any_pattern(_KEY, key))
@@ -141,19 +142,19 @@ For example `I'm 34 and live in Leeds`.
 
 
 def clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The clauses of the sentence `text[start:end]`, without the signs between them."""
-    for found in _CUT.finditer(text, start, end):
-        if found["shared"] and not _PLAIN_STATEMENT.fullmatch(
-            text, start, found.start()
+    """Yield the spans of the clauses of `text[start:end]`, without separators."""
+    for match in _CUT.finditer(text, start, end):
+        if match["shared"] and not _PLAIN_STATEMENT.fullmatch(
+            text, start, match.start()
         ):
             continue
-        if found.group().strip().casefold() in _JOINING and _DOUBLE_SUBJECT.fullmatch(
-            text, start, found.start()
+        if match.group().strip().casefold() in _JOINING and _DOUBLE_SUBJECT.fullmatch(
+            text, start, match.start()
         ):
             continue
-        if found.start() > start:
-            yield from _trimmed(text, start, found.start())
-        start = found.end()
+        if match.start() > start:
+            yield from _trimmed(text, start, match.start())
+        start = match.end()
     yield from _trimmed(text, start, end)
 
 
@@ -176,9 +177,9 @@ _AFTERTHOUGHT = re.compile(
 
 
 def refusal(sentence: str) -> str:
-    """Why nothing may be read from `sentence`, or ''.
+    """Return why no rule may parse `sentence`, or ''.
 
-    One of question, mockery, unfinished, not asserted.
+    The reasons are question, mockery, unfinished and not asserted.
     """
     if "?" in sentence or "？" in sentence:
         return "question"
@@ -201,20 +202,20 @@ _QUESTION_START = _compiled("question_start")
 
 
 def asserted(text: str, start: int, end: int) -> tuple[int, int]:
-    """The part of the sentence `text[start:end]` that asserts something before it asks,
-    or asks for a thing to be kept.
+    """Return the span of a sentence that asserts something before it asks.
 
-    `I fly on Monday, can you wake me?` asserts its first half; `Could you always use
-    metric units?` is an order, and `Can you remind me to call Anna?` a wish. Of any
-    other sentence the whole, so that a question stays one.
+    The sentence is `text[start:end]`. `I fly on Monday, can you wake me?` asserts its
+    first half; `Could you always use metric units?` is an order, and `Can you remind me
+    to call Anna?` a wish. For any other sentence it is the whole span, so that a
+    question remains one.
     """
-    if found := _WISH.match(text, start, end):
-        return found.end(), start + len(text[start:end].rstrip("? "))
+    if match := _WISH.match(text, start, end):
+        return match.end(), start + len(text[start:end].rstrip("? "))
 
     if "?" in text[start:end] and not _QUESTION_START.match(text, start, end):
-        found = _QUESTION_AT_END.search(text, start, end)
-        if found and len(found["rest"].split()) >= _QUESTION:
-            return start, found.start()
+        match = _QUESTION_AT_END.search(text, start, end)
+        if match and len(match["rest"].split()) >= _QUESTION:
+            return start, match.start()
     return start, end
 
 
@@ -231,15 +232,48 @@ _TAKES_BACK = re.compile(
 
 
 def is_taken_back(sentence: str) -> bool:
-    """Return whether `sentence` retracts the one before: `No, I meant Thursday.`"""
+    """Return whether `sentence` retracts the preceding one: `No, I meant Thursday.`"""
     return _TAKES_BACK.match(sentence) is not None
 
 
+_MISSPELT = re.compile(
+    rf"(?:(?:{languages.any_pattern(_KEY, 'misspelt')})\b[,:]? |\*)"
+    r"(?P<word>(?-i:[^\W\d_a-zß-öø-ÿ])[\w'-]{2,})[.!*]?\Z",
+    re.IGNORECASE,
+)
+_CAPITALISED = re.compile(r"(?<!\w)[^\W\d_a-zß-öø-ÿ][\w'-]{2,}")
+_ALIKE = 0.75
+"""How alike a misspelt word and the right one are, at least."""
+
+
+def misspelt(before: str, sentence: str) -> tuple[str, str]:
+    """Return the misspelt word of the preceding sentence and the right one, or ''.
+
+    >>> misspelt("I live in Headley.", "Sorry, Headingley.")
+    ('Headley', 'Headingley')
+    >>> misspelt("I live in Headley.", "Sorry, Ben.")
+    ('', '')
+    """
+    match = _MISSPELT.match(sentence.strip())
+    if match is None:
+        return "", ""
+    right = match["word"]
+    alike = [
+        word
+        for word in _CAPITALISED.findall(before)
+        if word != right
+        and word[0] == right[0]
+        and SequenceMatcher(None, word.casefold(), right.casefold()).ratio() > _ALIKE
+    ]
+    return (alike[0], right) if len(alike) == 1 else ("", "")
+
+
 def is_doubtful(clause: str) -> bool:
-    """Return whether a clause hedges."""
-    return _DOUBT.search(clause) is not None
+    """Return whether a clause is hedged; `I promised Ben I'd come` is not."""
+    return _DOUBT.search(_PROMISED.sub(" ", clause)) is not None
 
 
+_PROMISED = _compiled("promised")
 _NOT_IN_EARNEST = _compiled("not_in_earnest")
 _TASK = _compiled("task")
 
@@ -258,7 +292,7 @@ def is_game(text: str) -> bool:
 
 
 def is_task(text: str) -> bool:
-    """Return whether a turn asks for a text, so that people in it may be invented."""
+    """Return whether a turn asks for a text, in which people may be invented."""
     return _TASK.search(text) is not None
 
 
@@ -267,17 +301,17 @@ _FIRST = _compiled("first_person")
 
 
 def third_person(words: str) -> str:
-    """First-person words in the third person, without gender.
+    """Return first-person words in the third person, without gender.
 
     `my dog and I` becomes `their dog and they`.
     """
 
-    def turn(found: re.Match[str]) -> str:
-        if found[1]:
-            return "they are" if found[2].casefold() == "am" else "they were"
-        is_title = found[3][0].isupper() and found[3][0] != "I"
+    def turn(match: re.Match[str]) -> str:
+        if match[1]:
+            return "they are" if match[2].casefold() == "am" else "they were"
+        is_title = match[3][0].isupper() and match[3][0] != "I"
         return (
-            found[3] if is_title else str(_PRONOUNS.get(found[3].casefold(), found[3]))
+            match[3] if is_title else str(_PRONOUNS.get(match[3].casefold(), match[3]))
         )
 
     return _FIRST.sub(turn, words)
@@ -287,8 +321,9 @@ _VERBS = languages.section("sentences.third_person_verbs")["en"]
 
 
 def conjugated(verb: str) -> str:
-    """A present verb for he, she or it: `study` → `studies`, `'ve` → `has`, `get up` →
-    `gets up`.
+    """Return the third-person form of a present verb.
+
+    `study` → `studies`, `'ve` → `has`, `get up` → `gets up`.
     """
     verb, blank, rest = verb.casefold().partition(" ")
     if blank:

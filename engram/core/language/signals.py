@@ -1,8 +1,8 @@
-"""Signals: phrases after which a conversation is distilled at once (row C1).
+"""Signals: phrases that trigger the extraction of a conversation at once (row C1).
 
-A signal decides only *when* a conversation is distilled, never *what* is
-true. The phrases are in sections `[signals.high]` and `[signals.medium]` of the
-language files, one pattern a class, and are matched in one linear pass (row X13).
+A signal decides only *when* a conversation is extracted, never *what* is true. The
+phrases are in sections `[signals.high]` and `[signals.medium]` of the language files,
+one pattern a class, and are matched in one linear pass (row X13).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from engram.core.records import Level
 
 OWN = "own:"
-"""Before a configured pattern in the name of its class."""
+"""The prefix of the class of a configured pattern."""
 
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
-# The whole table shares one automaton; the matcher's own default of 8 MiB would make it
-# start over often.
+# The whole table shares one automaton; with the matcher's default of 8 MiB it would
+# often start over.
 _MEMORY = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """How urgently to extract, and the matched classes, those of level high first."""
+    """The urgency of an extraction, and the matched classes, high ones first."""
 
     level: Level
     classes: tuple[str, ...]
@@ -42,9 +42,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class SignalTable:
-    """The compiled table: `names[i]` and `high[i]` belong to the i-th pattern of
-    `patterns`.
-    """
+    """The compiled table: `names[i]` and `high[i]` belong to the i-th of `patterns`."""
 
     patterns: Any
     names: tuple[str, ...]
@@ -52,10 +50,11 @@ class SignalTable:
 
 
 def table(extra: Sequence[str] = ()) -> SignalTable:
-    """The classes of the language files and configured patterns, which are high (`C1`).
+    """Return the table of the language files and of configured patterns (`C1`).
 
-    `extra` has RE2's syntax, ignores case and may match anywhere. Raises ConfigError
-    with every pattern of it that is not valid or matches an empty text.
+    `extra` are configured patterns, of level high, in RE2's syntax; they ignore case
+    and may match anywhere. Raises ConfigError with every pattern of it that is not
+    valid or matches an empty text.
     """
     rows = [
         (name, level == "high", spelled(languages.pattern(text), code))
@@ -78,11 +77,12 @@ def table(extra: Sequence[str] = ()) -> SignalTable:
 
 
 def scan(text: str, table: SignalTable, policy: SignalPolicy) -> Signal:
-    """One hit of a high class → high; `medium_hits` medium classes → medium; one → low;
-    else none (`C1`).
+    """Return the signal of a text (`C1`).
 
-    Of a text longer than `scan_chars` only the head and the tail are searched, half of
-    it each: people write before or after what they paste. Linear.
+    A hit of a high class gives high; `medium_hits` medium classes give medium; one
+    gives low. If a text is longer than `scan_chars`, only its head and its tail are
+    searched, half of that length each, because people write before or after pasted
+    text. The time is linear in the length.
     """
     if len(text) > policy.scan_chars:
         half = policy.scan_chars // 2
@@ -103,7 +103,7 @@ def _level(high: int, medium: int, policy: SignalPolicy) -> Level:
 
 
 def spelled(pattern: str, code: str) -> str:
-    """A pattern of the language file `code` in RE2's syntax.
+    """Return a pattern of the language file `code` in RE2's syntax.
 
     A blank becomes any blanks, `~` at most one word between; in scripts with blanks the
     pattern neither begins nor ends inside a word.
@@ -118,10 +118,10 @@ def spelled(pattern: str, code: str) -> str:
 
 @cache
 def compiled(patterns: tuple[str, ...]) -> Any:
-    """One automaton of all patterns, without regard to case; threads may share it.
+    """Return one automaton of all patterns that ignores case; threads may share it.
 
-    `Match(bytes)` gives the places of the patterns that match anywhere. It is made once
-    in a process, since that takes milliseconds.
+    `Match(bytes)` returns the indices of the patterns that match anywhere. The
+    automaton is built once in a process, since that takes milliseconds.
     """
     automaton = re2.Set.SearchSet(_options())
     for pattern in patterns:
@@ -139,7 +139,7 @@ def _options() -> re2.Options:
 
 
 def _fault(pattern: str) -> str:
-    """Why a configured pattern cannot be used, or ''."""
+    """Return why a configured pattern cannot be used, or ''."""
     try:
         empty = re2.compile(pattern, _options()).search("")
     except re2.error as error:

@@ -1,10 +1,10 @@
 """Compare two statements by their words alone, on a scale of its own (rows A7, X13).
 
 The scale is calibrated by construction, so its cut points (.40, .70, .85) may decide.
-Only statements that cannot be two facts reach the level at which memories merge: the
-same words in the same order, but for articles, emphasis and the place of a leading
-phrase. Another number, name, negation or noun is another fact. Paraphrases stay below,
-because words do not show them.
+Only statements that cannot be two facts reach the level at which memories merge: they
+have the same words in the same order, apart from articles, emphasis and the position of
+a leading phrase. Another number, name, negation or noun is another fact. Paraphrases
+score lower, because words do not reveal them.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ if TYPE_CHECKING:
 EQUAL = 1.0
 """The same words."""
 EMPHASIS = 0.95
-"""The same words but for articles and emphasis: loves, really loves."""
+"""The same words apart from articles and emphasis: loves, really loves."""
 MOVED = 0.90
-"""The same words with a phrase moved to the start: every morning Anna runs.
-"""
+"""The same words with a phrase moved to the start: every morning Anna runs."""
 INFLECTED = 0.80
 """The same stems in the same order; tense or number may make it another fact.
 
 It is also the upper limit of the overlap.
 """
 OPPOSED = 0.78
-"""By definition: another value of one attribute, or the opposite of one statement."""
+"""Fixed by definition: another value of one attribute, or a statement and its opposite.
+"""
 DISTINCT = 0.69
 """The upper limit of the overlap if a number, a name or the order differs."""
 
 _SUBJECT_WEIGHT = 0.5
 _FRAME = 0.85
-"""The overlap from which a statement and a negated one are about the same subject."""
+"""The overlap from which a statement and a negated one have the same subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedStatement:
-    """The words of a statement by their role, made by `statement`.
+    """The words of a statement by their role; `statement` creates it.
 
     `plain` are its words in their normal form, `tokens` those without articles and
-    emphasis, `carrying` the words that carry meaning, in order, without negations, and
-    `stems` their stems in `language`. The first `subject` of them name the subject.
-    `owners` are the names in the possessive. `negated` is also true for hates, stopped
-    and used to.
+    emphasis, `carrying` the meaningful words, in order, without negations, and `stems`
+    their stems in `language`. The first `subject` of them name the subject. `owners`
+    are the names in the possessive. `negated` is also true for hates, stopped and used
+    to.
     """
 
     text: str
@@ -78,7 +78,7 @@ _ARTICLES = {
     code: frozenset(listed.split())
     for code, listed in languages.texts(_KEY, "own_articles").items()
 }
-"""Articles that are another word in another language."""
+"""Articles that are a different word in another language."""
 _EMPHASIS_SIGNS = re.compile(languages.any_pattern(_KEY, "emphasis_signs"))
 _NEGATIONS = languages.all_words(_KEY, "negations")
 _NEGATION_PHRASE = re.compile(
@@ -169,7 +169,7 @@ def statement(
 
 @dataclass(frozen=True, slots=True)
 class _UserPhrases:
-    """The words that mean the user: as tokens, longest first, and in unspaced scripts."""
+    """The words for the user: as tokens, longest first, and in unspaced scripts."""
 
     spaced: tuple[tuple[str, ...], ...]
     unspaced: tuple[str, ...]
@@ -194,7 +194,7 @@ def _user_phrases(owner: tuple[str, ...]) -> _UserPhrases:
 
 
 def _with_user(tokens: Sequence[str], users: _UserPhrases) -> tuple[str, ...]:
-    """`tokens` with one word for the user in place of each phrase that means them."""
+    """Return `tokens` with one word in the place of each phrase for the user."""
     found, place = [], 0
     while place < len(tokens):
         phrase = next(
@@ -211,7 +211,7 @@ def _with_user(tokens: Sequence[str], users: _UserPhrases) -> tuple[str, ...]:
 
 
 def _of_user(found: Attribute | None, users: _UserPhrases) -> Attribute | None:
-    """The attribute with one subject for all names of the user."""
+    """Return the attribute with one subject for all names of the user."""
     if found is None:
         return None
     words = (
@@ -226,13 +226,13 @@ def _of_user(found: Attribute | None, users: _UserPhrases) -> Attribute | None:
 
 @dataclass(frozen=True, slots=True)
 class TextComparison:
-    """The similarity of two statements, 0–1, why, and the guards of `A7`.
+    """The similarity of two statements, 0–1, the reason, and the guards of `A7`.
 
-    `conflict` is the reason why both cannot be true, as far as words show: another
-    value of an attribute that has one at a time, or a statement and its negation.
-    `distinct` is the reason why they are two facts whatever their vectors say: a
-    conflict, other numbers, a name that only one has, a negation, or the same words in
-    other roles. Both are '' where no guard applies.
+    `conflict` is the reason, as far as words show, why both cannot be true: another
+    value of a single-valued attribute, or a statement and its negation. `distinct` is
+    the reason why they are two facts at any similarity of vectors: a conflict, other
+    numbers, a name that only one has, a negation, or the same words in other roles.
+    Both are '' if no guard applies.
     """
 
     similarity: float
@@ -244,12 +244,12 @@ class TextComparison:
 def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
     """Compare two statements; symmetric, and 1 for the same words (`A7`, `X13`).
 
-    Above .85 nothing but articles, emphasis or the place of a phrase differs. .70–.85
-    needs a judgement, and is given by definition (.78) to another value of one
-    attribute (`single_valued.attribute`) and to the opposite. Below, it is the weighted
-    Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems; words of the subject count half.
-    `Anna lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`, `Anna likes
-    coffee` → .60.
+    Above .85 only articles, emphasis or the position of a phrase differ. .70–.85 needs
+    a judgement; another value of one attribute (`single_valued.attribute`) and the
+    opposite of a statement have .78 by definition. Below that, the similarity is the
+    weighted Dice overlap `2·|a∩b| / (|a| + |b|)` of the stems; words of the subject
+    count half. `Anna lives in Berlin`, `Anna lives in Munich` → .78; `Anna likes tea`,
+    `Anna likes coffee` → .60.
     """
     if same := _same_words(a, b):
         return TextComparison(*same)
@@ -270,10 +270,10 @@ def compared(a: ParsedStatement, b: ParsedStatement) -> TextComparison:
 
 
 def says_more(new: ParsedStatement, old: ParsedStatement) -> bool:
-    """Return whether `new` adds something to `old`, which is said to be the same.
+    """Return whether `new` adds information to `old`, which has the same meaning.
 
-    That is a number, a name, or two words more than it leaves out: `works as a nurse at
-    the Charité` says more than `works as a nurse`, `is employed as a nurse` does not.
+    The addition is a number, a name, or two words more than it omits: `works as a nurse
+    at the Charité` adds to `works as a nurse`, `is employed as a nurse` does not.
     """
     if set(new.numbers).difference(old.numbers) or new.names.difference(old.carrying):
         return True
@@ -300,7 +300,7 @@ def _conflict(
 
 
 def _different_subject(a: ParsedStatement, b: ParsedStatement) -> str:
-    """Return why two statements are not about the same subject, or ''."""
+    """Return why two statements have different subjects, or ''."""
     if a.numbers != b.numbers:
         return "other numbers"
     if a.names.difference(b.carrying) or b.names.difference(a.carrying):
@@ -327,13 +327,13 @@ def _overlap(a: ParsedStatement, b: ParsedStatement) -> float:
     """
     first, second = _comparable(a, b)
     subject = set(first[: a.subject]).intersection(second[: b.subject])
-    one, other = set(first), set(second)
+    stems_a, stems_b = set(first), set(second)
 
     def weight(stems: set[str]) -> float:
         return len(stems) - (1 - _SUBJECT_WEIGHT) * len(stems & subject)
 
-    whole = weight(one) + weight(other)
-    return 2 * weight(one & other) / whole if whole else 0.0
+    whole = weight(stems_a) + weight(stems_b)
+    return 2 * weight(stems_a & stems_b) / whole if whole else 0.0
 
 
 def _comparable(
@@ -343,28 +343,29 @@ def _comparable(
     return (a.stems, b.stems) if a.language == b.language else (a.carrying, b.carrying)
 
 
-def _other_subjects(one: Attribute | None, other: Attribute | None) -> bool:
-    return one is not None and other is not None and one.subject != other.subject
+def _other_subjects(first: Attribute | None, second: Attribute | None) -> bool:
+    return first is not None and second is not None and first.subject != second.subject
 
 
-def _rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Return whether `other` is `one` with a phrase moved from the end to the start."""
-    if len(one) != len(other) or len(one) < _LEAST_MOVED:
+def _rotated(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Return whether `second` is `first` with a phrase moved from end to start."""
+    if len(first) != len(second) or len(first) < _LEAST_MOVED:
         return False
-    starts = (place for place in range(1, len(one)) if one[place] == other[0])
-    return any(one[place:] + one[:place] == other for place in starts)
+    starts = (place for place in range(1, len(first)) if first[place] == second[0])
+    return any(first[place:] + first[:place] == second for place in starts)
 
 
 _LEAST_MOVED = 3
 
 _ADDED = 2
-"""Words that a statement has more than another one which says less."""
+"""The least number of words that a statement has more than one with less information.
+"""
 
 
-def _expanded(found: re.Match[str]) -> str:
+def _expanded(match: re.Match[str]) -> str:
     """Expand doesn't to does not, can't and cannot to can not, won't to will not."""
     irregular = {"ca": "can", "wo": "will", "sha": "shall", None: "can"}
-    stem = next(filter(None, found.groups()), None)
+    stem = next(filter(None, match.groups()), None)
     return f"{irregular.get(stem, stem)} not"
 
 
@@ -374,20 +375,22 @@ def _without_possessive(word: str) -> str:
 
 def _carrying(plain: Sequence[str], code: str, *, negated: bool) -> list[str]:
     """Return the words that carry meaning, in order, without negations."""
-    kept: list[str] = []
+    meaningful: list[str] = []
     for word in plain:
         if _SPACELESS.match(word):
             runs = _FUNCTION_SIGNS.split(_NEGATING_SIGNS.sub("", word))
-            kept += [pair for run in " ".join(runs).split() for pair in words(run)]
+            meaningful += [
+                pair for run in " ".join(runs).split() for pair in words(run)
+            ]
         elif word in _LIKING:
-            kept.append(word)
+            meaningful.append(word)
         elif word not in _EMPHASIS and not (negated and word in _NEGATING):
-            kept += content(words(word), code)
-    return kept
+            meaningful += content(words(word), code)
+    return meaningful
 
 
 def _subject_length(carrying: Sequence[str], names: frozenset[str]) -> int:
-    """Return how many of the first words name the subject.
+    """Return the number of leading words that name the subject.
 
     They are names, "the user", or the first word in a script without case.
     """

@@ -1,8 +1,8 @@
-"""Attributes that have one value at a time: home, employer, age (rows A7, X13).
+"""Attributes with one value at a time: home, employer, age (rows A7, X13).
 
-A closed table by language, in section `[single_valued]` of the language files. It
-tells without a model that "Anna lives in Berlin" and "Anna lives in Munich" cannot both
-hold. An attribute that is not in the table may have many values.
+A closed table by language, in section `[single_valued]` of the language files. It shows
+without a model that "Anna lives in Berlin" and "Anna lives in Munich" cannot both be
+true. An attribute that is not in the table may have many values.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ _SEVERAL = languages.all_words(_KEY, "several")
 _SEVERAL_SIGN = re.compile(languages.any_pattern(_KEY, "several_signs"))
 _ARTICLES = languages.all_words(_KEY, "articles")
 _INDEFINITE = languages.all_words(_KEY, "indefinite")
-"""First words that make a value indefinite: "works for a bank" does not contradict
-"works for Barclays".
+"""First words of an indefinite value, as in "works for a bank".
+
+Such a statement does not contradict "works for Barclays".
 """
 _COUNTABLE = re.compile(
     rf"\b(?:{languages.any_pattern(_KEY, 'countable')})s?$"
     rf"|(?:{languages.any_pattern(_KEY, 'countable_signs')})$"
 )
-"""People and animals of whom one may have several; two names are then two of them."""
+"""People and animals of whom one may have several; two names then refer to two of them.
+"""
 _NAMED_ALONE = {"home", "employer"}
 _MOST_WORDS = 5
 _MOST_CHARS = 200
@@ -60,7 +62,7 @@ def _rows() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
         }
         for entry in languages.entries(section["statements"]):
             name, pattern = entry.split(None, 1)
-            pattern = pattern.replace("ß", "ss")  # as `normalise` writes it
+            pattern = pattern.replace("ß", "ss")  # the form of `normalise`
             for hole, group in holes.items():
                 pattern = pattern.replace(hole, group)
             rows.append((code, name, re.compile(pattern)))
@@ -76,14 +78,16 @@ _HOLES = {
     "{called}": r"(?:(?:called|named) )?",
     "{o}": r"(?P<o>.+?)",
 }
-"""What may stand in a statement of the table: `{s}` the subject, `{v}` the value, `{n}`
-a number, `{f}` a value that begins with one, `{k}` the kind of favourite, `{o}` a
-subject that follows, `{now}` words for the present, `{called}` one for a name.
+"""The holes in a statement of the table.
+
+`{s}` is the subject, `{v}` the value, `{n}` a number, `{f}` a value that begins with
+one, `{k}` the kind of favourite, `{o}` a subject that follows, `{now}` words for the
+present, `{called}` a word for a name.
 """
 
 
 def attribute(text: str) -> Attribute | None:
-    """Return the attribute for which a statement gives a value, or None (`A7`).
+    """Return the attribute whose value a statement gives, or None (`A7`).
 
     Past states ("lived in"), wishes, several values at once and indefinite ones ("works
     for a bank") give None. `attribute("Anna now lives in Berlin with Ben.")` is Anna's
@@ -93,12 +97,12 @@ def attribute(text: str) -> Attribute | None:
         return None
     plain = _ELISION.sub(r"\1e ", normalise(text))
     for language, name, pattern in _rows():
-        found = pattern.fullmatch(plain)
-        if found and name == "role" and found["v"].split()[0].capitalize() not in text:
+        match = pattern.fullmatch(plain)
+        if match and name == "role" and match["v"].split()[0].capitalize() not in text:
             continue  # a boss who is happy, not one who is Anna
-        held = _read(language, name, found.groupdict()) if found else None
-        if held:
-            return held
+        found = _read(language, name, match.groupdict()) if match else None
+        if found:
+            return found
     return None
 
 
@@ -119,33 +123,33 @@ def _read(language: str, name: str, parts: dict[str, str]) -> Attribute | None:
     )
 
 
-def _subject(said: str) -> tuple[str, ...]:
+def _subject(text: str) -> tuple[str, ...]:
     words = tuple(
         word.removesuffix("'s").removesuffix("'")
-        for word in said.split()
+        for word in text.split()
         if word not in _ARTICLES
     )
     if (
         len(words) > _MOST_WORDS
         or not _NO_SUBJECT.isdisjoint(words)
-        or _NO_SUBJECT_SIGN.search(said)
+        or _NO_SUBJECT_SIGN.search(text)
     ):
         return ()
     return words
 
 
-def _value(said: str, *, named: bool, unspaced: bool) -> tuple[str, ...]:
-    """Return the head of the value, or () if it is not one definite thing.
+def _value(text: str, *, named: bool, unspaced: bool) -> tuple[str, ...]:
+    """Return the head of the value, or () if it is not definite.
 
     It ends at the word that begins another phrase.
     """
-    words = said.split()
+    words = text.split()
     head = tuple(
         takewhile(lambda word: word not in _AFTER_VALUE and word not in _SEVERAL, words)
     )
     several = words[len(head) : len(head) + 1]
     if (several and several[0] in _SEVERAL) or (
-        unspaced and _SEVERAL_SIGN.search(said)
+        unspaced and _SEVERAL_SIGN.search(text)
     ):
         return ()
     if named and head and (head[0] in _INDEFINITE or head[0][0].isdigit()):
@@ -155,19 +159,19 @@ def _value(said: str, *, named: bool, unspaced: bool) -> tuple[str, ...]:
     )
 
 
-def conflict(one: Attribute | None, other: Attribute | None) -> str:
+def conflict(left: Attribute | None, right: Attribute | None) -> str:
     """Return the attribute for which two statements give different values, or ''.
 
     A value that is more or less specific (Berlin, Berlin Kreuzberg) is not a conflict,
     nor is one in another language.
     """
-    if one is None or other is None:
+    if left is None or right is None:
         return ""
-    if (one.language, one.subject, one.name) != (
-        other.language,
-        other.subject,
-        other.name,
+    if (left.language, left.subject, left.name) != (
+        right.language,
+        right.subject,
+        right.name,
     ):
         return ""
-    first, second = set(one.value), set(other.value)
-    return "" if first <= second or second <= first else one.name
+    first, second = set(left.value), set(right.value)
+    return "" if first <= second or second <= first else left.name

@@ -1,8 +1,8 @@
-"""Why one state takes the place of another that was told before it.
+"""The reasons why one state replaces an earlier one.
 
-`replacement` applies the rules: "I've moved to Augsburg" takes the place of "The user
-lives in Munich", "Our dog died" that of "The user has a dog". For the rules of change
-in `core` and for recall, which shows what holds now.
+`replacement` applies the rules: "I've moved to Augsburg" replaces "The user lives in
+Munich", "Our dog died" replaces "The user has a dog". The rules of change in `core` use
+it, and so does recall, which shows present states.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ SINGLE = frozenset(
     nickname partner phone return role schedule study thing weight
     """.split()  # a table of words reads better as lines  # noqa: SIM905
 )
-"""Attributes with one value at a time, as far as words of change tell."""
+"""Attributes with one value at a time, provided that words report a change."""
 
 REPLACED_BY_VALUE = frozenset(
     {"age", "date", "diet", "dose", "favourite", "figure", "home", "weight"}
 )
-"""Those of which a mere later value replaces the one before.
+"""Attributes of which any later value replaces the earlier one.
 
-A second teacher, job or phone may be one more of them.
+A second teacher, job or phone may be an additional one.
 """
 
 FIXED = frozenset({"birthday", "birthplace", "origin"})
@@ -56,15 +56,15 @@ ENDED_BY_DEATH = frozenset({"pet", "partner"})
 
 
 def replacement(new: State, old: State) -> str:
-    """Why `new`, said later, takes the place of `old`; '' where it does not (`A7`).
+    """Return why `new`, a later state, replaces `old`, or '' (`A7`).
 
-    Another value of an attribute that has one at a time, the end of the same state or
-    its opposite, and the death of its subject. An addition replaces nothing.
+    The reasons are another value of a single-valued attribute, the end of the same
+    state or its opposite, and the death of its subject. An addition replaces nothing.
     """
     if new.attribute == "alive":
         return _ended_by_death(new, old)
     if {new.attribute, old.attribute} == {"diet", "eats"} and new.change:
-        new, old = _as_eaten(new), _as_eaten(old)
+        new, old = _as_avoided_food(new), _as_avoided_food(old)
     if not _same_subject(new, old) or new.attribute != old.attribute:
         return ""
     if new.over != old.over:
@@ -73,21 +73,24 @@ def replacement(new: State, old: State) -> str:
 
 
 def left_workplace(new: State, old: State, text: str) -> str:
-    """Why leaving a workplace ends a job whose statement, `text`, names the workplace.
+    """Return why leaving the workplace that `text` names ends a job, or ''.
 
-    "I quit the restaurant" ends "The user is a waitress in a restaurant"; '' if not.
+    "I quit the restaurant" ends "The user is a waitress in a restaurant", the `text` of
+    the job.
     """
     if (new.attribute, old.attribute) != ("employer", "job") or not new.over:
         return ""
     if old.over or not new.value or not names_same(new.subject, old.subject):
         return ""
-    told = set(words(text))
-    is_there = all(any(word.startswith(one) for word in told) for one in new.value)
+    text_words = set(words(text))
+    is_there = all(
+        any(word.startswith(one) for word in text_words) for one in new.value
+    )
     return "no longer holds: job" if is_there else ""
 
 
 def ends_one_of_several(new: State, old: State, text: str) -> str:
-    """Why one of several values that `text` names is over; '' if none is.
+    """Return why one of several values that `text` names is over, or ''.
 
     "I'm not allergic to eggs any more" after "The user is allergic to nuts and eggs".
     """
@@ -95,17 +98,17 @@ def ends_one_of_several(new: State, old: State, text: str) -> str:
     if not is_end or new.attribute != old.attribute or not _same_subject(new, old):
         return ""
     is_named = _roots(new.value) <= _roots(words(text))
-    return f"no longer holds: {_spoken(new)}" if is_named else ""
+    return f"no longer holds: {_attribute_name(new)}" if is_named else ""
 
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 def state_time(state: State, told_at: datetime) -> datetime:
-    """When a state that was told at `told_at` began or ended, at the latest.
+    """Return the latest time at which a state stated at `told_at` began or ended.
 
-    "I moved to Berlin in 2010" tells a change of 2010, also if it was said in 2027. A
-    planned state begins on its day: in a week or a month that is named at its end.
+    "I moved to Berlin in 2010" is a change of 2010, even if it was stated in 2027. A
+    planned state begins on its day, and for a week or a month on the last day.
     """
     if state.planned:
         begun = latest(state.dated, told_at)
@@ -118,9 +121,10 @@ def state_time(state: State, told_at: datetime) -> datetime:
 def has_begun(
     state: State, told_at: datetime, valid_from: datetime | None, now: datetime
 ) -> bool:
-    """Whether a state told at `told_at` holds by `now`, or is only planned by then.
+    """Return whether a state holds by `now`, or is only planned.
 
-    `valid_from` is the day of a plan, where the statement that tells it has one.
+    It was stated at `told_at`. `valid_from` is the day of a plan, if the statement has
+    one.
     """
     if not state.planned:
         return True
@@ -128,25 +132,25 @@ def has_begun(
 
 
 def is_fixed(state: State) -> bool:
-    """Whether the attribute of a state never changes."""
+    """Return whether the value of an attribute never changes."""
     return state.attribute.partition(" ")[0] in FIXED
 
 
 def _ended_or_begun(new: State, old: State) -> str:
-    """Why a state ends or holds again; '' where the two have different values."""
-    name = _spoken(new)
+    """Return why a state ends or holds again; '' if the two have different values."""
+    name = _attribute_name(new)
     if new.addition and not new.over:
         return ""
     if new.over and old.listed and new.value:
-        return ""  # the others may hold
+        return ""  # the others may still hold
     if new.over:
         return f"no longer holds: {name}" if _is_within(old, new) else ""
     is_same = _is_within(old, new) and _is_within(new, old)
     return f"holds again: {name}" if is_same or not old.value else ""
 
 
-def _as_eaten(state: State) -> State:
-    """A diet as what is not eaten: a vegetarian eats no meat."""
+def _as_avoided_food(state: State) -> State:
+    """Return a diet in terms of avoided food: a vegetarian eats no meat."""
     if state.attribute != "diet":
         return state
     value = reading_of(state.language).not_eaten(state.value)
@@ -156,8 +160,8 @@ def _as_eaten(state: State) -> State:
 
 
 def _another_value(new: State, old: State) -> str:
-    """Why a value ends another one of an attribute that has one at a time."""
-    name = _spoken(new)
+    """Return why a value ends another one of a single-valued attribute."""
+    name = _attribute_name(new)
     kind = name.partition(" ")[0]
     if kind not in SINGLE or not (new.value and old.value):
         return ""
@@ -167,55 +171,56 @@ def _another_value(new: State, old: State) -> str:
         return ""
     if kind == "age" and int(new.value[0]) < int(old.value[0]):
         return ""
-    # One place has two names in two languages: only words of change tell another.
+    # A place may have different names in two languages: only words of change make it
+    # another one.
     certain = new.language == old.language or new.change or new.value[0].isdigit()
     return f"another {name}" if certain else ""
 
 
-def _spoken(state: State) -> str:
-    """The attribute of a state as words."""
+def _attribute_name(state: State) -> str:
+    """Return the attribute of a state as words."""
     return state.attribute.replace("_", " ")
 
 
-def _same_subject(one: State, other: State) -> bool:
-    """Whether two subjects are one; of a figure, whosever it is."""
-    if one.attribute == "schedule":
-        return is_same_event(one.subject, other.subject)
-    if one.attribute == "date" and one.change:
-        return is_same_event(bare(one.subject), bare(other.subject))
-    if one.attribute.partition(" ")[0] in {"figure", "date"}:
-        return bare(one.subject) == bare(other.subject)
-    return names_same(one.subject, other.subject)
+def _same_subject(first: State, second: State) -> bool:
+    """Return whether two subjects are the same; figures need no owner."""
+    if first.attribute == "schedule":
+        return is_same_event(first.subject, second.subject)
+    if first.attribute == "date" and first.change:
+        return is_same_event(bare(first.subject), bare(second.subject))
+    if first.attribute.partition(" ")[0] in {"figure", "date"}:
+        return bare(first.subject) == bare(second.subject)
+    return names_same(first.subject, second.subject)
 
 
-def is_same_event(one: Iterable[str], other: Iterable[str]) -> bool:
-    """Whether words name an event that others name in more detail: pottery class."""
-    short, long = _roots(one), _roots(other)
+def is_same_event(first: Iterable[str], second: Iterable[str]) -> bool:
+    """Return whether `first` names the event that `second` names in more detail."""
+    short, long = _roots(first), _roots(second)
     return bool(short) and short <= long
 
 
 def _ended_by_death(new: State, old: State) -> str:
-    """Whether `old` is a state of who died, or the possession of them."""
+    """Return why `old`, a state of a dead being or its possession, ended, or ''."""
     if not new.over or old.over or new.subject == (USER,):
         return ""
-    who = set(bare(new.subject)) | set(new.value)
+    dead = set(bare(new.subject)) | set(new.value)
     own = set(bare(old.subject))
     name = old.attribute.partition(" ")[0]
-    if name in ENDS_WITH_LIFE and own == who:
+    if name in ENDS_WITH_LIFE and own == dead:
         return "the death of its subject"
     # "Our dog Rex" may be the user's dog, "Tom's dog" is not.
-    named = set(old.value)
-    is_named = who <= named or (new.subject[0] == USER and named <= who)
+    values = set(old.value)
+    is_named = dead <= values or (new.subject[0] == USER and values <= dead)
     if name in ENDED_BY_DEATH and old.value and is_named:
         return "the death of its subject"
     return ""
 
 
 def _is_within(old: State, new: State) -> bool:
-    """Whether what `new` says covers the value of `old`.
+    """Return whether the value of `new` covers the value of `old`.
 
-    "No coffee" covers "four cups of coffee", and no word covers everything; "no jazz
-    concerts" does not cover "jazz". Daniel is Daniel Okafor, and the other way round.
+    "No coffee" covers "four cups of coffee", and an empty value covers every value; "no
+    jazz concerts" does not cover "jazz". Daniel is Daniel Okafor, in both directions.
     """
     if not new.value or not old.value:
         return not new.value
@@ -232,7 +237,7 @@ _MOST_ROOT = 3
 
 
 def _roots(words: Iterable[str]) -> set[str]:
-    """The words without the endings of verbs and plurals: smoke, smokes, smoking."""
+    """Return the words without endings of verbs and plurals: smokes gives smok."""
     return {_root(word) for word in words}
 
 
@@ -249,18 +254,21 @@ _SIGN_OF = {"€": "euro", "$": "dollar", "£": "pound", "¥": "yen", "%": "perc
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def _other_units(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two figures are in other units: 60 square metres and 5 minutes."""
-    first, second = _units(one), _units(other)
+def _other_units(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    """Return whether two figures are in other units: 60 square metres and 5 minutes."""
+    first, second = _units(left), _units(right)
     return bool(first and second) and first.isdisjoint(second)
 
 
 def _units(value: tuple[str, ...]) -> set[str]:
     text = " ".join(value)
-    words = [*_WORD.findall(text), *(_SIGN_OF[one] for one in text if one in _SIGN_OF)]
+    words = [
+        *_WORD.findall(text),
+        *(_SIGN_OF[word] for word in text if word in _SIGN_OF),
+    ]
     return _roots(words)
 
 
-def _contains(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    first, second = set(one), set(other)
+def _contains(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    first, second = set(left), set(right)
     return first <= second or second <= first

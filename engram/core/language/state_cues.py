@@ -1,7 +1,7 @@
-"""Cue words: which attributes a text may tell, before any pattern is tried.
+"""Cue words: the possible attributes of a text, found without any pattern.
 
-A text without a cue of an attribute has no state of it. For `states`, which so passes
-over most sentences at once, and for the index, which looks for statements by them.
+A text without a cue of an attribute has no state of it. `states` skips most sentences
+this way, and the index searches for statements by their cues.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class _Cue:
 
 @cache
 def cues(attribute: str) -> tuple[str, ...]:
-    """The cue words of an attribute in all languages, to search its statements with.
+    """Return the cue words of an attribute in all languages, for a search.
 
-    The kind of a favourite or a figure is a cue of its own: `cues("favourite colour")`
-    has `colour`.
+    The kind of a favourite or a figure is a further cue: `cues("favourite colour")` has
+    `colour`.
     """
     name, _, kind = attribute.partition(" ")
     found = [
@@ -52,7 +52,7 @@ def cues(attribute: str) -> tuple[str, ...]:
 
 
 def attributes_named(text: str) -> dict[str, set[str]]:
-    """The attributes by language of which a cue begins a word of the text."""
+    """Return the attributes, by language, with a cue at the beginning of a word."""
     found: dict[str, set[str]] = defaultdict(set)
     folded = text.casefold()
     for cue in _cues_in(folded):
@@ -65,7 +65,7 @@ def attributes_named(text: str) -> dict[str, set[str]]:
 
 
 def _cues_in(folded: str) -> Iterator[_Cue]:
-    """The cues of languages with blanks that begin a word of a folded text."""
+    """Yield the cues of languages with blanks that begin a word of a folded text."""
     has_digit = _DIGIT.search(folded) is not None
     heads = _cue_heads()
     for word in set(_WORD.findall(folded)):
@@ -81,7 +81,7 @@ def _cues_in(folded: str) -> Iterator[_Cue]:
 
 @cache
 def _cue_heads() -> Mapping[str, Sequence[_Cue]]:
-    """The cues of the languages with blanks, by the first letters of their words."""
+    """Return the cues of the languages with blanks by the first letters of words."""
     found: dict[str, dict[_Cue, None]] = defaultdict(dict)
     for code, section in languages.section(KEY).items():
         if code in languages.unspaced():
@@ -99,7 +99,7 @@ def _cue_heads() -> Mapping[str, Sequence[_Cue]]:
 
 @cache
 def _cues_unspaced() -> Sequence[tuple[str, str, str]]:
-    """The cues of the languages without blanks, each with language and attribute."""
+    """Return language, attribute and cue of the languages without blanks."""
     return tuple(
         (cue, code, name)
         for code, section in languages.section(KEY).items()

@@ -1,7 +1,7 @@
-"""Whose a state is: the subjects of states, and when two of them are one.
+"""The subjects of states, and their equality.
 
-A subject is a few folded words; `USER` as its first word stands for the user. For the
-modules that read states, compare them and search by them.
+A subject is a tuple of a few folded words; `USER` as its first word refers to the user.
+The modules that parse, compare and search states use it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 USER = "user"
-"""The first word of a subject that is the user, or something of theirs."""
+"""The first word of a subject that is the user or belongs to the user."""
 
 _KIN_AND_NAME = 3
-"""Words of `my sister Eva`, at least."""
+"""The least number of words in a subject such as `my sister Eva`."""
 
 
-def names_same(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two subjects are surely one: `my sister Eva`, `my sister` and `Eva`."""
-    short, long = sorted((tuple(one), tuple(other)), key=len)
+def names_same(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return whether two subjects are certainly the same person.
+
+    The subjects `my sister Eva`, `my sister` and `Eva` are.
+    """
+    short, long = sorted((tuple(first), tuple(second)), key=len)
     if short == long:
         return True
     if len(long) < _KIN_AND_NAME or long[0] != USER:
@@ -29,7 +32,7 @@ def names_same(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def of_owner(subject: tuple[str, ...], names: Collection[str]) -> tuple[str, ...]:
-    """The subject with the user's own names at its beginning as the user."""
+    """Return the subject with the user's own names at its beginning as `USER`."""
     rest = subject
     while rest and rest[0] in names:
         rest = rest[1:]
@@ -37,5 +40,5 @@ def of_owner(subject: tuple[str, ...], names: Collection[str]) -> tuple[str, ...
 
 
 def bare(subject: tuple[str, ...]) -> tuple[str, ...]:
-    """The subject without the user to whom it belongs: `my dog` is `dog`."""
+    """Return the subject without its owner, the user: `my dog` is `dog`."""
     return subject[1:] if len(subject) > 1 and subject[0] == USER else subject

@@ -1,8 +1,8 @@
-"""The table of states as the language files have it, in section `[states]`.
+"""The table of states in section `[states]` of the language files.
 
-Each row is a pattern of a whole clause with holes for subject and value; beside them
-are patterns of questions, rules for the third person and the cue words of attributes.
-For `states` and `state_cues`, which match a text with them.
+Each row is a pattern of a whole clause with holes for subject and value; there are also
+patterns of questions, rules for the third person and the cue words of attributes.
+`states` and `state_cues` match texts with them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAMED = PEOPLE | {"home", "employer", "car", "thing"}
 """Attributes whose value is a proper name."""
 
 DATE_MARK = "§"
-"""What stands for the date of a plan in its pattern."""
+"""The placeholder for the date of a plan in its pattern."""
 
 _NUMBER = re.compile(r"\{[nf]\}|\(\?P<v>\\d\{")
 """The hole of a value that begins with a number."""
@@ -46,10 +46,11 @@ _HOLES = {
     "n": ("v", r"\d{1,2}|1[01]\d"),
     "k": ("k", r"\w.{0,29}?"),
 }
-"""Holes of a pattern: `{s}` the subject, `{p}` a subject that is a proper name, `{v}` the
-value, `{a}` all of a value, with nothing after it ("coffee", not "coffee at night"),
-`{o}` an owner that follows, `{f}` a value that begins with a number, `{n}` an age in
-years, `{k}` the kind.
+"""The holes of a pattern.
+
+`{s}` is the subject, `{p}` a subject that is a proper name, `{v}` the value, `{a}` a
+whole value up to the end ("coffee", not "coffee at night"), `{o}` an owner that
+follows, `{f}` a value that begins with a number, `{n}` an age in years, `{k}` the kind.
 """
 
 _HOLE = re.compile(r"\{([spvaofnk])(\d?)\}")
@@ -59,10 +60,10 @@ _HOLE = re.compile(r"\{([spvaofnk])(\d?)\}")
 class StateRow:
     """One row of the table: a pattern of a whole clause.
 
-    `source` is the pattern as the language file has it. `change` says that its words
-    tell a change, `may_change` that they do with a word like "now". `needs_digit` says
-    that its value is a number. A `planned` state begins on a day to come, a `shared`
-    one is one of several ("an appointment on Friday").
+    `source` is the pattern in the form of the language file. `change` is true if its
+    words report a change, `may_change` if they do so with a word like "now",
+    `needs_digit` if its value is a number. A `planned` state begins or ends on a future
+    day, a `shared` one may be one of several ("an appointment on Friday").
     """
 
     language: str
@@ -85,7 +86,7 @@ class StateRow:
 class QuestionRow:
     """A pattern of a whole question, and the attribute that it asks for.
 
-    `is_past` says that it asks for what held earlier.
+    `is_past` is true if it asks for an earlier value.
     """
 
     language: str
@@ -100,13 +101,13 @@ class QuestionRow:
 
 
 _KINDS_OF_ROWS = (
-    "plans", "ends", "changes", "holds", "holds_only", "shared", "shared_only",
+    "planned_ends", "plans", "ends", "changes", "holds", "holds_only", "shared", "shared_only",
 )  # fmt: skip
 
 
 @cache
 def rows() -> Mapping[str, tuple[StateRow, ...]]:
-    """The rows by language; plans and what ends a state come first."""
+    """Return the rows by language; plans and rows that end a state come first."""
     found: dict[str, list[StateRow]] = defaultdict(list)
     for code, section in languages.section(KEY).items():
         for key in _KINDS_OF_ROWS:
@@ -117,11 +118,11 @@ def rows() -> Mapping[str, tuple[StateRow, ...]]:
                     code,
                     attributes,
                     pattern,
-                    over=key == "ends",
-                    change=key in {"plans", "ends", "changes"},
+                    over=key in {"planned_ends", "ends"},
+                    change=key in {"planned_ends", "plans", "ends", "changes"},
                     may_change=not key.endswith("_only"),
                     needs_digit=_NUMBER.search(pattern) is not None,
-                    planned=key == "plans",
+                    planned=key in {"planned_ends", "plans"},
                     shared=key.startswith("shared"),
                 )
                 found[code].append(row)
@@ -130,7 +131,7 @@ def rows() -> Mapping[str, tuple[StateRow, ...]]:
 
 @cache
 def questions(code: str) -> tuple[QuestionRow, ...]:
-    """The rows of questions in a language."""
+    """Return the rows of questions in a language."""
     section = languages.section(KEY)[code]
     found = []
     for key in ("questions", "past_questions"):
@@ -142,7 +143,7 @@ def questions(code: str) -> tuple[QuestionRow, ...]:
 
 @cache
 def third_person(code: str) -> Sequence[tuple[re.Pattern[str], str]]:
-    """The words of the first person in a language, each with those of the third."""
+    """Return the words of the first person in a language, with the third person."""
     listed = languages.section(KEY)[code].get("told", "")
     return tuple(
         (re.compile(_grouped(pattern, code), re.IGNORECASE), words)
@@ -151,7 +152,7 @@ def third_person(code: str) -> Sequence[tuple[re.Pattern[str], str]]:
 
 
 def cues_of(section: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """The cue words of each attribute: a text without any of them has no such state."""
+    """Return the cue words of each attribute; a text without one has no such state."""
     cues = {}
     for entry in languages.entries(section.get("cues", "")):
         name, _, listed = entry.partition(" = ")
@@ -161,9 +162,9 @@ def cues_of(section: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 
 @cache
 def _compiled(pattern: str, code: str) -> re.Pattern[str]:
-    """A pattern with its groups (`<PET>`) and holes put in."""
+    """Return a pattern with its groups (`<PET>`) and holes expanded."""
     pattern = _grouped(pattern, code)
-    pattern = pattern.replace("ß", "ss")  # as `normalise` writes it
+    pattern = pattern.replace("ß", "ss")  # the form of `normalise`
     pattern = _HOLE.sub(_filled, _numbered(pattern))
     if code in languages.unspaced():
         pattern = pattern.replace(_FEW_WORDS, ".+?").replace(_WORDS, ".+?")
@@ -171,7 +172,7 @@ def _compiled(pattern: str, code: str) -> re.Pattern[str]:
 
 
 def _grouped(pattern: str, code: str) -> str:
-    """The pattern with its groups put in."""
+    """Return the pattern with its groups expanded."""
     for section in (f"{KEY}.groups", "extraction.groups"):
         for name, words in languages.section(section).get(code, {}).items():
             pattern = pattern.replace(f"<{name}>", f"(?:{languages.pattern(words)})")
@@ -179,7 +180,7 @@ def _grouped(pattern: str, code: str) -> str:
 
 
 def _numbered(pattern: str) -> str:
-    """The pattern with a number in each hole that it has again."""
+    """Return the pattern with a number in each repeated hole."""
     for hole in _HOLES:
         first, *rest = pattern.split(f"{{{hole}}}")
         for number, part in enumerate(rest, 1):

@@ -1,6 +1,6 @@
-"""Clauses that tell a state, in the third person, as a note has them (A7).
+"""Clauses about a state, converted to the third person of a note (A7).
 
-"Our dog died" becomes "the user's dog died". For the extraction by rules.
+"Our dog died" becomes "the user's dog died". The extraction by rules uses it.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from engram.core.language.states import State
 
 
-def told(clause: str, state: State, subject: str, possessive: str) -> str:
-    """A clause that tells a state, in the third person, or ''.
+def in_third_person(clause: str, state: State, subject: str, possessive: str) -> str:
+    """Return a clause about a state in the third person, or ''.
 
     `subject` and `possessive` are those of the speaker: "our dog died" becomes "the
-    user's dog died". '' where it still has a word of the first person. Fillers before
-    the clause are left out where it is told without them only.
+    user's dog died". The result is '' if a word of the first person remains. Leading
+    fillers are omitted if the state is recognised only without them.
     """
     bare_clause = reading_of(state.language).without_lead(clause)
     whole = (clause, bare_clause) if bare_clause != clause else (clause,)
-    ways = [_told(one, state, subject, possessive) for one in whole]
-    named = (one for one in ways if subject.casefold() in one.casefold())
-    return next(named, "") or next(filter(None, ways), "")
+    clauses = [_converted(part, state, subject, possessive) for part in whole]
+    with_subject = (part for part in clauses if subject.casefold() in part.casefold())
+    return next(with_subject, "") or next(filter(None, clauses), "")
 
 
-def _told(clause: str, state: State, subject: str, possessive: str) -> str:
-    """The clause in the third person with its fillers, or ''."""
+def _converted(clause: str, state: State, subject: str, possessive: str) -> str:
+    """Return the clause in the third person, with its fillers, or ''."""
     text = _with_holes(clause, state)
     own = state.subject[0] == USER
     if own and state.language in _OWN_THIRD_PERSON and not _names_speaker(text):
@@ -52,11 +52,11 @@ def _told(clause: str, state: State, subject: str, possessive: str) -> str:
     elif reading.names_user(text):
         before = ["", *before]
     whole = (f"{words}{text}" for words in before)
-    return next((one for one in whole if _tells(one, state)), "")
+    return next((candidate for candidate in whole if _has_state(candidate, state)), "")
 
 
 def _with_holes(clause: str, state: State) -> str:
-    """A clause with `{s}` and `{p}` in the place of the speaker and what is theirs."""
+    """Return a clause with `{s}` for the speaker and `{p}` for their possessive."""
     text = clause
     if state.language in _OWN_THIRD_PERSON:
         text = reading_of(state.language).without_lead(text)
@@ -68,9 +68,9 @@ def _with_holes(clause: str, state: State) -> str:
     return text
 
 
-def _tells(text: str, state: State) -> bool:
-    """Whether a text tells the state, too."""
-    return any(_is_same(one, state) for one in states(text))
+def _has_state(text: str, state: State) -> bool:
+    """Return whether a text has the same state."""
+    return any(_is_same(stated, state) for stated in states(text))
 
 
 def _names_speaker(text: str) -> bool:
@@ -78,11 +78,11 @@ def _names_speaker(text: str) -> bool:
 
 
 _OWN_THIRD_PERSON = frozenset(languages.texts("extraction", "by_states"))
-"""The languages in which the third person names the speaker in each statement."""
+"""The languages whose third person needs the name of the speaker in each statement."""
 _NEUTRAL_SUBJECTS = frozenset(languages.texts("extraction", "subject").values())
-"""What a speaker without a name is called."""
+"""The subjects for a speaker without a name."""
 
 
-def _is_same(one: State, other: State) -> bool:
-    same = bare(one.subject) == bare(other.subject)
-    return same and (one.attribute, one.over) == (other.attribute, other.over)
+def _is_same(first: State, second: State) -> bool:
+    same = bare(first.subject) == bare(second.subject)
+    return same and (first.attribute, first.over) == (second.attribute, second.over)

@@ -1,7 +1,8 @@
-"""How the words of one language are read: subjects, values, fillers and news.
+"""The parsing of words in one language: subjects, values, fillers and words of change.
 
-`reading_of` gives the `StateReading` of a language, made of the word lists in section
-`[states]` of its file. For `states`, which gives it the parts of a matched clause.
+`reading_of` returns the `StateReading` of a language, which is built from the word
+lists in section `[states]` of its file. `states` passes it the parts of a matched
+clause.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
-"""Dates are only found in a clause, so any day serves to read them."""
+"""An arbitrary time: dates are only located in a clause, so their values do not matter.
+"""
 
 _WORD = re.compile(r"\w+")
 _COMMA = re.compile("(?<![はもが])[，,、；;]")
@@ -34,7 +36,7 @@ _MOST_SUBJECT_WORDS = 5
 _MOST_SIGNS = 16
 _FEW_NAMES = 2
 _NUMBERED = re.compile(r"\d|^\w$")
-"""A word that no place ends with: `Phase 2`, `Plan B`."""
+"""A word at the end of a name that is not a place: `Phase 2`, `Plan B`."""
 
 _LETTERS = re.compile(r"[^\W\d_][\w'-]*")
 _SMALL = {"am", "de", "del", "der", "des", "di", "du", "la", "las", "le", "les", "of"}
@@ -44,7 +46,7 @@ _BETWEEN_WORDS = re.compile(r"[\s,/]+")
 
 
 def _words_of(name: str, key: str) -> frozenset[str]:
-    """The single words of a key in all languages."""
+    """Return the single words of a key in all languages."""
     listed = " ".join(languages.texts(name, key).values())
     return frozenset(_BETWEEN_WORDS.split(normalise(listed)))
 
@@ -58,10 +60,10 @@ _NOT_HOMES = _NOT_EMPLOYERS | _words_of(KEY, "not_places")
 
 @dataclass(frozen=True, slots=True)
 class ReadClause:
-    """The words of a clause that a row of the table reads.
+    """The words of a clause for a row of the table.
 
-    `dropped` are the fillers that were taken out. `is_new` says that it has a word like
-    "now", `is_addition` one like "also", `is_regular` one like "on weekends".
+    `dropped` are the omitted fillers. `is_new` is true if there is a word like "now",
+    `is_addition` for one like "also", `is_regular` for one like "on weekends".
     """
 
     words: str
@@ -72,7 +74,7 @@ class ReadClause:
 
 
 class StateReading:
-    """How the words of one language are read: its subjects, values and adverbs."""
+    """The words of one language by their role: subjects, values and adverbs."""
 
     def __init__(self, code: str) -> None:
         section = languages.section(KEY)[code]
@@ -115,7 +117,7 @@ class StateReading:
             for before, after in languages.replacements(section.get("written", ""))
         ]
         self._written = [(LazyPattern(before), after) for before, after in written]
-        # most clauses have none of them, and one search is faster than each
+        # most clauses match none of them, and one search is faster than many
         self._is_written = _pattern("|".join(f"(?:{before})" for before, _ in written))
         self._elided = [
             (re.compile(pattern, re.IGNORECASE), words)
@@ -126,17 +128,17 @@ class StateReading:
         self._unspaced_user = LazyPattern(f"(?:{own})[{possessive}]?") if own else None
 
     def _phrase(self, section: Mapping[str, str], key: str) -> LazyPattern | None:
-        """The phrases of a key as a pattern of whole words; None where it has none."""
+        """Return a pattern of the phrases of a key as whole words, or None."""
         listed = languages.pattern(section.get(key, ""))
         whole = listed if self.unspaced else rf"(?<!\S)(?:{listed})(?!\S)"
         return _pattern(whole if listed else "")
 
     def parts(self, clause: str) -> list[str]:
-        """The clause, in a script without blanks its parts between commas."""
+        """Return the clause or, in a script without blanks, its parts at commas."""
         return _COMMA.split(clause) if self.unspaced else [clause]
 
     def words(self, clause: str) -> ReadClause:
-        """The clause in its normal form without fillers, and what they tell."""
+        """Return the clause in its normal form without fillers, and their meaning."""
         plain = self._normal(normalise(clause))
         if self._lead:
             lead = self._lead.match(plain)
@@ -147,24 +149,24 @@ class StateReading:
         dropped: list[str] = []
         fillers = (self._news, self._additions, self._regularly, self._adverbs)
         for phrase in filter(None, fillers):
-            dropped += (found.group() for found in phrase.finditer(plain))
+            dropped += (match.group() for match in phrase.finditer(plain))
             plain = phrase.sub("" if self.unspaced else " ", plain)
         words = self._normal(" ".join(plain.split()))
         return ReadClause(words, " ".join(dropped), is_new, is_addition, is_regular)
 
     def words_of_plan(self, clause: str) -> ReadClause:
-        """The words of a clause with `DATE_MARK` in the place of its date."""
+        """Return the words of a clause with `DATE_MARK` in the place of its date."""
         halves = [self.words(half.strip(" .!")) for half in clause.split(DATE_MARK)]
         before, after = (half.words for half in halves)
         words = f"{before} {DATE_MARK} {after}".strip()
         return replace(halves[0], words=words)
 
     def normal(self, clause: str) -> str:
-        """The clause in its normal form, with its fillers."""
+        """Return the clause in its normal form, with its fillers."""
         return self._normal(normalise(clause))
 
     def is_limited(self, value: str, clause: ReadClause) -> bool:
-        """Whether more than the value is said: "coffee at night", "no meat today"."""
+        """Return whether a value is restricted: "coffee at night", "no meat today"."""
         if clause.is_addition or clause.is_regular:
             return True
         if _has(self._limits, f"{clause.dropped} {value}"):
@@ -172,32 +174,32 @@ class StateReading:
         return not self.unspaced and not _TIMES.isdisjoint(value.split())
 
     def limits(self, aside: str) -> bool:
-        """Whether an aside begins with an exception, or what precedes it did not last."""
+        """Return whether an aside states an exception, or the end of the state."""
         found = self._exceptions.match(aside) if self._exceptions else None
         return found is not None or self.is_undone(aside, resolved=True)
 
     def begins(self, clause: str) -> bool:
-        """Whether a clause names the day from which on it holds: "from May on"."""
+        """Return whether a clause names a first day: "from May on"."""
         if not _has(self._starting, normalise(clause)):
             return False
-        return any(one.role == "since" for one in resolve(clause, SOME_DAY))
+        return any(interval.role == "since" for interval in resolve(clause, SOME_DAY))
 
     def is_long_ago(self, sentence: str, *, and_now: bool) -> bool:
-        """Whether a sentence tells of a time that it does not date, as childhood.
+        """Return whether a sentence is about an undated past, such as childhood.
 
-        Of a sentence that says "now" too, a single word like "formerly" makes it none;
-        a film or a dream does.
+        If the sentence also has a word like "now" (`and_now`), a single word like
+        "formerly" is not enough; a film or a dream is.
         """
         if not and_now or self._long_ago is None:
             return _has(self._long_ago, normalise(sentence))
         found = self._long_ago.finditer(normalise(sentence))
-        return any(self.unspaced or " " in one.group().strip() for one in found)
+        return any(self.unspaced or " " in match.group().strip() for match in found)
 
     def is_undone(self, text: str, *, resolved: bool) -> bool:
-        """Whether a text says that what was told before it did not last.
+        """Return whether a text states that the preceding state did not last.
 
-        Who gave in went back on what they had `resolved`; beside the end of a diet it
-        only says why: "Not vegan any more, I caved".
+        "I caved" revokes what the user `resolved`; next to the end of a diet it is only
+        a reason: "Not vegan any more, I caved".
         """
         if not text:
             return False
@@ -205,13 +207,13 @@ class StateReading:
         return _has(self._undone, words) or (resolved and _has(self._gave_in, words))
 
     def without_lead(self, clause: str) -> str:
-        """A clause as it was said, without the fillers before it."""
-        if self._fillers and (found := self._fillers.match(clause)):
-            return clause[found.end() :] or clause
+        """Return the original clause without the fillers before it."""
+        if self._fillers and (match := self._fillers.match(clause)):
+            return clause[match.end() :] or clause
         return clause
 
     def with_subject(self, clause: str) -> str:
-        """A clause with the speaker before it, where it begins without a subject."""
+        """Return a clause with the speaker before it if it has no subject."""
         rest = self.without_lead(clause)
         for pattern, before in self._elided:
             if pattern.match(rest):
@@ -220,7 +222,7 @@ class StateReading:
         return clause
 
     def _normal(self, plain: str) -> str:
-        """The words with contractions written out and in the usual order."""
+        """Return the words with contractions expanded and in the usual order."""
         if self.unspaced:
             plain = "".join(plain.split())
         if _has(self._is_written, plain):
@@ -229,31 +231,31 @@ class StateReading:
         return plain
 
     def speaks_of_self(self, text: str) -> bool:
-        """Whether a text has a word of the first person."""
+        """Return whether a text has a word of the first person."""
         if self.unspaced:
             return any(word in text for word in self._first)
         found = _WORD.findall(text.casefold())
         return not (self._first | self._possessive).isdisjoint(found)
 
     def names_user(self, text: str) -> bool:
-        """Whether a text names the user, or its script shows a subject by a word."""
+        """Return whether a text names the user; always true in scripts with blanks."""
         return not self.unspaced or any(word in text for word in self._user)
 
-    def subject(self, said: str | None, owner: str | None) -> tuple[str, ...]:
-        """The subject; the user where a row has none, () where it is not definite."""
-        if said is None and owner is None:
+    def subject(self, text: str | None, owner: str | None) -> tuple[str, ...]:
+        """Return the subject: the user if a row has none, () if it is indefinite."""
+        if text is None and owner is None:
             return (USER,)
-        if self._no_subject_signs and re.search(self._no_subject_signs, said or ""):
+        if self._no_subject_signs and re.search(self._no_subject_signs, text or ""):
             return ()
         if self.unspaced:
-            return self._unspaced_subject(said or owner or "")
-        return self._spaced_subject(f"{owner or ''} {said or ''}")
+            return self._unspaced_subject(text or owner or "")
+        return self._spaced_subject(f"{owner or ''} {text or ''}")
 
-    def _spaced_subject(self, said: str) -> tuple[str, ...]:
-        """The subject in a script with blanks; () where it is long or not definite."""
+    def _spaced_subject(self, text: str) -> tuple[str, ...]:
+        """Return the subject in a script with blanks; () if long or indefinite."""
         words = [
             word.removesuffix("'s").removesuffix("'")
-            for word in said.split()
+            for word in text.split()
             if word not in self._articles
         ]
         if len(words) > _MOST_SUBJECT_WORDS or not self._no_subject.isdisjoint(words):
@@ -261,61 +263,61 @@ class StateReading:
         return self._with_user(words)
 
     def _with_user(self, words: list[str]) -> tuple[str, ...]:
-        """The words of a subject, with those for the user as its first word."""
+        """Return the words of a subject, with those for the user as its first word."""
         if words and words[0] in self._possessive | self._user:
             return (USER, *words[1:])
         if len(words) == 1 and words[0] in self._first:
             return (USER,)
         return () if self._first.intersection(words) else tuple(words)
 
-    def _unspaced_subject(self, said: str) -> tuple[str, ...]:
-        """The subject in a script without blanks: `我妹妹` is ("user", "妹妹")."""
-        found = self._unspaced_user and self._unspaced_user.match(said)
+    def _unspaced_subject(self, text: str) -> tuple[str, ...]:
+        """Return the subject in a script without blanks: `我妹妹` is ("user", "妹妹")."""
+        found = self._unspaced_user and self._unspaced_user.match(text)
         if found:
-            rest = said[found.end() :]
+            rest = text[found.end() :]
             return (USER, rest) if rest else (USER,)
-        if len(said) > _MOST_SIGNS:
+        if len(text) > _MOST_SIGNS:
             return ()
-        return (USER, said) if said in self._own else (said,)
+        return (USER, text) if text in self._own else (text,)
 
     def topic(self, words: str) -> tuple[str, ...]:
-        """The subject that a part of a sentence without blanks only names, or ()."""
-        found = _TOPIC.fullmatch(words)
-        return self._unspaced_subject(found[1]) if found else ()
+        """Return the topic of a part of a sentence in an unspaced script, or ()."""
+        match = _TOPIC.fullmatch(words)
+        return self._unspaced_subject(match[1]) if match else ()
 
-    def value(self, said: str) -> tuple[str, ...]:
-        """The head of a value, up to a word that begins something else."""
-        if not said or said in self._no_value:
+    def value(self, text: str) -> tuple[str, ...]:
+        """Return the head of a value, up to a word that begins another phrase."""
+        if not text or text in self._no_value:
             return ()
         if self.unspaced:
-            return self._unspaced_value(said)
-        head = self._head(said)
+            return self._unspaced_value(text)
+        head = self._head(text)
         if head and head[0] in self._after_value:
             return ()
         if not self._first.isdisjoint(head):
             return ()
         return tuple(word for word in head if word not in self._indefinite)
 
-    def lists_more(self, said: str) -> bool:
-        """Whether another value follows the first one: "nuts and eggs"."""
+    def lists_more(self, text: str) -> bool:
+        """Return whether another value follows the first one: "nuts and eggs"."""
         is_begun = False
-        for word in said.split():
+        for word in text.split():
             if is_begun and word in self._after_value:
                 return word in self._joining
             is_begun = is_begun or word not in self._articles
         return False
 
-    def _unspaced_value(self, said: str) -> tuple[str, ...]:
-        """The value in a script without blanks; () where it is long or none."""
-        if len(said) > _MOST_SIGNS:
+    def _unspaced_value(self, text: str) -> tuple[str, ...]:
+        """Return the value in a script without blanks; () if it is long or empty."""
+        if len(text) > _MOST_SIGNS:
             return ()
-        refused = self._no_value_signs and re.search(self._no_value_signs, said)
-        return () if refused else (said,)
+        refused = self._no_value_signs and re.search(self._no_value_signs, text)
+        return () if refused else (text,)
 
-    def _head(self, said: str) -> list[str]:
-        """The words of a value without articles, up to one that begins another part."""
+    def _head(self, text: str) -> list[str]:
+        """Return the words of a value without articles, up to the next phrase."""
         head: list[str] = []
-        for word in said.split():
+        for word in text.split():
             if word in self._after_value and head:
                 break
             if word not in self._articles:
@@ -323,7 +325,7 @@ class StateReading:
         return head
 
     def is_place(self, value: tuple[str, ...], name: str) -> bool:
-        """Whether a value may be a home or an employer: no weekday, app or `Phase 2`."""
+        """Return whether a value may be a home or an employer, unlike `Phase 2`."""
         if _NUMBERED.search(value[-1]) and not self.unspaced:
             return False
         if name == "employer":
@@ -332,7 +334,7 @@ class StateReading:
         return _NOT_HOMES.isdisjoint(value) and not (sign and re.search(sign, value[0]))
 
     def is_workplace(self, value: tuple[str, ...]) -> bool:
-        """Whether a value is a sort of employer and no name, as in "a bakery"."""
+        """Return whether a value is a kind of employer and no name: "a bakery"."""
         return value[-1] in self._workplaces
 
     def not_eaten(self, diet: tuple[str, ...]) -> tuple[str, ...]:
@@ -340,22 +342,22 @@ class StateReading:
         return () if self._meatless.isdisjoint(diet) else self._meat
 
     def is_named(
-        self, said: str, value: tuple[str, ...], clause: str, name: str
+        self, text: str, value: tuple[str, ...], clause: str, name: str
     ) -> bool:
-        """Whether a value is a proper name, as far as the script tells."""
+        """Return whether a value is a proper name, as far as the script shows it."""
         if name in {"home", "employer"} and not self.is_place(value, name):
             return False
         if self.unspaced or value[0][0].isdigit():
             return self.unspaced
-        if self._is_common_noun(said, value, name):
+        if self._is_common_noun(text, value, name):
             return False
         if clause == clause.casefold():
-            return self._may_be_name(said, value, clause, name)
+            return self._may_be_name(text, value, clause, name)
         return self._is_capitalised(value, clause, name)
 
-    def _is_common_noun(self, said: str, value: tuple[str, ...], name: str) -> bool:
-        """Whether a value is a trade, or a noun that its language capitalises."""
-        first = said.split(maxsplit=1)[0]
+    def _is_common_noun(self, text: str, value: tuple[str, ...], name: str) -> bool:
+        """Return whether a value is a trade or another capitalised common noun."""
+        first = text.split(maxsplit=1)[0]
         if name in PEOPLE and not self._not_names.isdisjoint(value):
             return True
         if not self.capitalises_nouns:
@@ -364,17 +366,17 @@ class StateReading:
         return is_home or first in self._indefinite
 
     def _may_be_name(
-        self, said: str, value: tuple[str, ...], clause: str, name: str
+        self, text: str, value: tuple[str, ...], clause: str, name: str
     ) -> bool:
-        """Whether a short value may be a name in a text without capitals."""
-        first = said.split(maxsplit=1)[0]
+        """Return whether a short value may be a name in a text without capitals."""
+        first = text.split(maxsplit=1)[0]
         has_article = first in self._articles | self._indefinite
         fits = {"home": not has_article, "thing": has_article, "car": False}
         is_known = name not in PEOPLE or _has(self._naming, clause)
         return len(value) <= _FEW_NAMES and is_known and fits.get(name, True)
 
     def _is_capitalised(self, value: tuple[str, ...], clause: str, name: str) -> bool:
-        """Whether a value has a capital; a home in each word but small ones."""
+        """Return whether a value is capitalised, for a home in all but small words."""
         capitals = {
             self._normal(normalise(word))
             for word in _LETTERS.findall(clause)
@@ -387,7 +389,7 @@ class StateReading:
 
 
 def _phrases_of(section: Mapping[str, str]) -> dict[str, str]:
-    """The phrases of `starting` as a pattern, without those that may mean "since"."""
+    """Return the phrases of `starting` as a pattern, without those for "since"."""
     since = tuple(languages.phrases(section.get("since", "-")))
     listed = languages.phrases(section.get("starting", ""))
     ahead = (phrase for phrase in listed if not phrase.startswith(since))
@@ -395,17 +397,17 @@ def _phrases_of(section: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_capital(word: str, capitals: Collection[str]) -> bool:
-    return any(one.startswith(word) for one in capitals)
+    return any(capital.startswith(word) for capital in capitals)
 
 
 @cache
 def reading_of(code: str) -> StateReading:
-    """How the words of a language are read."""
+    """Return the parser of the words of a language."""
     return StateReading(code)
 
 
-def is_beside(sentence: str) -> bool:
-    """Return whether a sentence says that an older state goes on: "I also work at …"."""
+def continues_older_state(sentence: str) -> bool:
+    """Return whether an older state continues, as in "I also work at …"."""
     codes = [language(words(sentence)) or "en"]
     if _UNSPACED.search(sentence):
         codes = sorted(languages.unspaced())
@@ -419,7 +421,7 @@ def _prefix(listed: str) -> LazyPattern | None:
 
 
 def _fillers(leads: str, adverbs: str) -> LazyPattern | None:
-    """Leading words and adverbs as they are said, with the signs after them."""
+    """Return a pattern of leading words and adverbs, with the signs after them."""
     listed = "|".join(languages.pattern(one) for one in (leads, adverbs) if one)
     return LazyPattern(rf"(?i)(?:(?:{listed})[,!.:]* )+") if listed else None
 

@@ -1,9 +1,9 @@
 """States that words give, change or end: home, job, partner, liking, price (A7, X13).
 
-`states` reads the states out of a text in the first or the third person by the table
-in section `[states]` of the language files, `asked` the one that a question asks for;
-the ways to tell them are in `state_telling`. A statement that the table does not know
-gives no state, so a word alone never ends anything.
+`states` parses the states of a text in the first or the third person by the table in
+section `[states]` of the language files, and `state_asked_for` parses the state that a
+question asks for; `state_telling` converts a clause to the third person. A statement
+without a matching row gives no state, so a single word never ends anything.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from engram.core.language.dates import (
     spans,
     written_dates_blanked,
 )
+from engram.core.language.keep_requests import words_to_keep
 from engram.core.language.paraphrase import is_denied
 from engram.core.language.schedules import schedule_of
 from engram.core.language.sentences import (
@@ -55,25 +56,25 @@ _SEVERAL = 2
 _WHOLE = ("a", "a2", "a3")
 _VALUES = (*_WHOLE, "v", "w", "x", "v2", "v3")
 _SUBJECTS = ("s", "s2", "s3", "s4", "p")
-"""Groups of a value and a subject; a row with alternatives has more than one."""
+"""Groups of a value and a subject; a row with alternatives has several."""
 
 _DAILY = frozenset({"allergy", "diet", "eats", "habit", "like"})
-"""Attributes of which one may do without for a day."""
+"""Attributes whose denial may be for a day only."""
 
 _UNDATED = frozenset({"age", "date", "figure", "phone", "return", "schedule", "weight"})
-"""Attributes with numbers, or dates, as their values: these do not date a change."""
+"""Attributes with numbers or dates as values; these do not date a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One state: whose it is (`subject`), which (`attribute`) and its `value`.
+    """One state: its `subject`, its `attribute` and its `value`.
 
     `subject` is ("user",) for the user, ("user", "dog") for the user's dog, ("eva",)
-    for Eva; `value` are folded words, none where an end names no value. `over` says
-    that the words end the state, `change` that they tell it as new ("moved", "now").
-    It is `planned` if it begins on a day to come, which `dated` names. `listed` says
-    that its words name further values: "nuts" of "allergic to nuts and eggs". `start`
-    and `end` are the place of its clause in the text.
+    for Eva; `value` are folded words, () for an end without a value. `over` is true if
+    the words end the state, `change` if they report it as new ("moved", "now"),
+    `planned` if it begins on a future day, which `dated` names, and `listed` if the
+    words name further values: "nuts" of "allergic to nuts and eggs". `start` and `end`
+    are the span of its clause in the text.
     """
 
     language: str
@@ -94,15 +95,18 @@ class State:
 
 
 def states(text: str, names: Collection[str] = ()) -> tuple[State, ...]:
-    """The states that `text` gives, changes or ends, in their order (`A7`).
+    """Return the states that `text` gives, changes or ends, in their order (`A7`).
 
     `names` are the folded words of the user's names: "Jonas lives in Munich" is then
-    about the user. Questions, doubts, quotations and what is not asserted give none.
+    about the user. Questions, doubts, quotations and other sentences that assert
+    nothing give no states.
     """
     found = _states(text)
     if not names:
         return found
-    return tuple(replace(one, subject=of_owner(one.subject, names)) for one in found)
+    return tuple(
+        replace(state, subject=of_owner(state.subject, names)) for state in found
+    )
 
 
 @lru_cache(maxsize=1 << 15)
@@ -122,26 +126,26 @@ def _states(text: str) -> tuple[State, ...]:
                 continue
             found += [
                 replace(
-                    _dated(one, words[start:end], words[first:last]),
+                    _dated(state, words[start:end], words[first:last]),
                     start=start,
                     end=end,
                 )
-                for one in _of_clause(
+                for state in _of_clause(
                     with_subject(words[start:end])
                     if start == first
                     else words[start:end],
                     named,
                     is_first=not start,
                 )
-                if _is_lasting(one, words[first:last], words[end:], words[start:end])
+                if _is_lasting(state, words[first:last], words[end:], words[start:end])
             ]
     return tuple(found)
 
 
 def with_subject(clause: str) -> str:
-    """A clause that begins a sentence with "I", if it leaves that out: "Sold the car".
+    """Return an elliptic sentence such as "Sold the car" with "I" before it.
 
-    For the languages that list such beginnings; any other clause stays as it is.
+    Only some languages list such beginnings; any other clause is returned unchanged.
     """
     for code in _ELIDING:
         if (whole := reading_of(code).with_subject(clause)) != clause:
@@ -153,32 +157,31 @@ _ELIDING = tuple(languages.texts(KEY, "elided"))
 
 
 def in_context(found: Sequence[State], text: str, quote: str) -> tuple[State, ...]:
-    """The states of a statement that the words around its `quote` in `text` leave.
+    """Return the states of a statement that still hold in the context of its `quote`.
 
-    "The user moved to Berlin" gives no state where "but moved back" follows in the turn
-    or "when I was six" precedes it; a date beside the quote counts too.
+    "The user moved to Berlin" gives no state if "but moved back" follows in the turn or
+    "when I was six" precedes it; a date next to the quote counts too.
     """
     place = text.find(quote) if quote else -1
-    if place < 0 or not any(one.change or one.over for one in found):
+    if place < 0 or not any(state.change or state.over for state in found):
         return tuple(found)
     words = plain(text)
     after = words[place + len(quote) :]
-    around = (
-        words[first:last] for first, last in sentences(words) if first <= place < last
-    )
-    sentence = next(around, quote)
+    spans = [*words_to_keep(words), *sentences(words)]
+    around = (words[first:last] for first, last in spans if first <= place < last)
+    sentence = next(around, quote)  # without "never forget that" after it
     return tuple(
-        one if one.dated else _dated(one, quote, sentence)
-        for one in found
-        if _is_lasting(one, sentence, after)
+        state if state.dated else _dated(state, quote, sentence)
+        for state in found
+        if _is_lasting(state, sentence, after)
     )
 
 
 def _is_lasting(state: State, sentence: str, after: str, clause: str = "") -> bool:
-    """Whether a change still counts: not one of childhood, nor one that was undone.
+    """Return whether a change still holds: it is not undone, nor one of childhood.
 
-    `after` are the words that follow; those of the sentence and of the next one count.
-    A `clause` with "now" is of today beside a mere "formerly".
+    `after` are the following words; those of the sentence and of the next one count. A
+    `clause` with "now" is about the present despite a mere "formerly".
     """
     if not (state.change or state.over):
         return True
@@ -194,7 +197,7 @@ def _is_lasting(state: State, sentence: str, after: str, clause: str = "") -> bo
 
 
 def _dated(state: State, clause: str, sentence: str) -> State:
-    """The state with the words that may date it, where they tell a change."""
+    """Return the state with the words that may date it, if they report a change."""
     if not (state.change or state.over) or state.attribute.split()[0] in _UNDATED:
         return state
     if state.planned:
@@ -212,9 +215,9 @@ def _may_date(text: str) -> bool:
 def _of_clause(
     clause: str, named: Mapping[str, AbstractSet[str]], *, is_first: bool
 ) -> list[State]:
-    """The states of the first row that reads the clause; one for each attribute.
+    """Return the states of the first row that matches the clause, one per attribute.
 
-    `named` are the attributes by language that the text may tell. `is_first` says that
+    `named` are the possible attributes of the text by language. `is_first` is true if
     the text begins with the clause, so that one without a subject is about the user.
     """
     for words in _up_to_aside(clause, named):
@@ -227,9 +230,9 @@ def _of_clause(
 
 
 def _up_to_aside(clause: str, codes: Iterable[str]) -> Iterator[str]:
-    """A clause, and what precedes an aside: "I quit my job, so relieved!".
+    """Yield a clause, and the part before an aside: "I quit my job, so relieved!".
 
-    An aside that may limit or take back what precedes it stays with it.
+    An aside that may limit or revoke the preceding words is not separated.
     """
     yield clause
     words, comma, aside = clause.partition(", ")
@@ -241,7 +244,7 @@ def _up_to_aside(clause: str, codes: Iterable[str]) -> Iterator[str]:
 
 
 def _likeliest(clause: str, codes: list[str]) -> list[str]:
-    """The languages that a clause may be in, those with most stop words in it first.
+    """Return the possible languages of a clause, by the number of stop words in it.
 
     A verb of one language is a small word of another: Spanish `come`, Italian `come`.
     """
@@ -256,9 +259,9 @@ def _likeliest(clause: str, codes: list[str]) -> list[str]:
 def _in_language(
     clause: str, code: str, named: AbstractSet[str], elided: tuple[str, ...]
 ) -> list[State]:
-    """The states of the first row of a language that reads the clause.
+    """Return the states of the first row of a language that matches the clause.
 
-    `elided` is the subject of words without one; later that of the part before.
+    `elided` is the subject of words without one; later it is that of the part before.
     """
     reading = reading_of(code)
     found: list[State] = []
@@ -271,11 +274,12 @@ def _in_language(
             continue
         given = _planned(part, code, named, elided)
         given = given or [
-            replace(one, change=True, planned=True, dated=part)
+            replace(state, change=True, planned=True, dated=part)
             if reading.begins(part)
-            else one
-            for one in _of_first_row(part, code, named, elided, read)
+            else state
+            for state in _of_first_row(part, code, named, elided, read)
         ]
+        given = given or _ended_on_day(part, code, named, elided)
         if given:
             found += given
             elided = given[0].subject
@@ -284,8 +288,8 @@ def _in_language(
     return found
 
 
-def _scheduled(words: str, code: str, read: ReadClause) -> list[State]:
-    """The state of what takes place each week, if a part of a clause tells one."""
+def _scheduled(words: str, code: str, parsed: ReadClause) -> list[State]:
+    """Return the state of a weekly event in a part of a clause, if there is one."""
     found = schedule_of(words, code)
     if found is None:
         return []
@@ -296,7 +300,7 @@ def _scheduled(words: str, code: str, read: ReadClause) -> list[State]:
             "schedule",
             found.days,
             change=found.change,
-            addition=read.is_addition or not found.change,
+            addition=parsed.is_addition or not found.change,
         )
     ]
 
@@ -306,28 +310,52 @@ def _of_first_row(
     code: str,
     named: AbstractSet[str],
     elided: tuple[str, ...],
-    read: ReadClause,
+    parsed: ReadClause,
     *,
     planned: bool = False,
 ) -> list[State]:
-    """The states of the first row that reads a part of a clause."""
-    has_digit = any(sign.isdigit() for sign in read.words)
+    """Return the states of the first row that matches a part of a clause."""
+    has_digit = any(sign.isdigit() for sign in parsed.words)
     for row in rows()[code]:
         if row.planned is not planned or named.isdisjoint(row.attributes):
             continue
         if row.needs_digit and not has_digit:
             continue
-        match = row.pattern.fullmatch(read.words)
-        found = match and _read(row, match.groupdict(), part, elided, read)
+        match = row.pattern.fullmatch(parsed.words)
+        found = match and _read(row, match.groupdict(), part, elided, parsed)
         if found:
             return found
     return []
 
 
+def _ended_on_day(
+    part: str, code: str, named: AbstractSet[str], elided: tuple[str, ...]
+) -> list[State]:
+    """Return the changes and ends in a part of a clause with a past day.
+
+    `I gave up coffee on Friday` is read without the day, which dates the state. A whole
+    year may be long ago.
+    """
+    if not has_time_expression(part):
+        return []
+    bare = part
+    for date in reversed(spans(part, SOME_DAY)):
+        time = date.interval
+        is_ahead = time.end > SOME_DAY and not YEAR.search(time.words)
+        if is_ahead or time.granularity not in {"minute", "hour", "day", "week"}:
+            return []
+        bare = f"{bare[: date.start].rstrip()} {bare[date.end :].lstrip()}"
+    if bare == part:
+        return []
+    parsed = reading_of(code).words(bare)
+    found = _of_first_row(bare, code, named, elided, parsed)
+    return [state for state in found if state.change or state.over]
+
+
 def _planned(
     part: str, code: str, named: AbstractSet[str], elided: tuple[str, ...]
 ) -> list[State]:
-    """The states that a part of a clause plans for a day: "From May I live in Ulm"."""
+    """Return the planned states in a part of a clause: "From May I live in Ulm"."""
     attributes = (row.attributes for row in rows()[code] if row.planned)
     if all(map(named.isdisjoint, attributes)) or not has_time_expression(part):
         return []
@@ -338,7 +366,7 @@ def _planned(
         return []
     read = reading_of(code).words_of_plan(marked)
     found = _of_first_row(marked, code, named, elided, read, planned=True)
-    return [replace(one, planned=True, dated=part) for one in found]
+    return [replace(state, planned=True, dated=part) for state in found]
 
 
 def _read(
@@ -346,18 +374,18 @@ def _read(
     parts: Mapping[str, str | None],
     clause: str,
     elided: tuple[str, ...],
-    read: ReadClause,
+    parsed: ReadClause,
 ) -> list[State]:
-    """The states of a row that matched, none where a part of it is not definite."""
-    subject = _subject(row, parts, clause, elided, read)
+    """Return the states of a matched row, none if a part of it is not definite."""
+    subject = _subject(row, parts, clause, elided, parsed)
     if not subject:
         return []
     values = _values(row, parts, clause)
     if values is None:
         return []
     reading = reading_of(row.language)
-    is_regular = read.is_regular and not row.change
-    is_change = row.change or (read.is_new and row.may_change)
+    is_regular = parsed.is_regular and not row.change
+    is_change = row.change or (parsed.is_new and row.may_change)
     state = State(
         row.language,
         subject,
@@ -365,7 +393,7 @@ def _read(
         (),
         row.over,
         change=is_change,
-        addition=read.is_addition or is_regular or (row.shared and not is_change),
+        addition=parsed.is_addition or is_regular or (row.shared and not is_change),
     )
     found = [
         replace(
@@ -376,14 +404,16 @@ def _read(
         )
         for name, value in values.items()
     ]
-    valued = [one for one in found if one.value]
+    if gone := reading.value(parts.get("gone") or ""):
+        found.append(replace(state, attribute=row.attributes[0], value=gone, over=True))
+    valued = [found_state for found_state in found if found_state.value]
     return valued if row.over and valued else found
 
 
 def _values(
     row: StateRow, parts: Mapping[str, str | None], clause: str
 ) -> dict[str, tuple[str, ...]] | None:
-    """The value of each attribute that has a fit one, None where it is not definite."""
+    """Return the values of a row by attribute, or None if one is not definite."""
     reading = reading_of(row.language)
     found: dict[str, tuple[str, ...]] = {}
     for name in row.attributes:
@@ -403,16 +433,18 @@ def _subject(
     parts: Mapping[str, str | None],
     clause: str,
     elided: tuple[str, ...],
-    read: ReadClause,
+    parsed: ReadClause,
 ) -> tuple[str, ...]:
-    """The subject of a matched row, () where it or the whole value is not definite."""
+    """Return the subject of a matched row, () if it or the value is not definite."""
     reading = reading_of(row.language)
-    said, owner = _one(parts, _SUBJECTS), parts.get("o")
-    subject = reading.subject(said, owner) if said or owner else elided
-    whole, name = _one(parts, _WHOLE), parts.get("p")
+    subject_words, owner = _only_group(parts, _SUBJECTS), parts.get("o")
+    subject = (
+        reading.subject(subject_words, owner) if subject_words or owner else elided
+    )
+    whole, name = _only_group(parts, _WHOLE), parts.get("p")
     if row.over and row.attributes[0] not in _DAILY and not is_denied(clause):
-        read = replace(read, dropped="")  # what is sold today is sold
-    if whole and reading.is_limited(whole, read):
+        parsed = replace(parsed, dropped="")  # "sold today" does not limit the sale
+    if whole and reading.is_limited(whole, parsed):
         return ()
     if subject and name and not reading.is_named(name, subject, clause, ""):
         return ()
@@ -422,11 +454,11 @@ def _subject(
 def _is_fit(
     row: StateRow, name: str, words: str, value: tuple[str, ...], clause: str
 ) -> bool:
-    """Whether a value is a proper name where its attribute needs one.
+    """Return whether a value is a proper name, if its attribute needs one.
 
-    The end of a state of people needs none: "I broke up with her", nor does one of
-    several that ends nothing: "I live in the dorms". An employer may be
-    "a bakery" too, except at its end: one may leave a bakery as a guest.
+    The end of a relationship needs none ("I broke up with her"), nor does one of
+    several values that ends nothing ("I live in the dorms"). An employer may also be "a
+    bakery", except at its end: one may leave a bakery as a guest.
     """
     if name not in NAMED or (row.over and name in PEOPLE):
         return True
@@ -440,21 +472,21 @@ def _is_fit(
 
 
 def _value_words(name: str, parts: Mapping[str, str | None]) -> str:
-    """The words of an attribute's value, '' where the row has none."""
-    return (parts[name] if name in parts else _one(parts, _VALUES)) or ""
+    """Return the words of an attribute's value, '' if the row has none."""
+    return (parts[name] if name in parts else _only_group(parts, _VALUES)) or ""
 
 
 def _attribute(name: str, parts: Mapping[str, str | None]) -> str:
-    """The attribute with its kind, if it has one: `favourite colour`."""
+    """Return the attribute with its kind, if it has one: `favourite colour`."""
     return name if name == "medication" else f"{name} {parts.get('k') or ''}".rstrip()
 
 
-def _one(parts: Mapping[str, str | None], names: Collection[str]) -> str | None:
+def _only_group(parts: Mapping[str, str | None], names: Collection[str]) -> str | None:
     return next((parts[name] for name in names if parts.get(name)), None)
 
 
 def person_named(state: State, subject: Sequence[str]) -> tuple[str, ...]:
-    """The name that a state gives to a `subject` like `my sister`, or ()."""
+    """Return the name that a state gives to a `subject` like `my sister`, or ()."""
     relation, _, kind = state.attribute.partition(" ")
     is_named = relation in {"kin", "role"} and not state.over
     return state.value if is_named and (*state.subject, kind) == tuple(subject) else ()
@@ -463,18 +495,18 @@ def person_named(state: State, subject: Sequence[str]) -> tuple[str, ...]:
 # -- questions -------------------------------------------------------------------------
 
 
-def asked(question: str, names: Collection[str] = ()) -> State | None:
-    """The state that a question asks for, with no value; None where it asks for none.
+def state_asked_for(question: str, names: Collection[str] = ()) -> State | None:
+    """Return the state that a question asks for, without its value, or None.
 
-    `asked("Where do I live?")` has the subject user and the attribute home; it is
-    `over` where the question asks for an earlier one.
+    `state_asked_for("Where do I live?")` has the subject user and the attribute home;
+    it is `over` if the question asks for an earlier value.
     """
-    found = _asked(question)
+    found = _state_asked_for(question)
     return found and replace(found, subject=of_owner(found.subject, names))
 
 
 @lru_cache(maxsize=1 << 10)
-def _asked(question: str) -> State | None:
+def _state_asked_for(question: str) -> State | None:
     if len(question) > _MOST_CHARS:
         return None
     written = languages.written_in(question)
@@ -483,10 +515,10 @@ def _asked(question: str) -> State | None:
         reading = reading_of(code)
         read = reading.words(question.replace("’", "'").strip(" ?？.!。¿¡"))
         for row in questions(code):
-            found = row.pattern.fullmatch(read.words)
-            if found:
-                parts = found.groupdict()
-                subject = reading.subject(_one(parts, _SUBJECTS), parts.get("o"))
+            match = row.pattern.fullmatch(read.words)
+            if match:
+                parts = match.groupdict()
+                subject = reading.subject(_only_group(parts, _SUBJECTS), parts.get("o"))
                 if subject:
                     attribute = _attribute(row.attribute, parts)
                     return State(code, subject, attribute, (), over=row.is_past)

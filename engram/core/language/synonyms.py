@@ -1,10 +1,10 @@
 """Groups of related words, by which a question finds a text in other words (row X13).
 
-Some hundred groups in each language of what people say about their lives, in section
-`[synonyms]` of the language files, by topic. A word before the colon of its group may
-stand for any other word of the group; the words after the colon are narrower: an
-instrument may be a guitar, a guitar is no other instrument. Verbs and adjectives that
-go with everything are left out, since they match everything.
+Section `[synonyms]` of the language files has some hundred groups of everyday topics in
+each language. A word before the colon of its group is a synonym of every other word of
+the group; the words after the colon are narrower: an instrument may be a guitar, but a
+guitar is no other instrument. Verbs and adjectives that combine with every noun are
+left out, since they would match everything.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _MARKS = dict.fromkeys(range(0x300, 0x370))
 
 
 def synonyms(word: str, code: str = "en") -> tuple[str, ...]:
-    """The words that may stand for `word` in a language, () if none.
+    """Return the synonyms of `word` in a language, () if there are none.
 
-    Both are in the form `content` gives. A word may lack its accents. Without a `code`
-    the word may be of any language.
+    Both are in the form that `content` returns. A word may lack its accents. Without a
+    `code` the word may be of any language.
 
     >>> synonyms("jewelry")
     ('bracelet', 'earrings', 'necklace', 'ring')
@@ -44,11 +44,12 @@ def synonyms(word: str, code: str = "en") -> tuple[str, ...]:
 def synonyms_of(
     text: str, text_words: Sequence[str], code: str
 ) -> dict[str, tuple[str, ...]]:
-    """The synonyms of each of the words of a question.
+    """Return the synonyms of each of the words of a question.
 
-    A short question may count as one of another language; where a language has nothing
-    for it, all are searched. In a script without blanks a group is found by the characters of the text, and
-    belongs to the first word that has some of them.
+    The language of a short question may be detected wrongly; if its language has no
+    synonyms, all languages are searched. In a script without blanks a group is found by
+    the characters of the text, and belongs to the first word that contains some of
+    them.
     """
     found = {word: synonyms(word, code) for word in text_words}
     if code != "en" and not any(found.values()):
@@ -80,14 +81,14 @@ def _groups(code: str) -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def _unspaced() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The heads of scripts without blanks with the words of their groups, long first.
+    """Return the heads of scripts without blanks with their groups, longest first.
 
-    A `_` in a head stands for a blank.
+    A `_` in a head represents a blank.
     """
     found: dict[str, set[str]] = {}
     for code in languages.unspaced():
         for broader, narrower in _listed(code):
-            others = {pair for one in (*broader, *narrower) for pair in _pairs(one)}
+            others = {pair for word in (*broader, *narrower) for pair in _pairs(word)}
             for head in broader:
                 found.setdefault(head.replace("_", " "), set()).update(others)
     groups = _sorted(found).items()
@@ -95,14 +96,14 @@ def _unspaced() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _pairs(word: str) -> Collection[str]:
-    """The words of an index for one of the table, without those of hiragana alone."""
+    """Return the index words of a word of the table, without pairs of hiragana."""
     pairs = words(word)
     strong = [pair for pair in pairs if not all("ぁ" <= sign <= "ん" for sign in pair)]
     return strong or pairs
 
 
 def _listed(code: str) -> Iterable[tuple[list[str], list[str]]]:
-    """The groups of a language: the words before the colon and those after it."""
+    """Yield the groups of a language: the words before the colon and those after it."""
     for listed in languages.section("synonyms").get(code, {}).values():
         for group in languages.entries(fold(listed)):
             broader, _, narrower = group.partition(":")

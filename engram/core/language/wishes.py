@@ -1,9 +1,9 @@
 """Standing wishes to the assistant, recognised by words (row C19).
 
-"The user wants short answers" and "Please answer in German" say how the assistant is to
-behave from now on. Section `[wishes]` of the language files has the patterns: a wish
-needs a verb of wishing or an imperative, and what an assistant does as its object, so
-"The user wants an answer from the bank" is none.
+"The user wants short answers" and "Please answer in German" describe the assistant's
+behaviour from now on. Section `[wishes]` of the language files has the patterns: a wish
+needs a verb of wishing or an imperative, and an activity of the assistant as its
+object, so "The user wants an answer from the bank" is none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_CHARS = 300
 
 @cache
 def _patterns(key: str) -> Mapping[str, re.Pattern[str]]:
-    """The patterns of a key by language, for text in the form of `normalise`."""
+    """Return the patterns of a key by language, for text in the form of `normalise`."""
     unspaced = languages.unspaced()
     found = {}
     for code, text in languages.texts(_KEY, key).items():
@@ -41,17 +41,21 @@ def _prefixes() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 13)
 def is_standing_wish(statement: str) -> bool:
-    """Whether a statement says how the assistant is to behave (`C19`).
+    """Return whether a statement describes the assistant's behaviour (`C19`).
 
-    >>> is_standing_wish("The user prefers short answers."), is_standing_wish("The user prefers tea.")
-    (True, False)
+    >>> is_standing_wish("The user prefers short answers.")
+    True
+    >>> is_standing_wish("The user prefers tea.")
+    False
     """
     if len(statement) > _MOST_CHARS:
         return False
     words = normalise(statement)
     if any(pattern.search(words) for pattern in _patterns("stated").values()):
         return True
-    prefix = next((one for one in _prefixes() if words.startswith(one)), "")
+    prefix = next(
+        (candidate for candidate in _prefixes() if words.startswith(candidate)), ""
+    )
     return bool(_language(words.removeprefix(prefix).strip()))
 
 
@@ -72,7 +76,7 @@ def wish_statement(sentence: str) -> str:
 
 
 def _language(words: str) -> str:
-    """Return the language in which folded words ask for a lasting behaviour, or ''."""
+    """Return the language of folded words that ask for a lasting behaviour, or ''."""
     if any(pattern.search(words) for pattern in _patterns("passing").values()):
         return ""
     asked = _patterns("asked").items()

@@ -19,14 +19,14 @@ from engram.core.language import languages
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-# Vowel signs and points are no letters to `re`, yet they belong to the word around
+# For `re`, vowel signs and points are no letters, but they belong to the word around
 # them.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f"
     "\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963\u0980-\u09e3\u0a01-\u0df3"
     "\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ecd\u1000-\u1049\u1780-\u17d3\u3099\u309a"
 )
-# Han, kana, Hangul, Thai, Lao, Burmese, Khmer: no blank tells where a word ends.
+# Han, kana, Hangul, Thai, Lao, Burmese, Khmer: no blank marks the end of a word.
 _UNSPACED = (
     "\u3005\u3007\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u1049\u1780-\u17d3"
@@ -38,7 +38,7 @@ _WORD = re.compile(
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _ASCII_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
-# What one does for a living is no place to live in.
+# In "for a living", living is a trade and not a place.
 _TRADE = re.compile(
     r"\b(for|earn(?:s|ed|ing)?|mak(?:es?|ing)|made) a living\b(?! (?:being|creature|room|space|thing|wage|will)s?\b)"
 )
@@ -47,7 +47,10 @@ _CONTRACTED = languages.all_words("words", "contractions")
 
 
 def fold(text: str) -> str:
-    """NFKC and casefold, again until stable, with one kind of apostrophe."""
+    """Return `text` in NFKC and casefolded, with one kind of apostrophe.
+
+    Both steps are repeated until the text is stable.
+    """
     if text.isascii():
         return text.lower().replace("`", "'")
     folded = unicodedata.normalize(
@@ -62,11 +65,12 @@ STOP: Mapping[str, frozenset[str]] = MappingProxyType(
         for code, listed in languages.texts("words", "stop").items()
     }
 )
-"""Stop words by language code; forms as `words` gives them, contractions whole."""
+"""Stop words by language code, in the form of `words`; contractions are whole."""
 
 ANY_STOP = frozenset().union(*STOP.values())
-"""The stop words of all languages: many are a name in another one (Will, Ben, Una, Sue,
-Den, Else).
+"""The stop words of all languages.
+
+Many of them are a name in another one (Will, Ben, Una, Sue, Den, Else).
 """
 
 _AMBIGUOUS = languages.all_words("words", "ambiguous")
@@ -78,10 +82,10 @@ _LANGUAGES_OF = {
 """The languages that each stop word indicates."""
 
 FIRST_PERSON = languages.all_words("words", "first_person")
-"""The pronouns of the first person, in the form `words` gives them."""
+"""The pronouns of the first person, in the form of `words`."""
 
 POSSESSIVE = languages.all_words("words", "possessive")
-"""Those pronouns that only say whose relative or friend a person is."""
+"""Those of the pronouns that only mark a relative or friend of a person."""
 
 _OWN_RELATIVE = re.compile(
     rf"\b(?:{'|'.join(sorted(POSSESSIVE))}) (?:\w+ )?"
@@ -92,10 +96,10 @@ _ASCII_CAPITALISED = re.compile(r"\b[A-Z][A-Za-z]*")
 _CAPITALISED = re.compile(r"\b[A-ZÀ-ÖØ-ÞΑ-ΫА-ЯЁЀ-Я][^\W\d_]*")
 
 RELATING = languages.all_words("words", "relating")
-"""Stop words on which a question of stop words alone may turn: "Where am I from?"."""
+"""Stop words that a question of stop words may be about: "Where am I from?"."""
 
 PHRASE = 4
-"""The number of different stop words from which they are searched as a phrase.
+"""The least number of different stop words that are searched as a phrase.
 
 For example "To be or not to be".
 """
@@ -147,8 +151,9 @@ def _pairs(run: str, *, singles: bool) -> list[str]:
 
 
 def _uncontracted(run: str) -> list[str]:
-    """`anna's` → anna; `don't` stays whole, for it is a stop word; `l'amour` → l,
-    amour.
+    """Return a run without its contraction: `anna's` → anna; `l'amour` → l, amour.
+
+    `don't` is not split, because it is a stop word.
     """
     if run in STOP["en"]:
         return [run]
@@ -161,10 +166,10 @@ def _uncontracted(run: str) -> list[str]:
 
 
 def capitalised(text: str) -> set[str]:
-    """The words of `text` that begin with a capital letter somewhere in it, as `words`
-    gives them.
+    """Return the words of `text` that begin with a capital letter somewhere in it.
 
-    `capitalised("Will's art is for US") == {"will", "us"}`
+    They have the form of `words`: `capitalised("Will's art is for US") == {"will",
+    "us"}`.
     """
     return set(
         map(str.lower, _ASCII_CAPITALISED.findall(text))
@@ -174,11 +179,10 @@ def capitalised(text: str) -> set[str]:
 
 
 def language(text_words: Sequence[str]) -> str:
-    """The language of these words, by stop words alone: a code of `STOP`, or '' where
-    nothing tells.
+    """Return the language of these words by stop words: a code of `STOP`, or ''.
 
-    The one with most of them, English first; words that are English too, or names, tell
-    nothing.
+    It is the language with most of them, English first; words that are also English, or
+    names, do not count.
     """
     counts = stop_words_by_language(text_words)
     most = max(counts.values(), default=0)
@@ -186,29 +190,29 @@ def language(text_words: Sequence[str]) -> str:
 
 
 def stop_words_by_language(text_words: Sequence[str]) -> Counter[str]:
-    """The number of stop words by language that indicate it."""
+    """Return the number of stop words by language that indicate it."""
     return Counter(
         chain.from_iterable(filter(None, map(_LANGUAGES_OF.get, text_words)))
     )
 
 
 def of_oneself(folded: str) -> bool:
-    """Return whether the speaker is a subject of the text, not only their relative.
+    """Return whether the speaker is a subject of the text, and not only a relative.
 
     `of_oneself("my car is old")`, not `of_oneself("my sister lives in porto")`
     """
-    said = FIRST_PERSON.intersection(_LETTERS.findall(folded))
-    if said and said <= POSSESSIVE:
-        said = FIRST_PERSON.intersection(
+    pronouns = FIRST_PERSON.intersection(_LETTERS.findall(folded))
+    if pronouns and pronouns <= POSSESSIVE:
+        pronouns = FIRST_PERSON.intersection(
             _LETTERS.findall(_OWN_RELATIVE.sub(" ", folded))
         )
-    return bool(said)
+    return bool(pronouns)
 
 
 def named(
     text: str, found: Sequence[str], known: Callable[[str], object], *, alone: bool
 ) -> frozenset[str]:
-    """The stop words of a question that are used as names in it.
+    """Return the stop words of a question that are used as names in it.
 
     They are capitalised inside a sentence: "Who is Will?", "Was macht Else?". At its
     beginning the name must be `known`, and the next word must show that it is no verb
@@ -227,12 +231,12 @@ def named(
 
 
 def _without_suffix(run: re.Match[str]) -> str:
-    """A word without what follows its apostrophe: `Will's` → `Will`."""
+    """Return a word up to its apostrophe: `Will's` → `Will`."""
     return run[0].split("'")[0].split("’")[0]
 
 
 def _capitalised_inside(text: str, runs: Sequence[re.Match[str]]) -> set[str]:
-    """The capitalised words inside sentences; none of a title, where all words are."""
+    """Return the capitalised words inside sentences; none for a title in capitals."""
     inside = [
         _without_suffix(run)
         for run in runs
@@ -248,7 +252,7 @@ def _capitalised_inside(text: str, runs: Sequence[re.Match[str]]) -> set[str]:
 def _known_at_start(
     runs: Sequence[re.Match[str]], known: Callable[[str], object]
 ) -> set[str]:
-    """The capitalised, known words that own something or precede a verb."""
+    """Return the capitalised, known words that own something or precede a verb."""
     names = set()
     for run, after in pairwise(runs):
         word, following = _without_suffix(run), _without_suffix(after)
@@ -260,7 +264,7 @@ def _known_at_start(
 
 
 def content(text_words: Sequence[str], code: str) -> list[str]:
-    """The words that carry meaning in the language `code` ('' is English).
+    """Return the meaningful words in the language `code` ('' is English).
 
     Irregular English forms become their base form.
     """

@@ -1,8 +1,8 @@
 """Every number, with its default, unit, range, source row and meaning.
 
-One frozen dataclass per concern. `rows()` lists them for `engram policy`; a number
-marked `key` may be set in the vault's `engram.toml` under that name. A source row names
-a capability row (`C2`) or a section of the design (`vault`, `quality`).
+There is one frozen dataclass for each concern. `rows()` lists them for `engram policy`;
+a number with a `key` may be set in the vault's `engram.toml` under that name. A source
+row names a capability row (`C2`) or a section of the design (`vault`, `quality`).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All concerns together; the value that travels through the program."""
+    """All groups of numbers together, passed through the program as one value."""
 
     buffer: BufferPolicy = field(default_factory=BufferPolicy)
     signals: SignalPolicy = field(default_factory=SignalPolicy)
@@ -111,7 +111,7 @@ class Policy:
 
 
 def rows(policy: Policy) -> list[PolicyRow]:
-    """Every number of `policy`, in the order of the table."""
+    """Return every number of `policy`, in the order of the table."""
     return [
         PolicyRow(
             concern.name,
@@ -131,8 +131,9 @@ def rows(policy: Policy) -> list[PolicyRow]:
 
 
 def with_settings(policy: Policy, settings: dict[str, float]) -> Policy:
-    """`policy` with the numbers whose `key` is in `settings`; types follow the
-    defaults.
+    """Return `policy` with the numbers whose `key` is in `settings`.
+
+    Values get the types of the defaults.
     """
     for row in rows(policy):
         if row.key in settings:

@@ -1,4 +1,4 @@
-"""Files and doors."""
+"""Numbers for files, git and the daemon."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class FilePolicy:
         65536, "bytes", 1024, 1048576, "vault", "longest front matter that is parsed"
     )
     nesting: int = number(
-        16, "levels", 1, 100, "vault", "deepest front matter that is parsed"
+        16, "levels", 1, 100, "vault", "deepest nesting of front matter that is parsed"
     )
     nodes: int = number(
         5000, "nodes", 10, 100000, "vault", "most YAML nodes that are parsed"
@@ -29,13 +29,13 @@ class FilePolicy:
         0,
         3600,
         "vault",
-        "rest after a person's edit before we write a note",
+        "time after a user edit before engram writes to a note",
     )
     settle_seconds: float = number(
-        0.3, "seconds", 0, 10, "vault", "rest after an event before the file is read"
+        0.3, "seconds", 0, 10, "vault", "time after an event before the file is read"
     )
     settle_most_seconds: float = number(
-        2.0, "seconds", 0, 60, "vault", "longest a busy file is waited for"
+        2.0, "seconds", 0, 60, "vault", "longest wait for a busy file"
     )
     vanished_share: float = number(
         0.2,
@@ -43,10 +43,15 @@ class FilePolicy:
         0,
         1,
         "vault",
-        "share of notes gone at once that freezes deletions",
+        "share of notes missing at once from which deletions are suspended",
     )
     vanished_notes: int = number(
-        50, "notes", 1, 1000000, "vault", "notes gone at once that freeze deletions"
+        50,
+        "notes",
+        1,
+        1000000,
+        "vault",
+        "notes missing at once from which deletions are suspended",
     )
     vanished_least: int = number(
         5,
@@ -54,7 +59,7 @@ class FilePolicy:
         1,
         1000,
         "vault",
-        "notes gone at once below which a share freezes nothing",
+        "missing notes below which the share suspends nothing",
     )
     racy_seconds: float = number(
         2.0,
@@ -62,7 +67,7 @@ class FilePolicy:
         0,
         60,
         "vault",
-        "age below which a file's times cannot be trusted",
+        "age below which the times of a file are not trusted",
     )
     units: int = number(
         4096,
@@ -70,10 +75,10 @@ class FilePolicy:
         0,
         1000000,
         "X18",
-        "units of the catalogue that are remembered once asked for",
+        "units of the catalogue in the cache of look-ups",
     )
     scan_batch: int = number(
-        2000, "files", 1, 100000, "X20", "files a scan reads between two commits"
+        2000, "files", 1, 100000, "X20", "files that a scan reads between two commits"
     )
     rescan_minutes: float = number(
         60.0, "minutes", 1, 1440, "vault", "time between full rescans"
@@ -84,7 +89,7 @@ class FilePolicy:
         0,
         3600,
         "X19",
-        "age of the last look at the files from which a command looks again itself",
+        "age of the last check of the files from which a command checks them again",
     )
     look_share: float = number(
         0.05,
@@ -92,10 +97,15 @@ class FilePolicy:
         0.001,
         1,
         "X19",
-        "part of the time such looks may take: in a large vault they come less often",
+        "share of the time for such checks, which a large vault makes rarer",
     )
     watch_paths: int = number(
-        1000, "paths", 1, 1000000, "vault", "changed paths from which all is rescanned"
+        1000,
+        "paths",
+        1,
+        1000000,
+        "vault",
+        "changed paths from which the whole vault is scanned",
     )
     watch_check_seconds: float = number(
         2.0,
@@ -103,7 +113,7 @@ class FilePolicy:
         0.05,
         3600,
         "vault",
-        "time between looks for a root gone or back",
+        "time between checks whether the root is gone or back",
     )
     poll_seconds: float = number(
         5.0,
@@ -111,10 +121,10 @@ class FilePolicy:
         0.05,
         3600,
         "vault",
-        "time between looks where events do not work",
+        "time between checks of the files where events do not work",
     )
     git_seconds: float = number(
-        30.0, "seconds", 0.01, 3600, "vault", "longest that git may take for one commit"
+        30.0, "seconds", 0.01, 3600, "vault", "longest time of git for one commit"
     )
     git_rest_seconds: float = number(
         60.0,
@@ -122,7 +132,7 @@ class FilePolicy:
         0,
         86400,
         "vault",
-        "time until a commit that was not possible is tried again",
+        "time before a commit that was not possible is retried",
     )
     git_rest_refused_seconds: float = number(
         600.0,
@@ -130,7 +140,7 @@ class FilePolicy:
         0,
         86400,
         "vault",
-        "the same where git refused, or took too long",
+        "time before a commit that failed or took too long is retried",
     )
     git_lock_minutes: float = number(
         60.0,
@@ -138,16 +148,21 @@ class FilePolicy:
         1,
         100000,
         "vault",
-        "age from which a lock of git that no process holds is removed",
+        "age from which a lock of git without an owner is removed",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ServePolicy:
-    """The daemon and its doors (design of interfaces)."""
+    """The daemon and its interfaces (design of interfaces)."""
 
     body_bytes: int = number(
-        16777216, "bytes", 1024, 1073741824, "quality", "largest request that is read"
+        16777216,
+        "bytes",
+        1024,
+        1073741824,
+        "quality",
+        "largest request that is accepted",
     )
     proxy_bytes: int = number(
         67108864,
@@ -155,7 +170,7 @@ class ServePolicy:
         1024,
         1073741824,
         "interfaces",
-        "largest request that the proxy passes on",
+        "largest request that the proxy forwards",
     )
     proxy_milliseconds: int = number(
         300,
@@ -163,7 +178,7 @@ class ServePolicy:
         1,
         60000,
         "interfaces",
-        "longest that a request waits for its memories before it passes without",
+        "longest wait for memories before the proxy forwards a request without them",
     )
     proxy_characters: int = number(
         4000,
@@ -171,19 +186,24 @@ class ServePolicy:
         100,
         1000000,
         "interfaces",
-        "part of a message that the proxy asks the memory with",
+        "part of a message that is the proxy's question to the memory",
     )
     proxy_threads: int = number(
-        8, "threads", 1, 256, "interfaces", "requests of the proxy read at once"
+        8, "threads", 1, 256, "interfaces", "requests that the proxy reads at once"
     )
     queue_jobs: int = number(
         1000, "jobs", 1, 1000000, "interfaces", "jobs waiting for the writer before 429"
     )
     workers: int = number(
-        2, "threads", 1, 64, "interfaces", "batches distilled at once"
+        2, "threads", 1, 64, "interfaces", "batches extracted at once"
     )
     stop_seconds: float = number(
-        20.0, "seconds", 0, 3600, "interfaces", "longest a stop waits for work in hand"
+        20.0,
+        "seconds",
+        0,
+        3600,
+        "interfaces",
+        "longest wait for running work on a stop",
     )
     stall_seconds: float = number(
         600.0,
@@ -191,16 +211,26 @@ class ServePolicy:
         1,
         86400,
         "interfaces",
-        "job length from which the writer is stuck",
+        "duration of a job from which the writer counts as stuck",
     )
     beat_seconds: float = number(
-        1.0, "seconds", 0.01, 60, "interfaces", "time between two signs of life"
+        1.0, "seconds", 0.01, 60, "interfaces", "time between two heartbeats"
     )
     silent_seconds: float = number(
-        20.0, "seconds", 1, 3600, "interfaces", "silence from which the server is stuck"
+        20.0,
+        "seconds",
+        1,
+        3600,
+        "interfaces",
+        "time without a heartbeat from which the server counts as stuck",
     )
     flush_seconds: float = number(
-        600.0, "seconds", 0, 86400, "interfaces", "longest a flush waits for its turns"
+        600.0,
+        "seconds",
+        0,
+        86400,
+        "interfaces",
+        "longest wait of a flush for its turns",
     )
     read_seconds: float = number(
         30.0,
@@ -208,13 +238,18 @@ class ServePolicy:
         0,
         3600,
         "X20",
-        "longest that turns wait until a new catalogue has read the vault",
+        "longest wait of turns for a new catalogue to be complete",
     )
     lock_seconds: float = number(
-        10.0, "seconds", 0, 3600, "interfaces", "longest a start waits for a held vault"
+        10.0,
+        "seconds",
+        0,
+        3600,
+        "interfaces",
+        "longest wait of a start for a locked vault",
     )
     lock_look_seconds: float = number(
-        0.1, "seconds", 0.01, 60, "interfaces", "time between two tries of it"
+        0.1, "seconds", 0.01, 60, "interfaces", "time between two attempts to lock it"
     )
     head_seconds: float = number(
         10.0,
@@ -222,7 +257,7 @@ class ServePolicy:
         0.1,
         3600,
         "quality",
-        "longest that the head of a request may take from its connection's begin",
+        "longest time from the connection to the end of a request's head",
     )
     body_seconds: float = number(
         60.0,
@@ -230,7 +265,7 @@ class ServePolicy:
         0.1,
         3600,
         "quality",
-        "longest that the body of a request takes",
+        "longest time for the body of a request",
     )
     linger_seconds: float = number(
         0.05,
@@ -238,10 +273,10 @@ class ServePolicy:
         0,
         10,
         "quality",
-        "time for a connection that was just made to ask before the door closes",
+        "time for a new connection to send a request before the socket closes",
     )
     connections: int = number(
-        256, "connections", 1, 100000, "quality", "connections of one door before 503"
+        256, "connections", 1, 100000, "quality", "connections of one socket before 503"
     )
     open_vaults: int = number(
         64, "vaults", 1, 10000, "interfaces", "vaults of a pool that are open at once"
@@ -252,7 +287,7 @@ class ServePolicy:
         1,
         3600,
         "X15",
-        "time after which a vault that is not renewed in the database has no owner",
+        "duration of a lease in the database",
     )
     database_connections: int = number(
         8, "connections", 1, 1000, "X15", "connections of a process to the database"
@@ -271,13 +306,18 @@ class ServePolicy:
         0.01,
         3600,
         "interfaces",
-        "time between two looks for new folders and idle vaults of a pool",
+        "time between two checks for new folders and idle vaults of a pool",
     )
     vault_places: int = number(
-        8, "requests", 1, 1000, "interfaces", "requests for one vault of a pool at once"
+        8,
+        "requests",
+        1,
+        1000,
+        "interfaces",
+        "concurrent requests for one vault of a pool",
     )
     vault_queue: int = number(
-        64, "requests", 1, 100000, "interfaces", "further ones that wait before 429"
+        64, "requests", 1, 100000, "interfaces", "further waiting requests before 429"
     )
     broken_seconds: float = number(
         5.0,
@@ -285,7 +325,7 @@ class ServePolicy:
         0,
         3600,
         "interfaces",
-        "time until a broken vault is tried again",
+        "time before opening a broken vault is retried",
     )
     model_places: int = number(
         8,
@@ -301,5 +341,5 @@ class ServePolicy:
         1,
         39,
         "quality",
-        "requests of one operation carried out at once, fewer than there are threads",
+        "concurrent requests of one operation, fewer than there are threads",
     )

@@ -1,4 +1,4 @@
-"""What comes in: buffer, signals, extraction, models, the journal."""
+"""Numbers for intake: buffer, signals, extraction, models and the journal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engram.core.policy.number import number
 
 @dataclass(frozen=True, slots=True)
 class BufferPolicy:
-    """When buffered turns are distilled (row C2)."""
+    """The extraction of buffered turns (row C2)."""
 
     turns: int = number(
         5,
@@ -26,7 +26,7 @@ class BufferPolicy:
         0.01,
         1440,
         "C2",
-        "age of the oldest waiting turn that makes a batch",
+        "age of the oldest waiting turn from which a batch is due",
         "buffer.minutes",
     )
     reply_seconds: float = number(
@@ -35,7 +35,7 @@ class BufferPolicy:
         0,
         600,
         "C2",
-        "longest wait of an urgent turn for the reply to it, with a model",
+        "longest wait of an urgent turn for its reply, with a model",
     )
     batch_turns: int = number(
         20,
@@ -43,7 +43,7 @@ class BufferPolicy:
         1,
         200,
         "C2",
-        "most turns distilled at once, and put into a box at once",
+        "most turns extracted at once, and added to a box at once",
     )
     rules_turns: int = number(
         100,
@@ -51,7 +51,7 @@ class BufferPolicy:
         1,
         500,
         "quality",
-        "most turns distilled at once where no model is asked",
+        "most turns extracted at once without a model",
     )
     session_gap_minutes: float = number(
         30.0,
@@ -67,7 +67,7 @@ class BufferPolicy:
         0,
         100000,
         "X2",
-        "longest time from a turn to another text under its id that replaces it",
+        "longest time after which another text with the same id replaces a turn",
     )
     session_turns: int = number(
         500,
@@ -75,7 +75,7 @@ class BufferPolicy:
         10,
         10000,
         "vault",
-        "turns after which a session file is continued",
+        "turns after which a conversation continues in a new session file",
     )
     session_bytes: int = number(
         1048576,
@@ -83,7 +83,7 @@ class BufferPolicy:
         4096,
         1073741824,
         "vault",
-        "text after which a session file is continued",
+        "size after which a conversation continues in a new session file",
     )
     retry_seconds: float = number(
         10.0,
@@ -91,7 +91,7 @@ class BufferPolicy:
         0,
         600,
         "A8",
-        "age of the last turns of a session that a request without ids may send again",
+        "age of the last turns of a session that a request without ids may repeat",
     )
     conversations: int = number(
         1000,
@@ -99,7 +99,7 @@ class BufferPolicy:
         1,
         1000000,
         "quality",
-        "conversations whose files are kept in mind; others are looked up",
+        "conversations whose files are cached",
     )
 
 
@@ -108,16 +108,16 @@ class SignalPolicy:
     """The signal scan (row C1)."""
 
     scan_chars: int = number(
-        32768, "characters", 1024, 1048576, "quality", "input a scan looks at"
+        32768, "characters", 1024, 1048576, "quality", "part of a text that is scanned"
     )
     medium_hits: int = number(
-        2, "classes", 1, 10, "C1", "medium classes that make the level medium"
+        2, "classes", 1, 10, "C1", "medium classes that give the level medium"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPolicy:
-    """What an extractor may propose (rows C3, C4, X17)."""
+    """The limits of an extractor (rows C3, C4, X17)."""
 
     max_facts: int = number(12, "facts", 1, 100, "C3", "facts accepted from one batch")
     max_entities: int = number(
@@ -132,29 +132,29 @@ class ExtractionPolicy:
         "relations between entities accepted from one batch",
     )
     turn_chars: int = number(
-        4000, "characters", 200, 100000, "C3", "part of a turn a model is shown"
+        4000, "characters", 200, 100000, "C3", "part of a turn in the prompt"
     )
     known: int = number(
-        20, "facts", 0, 100, "A9", "known facts shown to a model that extracts"
+        20, "facts", 0, 100, "A9", "known facts in the prompt of an extraction"
     )
     known_chars: int = number(
-        240, "characters", 50, 2000, "A9", "part of a known fact a model is shown"
+        240, "characters", 50, 2000, "A9", "part of a known fact in the prompt"
     )
     known_names: int = number(
-        30, "names", 0, 200, "A9", "known names shown to a model that extracts"
+        30, "names", 0, 200, "A9", "known names in the prompt of an extraction"
     )
     before: int = number(
-        6, "turns", 0, 50, "A9", "earlier turns shown to a model that extracts"
+        6, "turns", 0, 50, "A9", "preceding turns in the prompt of an extraction"
     )
     before_chars: int = number(
-        400, "characters", 50, 4000, "A9", "part of an earlier turn a model is shown"
+        400, "characters", 50, 4000, "A9", "part of a preceding turn in the prompt"
     )
     min_chars: int = number(
-        40, "characters", 0, 1000, "C3", "user text below which a model is not asked"
+        40, "characters", 0, 1000, "C3", "user text below which no model is called"
     )
     fact_chars: int = number(1000, "characters", 50, 10000, "C3", "longest statement")
     default_confidence: float = number(
-        0.8, "share", 0, 1, "C4", "confidence where the model gives none"
+        0.8, "share", 0, 1, "C4", "confidence if the model gives none"
     )
     explicit: float = number(
         0.95, "share", 0, 1, "C4", "confidence from which a fact is explicit"
@@ -168,16 +168,16 @@ class ExtractionPolicy:
         0,
         1,
         "C4",
-        "confidence from which it is inferred; speculative below",
+        "confidence from which a fact is inferred; speculative below",
     )
     rules_confidence: float = number(
-        0.6, "share", 0, 1, "A12", "most the offline rules may claim"
+        0.6, "share", 0, 1, "A12", "greatest confidence of the offline rules"
     )
     rules_probable: float = number(
         0.85, "share", 0, 1, "A12", "share of it for a pattern with known exceptions"
     )
     rules_weak: float = number(
-        0.7, "share", 0, 1, "A12", "share of it for a pattern that reads open text"
+        0.7, "share", 0, 1, "A12", "share of it for a pattern with open text"
     )
     rules_other: float = number(
         0.85,
@@ -185,13 +185,23 @@ class ExtractionPolicy:
         0,
         1,
         "A12",
-        "share of it for what a second speaker says of itself",
+        "share of it for statements of a second speaker about themselves",
     )
     rules_turn: int = number(
-        1500, "characters", 100, 100000, "A12", "longer turns count as pasted text"
+        1500,
+        "characters",
+        100,
+        100000,
+        "A12",
+        "length above which a turn counts as pasted text",
     )
     rules_sentence: int = number(
-        400, "characters", 40, 4000, "A12", "longest sentence the offline rules read"
+        400,
+        "characters",
+        40,
+        4000,
+        "A12",
+        "longest sentence that the offline rules parse",
     )
     rules_before: int = number(
         20,
@@ -199,19 +209,19 @@ class ExtractionPolicy:
         0,
         500,
         "X2",
-        "turns before a batch that the offline rules look back on",
+        "turns before a batch that the offline rules use as context",
     )
     speculative_days: float = number(
-        30.0, "days", 1, 3650, "C17", "life of an unconfirmed speculative fact"
+        30.0, "days", 1, 3650, "C17", "lifetime of an unconfirmed speculative fact"
     )
     week_days: float = number(
-        7.0, "days", 1, 3650, "B19", "life of what is said to hold for a week"
+        7.0, "days", 1, 3650, "B19", "lifetime of a fact that holds for a week"
     )
     month_days: float = number(
-        30.0, "days", 1, 3650, "B19", "life of what is said to hold for a month"
+        30.0, "days", 1, 3650, "B19", "lifetime of a fact that holds for a month"
     )
     year_days: float = number(
-        365.0, "days", 1, 3650, "B19", "life of what is said to hold for a year"
+        365.0, "days", 1, 3650, "B19", "lifetime of a fact that holds for a year"
     )
 
 
@@ -219,7 +229,7 @@ class ExtractionPolicy:
 class ImportancePolicy:
     """Local importance (row C10)."""
 
-    base: float = number(0.5, "share", 0, 1, "C10", "where the score starts")
+    base: float = number(0.5, "share", 0, 1, "C10", "initial score")
     trivial: float = number(
         0.1, "share", 0, 1, "C10", "score of greetings, thanks and laughter"
     )
@@ -232,11 +242,11 @@ class ImportancePolicy:
     high_marker: float = number(0.12, "share", 0, 1, "C10", "gain for a high marker")
     hedge: float = number(-0.15, "share", -1, 0, "C10", "loss for a hedge")
     long_chars: int = number(
-        200, "characters", 1, 10000, "C10", "length from which detail counts"
+        200, "characters", 1, 10000, "C10", "length from which it adds to the score"
     )
-    long_gain: float = number(0.1, "share", 0, 1, "C10", "most that length gives")
+    long_gain: float = number(0.1, "share", 0, 1, "C10", "greatest gain by length")
     long_step: float = number(
-        1000.0, "characters", 1, 100000, "C10", "further characters worth a whole point"
+        1000.0, "characters", 1, 100000, "C10", "further characters for a gain of 1"
     )
     first_person: float = number(
         0.05, "share", 0, 1, "C10", "gain for the first person"
@@ -273,16 +283,16 @@ class ImportancePolicy:
         1,
         10,
         "X13",
-        "letters that one CJK sign counts for in the gate",
+        "characters that one CJK sign counts as",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPolicy:
-    """How a model is asked (rows X24, A2; interfaces)."""
+    """Requests to a model (rows X24, A2; interfaces)."""
 
     temperature: float = number(
-        0.3, "temperature", 0, 2, "A2", "extraction temperature"
+        0.3, "temperature", 0, 2, "A2", "temperature of extractions"
     )
     timeout_seconds: float = number(
         90.0,
@@ -299,10 +309,15 @@ class ModelPolicy:
         0,
         5,
         "interfaces",
-        "repeats after an invalid reply, quoting the error",
+        "repetitions of a question after an invalid reply, with the error",
     )
     max_reply_chars: int = number(
-        200000, "characters", 1000, 10000000, "quality", "longest reply that is read"
+        200000,
+        "characters",
+        1000,
+        10000000,
+        "quality",
+        "longest reply that is accepted",
     )
     calls_per_day: int = number(
         2000,
@@ -319,7 +334,7 @@ class ModelPolicy:
         1,
         1000,
         "B14",
-        "statements from which a description is no longer a small task",
+        "statements from which a description needs the large model",
     )
     tokens_per_day: int = number(
         2000000,
@@ -331,7 +346,7 @@ class ModelPolicy:
         "model.tokens_per_day",
     )
     together: int = number(
-        10, "questions", 1, 50, "B14", "questions of one task asked in one call"
+        10, "questions", 1, 50, "B14", "questions of one task sent in one call"
     )
     chars_per_token: float = number(
         4.0,
@@ -339,7 +354,7 @@ class ModelPolicy:
         1,
         10,
         "X24",
-        "estimate of a token's length where a server reports no usage",
+        "estimated length of a token if a server reports no usage",
     )
     max_tags: int = number(6, "tags", 0, 50, "C3", "tags accepted for one fact")
     name_chars: int = number(
@@ -351,13 +366,18 @@ class ModelPolicy:
         1,
         100,
         "interfaces",
-        "tries of one batch before it is a dead letter",
+        "attempts of one batch before it is a dead letter",
     )
     retry_seconds: float = number(
-        30.0, "seconds", 0.01, 86400, "interfaces", "first wait; doubles with each try"
+        30.0,
+        "seconds",
+        0.01,
+        86400,
+        "interfaces",
+        "first wait, which doubles with each attempt",
     )
     retry_most_seconds: float = number(
-        3600.0, "seconds", 1, 86400, "interfaces", "longest wait between tries"
+        3600.0, "seconds", 1, 86400, "interfaces", "longest wait between attempts"
     )
 
 
@@ -386,5 +406,5 @@ class JournalPolicy:
         "buffer.queue",
     )
     gather_seconds: float = number(
-        0.02, "seconds", 0, 1, "quality", "longest a sync waits for a crowd of callers"
+        0.02, "seconds", 0, 1, "quality", "longest wait of a sync for further callers"
     )

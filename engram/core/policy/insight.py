@@ -1,4 +1,4 @@
-"""What consolidation makes of several memories, and what the log of actions teaches."""
+"""Numbers for conclusions from several memories, and for the action log."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from engram.core.policy.number import number
 
 @dataclass(frozen=True, slots=True)
 class InsightPolicy:
-    """When memories are merged, compared, folded, generalised and looked through
-    (A21–A23, A28, B15, C12, D9, E17).
+    """Merging, comparing, folding, generalising and checking of memories.
+
+    (Rows A21–A23, A28, B15, C12, D9, E17.)
     """
 
     reflected: int = number(
@@ -19,7 +20,7 @@ class InsightPolicy:
         2,
         10000,
         "A21",
-        "latest memories that are compared with what is near",
+        "latest memories that are compared with similar ones",
     )
     merges: int = number(
         50,
@@ -27,7 +28,7 @@ class InsightPolicy:
         0,
         10000,
         "quality",
-        "most that one run puts behind others that say the same",
+        "most memories that one run supersedes as repetitions",
     )
     contradictions: int = number(
         5,
@@ -35,7 +36,7 @@ class InsightPolicy:
         0,
         100,
         "quality",
-        "most that one run ends on the word of a model",
+        "most memories that one run ends by a model's verdict",
     )
     newest: int = number(
         20,
@@ -43,10 +44,10 @@ class InsightPolicy:
         1,
         1000,
         "C12",
-        "newest memories that are compared with the rest",
+        "newest memories that are compared with all others",
     )
     least_memories: int = number(
-        5, "memories", 2, 1000, "C12", "memories below which nothing is compared"
+        5, "memories", 2, 1000, "C12", "memories from which any are compared"
     )
     compared: int = number(40, "pairs", 1, 1000, "C12", "most pairs in one question")
     verdicts: int = number(
@@ -55,10 +56,15 @@ class InsightPolicy:
         1,
         100000,
         "C12",
-        "pairs of which it is kept in mind what a model said",
+        "pairs with a stored verdict of a model",
     )
     sure: float = number(
-        0.9, "share", 0, 1, "C12", "certainty of a model from which no person is asked"
+        0.9,
+        "share",
+        0,
+        1,
+        "C12",
+        "certainty of a model from which the user is not asked",
     )
     scanned: int = number(
         20,
@@ -66,7 +72,7 @@ class InsightPolicy:
         1,
         1000,
         "A28",
-        "pairs that a search for contradictions shows a model",
+        "pairs that a search for contradictions sends to a model",
     )
     cluster: int = number(
         5,
@@ -74,7 +80,7 @@ class InsightPolicy:
         2,
         100,
         "D9",
-        "memories that are close from which they become one",
+        "similar memories from which they become one",
     )
     fold: int = number(
         3,
@@ -90,7 +96,7 @@ class InsightPolicy:
         0,
         1000,
         "E17",
-        "rest between folds; a night may come an hour early",
+        "time between folds; a night may be an hour shorter",
     )
     fold_new: int = number(
         25,
@@ -98,25 +104,30 @@ class InsightPolicy:
         1,
         10000,
         "E17",
-        "new memories from which it is no longer waited for that",
+        "new memories from which a fold does not wait for that time",
     )
     fold_seconds: float = number(
-        60.0, "seconds", 0, 86400, "E17", "rest between folds that holds in any case"
+        60.0, "seconds", 0, 86400, "E17", "least time between folds in any case"
     )
     fold_days: float = number(
-        30.0, "days", 0, 3650, "house", "rest after which a memory may be folded"
+        30.0,
+        "days",
+        0,
+        3650,
+        "house",
+        "time without a change after which a memory may be folded",
     )
     fold_importance: float = number(
         0.7, "share", 0, 1, "house", "importance from which a memory is never folded"
     )
     folded_importance: float = number(
-        0.75, "share", 0, 1, "E17", "least importance of a fold: 2 of 3"
+        0.75, "share", 0, 1, "E17", "least importance of a folded memory: 2 of 3"
     )
     runs: int = number(
-        5, "notes", 0, 100, "E17", "most notes that one pass makes in a run"
+        5, "notes", 0, 100, "E17", "most notes that one pass creates in a run"
     )
     shown: int = number(
-        12, "memories", 3, 100, "house", "most memories that one question shows"
+        12, "memories", 3, 100, "house", "most memories in one question"
     )
     characters: int = number(
         600,
@@ -127,13 +138,13 @@ class InsightPolicy:
         "length above which a conclusion is refused",
     )
     principle_sources: int = number(
-        3, "memories", 2, 100, "A23", "memories that a principle rests on, at least"
+        3, "memories", 2, 100, "A23", "least number of memories behind a principle"
     )
     principle_confidence: float = number(
         0.8, "share", 0, 1, "A23", "confidence of a principle"
     )
     principle_stability: float = number(
-        3.0, "times", 1, 5, "A23", "stability that a principle starts with"
+        3.0, "times", 1, 5, "A23", "initial stability of a principle"
     )
     ripe_days: float = number(
         7.0,
@@ -141,10 +152,10 @@ class InsightPolicy:
         0,
         3650,
         "B15",
-        "age above which an episode may be turned into knowledge",
+        "age from which an episode may be generalised",
     )
     ripe_salience: float = number(
-        0.2, "share", 0, 1, "B15", "salience below which it is"
+        0.2, "share", 0, 1, "B15", "salience below which an episode is generalised"
     )
     ripe_access: int = number(
         5,
@@ -155,13 +166,18 @@ class InsightPolicy:
         "recalls from which low salience is enough at any age",
     )
     overlapping: int = number(
-        5, "memories", 2, 100, "B15", "episodes of one group that are, faded or not"
+        5,
+        "memories",
+        2,
+        100,
+        "B15",
+        "episodes in one group from which they are generalised, faded or not",
     )
     group_gap_days: float = number(
         30.0, "days", 1, 3650, "B15", "silence that divides a group of episodes"
     )
     insights: int = number(
-        3, "notes", 1, 20, "B15", "most that is concluded from one group of episodes"
+        3, "notes", 1, 20, "B15", "most conclusions from one group of episodes"
     )
     probes: int = number(
         5,
@@ -169,23 +185,40 @@ class InsightPolicy:
         0,
         100,
         "D9",
-        "lasting memories that are looked through in a night",
+        "lasting memories that one night checks",
     )
-    probe_days: float = number(14.0, "days", 0, 3650, "D9", "rest after which one is")
+    probe_days: float = number(
+        14.0, "days", 0, 3650, "D9", "time after which a memory is checked again"
+    )
     probe_loss: float = number(
-        0.7, "share", 0, 1, "D9", "importance that is left of one that no longer holds"
+        0.7,
+        "share",
+        0,
+        1,
+        "D9",
+        "share of its importance that an outdated memory retains",
     )
     probe_least: float = number(
-        0.1, "share", 0, 1, "D9", "importance that is left at least"
+        0.1, "share", 0, 1, "D9", "least importance of an outdated memory"
     )
     beside: int = number(
-        3, "memories", 0, 20, "D9", "near memories that are shown with it"
+        3, "memories", 0, 20, "D9", "similar memories in the question about a memory"
     )
     drift_warning_days: float = number(
-        60.0, "days", 1, 3650, "D10", "age and rest from which a claim is doubted"
+        60.0,
+        "days",
+        1,
+        3650,
+        "D10",
+        "age and time without use from which a claim is doubted",
     )
     drift_error_days: float = number(
-        180.0, "days", 1, 3650, "D10", "age and rest from which it counts as stale"
+        180.0,
+        "days",
+        1,
+        3650,
+        "D10",
+        "age and time without use from which a claim counts as stale",
     )
     drift_bytes: int = number(
         1048576,
@@ -193,14 +226,15 @@ class InsightPolicy:
         1024,
         1073741824,
         "D10",
-        "most that is read of a file outside the vault",
+        "part of a file outside the vault that is read",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ActionPolicy:
-    """What may be done to a memory, and what is learned from what was done (rows C21,
-    C22, C30).
+    """The rulings on actions, and the guidelines from the action log.
+
+    (Rows C21, C22, C30.)
     """
 
     disabled: tuple[str, ...] = ()
@@ -210,7 +244,7 @@ class ActionPolicy:
         0,
         1,
         "C22",
-        "importance from which nothing is discarded by itself",
+        "importance from which no rule discards a memory",
     )
     least_confidence: float = number(
         0.35,
@@ -218,10 +252,10 @@ class ActionPolicy:
         0,
         1,
         "C22",
-        "confidence below which nothing is built on a memory",
+        "confidence below which nothing is derived from a memory",
     )
     events: int = number(
-        500, "events", 1, 100000, "C21", "latest events that guidelines rest on"
+        500, "events", 1, 100000, "C21", "latest events for guidelines"
     )
     samples: int = number(
         5,
@@ -229,7 +263,7 @@ class ActionPolicy:
         1,
         1000,
         "C21",
-        "events of an action below which nothing is said of it",
+        "events of an action from which a change is suggested",
     )
     guides: int = number(
         5,
@@ -237,24 +271,24 @@ class ActionPolicy:
         0,
         100,
         "C21",
-        "lines of the guidelines that are handed out beside a context",
+        "lines of the guidelines in a context",
     )
     by_outcome: float = number(
         0.12, "share", 0, 1, "C21", "weight of applied minus failed"
     )
     by_quality: float = number(0.06, "share", 0, 1, "C21", "weight of good minus poor")
-    most_delta: float = number(0.15, "share", 0, 1, "C21", "most that is suggested")
+    most_delta: float = number(0.15, "share", 0, 1, "C21", "greatest suggested change")
     high: float = number(
-        0.09, "share", 0, 1, "C21", "size from which a suggestion is highly certain"
+        0.09, "share", 0, 1, "C21", "change from which a suggestion is highly certain"
     )
     medium: float = number(
-        0.04, "share", 0, 1, "C21", "size from which it is fairly certain"
+        0.04, "share", 0, 1, "C21", "change from which a suggestion is fairly certain"
     )
     prior_events: int = number(
-        1200, "events", 1, 100000, "C30", "latest events that feedback rests on"
+        1200, "events", 1, 100000, "C30", "latest events for feedback"
     )
     prior_days: float = number(
-        14.0, "days", 0.1, 365, "C30", "age above which an event teaches nothing"
+        14.0, "days", 0.1, 365, "C30", "age from which an event does not count"
     )
     failed: float = number(
         -0.30,
@@ -262,17 +296,26 @@ class ActionPolicy:
         -1,
         1,
         "C30",
-        "what it says of a memory's like that it was wrong",
+        "value of a wrong memory for its category",
     )
-    denied: float = number(-0.22, "points", -1, 1, "C30", "that a person doubted it")
-    deferred: float = number(-0.14, "points", -1, 1, "C30", "that it had to wait")
+    denied: float = number(
+        -0.22, "points", -1, 1, "C30", "value of a memory that a person doubted"
+    )
+    deferred: float = number(
+        -0.14, "points", -1, 1, "C30", "value of a memory that had to wait"
+    )
     skipped: float = number(
-        -0.10, "points", -1, 1, "C30", "that it was contradicted without being wrong"
+        -0.10,
+        "points",
+        -1,
+        1,
+        "C30",
+        "value of a memory that was contradicted without being wrong",
     )
-    stored: float = number(0.08, "points", -1, 1, "C30", "that it was stored")
+    stored: float = number(0.08, "points", -1, 1, "C30", "value of a stored memory")
     used: float = number(
-        0.04, "points", -1, 1, "C30", "that it was heard again or kept"
+        0.04, "points", -1, 1, "C30", "value of a memory that was repeated or confirmed"
     )
     discarded: float = number(
-        -0.03, "points", -1, 1, "C30", "that it was not worth a note"
+        -0.03, "points", -1, 1, "C30", "value of a memory that was not worth a note"
     )

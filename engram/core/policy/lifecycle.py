@@ -1,4 +1,4 @@
-"""What becomes of memories with time and use."""
+"""Numbers for the lifecycle of memories, and for maintenance."""
 
 from __future__ import annotations
 
@@ -15,16 +15,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UsagePolicy:
-    """The log of how memories were used (rows A19, B4)."""
+    """The log of the use of memories (rows A19, B4)."""
 
     most_stability: float = number(
-        5.0, "times", 1, 100, "A19", "stability above which recalls add nothing"
+        5.0, "times", 1, 100, "A19", "greatest stability that recalls give"
     )
     hits: int = number(
         5, "facts", 1, 1000, "law 4", "facts of an answer that count as used"
     )
     least_relevance: float = number(
-        0.25, "share", 0, 1, "law 4", "share of the best score below which none counts"
+        0.25,
+        "share",
+        0,
+        1,
+        "law 4",
+        "share of the best score below which no fact counts",
     )
     ahead_hours: float = number(
         24.0,
@@ -32,7 +37,7 @@ class UsagePolicy:
         0,
         8760,
         "quality",
-        "lead over the clock from which a line is passed over as of a wrong one",
+        "time ahead of the clock from which a line is skipped",
     )
     superseded_share: float = number(
         0.5,
@@ -40,7 +45,7 @@ class UsagePolicy:
         0,
         1,
         "vault",
-        "part of the lines that may be superseded before a device's file is compacted",
+        "share of superseded lines from which a device's file is compacted",
     )
     waiting: int = number(
         1000,
@@ -48,16 +53,17 @@ class UsagePolicy:
         1,
         1000000,
         "A19",
-        "answers of recall that wait until they are counted",
+        "answers of recall that wait to be counted",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How something fades: `linear_share` of it in a line, the rest by halving, after
-    `bend` half-lives on its tangent.
+    """A curve of fading.
 
-    After 10,000 half-lives nothing is left to lose, so a `bend` there is none.
+    `linear_share` of the value fades in a straight line, the rest by halving, and after
+    `bend` half-lives on its tangent. After 10,000 half-lives no value is left, so a
+    `bend` there has no effect.
     """
 
     bend: float = 10_000.0
@@ -74,7 +80,7 @@ default.
 
 @dataclass(frozen=True, slots=True)
 class DecayPolicy:
-    """What a memory is worth with time and use (rows A25, B6, C25, D4)."""
+    """The worth of a memory by time and use (rows A25, B6, C25, D4)."""
 
     confidence_days: float = number(
         30.0, "days", 1, 3650, "A25", "half-life of confidence, times stability"
@@ -88,7 +94,7 @@ class DecayPolicy:
         "half-life of salience: ln 2 over a rate of 0.02 a day",
     )
     retention_days: float = number(
-        30.0, "days", 1, 3650, "D1", "half-life of what is retained of an episode"
+        30.0, "days", 1, 3650, "D1", "half-life of the retention of an episode"
     )
     bend: float = number(
         CURVES["huber"].bend,
@@ -104,7 +110,7 @@ class DecayPolicy:
         0,
         1,
         "D4",
-        "part of retention that does so from the beginning",
+        "share of retention that falls in a straight line from the beginning",
     )
     doubt: float = number(
         2.0,
@@ -112,7 +118,7 @@ class DecayPolicy:
         0,
         100,
         "D6",
-        "how many times faster, besides once, an untrusted memory fades",
+        "additional speed of fading of an untrusted memory",
     )
     no_fading_confidence: float = number(
         0.8,
@@ -120,7 +126,7 @@ class DecayPolicy:
         0,
         1,
         "B6",
-        "confidence from which salience waits for the first recall",
+        "confidence from which salience does not fade before the first recall",
     )
     late_filing_days: float = number(
         1.0,
@@ -128,22 +134,20 @@ class DecayPolicy:
         0,
         3650,
         "model",
-        "how late a memory is filed that fades from then on",
+        "delay of filing from which a memory fades from the filing on",
     )
     gain_per_recall: float = number(
         0.05, "share", 0, 1, "D5", "retention for each e-fold of recalls"
     )
-    most_use: float = number(
-        0.3, "share", 0, 1, "D5", "most that recalls add to retention"
-    )
-    gain: float = number(0.05, "share", 0, 1, "B2", "salience that any recall adds")
+    most_use: float = number(0.3, "share", 0, 1, "D5", "greatest retention by recalls")
+    gain: float = number(0.05, "share", 0, 1, "B2", "salience added by any recall")
     gain_relevance: float = number(
         0.05,
         "share",
         0,
         1,
         "B2",
-        "what it adds besides to the most relevant of an answer",
+        "further salience for the most relevant memory of an answer",
     )
     revival: float = number(
         0.5,
@@ -151,52 +155,56 @@ class DecayPolicy:
         0,
         1,
         "B3",
-        "salience that a recall from the archive starts from, at least",
+        "least salience after a recall from the archive",
     )
-    stability: float = number(0.1, "1", 0, 10, "A19", "stability that a recall adds")
+    stability: float = number(0.1, "1", 0, 10, "A19", "stability added by a recall")
     gradient_gain: float = number(
-        0.1, "1", 0, 1, "B7", "gain of the gradient where recalls move apart"
+        0.1,
+        "1",
+        0,
+        1,
+        "B7",
+        "gain of the gradient if the intervals between recalls grow",
     )
     gradient_loss: float = number(
-        0.05, "1", 0, 1, "B7", "its loss where they move together"
+        0.05, "1", 0, 1, "B7", "loss of the gradient if they shrink"
     )
-    least_gradient: float = number(
-        0.1, "1", 0.01, 1, "B7", "gradient below which it does not go"
-    )
-    most_gradient: float = number(
-        3.0, "1", 1, 10, "B7", "gradient above which it does not go"
-    )
+    least_gradient: float = number(0.1, "1", 0.01, 1, "B7", "least gradient")
+    most_gradient: float = number(3.0, "1", 1, 10, "B7", "greatest gradient")
     explicit: float = number(
-        1.0, "share", 0, 1, "C25", "what heat makes of explicit confidence"
+        1.0, "share", 0, 1, "C25", "value of explicit confidence in heat"
     )
-    implied: float = number(0.8, "share", 0, 1, "C25", "the same of implied confidence")
-    inferred: float = number(
-        0.6, "share", 0, 1, "C25", "the same of inferred confidence"
-    )
+    implied: float = number(0.8, "share", 0, 1, "C25", "value of implied confidence")
+    inferred: float = number(0.6, "share", 0, 1, "C25", "value of inferred confidence")
     speculative: float = number(
-        0.35, "share", 0, 1, "C25", "the same of speculative confidence"
+        0.35, "share", 0, 1, "C25", "value of speculative confidence"
     )
     often: int = number(
-        20, "recalls", 1, 10_000, "C25", "recalls that count as all one can want"
+        20, "recalls", 1, 10_000, "C25", "recalls with the greatest value"
     )
     recency_days: float = number(
-        90.0, "days", 1, 3650, "C25", "rest after which a memory is no longer recent"
+        90.0,
+        "days",
+        1,
+        3650,
+        "C25",
+        "time since the last access after which a memory is not recent",
     )
     heat_confidence: float = number(
         0.25, "share", 0, 1, "C26", "weight of confidence in heat"
     )
     heat_access: float = number(
-        0.30, "share", 0, 1, "C26", "weight of how often it was recalled"
+        0.30, "share", 0, 1, "C26", "weight of the number of recalls"
     )
     heat_recency: float = number(
-        0.20, "share", 0, 1, "C26", "weight of how lately it was touched"
+        0.20, "share", 0, 1, "C26", "weight of the time since the last access"
     )
     heat_importance: float = number(0.15, "share", 0, 1, "C26", "weight of importance")
     heat_feedback: float = number(
-        0.10, "share", 0, 1, "C26", "weight of what became of its like"
+        0.10, "share", 0, 1, "C26", "weight of the feedback on the category"
     )
     heat_disputed: float = number(
-        0.20, "share", 0, 1, "C25", "loss of what a person disputes"
+        0.20, "share", 0, 1, "C25", "loss of a memory that a person disputes"
     )
 
     @property
@@ -207,19 +215,24 @@ class DecayPolicy:
 
 @dataclass(frozen=True, slots=True)
 class LifecyclePolicy:
-    """When a memory is trusted, put away, let go or moved."""
+    """The stages of a memory, its archiving, its removal and its tiers."""
 
     stale_decay: float = number(
         0.65, "share", 0, 1, "C27", "decay from which a memory is stale"
     )
     stale_confidence: float = number(
-        0.10, "share", 0, 1, "model", "effective confidence below which it is stale"
+        0.10,
+        "share",
+        0,
+        1,
+        "model",
+        "effective confidence below which a memory is stale",
     )
     active_access: int = number(
-        1, "recalls", 1, 1000, "B3", "recalls from which it is active"
+        1, "recalls", 1, 1000, "B3", "recalls from which a memory is active"
     )
     core_access: int = number(
-        10, "recalls", 1, 1000, "B3", "recalls from which it is core"
+        10, "recalls", 1, 1000, "B3", "recalls from which a memory is core"
     )
     heat: float = number(
         0.55,
@@ -227,31 +240,46 @@ class LifecyclePolicy:
         0,
         1,
         "C27",
-        "heat that makes it validated, or active where it is vouched for",
+        "heat from which a memory is validated, or active if it is vouched for",
     )
     validated: int = number(
-        1, "times", 1, 1000, "model", "confirmations that make it validated"
+        1, "times", 1, 1000, "model", "confirmations from which a memory is validated"
     )
     nudge_candidate: float = number(
-        -0.01, "points", -1, 1, "C28", "what recall adds to the score of a candidate"
+        -0.01, "points", -1, 1, "C28", "addition to the recall score of a candidate"
     )
     nudge_validated: float = number(
-        0.03, "points", -1, 1, "C28", "the same for a validated memory"
+        0.03,
+        "points",
+        -1,
+        1,
+        "C28",
+        "addition to the recall score of a validated memory",
     )
     nudge_active: float = number(
-        0.05, "points", -1, 1, "C28", "the same for an active one"
+        0.05, "points", -1, 1, "C28", "addition to the recall score of an active memory"
     )
     nudge_core: float = number(
-        0.08, "points", -1, 1, "model", "the same for a core one"
+        0.08, "points", -1, 1, "model", "addition to the recall score of a core memory"
     )
     nudge_stale: float = number(
-        -0.06, "points", -1, 1, "C28", "the same for a stale one"
+        -0.06, "points", -1, 1, "C28", "addition to the recall score of a stale memory"
     )
     nudge_archived: float = number(
-        -0.08, "points", -1, 1, "C28", "the same for an archived one"
+        -0.08,
+        "points",
+        -1,
+        1,
+        "C28",
+        "addition to the recall score of an archived memory",
     )
     nudge_disputed: float = number(
-        -0.12, "points", -1, 1, "C28", "what it adds besides where a person disputes it"
+        -0.12,
+        "points",
+        -1,
+        1,
+        "C28",
+        "further addition for a memory that a person disputes",
     )
     archive_days: float = number(
         90.0,
@@ -259,14 +287,14 @@ class LifecyclePolicy:
         1,
         36500,
         "C18",
-        "age above which what may fade is archived",
+        "age above which a fading memory is archived",
         "archive.days",
     )
     archive_importance: float = number(
-        0.3, "share", 0, 1, "C18", "importance below which it is"
+        0.3, "share", 0, 1, "C18", "importance below which it is archived"
     )
     archive_access: int = number(
-        2, "recalls", 0, 1000, "C18", "recalls up to which it is"
+        2, "recalls", 0, 1000, "C18", "recalls up to which it is archived"
     )
     archive_retention: float = number(
         0.15,
@@ -274,11 +302,11 @@ class LifecyclePolicy:
         0,
         1,
         "D11",
-        "retention below which it is; 1 leaves retention out of it",
+        "retention below which it is archived; 1 ignores retention",
         "archive.retention",
     )
     archive_salience: float = number(
-        0.01, "share", 0, 1, "B8", "salience below which what may fade is archived"
+        0.01, "share", 0, 1, "B8", "salience below which a fading memory is archived"
     )
     prune_confidence: float = number(
         0.05,
@@ -286,7 +314,7 @@ class LifecyclePolicy:
         0,
         1,
         "A24",
-        "effective confidence below which `prune` takes a memory",
+        "effective confidence below which `prune` ends a memory",
     )
     resolved_days: float = number(
         90.0,
@@ -294,19 +322,29 @@ class LifecyclePolicy:
         1,
         36500,
         "C16",
-        "age above which a settled promise goes to the trash",
+        "age above which a settled promise is moved to the trash",
     )
     working_minutes: float = number(
-        30.0, "minutes", 0, 1440, "D7", "age from which a memory is no longer working"
+        30.0,
+        "minutes",
+        0,
+        1440,
+        "D7",
+        "age from which a memory leaves the working layer",
     )
     working_access: int = number(
-        2, "recalls", 1, 1000, "D7", "recalls from which it is not"
+        2,
+        "recalls",
+        1,
+        1000,
+        "D7",
+        "recalls from which a memory leaves the working layer",
     )
     semantic_importance: float = number(
-        0.7, "share", 0, 1, "D7", "importance from which an episode turns semantic"
+        0.7, "share", 0, 1, "D7", "importance from which an episode becomes semantic"
     )
     semantic_access: int = number(
-        5, "recalls", 1, 1000, "D7", "recalls from which it does"
+        5, "recalls", 1, 1000, "D7", "recalls from which an episode becomes semantic"
     )
     tier_confidence: float = number(
         0.24,
@@ -314,43 +352,50 @@ class LifecyclePolicy:
         0,
         1,
         "C29",
-        "weight of confidence in the value that sets the tier",
+        "weight of confidence in the value that decides the tier",
     )
     tier_access: float = number(
-        0.26, "share", 0, 1, "C29", "weight of how often it was recalled"
+        0.26, "share", 0, 1, "C29", "weight of the number of recalls"
     )
-    tier_recency: float = number(0.20, "share", 0, 1, "C29", "weight of how lately")
+    tier_recency: float = number(
+        0.20, "share", 0, 1, "C29", "weight of the time since the last access"
+    )
     tier_importance: float = number(0.20, "share", 0, 1, "C29", "weight of importance")
     tier_feedback: float = number(
-        0.10, "share", 0, 1, "C29", "weight of what became of its like"
+        0.10, "share", 0, 1, "C29", "weight of the feedback on the category"
     )
     tier_correction: float = number(0.08, "share", 0, 1, "C29", "gain of a correction")
     tier_confirmed: float = number(
-        0.05, "share", 0, 1, "C29", "gain of what a person confirmed"
+        0.05, "share", 0, 1, "C29", "gain of a memory that a person confirmed"
     )
     tier_disputed: float = number(
-        0.10, "share", 0, 1, "C29", "loss of what a person disputes"
+        0.10, "share", 0, 1, "C29", "loss of a memory that a person disputes"
     )
     tier_days: float = number(
-        14.0, "days", 0, 36500, "C29", "age from which a memory may turn cold"
+        14.0, "days", 0, 36500, "C29", "age from which a memory may become cold"
     )
     tier_cold: float = number(
-        0.35, "share", 0, 1, "C29", "value up to which a hot one turns cold"
+        0.35, "share", 0, 1, "C29", "value up to which a hot memory becomes cold"
     )
     tier_hot: float = number(
-        0.70, "share", 0, 1, "C29", "value from which a cold one turns hot"
+        0.70, "share", 0, 1, "C29", "value from which a cold memory becomes hot"
     )
     float_retention: float = number(
-        0.8, "share", 0, 1, "D12", "retention above which a vector keeps its 32 bits"
+        0.8, "share", 0, 1, "D12", "retention above which a vector has 32 bits a number"
     )
     byte_retention: float = number(
-        0.5, "share", 0, 1, "D12", "retention above which it has 8 bits a number"
+        0.5, "share", 0, 1, "D12", "retention above which a vector has 8 bits a number"
     )
     nibble_retention: float = number(
-        0.2, "share", 0, 1, "D12", "retention above which it has 4 bits, else 2"
+        0.2,
+        "share",
+        0,
+        1,
+        "D12",
+        "retention above which a vector has 4 bits a number, else 2",
     )
     clock_jump_hours: float = number(
-        1.0, "hours", 0.01, 24, "vault", "jump of the clock that stops all fading"
+        1.0, "hours", 0.01, 24, "vault", "jump of the clock that suspends all fading"
     )
     clock_agree_minutes: float = number(
         10.0,
@@ -358,10 +403,10 @@ class LifecyclePolicy:
         0.1,
         1440,
         "vault",
-        "time in which the clock must keep step to be believed again",
+        "time of agreement after which the clock is trusted again",
     )
     clock_look_seconds: float = number(
-        60.0, "seconds", 1, 600, "vault", "time between two looks at the clock"
+        60.0, "seconds", 1, 600, "vault", "time between two readings of the clock"
     )
     clock_readings: int = number(
         1440,
@@ -369,19 +414,19 @@ class LifecyclePolicy:
         10,
         100000,
         "vault",
-        "looks that are remembered: those of a day",
+        "stored readings of the clock: those of a day",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationPolicy:
-    """When the vault is put in order, and what is kept of what was done to it."""
+    """Maintenance runs, their logs and their undo history."""
 
     light_extractions: int = number(
-        3, "batches", 1, 1000, "C12", "batches filed that make a light run"
+        3, "batches", 1, 1000, "C12", "filed batches after which a light run is due"
     )
     light_minutes: float = number(
-        10.0, "minutes", 0, 1440, "C12", "time between two light runs at least"
+        10.0, "minutes", 0, 1440, "C12", "least time between two light runs"
     )
     nightly_hour: int = number(
         3, "hour", 0, 23, "D9", "local hour of the nightly run", "consolidation.hour"
@@ -392,7 +437,7 @@ class ConsolidationPolicy:
         1,
         100000,
         "D9",
-        "new memories that make a nightly run before its hour",
+        "new memories after which a nightly run is due before its hour",
     )
     weekly_day: int = number(
         6, "day", 0, 6, "C34", "day of the weekly run; Monday is 0"
@@ -404,7 +449,7 @@ class ConsolidationPolicy:
         1,
         3650,
         "D9",
-        "age from which what engram did alone leaves the logs",
+        "age from which engram's own actions are removed from the logs",
     )
     log_share: float = number(
         0.1,
@@ -412,7 +457,7 @@ class ConsolidationPolicy:
         0,
         1,
         "house",
-        "part of a log that has to be that old before it is written",
+        "share of a log of that age from which the log is rewritten",
     )
     topics: int = number(50, "terms", 1, 1000, "C20", "terms in the list of topics")
     topic_chars: int = number(
@@ -421,7 +466,7 @@ class ConsolidationPolicy:
         1,
         50,
         "C20",
-        "letters a term has at least, in a script with blanks",
+        "least length of a term in a script with blanks",
     )
     look_seconds: float = number(
         60.0,
@@ -429,7 +474,7 @@ class ConsolidationPolicy:
         0.05,
         3600,
         "model",
-        "time after which the daemon looks what is due",
+        "time between checks of the daemon for due work",
     )
     rounds: int = number(
         4,
@@ -437,10 +482,10 @@ class ConsolidationPolicy:
         1,
         100,
         "X24",
-        "times that the answers of a model may lead to further questions",
+        "rounds of further questions after the answers of a model",
     )
     questions: int = number(
-        40, "questions", 0, 10000, "X24", "most that a model is asked in each of them"
+        40, "questions", 0, 10000, "X24", "most questions to a model in each round"
     )
     patience_days: float = number(
         14.0,
@@ -448,7 +493,7 @@ class ConsolidationPolicy:
         0,
         365,
         "X24",
-        "longest wait of a question that a run by the clock asks with others",
+        "longest wait of a question for others to be sent with",
     )
     patience: int = number(
         10,
@@ -456,7 +501,7 @@ class ConsolidationPolicy:
         1,
         1000,
         "X24",
-        "questions of a task that do not wait for more",
+        "questions of a task from which they do not wait for more",
     )
     answers: int = number(
         5000,
@@ -464,7 +509,7 @@ class ConsolidationPolicy:
         1,
         1000000,
         "X24",
-        "answers that are kept, so that nothing is asked twice",
+        "cached answers of a model",
     )
     together: int = number(
         64,
@@ -480,10 +525,15 @@ class ConsolidationPolicy:
         0,
         1000000,
         "model",
-        "memories that a run may end, merge or put away without asking, at least",
+        "memories that a run may always end, merge or archive without consent",
     )
     hold_ended_share: float = number(
-        0.02, "share", 0, 1, "model", "part of the active memories that it may"
+        0.02,
+        "share",
+        0,
+        1,
+        "model",
+        "share of the active memories that a run may end, merge or archive",
     )
     hold_rewritten: int = number(
         50,
@@ -491,10 +541,10 @@ class ConsolidationPolicy:
         0,
         1000000,
         "model",
-        "notes that it may rewrite without asking, at least",
+        "notes that a run may always rewrite without consent",
     )
     hold_rewritten_share: float = number(
-        0.05, "share", 0, 1, "model", "part of all notes that it may"
+        0.05, "share", 0, 1, "model", "share of all notes that a run may rewrite"
     )
     proposed: int = number(
         20,
@@ -502,7 +552,7 @@ class ConsolidationPolicy:
         0,
         10000,
         "model",
-        "notes that engram did not write whose end one note in `review/` proposes",
+        "notes of the user whose end one note in `review/` proposes",
     )
     history_bytes: int = number(
         67108864,
@@ -510,18 +560,19 @@ class ConsolidationPolicy:
         65536,
         17179869184,
         "X6",
-        "what is kept outside the vault to take runs back",
+        "size of the undo history outside the vault",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ProfilePolicy:
-    """What is told of people, things and the user from memories (rows B11, B14, C14,
-    C15, C19, D9).
+    """Descriptions of people, things and the user.
+
+    (Rows B11, B14, C14, C15, C19, D9.)
     """
 
     entities: int = number(
-        10, "entities", 0, 1000, "C14", "descriptions that are made in one run"
+        10, "entities", 0, 1000, "C14", "entities that one run describes"
     )
     recent_days: float = number(
         21.0,
@@ -529,7 +580,7 @@ class ProfilePolicy:
         0,
         3650,
         "B14",
-        "time since a mention or recall within which one is made",
+        "time since a mention or recall within which an entity is described",
     )
     lazy: int = number(
         0,
@@ -537,11 +588,11 @@ class ProfilePolicy:
         0,
         1,
         "B14",
-        "1: one is made only after a recall that followed the last mention",
+        "1: describe an entity only after a recall since its last mention",
         "describe.lazy",
     )
     together: int = number(
-        10, "memories", 1, 100, "B14", "memories that one question to a model holds"
+        10, "memories", 1, 100, "B14", "memories in one question to a model"
     )
     beside: int = number(
         3,
@@ -549,7 +600,7 @@ class ProfilePolicy:
         1,
         100,
         "B11",
-        "memories that a sentence on one relation rests on, at most",
+        "most memories behind a sentence on one relation",
     )
     described: int = number(
         2,
@@ -565,7 +616,7 @@ class ProfilePolicy:
         1,
         1000,
         "D9",
-        "memories about an entity from which it has a card",
+        "memories about an entity from which it gets a card",
     )
     card_words: int = number(400, "words", 10, 10000, "D9", "longest card")
     profile_lines: int = number(60, "lines", 10, 100000, "C15", "longest `profile.md`")
@@ -575,7 +626,7 @@ class ProfilePolicy:
         0,
         1000,
         "C15",
-        "length from which a line may be part of another",
+        "least length of a line that may be part of another one",
     )
     covered_share: float = number(
         0.6,
@@ -583,7 +634,7 @@ class ProfilePolicy:
         0,
         1,
         "C15",
-        "part of a line from which the other says nothing more",
+        "share of a line in another one from which it is left out",
     )
     identity_chars: int = number(
         8000,
@@ -594,7 +645,12 @@ class ProfilePolicy:
         "length at which `IDENTITY.md` is rewritten",
     )
     identity_bytes: int = number(
-        15000, "bytes", 100, 1000000, "C19", "size at which nothing is added to it"
+        15000,
+        "bytes",
+        100,
+        1000000,
+        "C19",
+        "size from which nothing is added to `IDENTITY.md`",
     )
     bridge_memories: int = number(
         3,
@@ -602,7 +658,7 @@ class ProfilePolicy:
         1,
         100,
         "D9",
-        "memories about an entity from which it may be bridged",
+        "memories about an entity from which a bridge may connect it",
     )
     bridge_words: int = number(
         2,
@@ -610,7 +666,7 @@ class ProfilePolicy:
         1,
         100,
         "D9",
-        "telling words that the memories about two have in common",
+        "distinctive words that the memories about two entities share",
     )
     bridge_spread: int = number(
         5,
@@ -618,30 +674,42 @@ class ProfilePolicy:
         2,
         1000,
         "D9",
-        "entities with which a telling word stands, at most",
+        "most entities with a distinctive word",
     )
     bridges: int = number(
-        5, "pairs", 0, 1000, "D9", "pairs that are looked at in one day"
+        5, "pairs", 0, 1000, "D9", "pairs of entities that are compared in one day"
     )
     bridge_confidence: float = number(
         0.6, "share", 0, 1, "D9", "confidence of a bridge"
     )
     story_sources: int = number(
-        5, "conversations", 1, 1000, "B1", "conversations that make a storyline"
+        5,
+        "conversations",
+        1,
+        1000,
+        "B1",
+        "conversations from which they form a storyline",
     )
     story_days: int = number(
-        3, "days", 1, 1000, "B1", "days on which they were, at least"
+        3, "days", 1, 1000, "B1", "least number of days with such a conversation"
     )
     story_span_days: float = number(
-        3.0, "days", 0, 3650, "B1", "stretch that is longer than this"
+        3.0, "days", 0, 3650, "B1", "time that a storyline must exceed"
     )
     story_gap_days: float = number(
         30.0, "days", 1, 3650, "B1", "silence after which another storyline begins"
     )
-    stories: int = number(100, "storylines", 0, 100000, "B1", "storylines of a vault")
+    stories: int = number(
+        100, "storylines", 0, 100000, "B1", "most storylines of a vault"
+    )
     macro_stories: int = number(
-        2, "storylines", 2, 1000, "B1", "storylines of one entity that make a macro"
+        2,
+        "storylines",
+        2,
+        1000,
+        "B1",
+        "storylines of one entity from which they form a macro story",
     )
     macro_days: float = number(
-        30.0, "days", 0, 36500, "B1", "stretch that they cover, at least"
+        30.0, "days", 0, 36500, "B1", "least time that a macro story covers"
     )

@@ -1,4 +1,4 @@
-"""A number that carries its own row of the table: unit, range, source row, meaning."""
+"""Fields of policies with the row of the table: unit, range, source row, meaning."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PolicyRow:
-    """One line of the table: where the number stands, what it is and where it comes
-    from.
-    """
+    """One line of the table: the place of the number, its meaning and its source."""
 
     concern: str
     name: str
@@ -32,7 +30,7 @@ def number(
     meaning: str,
     key: str = "",
 ) -> Any:
-    """A dataclass field that carries its own row."""
+    """Return a dataclass field with its row of the table as metadata."""
     return field(
         default=default,
         metadata={

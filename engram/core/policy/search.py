@@ -1,4 +1,4 @@
-"""How memories are found: words, vectors, the answer."""
+"""Numbers for search: words, vectors and the answer."""
 
 from __future__ import annotations
 
@@ -9,34 +9,33 @@ from engram.core.policy.number import number
 
 @dataclass(frozen=True, slots=True)
 class LexicalPolicy:
-    """Lexical scoring of turns, facts and notes (design of recall). Shares are of a
-    unit's own worth.
+    """Lexical scoring of turns, facts and notes (design of recall).
+
+    Shares are relative to a unit's own score.
     """
 
     k1: float = number(0.9, "1", 0, 5, "recall", "term frequency saturation")
     b: float = number(0.75, "1", 0, 1, "recall", "length normalisation")
     epsilon: float = number(
-        0.25, "1", 0, 1, "recall", "share of the average idf for the commonest words"
+        0.25, "1", 0, 1, "recall", "share of the average idf for the most common words"
     )
-    least_idf: float = number(
-        0.25, "1", -100, 10, "recall", "idf of a word below which it does not fall"
-    )
+    least_idf: float = number(0.25, "1", -100, 10, "recall", "least idf of a word")
     short_words: int = number(
         20,
         "words",
         0,
         1000,
         "recall",
-        "length up to which a unit gains nothing by being shorter",
+        "length below which a shorter unit gains nothing",
     )
     date: float = number(
         0.5, "words", 0, 10, "recall", "weight of a word of the unit's date"
     )
     back: float = number(
-        0.5, "share", 0, 10, "recall", "weight of the words of the turn before"
+        0.5, "share", 0, 10, "recall", "weight of the words of the preceding turn"
     )
     forward: float = number(
-        0.35, "share", 0, 10, "recall", "weight of the words of the turn after"
+        0.35, "share", 0, 10, "recall", "weight of the words of the following turn"
     )
     radius: int = number(
         3,
@@ -44,7 +43,7 @@ class LexicalPolicy:
         0,
         10,
         "recall",
-        "how far the window reaches; weights fall with distance",
+        "turns on either side in the window; weights fall with distance",
     )
     neighbour_words: int = number(
         9,
@@ -52,19 +51,29 @@ class LexicalPolicy:
         1,
         1000,
         "recall",
-        "a longer neighbour weighs as one of this length would",
+        "length from which a neighbour does not gain by its length",
     )
     answer: float = number(
-        1.0, "share", 0, 10, "recall", "gain of the turn before when it asks"
+        1.0, "share", 0, 10, "recall", "gain of the preceding turn if it is a question"
     )
     session: float = number(
-        0.3, "share", 0, 10, "recall", "weight of what the session has of the question"
+        0.3, "share", 0, 10, "recall", "weight of the evidence in the session"
     )
     speaker: float = number(
-        0.4, "share", 0, 10, "recall", "gain of a turn of a speaker that is named"
+        0.4,
+        "share",
+        0,
+        10,
+        "recall",
+        "gain of a turn of a speaker whom the question names",
     )
     role: float = number(
-        0.4, "share", 0, 10, "recall", "gain of a turn of the role that is asked about"
+        0.4,
+        "share",
+        0,
+        10,
+        "recall",
+        "gain of a turn of the role that the question is about",
     )
     when: float = number(
         0.3,
@@ -72,7 +81,7 @@ class LexicalPolicy:
         0,
         10,
         "recall",
-        "gain of words for time where the question asks when",
+        "gain of words for time if the question asks for a time",
     )
     counted: float = number(
         0.2,
@@ -80,7 +89,7 @@ class LexicalPolicy:
         0,
         10,
         "recall",
-        "gain of numbers where the question asks how many",
+        "gain of numbers if the question asks for a number",
     )
     telling: float = number(
         0.2,
@@ -88,7 +97,7 @@ class LexicalPolicy:
         0,
         10,
         "recall",
-        "gain of what users say of themselves where the question is about that",
+        "gain of users' statements about themselves if the question is about them",
     )
     span: float = number(
         0.6,
@@ -96,44 +105,53 @@ class LexicalPolicy:
         0,
         10,
         "recall",
-        "gain inside the time the question names, of the best unit's worth",
+        "gain inside the time that the question names, as a share of the best score",
     )
     question: float = number(
         0.15, "share", 0, 1, "recall", "loss of a turn that is a question"
     )
     faint: float = number(
-        0.3, "share", 0, 1, "recall", "weight of words that say how, not what, one asks"
+        0.3,
+        "share",
+        0,
+        1,
+        "recall",
+        "weight of words that belong to the form of the question",
     )
-    akin: float = number(
-        0.25, "share", 0, 1, "recall", "weight of a word akin to one that is asked for"
-    )
+    akin: float = number(0.25, "share", 0, 1, "recall", "weight of a synonym")
     postings: int = number(
         10000,
         "postings",
         100,
         10000000,
         "recall",
-        "postings that make candidates, rare words first",
+        "postings that are candidates, rare words first",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class VectorPolicy:
-    """How text becomes vectors, and what they weigh in recall (rows A6, A14, A17;
-    design of recall).
+    """Embeddings, and their weight in recall.
+
+    (Rows A6, A14, A17; design of recall.)
     """
 
     texts: int = number(
-        64, "texts", 1, 2048, "interfaces", "texts embedded by one call"
+        64, "texts", 1, 2048, "interfaces", "texts that one call embeds"
     )
     chars: int = number(
         2000, "characters", 50, 100000, "recall", "part of a text that is embedded"
     )
     least_chars: int = number(
-        250, "characters", 10, 100000, "recall", "to where a text too long is shortened"
+        250,
+        "characters",
+        10,
+        100000,
+        "recall",
+        "length to which a text that is too long is shortened",
     )
     most_dimension: int = number(
-        8192, "numbers", 1, 100000, "recall", "longest vector that is accepted"
+        8192, "numbers", 1, 100000, "recall", "greatest dimension that is accepted"
     )
     timeout_seconds: float = number(
         60.0, "seconds", 0.1, 3600, "interfaces", "longest wait for a batch"
@@ -147,7 +165,7 @@ class VectorPolicy:
         0,
         3600,
         "A14",
-        "rest after a question could not be embedded; meanwhile words alone",
+        "time without vectors after a question could not be embedded",
     )
     budget_share: float = number(
         0.5,
@@ -155,7 +173,7 @@ class VectorPolicy:
         0,
         1,
         "X24",
-        "part of the day's calls and tokens embeddings may use up",
+        "share of the day's calls and tokens for embeddings",
     )
     enough: float = number(
         0.5,
@@ -163,7 +181,7 @@ class VectorPolicy:
         0,
         1,
         "recall",
-        "part of the units with a vector from which vectors count",
+        "share of the units with a vector from which vectors count",
     )
     weight: float = number(
         0.35,
@@ -171,10 +189,15 @@ class VectorPolicy:
         0,
         0.99,
         "recall",
-        "what meaning weighs against words in the mix of scores",
+        "weight of vectors against words",
     )
     static_dimension: int = number(
-        128, "numbers", 8, 256, "A14", "columns of the table of word vectors in use"
+        128,
+        "numbers",
+        8,
+        256,
+        "A14",
+        "columns of the table of word vectors that are used",
     )
     static_weight: float = number(
         0.2,
@@ -182,13 +205,13 @@ class VectorPolicy:
         0,
         0.99,
         "recall",
-        "what the meaning of a table of word vectors weighs against words",
+        "weight of word vectors against words",
     )
     back: float = number(
-        0.5, "share", 0, 10, "recall", "weight of the cosine of the turn before"
+        0.5, "share", 0, 10, "recall", "weight of the cosine of the preceding turn"
     )
     forward: float = number(
-        0.35, "share", 0, 10, "recall", "weight of the cosine of the turn after"
+        0.35, "share", 0, 10, "recall", "weight of the cosine of the following turn"
     )
     session: float = number(
         0.3, "share", 0, 10, "recall", "weight of the best cosine of the session"
@@ -197,7 +220,7 @@ class VectorPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RecallPolicy:
-    """What an answer may hold (rows X4, X24)."""
+    """The size and the content of an answer (rows X4, X24)."""
 
     k: int = number(50, "hits", 1, 1000, "E7", "most hits in an answer", "recall.k")
     budget: int = number(
@@ -206,14 +229,14 @@ class RecallPolicy:
         50,
         100000,
         "E18",
-        "tokens an answer may cost, with its fence",
+        "most tokens of an answer, including its fence",
         "recall.budget",
     )
     question_characters: int = number(
-        16000, "characters", 1000, 1000000, "quality", "part of a question that is read"
+        16000, "characters", 1000, 1000000, "quality", "part of a question that is used"
     )
     few: int = number(
-        10, "hits", 1, 1000, "C23", "hits below which archived memories answer too"
+        10, "hits", 1, 1000, "C23", "hits below which archived memories are added"
     )
     weak: float = number(
         0.3,
@@ -221,7 +244,7 @@ class RecallPolicy:
         0,
         1,
         "recall",
-        "worth beside the best hit below which a unit is left out",
+        "share of the best score below which a unit is left out",
     )
     hit_tokens: int = number(
         300,
@@ -229,7 +252,7 @@ class RecallPolicy:
         20,
         100000,
         "recall",
-        "tokens of a long hit while others wait for theirs",
+        "tokens of a long hit as long as further hits need theirs",
     )
     assistant_tokens: int = number(
         60,
@@ -237,7 +260,7 @@ class RecallPolicy:
         20,
         100000,
         "recall",
-        "the same for the words of an assistant, unless the question asks for them",
+        "the same for an assistant's words, unless the question asks for them",
     )
     several_tokens: int = number(
         30,
@@ -245,7 +268,7 @@ class RecallPolicy:
         20,
         100000,
         "recall",
-        "the same where the question lists, counts, orders or compares",
+        "the same if the question lists, counts, orders or compares",
     )
     several_share: float = number(
         0.7,
@@ -253,7 +276,7 @@ class RecallPolicy:
         0,
         1,
         "recall",
-        "part of the least worth of a hit that is enough for such a question",
+        "share of the least score that is enough for such a question",
     )
     milliseconds: int = number(
         3000,
@@ -261,7 +284,7 @@ class RecallPolicy:
         1,
         60000,
         "X24",
-        "time after which an answer is what is found",
+        "time after which an answer consists of the hits so far",
         "recall.milliseconds",
     )
     established: float = number(
@@ -272,43 +295,53 @@ class RecallPolicy:
     )
     pool: int = number(200, "units", 10, 10000, "recall", "candidates that are ranked")
     chars_per_token: float = number(
-        4.0, "characters", 1, 10, "X24", "estimate of a token's length"
+        4.0, "characters", 1, 10, "X24", "estimated length of a token"
     )
     user_tokens: int = number(
-        200, "tokens", 0, 10000, "E18", "most that a context tells about the user"
+        200, "tokens", 0, 10000, "E18", "most tokens about the user in a context"
     )
     user_read: int = number(
-        3000, "facts", 10, 1000000, "E18", "facts that this is chosen from, best first"
+        3000,
+        "facts",
+        10,
+        1000000,
+        "E18",
+        "facts about the user that are considered, best first",
     )
     user_each: int = number(
-        8, "facts", 1, 1000, "E18", "facts on one attribute that it is chosen from"
+        8, "facts", 1, 1000, "E18", "facts on one attribute that are considered"
     )
     foundation: int = number(
-        20, "memories", 0, 1000, "E4", "pinned memories in a context, the latest"
+        20, "memories", 0, 1000, "E4", "latest pinned memories in a context"
     )
     cards: int = number(
-        3, "entities", 0, 100, "E18", "named people and things that a context tells of"
+        3, "entities", 0, 100, "E18", "named people and things that a context describes"
     )
     card_lines: int = number(
         4, "lines", 1, 100, "E18", "lines on each of them in a context"
     )
     hit_cards: int = number(
-        5, "entities", 0, 100, "E8", "entities of the hits with a line of their own"
+        5, "entities", 0, 100, "E8", "entities of the hits with their own line"
     )
     hit_card_facts: int = number(
         3, "facts", 1, 100, "E8", "facts in such a line in a context"
     )
     card_importance: float = number(
-        0.7, "1", 0, 1, "E8", "importance from which a fact enters such a line"
+        0.7, "1", 0, 1, "E8", "importance from which a fact is in such a line"
     )
     card_share: float = number(
-        0.1, "share", 0, 1, "E8", "part of the tokens left that such lines may take"
+        0.1, "share", 0, 1, "E8", "share of the remaining tokens for such lines"
     )
     least_tokens: int = number(
-        30, "tokens", 1, 1000, "recall", "cost below which a cut unit says too little"
+        30,
+        "tokens",
+        1,
+        1000,
+        "recall",
+        "tokens below which a shortened unit is left out",
     )
     insight: float = number(
-        0.5, "share", 0, 1, "A16", "share of its score that a mere insight keeps"
+        0.5, "share", 0, 1, "A16", "share of its score for an insight of another system"
     )
     kept: float = number(
         0.25,
@@ -316,7 +349,7 @@ class RecallPolicy:
         0,
         10,
         "recall",
-        "gain of what the user asked to keep or corrected",
+        "gain of memories that the user asked to keep or corrected",
     )
     answers: float = number(
         1.0,
@@ -324,13 +357,13 @@ class RecallPolicy:
         0,
         10,
         "recall",
-        "gain of what tells the state, as a home, that the question asks for",
+        "gain of a memory with the state that the question asks for, such as a home",
     )
     facts_share: float = number(
-        0.3, "share", 0, 1, "recall", "part of the places that is kept for facts"
+        0.3, "share", 0, 1, "recall", "share of the slots reserved for facts"
     )
     context_facts: int = number(
-        8, "facts", 0, 1000, "A29", "facts that a context tells on the question"
+        8, "facts", 0, 1000, "A29", "facts about the question in a context"
     )
     context_episodes: int = number(
         5,
@@ -338,7 +371,7 @@ class RecallPolicy:
         0,
         1000,
         "A29",
-        "turns and notes on conversations that a context tells on the question",
+        "turns and notes on conversations about the question in a context",
     )
     quota_rival: float = number(
         0.5,
@@ -346,7 +379,7 @@ class RecallPolicy:
         0,
         1,
         "A29",
-        "worth beside a unit over its quota from which another kind takes its place",
+        "share of the score of a unit over quota from which another replaces it",
     )
     source_share: float = number(
         0.3,
@@ -354,7 +387,7 @@ class RecallPolicy:
         0,
         1,
         "X27",
-        "part of the places that one source from outside may fill",
+        "share of the slots for one external source",
     )
     rival: float = number(
         0.9,
@@ -362,5 +395,5 @@ class RecallPolicy:
         0,
         1,
         "X27",
-        "worth beside an import over that share from which another takes its place",
+        "share of the score of an import over quota from which another replaces it",
     )

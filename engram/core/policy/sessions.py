@@ -1,6 +1,4 @@
-"""What conversations leave besides memories: summaries, episodes, the spine, promises,
-context.
-"""
+"""Numbers for summaries, episodes, the persona summary and promises."""
 
 from __future__ import annotations
 
@@ -11,10 +9,10 @@ from engram.core.policy.number import number
 
 @dataclass(frozen=True, slots=True)
 class SessionPolicy:
-    """How a conversation is told in short (rows A27, E9–E12)."""
+    """Summaries of conversations (rows A27, E9–E12)."""
 
     rolling_turns: int = number(
-        4, "turns", 1, 1000, "E9", "turns after which the rolling summary is made anew"
+        4, "turns", 1, 1000, "E9", "turns after which the rolling summary is renewed"
     )
     rolling_model_turns: int = number(
         24,
@@ -22,16 +20,16 @@ class SessionPolicy:
         1,
         1000,
         "E9",
-        "turns after which a model makes it anew; each turn is read once",
+        "turns after which a model renews it, reading each turn once",
     )
     rolling_each: int = number(
-        12, "turns", 1, 100, "E9", "latest turns of either side that it rests on"
+        12, "turns", 1, 100, "E9", "latest turns of either side in the rolling summary"
     )
     rolling_chars: int = number(
         600, "characters", 50, 5000, "E9", "longest rolling summary"
     )
     turn_chars: int = number(
-        800, "characters", 50, 20000, "E9", "part of a turn that a summary looks at"
+        800, "characters", 50, 20000, "E9", "part of a turn that a summary uses"
     )
     session_each: int = number(
         10,
@@ -39,7 +37,7 @@ class SessionPolicy:
         1,
         100,
         "E11",
-        "latest turns of either side that a session summary rests on",
+        "latest turns of either side in a session summary",
     )
     line_chars: int = number(
         200, "characters", 20, 2000, "E11", "longest one-line summary"
@@ -49,7 +47,7 @@ class SessionPolicy:
     )
     item_chars: int = number(120, "characters", 10, 1000, "E11", "longest item")
     tone_chars: int = number(
-        40, "characters", 5, 200, "E11", "longest word for the tone"
+        40, "characters", 5, 200, "E11", "longest description of the tone"
     )
     episode_users: int = number(
         5, "turns", 1, 1000, "A27", "turns of the user that make an episode"
@@ -60,7 +58,7 @@ class SessionPolicy:
         1,
         100,
         "A27",
-        "episodes of a running conversation that wait for one call",
+        "episodes of a running conversation that are sent in one call",
     )
     session_model_turns: int = number(
         4,
@@ -68,13 +66,13 @@ class SessionPolicy:
         1,
         1000,
         "E11",
-        "turns below which its own sentences sum up a conversation",
+        "turns below which a summary consists of sentences of the conversation",
     )
     episode_least: int = number(
-        4, "turns", 1, 1000, "A27", "turns below which there is none"
+        4, "turns", 1, 1000, "A27", "least number of turns of an episode"
     )
     episode_turns: int = number(
-        10, "turns", 1, 100, "A27", "latest turns that an episode rests on"
+        10, "turns", 1, 100, "A27", "latest turns in the note of an episode"
     )
     episode_chars: int = number(
         600, "characters", 50, 5000, "A27", "longest episode: one to three sentences"
@@ -85,10 +83,15 @@ class SessionPolicy:
         0,
         1,
         "A29",
-        "share of the question's words above which an episode answers, where words decide",
+        "share of the question's words from which an episode answers without vectors",
     )
     last_chars: int = number(
-        100, "characters", 20, 1000, "E9", "of the user's last message in the state"
+        100,
+        "characters",
+        20,
+        1000,
+        "E9",
+        "length of the user's last message in the state",
     )
     spine_turns: int = number(
         20,
@@ -96,13 +99,13 @@ class SessionPolicy:
         1,
         10000,
         "E12",
-        "turns after which the spine gets its next version",
+        "turns after which the persona summary is renewed",
     )
     spine_items: int = number(
-        8, "items", 1, 100, "E12", "items in each section of the spine"
+        8, "items", 1, 100, "E12", "items in each section of the persona summary"
     )
     spine_chars: int = number(
-        160, "characters", 20, 1000, "E12", "longest item of the spine"
+        160, "characters", 20, 1000, "E12", "longest item of the persona summary"
     )
     spine_talks: int = number(
         5,
@@ -110,7 +113,7 @@ class SessionPolicy:
         1,
         100,
         "E12",
-        "latest conversations that the spine rests on",
+        "latest conversations in the persona summary",
     )
     together: int = number(
         20,
@@ -118,7 +121,7 @@ class SessionPolicy:
         1,
         10000,
         "quality",
-        "conversations that one run tells in short",
+        "conversations that one run summarises",
     )
     kept: int = number(
         64,
@@ -126,13 +129,13 @@ class SessionPolicy:
         1,
         10000,
         "vault",
-        "conversations whose own text is told from a person's",
+        "conversations whose generated text is distinguished from a person's",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class TodoPolicy:
-    """What becomes of promises, and how many are shown (row E16)."""
+    """The settlement and the display of promises (row E16)."""
 
     overlap: float = number(
         0.34,
@@ -140,7 +143,7 @@ class TodoPolicy:
         0,
         1,
         "E16",
-        "share of a promise's words that a report of its fulfilment repeats",
+        "share of a promise's words in a report of its fulfilment",
     )
     recurring_hours: float = number(
         24.0,
@@ -148,10 +151,10 @@ class TodoPolicy:
         0,
         1000,
         "E16",
-        "time in which words for recurrence make it a habit",
+        "time within which words for recurrence make a promise a habit",
     )
     win_hours: float = number(
-        48.0, "hours", 0, 1000, "E16", "time for which a promise that was kept is shown"
+        48.0, "hours", 0, 1000, "E16", "time for which a fulfilled promise is shown"
     )
     past_days: float = number(
         30.0,

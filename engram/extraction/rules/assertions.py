@@ -1,4 +1,4 @@
-"""Statements from one clause: of the speaker, of a person, of a wish."""
+"""Statements from one clause: about the speaker, a person, or a wish."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement]:
-    """The statements of one clause."""
+    """Yield the statements of one clause."""
     if clause.speaker.to_bot:
         start = after_request(clause.text, clause.start, clause.end)
         clause = replace(clause, start=clause.start if start is None else start)
@@ -65,7 +65,7 @@ def from_clause(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatem
 
 
 def _wish(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
-    """Return the request for a lasting behaviour of the assistant in a clause (`C19`)."""
+    """Return the request for a lasting behaviour of the assistant, if any (`C19`)."""
     rest = len(clause.text.strip()) - len(clause.words)
     if not clause.speaker.to_bot or (clause.is_task and rest > _FEW_CHARS):
         return []
@@ -74,7 +74,10 @@ def _wish(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
 
 
 def of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
-    """Return the statement of a speaker about themselves, also after `and` without `I`."""
+    """Return the statement of a speaker about themselves, if any.
+
+    After `and` it may lack the `I`.
+    """
     found = list(_by_first_rule(clause, speaker_rules(), clause.start, policy))
     if not found and clause.text.endswith("and ", 0, clause.start):
         found = list(_by_first_rule(clause, continued_rules(), clause.start, policy))
@@ -82,7 +85,7 @@ def of_speaker(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
 
 
 def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
-    """Return the statement about a named person, or the name of the one before."""
+    """Return the statement about a named person, or the name of a preceding one."""
     found: list[RuleStatement] = []
     person = leading_person(clause.text, clause.start, clause.end) or pronoun_subject(
         clause
@@ -94,9 +97,9 @@ def _of_named(clause: Clause, policy: ExtractionPolicy) -> list[RuleStatement]:
     if found:
         return found
 
-    whose = name_given(clause.text, clause.before, clause.start, clause.end)
-    if whose:
-        text = f"{clause.speaker.possessive} {whose}"
+    naming = name_given(clause.text, clause.before, clause.start, clause.end)
+    if naming:
+        text = f"{clause.speaker.possessive} {naming}"
         return [built(clause, _NAMED, text, policy)]
     return []
 
@@ -108,14 +111,14 @@ def _by_first_rule(
     policy: ExtractionPolicy,
     subject: str = "",
 ) -> Iterator[RuleStatement]:
-    """The statement of the first rule that reads the clause from `place` on."""
+    """Yield the statement of the first rule that matches the clause at `place`."""
     for rule in rules:
-        found = rule.pattern.match(clause.text, place, clause.end)
-        if not found or (rule.to_bot and not clause.speaker.to_bot):
+        match = rule.pattern.match(clause.text, place, clause.end)
+        if not match or (rule.to_bot and not clause.speaker.to_bot):
             continue
         if statement := read_by_rule(
-            clause, rule, found, policy, subject
-        ) or _up_to_aside(clause, rule, found, policy, subject):
+            clause, rule, match, policy, subject
+        ) or _up_to_aside(clause, rule, match, policy, subject):
             yield statement
             return
 
@@ -123,20 +126,20 @@ def _by_first_rule(
 def _up_to_aside(
     clause: Clause,
     rule: Rule,
-    found: re.Match[str],
+    match: re.Match[str],
     policy: ExtractionPolicy,
     subject: str,
 ) -> RuleStatement | None:
-    """The statement up to an aside that cannot be read.
+    """Return the statement up to an aside that cannot be parsed.
 
     `My favourite band is Muse, saw them live twice`.
     """
-    aside = _ASIDE.search(clause.text, found.end(), clause.end)
+    aside = _ASIDE.search(clause.text, match.end(), clause.end)
     if aside is None:
         return None
     dates = tuple(date for date in clause.dates if date.end <= aside.start())
     return read_by_rule(
-        replace(clause, end=aside.start(), dates=dates), rule, found, policy, subject
+        replace(clause, end=aside.start(), dates=dates), rule, match, policy, subject
     )
 
 
@@ -147,9 +150,9 @@ _ASIDE = pattern_of("aside")
 def _about_person(
     clause: Clause, person: NamedSubject, policy: ExtractionPolicy
 ) -> Iterator[RuleStatement]:
-    """What is said of a named person.
+    """Yield the statements about a named person.
 
-    A name alone may be a brand, so without kinship only sure rules apply.
+    A name alone may be a brand, so only sure rules apply without kinship.
     """
     if person.kin:
         yield _kinship(clause, person, policy)
@@ -171,13 +174,13 @@ def _about_person(
 
 
 def _predicates(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The parts of `text[start:end]` that `and` with a verb divides.
+    """Yield the parts of `text[start:end]`, split at `and` with a verb.
 
     `is a dentist and lives in Porto` has two.
     """
-    for found in _AND_ALSO.finditer(text, start, end):
-        yield start, found.start()
-        start = found.end()
+    for match in _AND_ALSO.finditer(text, start, end):
+        yield start, match.start()
+        start = match.end()
     yield start, end
 
 
@@ -187,7 +190,7 @@ _AND_ALSO = pattern_of("and_also")
 def _kinship(
     clause: Clause, person: NamedSubject, policy: ExtractionPolicy
 ) -> RuleStatement:
-    """The statement of a person's relation to the speaker: `my sister Anna`."""
+    """Return the statement of a person's relation to the speaker: `my sister Anna`."""
     text = f"{person.name} is {clause.speaker.possessive} {person.kin.lower()}"
     hint = relation_hint(KINSHIP, person.name, clause.speaker.name, person.kin, "")
     statement = built(clause, KINSHIP, text, policy, person.name, hint)
@@ -198,5 +201,5 @@ _NAMED = Rule(
     "named", "relationship", "probable", "none", REMEMBER, "", ("relationship",)
 )
 _FEW_CHARS = 3
-"""What a task has beside a wish, at most, so that it is no task but the wish."""
+"""The most words besides a wish in a task that is only the wish."""
 _WISH = Rule("wish", "preference", "probable", "none", REMEMBER, "", ("instruction",))

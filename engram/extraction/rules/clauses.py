@@ -1,4 +1,4 @@
-"""The clauses of a turn that a rule may read, each with its context (rows X2, X14)."""
+"""The clauses of a turn, each with its context (rows X2, X14)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClauseSpeaker:
-    """The speaker of a turn, whom its statements are about.
+    """The speaker of a turn, the subject of its statements.
 
-    `to_bot` tells that an assistant listens; `known` are the names of relatives.
+    `to_bot` is true if an assistant listens; `known` are the names of relatives.
     """
 
     name: str
@@ -31,7 +31,7 @@ class ClauseSpeaker:
 
     @property
     def possessive(self) -> str:
-        """Whose, within a sentence."""
+        """The possessive of the speaker, within a sentence."""
         name = self.name or "the user"
         return f"{name}'" if name.endswith("s") else f"{name}'s"
 
@@ -48,9 +48,9 @@ class TimePrefix:
 class Clause:
     """A clause: `text[start:end]` of the masked turn, with its context.
 
-    `before` is the start of the sentence before its own. `earlier` is the turn before
-    with the names in the reply to it, to which a pronoun may refer. `is_task` tells
-    that the turn asks for a text, so that its people may be invented.
+    `before` is the start of the sentence before its own. `earlier` is the preceding
+    turn, with the names in the reply to it, for pronouns. `is_task` is true if the turn
+    asks for a text, in which people may be invented.
     """
 
     turn: Turn
@@ -67,11 +67,11 @@ class Clause:
 
     @property
     def words(self) -> str:
-        """The clause itself."""
+        """The words of the clause."""
         return self.text[self.start : self.end]
 
     def when(self) -> Interval | None:
-        """The one time it names, or None."""
+        """Return the only time it names, or None."""
         if self.dates or not self.lead:
             return self.dates[0].interval if len(self.dates) == 1 else None
         return self.lead.interval
@@ -86,24 +86,45 @@ _AFTER_DATE = pattern_of("after_date")
 _DAY = re.compile(r"\b\d{1,2}\b")
 
 
+_AGE = re.compile(
+    r"\b([A-ZÀ-Þ][\w'-]*)( \(\d{1,2}(?: (?:years? old|yrs?|Jahre?(?: alt)?|ans|años|anni|anos|jaar))?\))"
+)
+"""An age in brackets after a name, as in `Anna (38)`."""
+
+
+def without_ages(text: str) -> str:
+    """Return a text of the same length with blanks for ages in brackets."""
+    return _AGE.sub(lambda match: match[1] + " " * len(match[2]), text)
+
+
 def clauses_of(sentence: Clause) -> Iterator[Clause]:
-    """The clauses of a sentence, without fillers and dates before them."""
+    """Yield the clauses of a sentence, without fillers and dates before them."""
     dates, lead = sentence.dates, sentence.lead
     corrects = _CORRECTS.match(sentence.text, sentence.start, sentence.end) is not None
     for start, end in clauses(sentence.text, sentence.start, sentence.end):
-        here = tuple(date for date in dates if start <= date.start and date.end <= end)
+        own_dates = tuple(
+            date for date in dates if start <= date.start and date.end <= end
+        )
         clause = _begun(
             replace(
-                sentence, start=start, end=end, dates=here, lead=lead, corrects=corrects
+                sentence,
+                start=start,
+                end=end,
+                dates=own_dates,
+                lead=lead,
+                corrects=corrects,
             )
         )
-        lead = clause.lead if clause.start >= clause.end else None
-        if lead is None:
+        is_lead = clause.lead is not None and clause.start >= clause.end
+        # a time in brackets belongs to the words before: `Bristol (since 2019)`
+        is_aside = sentence.text.startswith(")", end)
+        lead = clause.lead if is_lead and not is_aside else None
+        if not is_lead:
             yield clause
 
 
 def _begun(clause: Clause) -> Clause:
-    """The clause without fillers and a date before it, which becomes its `lead`."""
+    """Return the clause without fillers; a leading date becomes its `lead`."""
     start, lead = clause.start, clause.lead
     for _ in range(6):
         if dated := _dated(clause, start):
@@ -112,8 +133,8 @@ def _begun(clause: Clause) -> Clause:
                 start = particle.end()
             while start < clause.end and clause.text[start] in ", 、，":
                 start += 1
-        elif found := _LEAD.match(clause.text, start, clause.end):
-            start = found.end()
+        elif match := _LEAD.match(clause.text, start, clause.end):
+            start = match.end()
         else:
             break
     dates = tuple(date for date in clause.dates if date.start >= start)
@@ -121,9 +142,9 @@ def _begun(clause: Clause) -> Clause:
 
 
 def _dated(clause: Clause, start: int) -> tuple[int, TimePrefix] | None:
-    """Return the end of the time at `start`, and the time; None if there is none.
+    """Return the end of the time at `start`, and the time, or None.
 
-    `from December` means the next December.
+    `from December` refers to the next December.
     """
     match = _FROM.match(clause.text, start, clause.end)
     place, word = start, ""
@@ -145,7 +166,7 @@ def _dated(clause: Clause, start: int) -> tuple[int, TimePrefix] | None:
 
 
 def _future(month: str, said_at: datetime) -> Interval | None:
-    """Return the next time that `month` means, such as `December` or `3 May`."""
+    """Return the next time that `month` names, such as `December` or `3 May`."""
     preposition = "on" if _DAY.search(month) else "in"
     intervals = resolve(f"It will be {preposition} {month}", said_at)
     return replace(intervals[0], words=month) if len(intervals) == 1 else None

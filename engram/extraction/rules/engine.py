@@ -1,15 +1,15 @@
-"""The offline extractor: candidates from a conversation without a model (rows X2, C3,
-X17).
+"""The offline extractor: candidates from a conversation without a model.
 
-Precision before recall. A turn is read sentence by sentence and clause by clause. A
-clause that begins with a known assertion of speakers about themselves, or about a named
-person, becomes a statement in the third person, with its dates resolved and the clause
-as the quote. Questions, hedges, conditions, mockery, quotations, role-play and pasted
-text give nothing; the turns themselves stay searchable.
+(Rows X2, C3, X17.) It prefers precision to recall. A turn is parsed sentence by
+sentence and clause by clause. A clause that begins with a known assertion of speakers
+about themselves, or about a named person, becomes a statement in the third person, with
+its dates resolved and the clause as the quote. Questions, hedges, conditions, mockery,
+quotations, role-play and pasted text give no candidates; the turns themselves remain
+searchable.
 
-Turns of the user are read, and those of an assistant whose speaker label is a person's
-name (an imported conversation between two people), the latter with less confidence.
-What an assistant says about the user is no evidence. `about` names the subject first;
+The extractor uses turns of the user, and, with less confidence, those of an assistant
+whose speaker label is a person's name (an imported conversation between two people). An
+assistant's statement about the user is no evidence. `about` names the subject first;
 empty means the owner of the vault.
 """
 
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from engram.core.categories import category_of
 from engram.core.entities import name_key
 from engram.core.language.dates import spans
+from engram.core.language.keep_requests import words_to_keep
 from engram.core.language.promises import as_ahead
 from engram.core.language.retraction import withdrawals
 from engram.core.language.role_play import played
@@ -31,6 +32,7 @@ from engram.core.language.sentences import (
     is_game,
     is_taken_back,
     is_task,
+    misspelt,
     plain,
     refusal,
     sentences,
@@ -38,8 +40,13 @@ from engram.core.language.sentences import (
 from engram.core.language.states import in_context, states
 from engram.core.records import Candidate, Extraction, Relation
 from engram.extraction.rules.assertions import from_clause
-from engram.extraction.rules.clauses import Clause, ClauseSpeaker, clauses_of
-from engram.extraction.rules.kept_words import kept_as_asked
+from engram.extraction.rules.clauses import (
+    Clause,
+    ClauseSpeaker,
+    clauses_of,
+    without_ages,
+)
+from engram.extraction.rules.kept_words import literal_statements
 from engram.extraction.rules.own_names import introduced_name
 from engram.extraction.rules.people import (
     amid,
@@ -67,28 +74,31 @@ def extract(
     before: Sequence[Turn] = (),
     people: Collection[str] = (),
 ) -> Extraction:
-    """Return the candidates that the rules find in `turns`, in their order (`X2`, `C3`).
+    """Return the candidates of the rules in `turns`, in their order (`X2`, `C3`).
 
-    `before` are the turns just before them. They show whether a role is played and whom
-    a name or pronoun means, and give no candidates. `people` are the names of persons
-    that are known, of whom a plain name is enough. The result has at most
-    `policy.max_facts` candidates, those of the highest confidence (at most
-    `policy.rules_confidence`), each statement once; at most `policy.max_relations`
-    relations; the types of the named entities (`B1`); and the count of each reason of
-    refusal in `dropped`.
+    `before` are the preceding turns. They are the context for role-play, names and
+    pronouns, and give no candidates. `people` are the names of known persons, for whom
+    a plain name is enough. The result has at most `policy.max_facts` candidates, those
+    of the highest confidence (at most `policy.rules_confidence`), each statement once;
+    at most `policy.max_relations` relations; the types of the named entities (`B1`);
+    and the count of each reason of refusal in `dropped`.
     """
     dropped: dict[str, int] = {}
     found: list[Candidate] = []
     relations: dict[tuple[str, str, str, bool], Relation] = {}
     types: dict[str, str] = {}
     seen: set[str] = set()
-    heard = [*before, *turns]
+    conversation = [*before, *turns]
     to_bot = not any(
-        turn.role == "assistant" and _has_person_label(turn) for turn in heard
+        turn.role == "assistant" and _has_person_label(turn) for turn in conversation
     )
-    known = relatives(turn.text for turn in heard if turn.role == "user").union(people)
-    asked_before = ["", *(_asked(turn) for turn in heard)][len(before) :]
-    read = tuple(_in_order(heard))[len(before) :]
+    known = relatives(turn.text for turn in conversation if turn.role == "user").union(
+        people
+    )
+    asked_before = ["", *(_assistant_text(turn) for turn in conversation)][
+        len(before) :
+    ]
+    read = tuple(_in_order(conversation))[len(before) :]
     for (turn, in_play, earlier), asked in zip(read, asked_before, strict=False):
         if in_play:
             _count(dropped, "played")
@@ -99,8 +109,8 @@ def extract(
         if speaker.name:
             types[speaker.name] = "person"
         for statement in _from_turn(turn, policy, dropped, speaker, earlier, asked):
-            one = statement.candidate
-            if _is_undone(one, turn):
+            candidate = statement.candidate
+            if _is_undone(candidate, turn):
                 _count(dropped, "undone")
                 continue
             types = {**statement.types, **types, **_of_animals(statement.types)}
@@ -108,11 +118,11 @@ def extract(
                 relations.setdefault(
                     _relation_key(statement.relation), statement.relation
                 )
-            if one.text.casefold() in seen:
+            if candidate.text.casefold() in seen:
                 _count(dropped, "repeated")
                 continue
-            seen.add(one.text.casefold())
-            found.append(one)
+            seen.add(candidate.text.casefold())
+            found.append(candidate)
     if len(found) > policy.max_facts:
         dropped["too many"] = len(found) - policy.max_facts
     return Extraction(
@@ -125,13 +135,17 @@ def extract(
 
 
 def _is_undone(candidate: Candidate, turn: Turn) -> bool:
-    """Whether other words of the turn say that a change did not last, or is long ago."""
-    told = states(candidate.text)
-    return len(in_context(told, turn.text, candidate.quote)) < len(told)
+    """Return whether the turn states that a change did not last, or is long ago."""
+    changes = states(candidate.text)
+    return len(in_context(changes, turn.text, candidate.quote)) < len(changes)
 
 
 def _of_animals(types: Mapping[str, str]) -> dict[str, str]:
-    """The types of animals, which a sentence about their home takes for persons."""
+    """Return the types of animals.
+
+    They take precedence, because a sentence about the home of an animal resembles one
+    about a person.
+    """
     return {name: kind for name, kind in types.items() if kind == "animal"}
 
 
@@ -154,24 +168,31 @@ def _surest(candidates: Sequence[Candidate], most: int) -> tuple[Candidate, ...]
 
 
 def united(found: Sequence[Extraction]) -> Extraction:
-    """Return extractions of successive turns as one; the first type of an entity counts."""
+    """Return extractions of successive turns as one.
+
+    The first type of an entity counts.
+    """
     dropped: Counter[str] = Counter()
     types: dict[str, str] = {}
-    for one in found:
-        dropped.update(one.dropped)
-        types = {**one.types, **types, **_of_animals(one.types)}
-    candidates = tuple(candidate for one in found for candidate in one.candidates)
-    relations = tuple(relation for one in found for relation in one.relations)
+    for extraction in found:
+        dropped.update(extraction.dropped)
+        types = {**extraction.types, **types, **_of_animals(extraction.types)}
+    candidates = tuple(
+        candidate for extraction in found for candidate in extraction.candidates
+    )
+    relations = tuple(
+        relation for extraction in found for relation in extraction.relations
+    )
     return Extraction(candidates, EXTRACTOR, dropped, relations, types)
 
 
-def _in_order(heard: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:
-    """Each turn, whether a role is played in it, and the text before it.
+def _in_order(conversation: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:
+    """Yield each turn, whether it is part of a role-play, and the preceding text.
 
     A name or a pronoun of the turn may refer to that text.
     """
     earlier = ""
-    for turn, in_play in zip(heard, played(heard), strict=True):
+    for turn, in_play in zip(conversation, played(conversation), strict=True):
         yield turn, in_play, earlier
         if in_play:
             earlier = ""
@@ -183,8 +204,8 @@ def _in_order(heard: Sequence[Turn]) -> Iterator[tuple[Turn, bool, str]]:
             earlier = earlier and f"{earlier}\n{amid(turn.text)}"
 
 
-def _asked(turn: Turn) -> str:
-    """What an assistant said, which the next turn may answer."""
+def _assistant_text(turn: Turn) -> str:
+    """Return the text of an assistant's turn, which the next turn may answer."""
     return turn.text if turn.role == "assistant" and len(turn.text) < LONGEST else ""
 
 
@@ -196,8 +217,9 @@ _NO_PERSON = pattern_of("no_person")
 
 
 def is_person(speaker: str) -> bool:
-    """Whether a speaker label is a person's name: `Caroline` is, `assistant` and
-    `gpt-5` are not.
+    """Return whether a speaker label is a person's name.
+
+    `Caroline` is, `assistant` and `gpt-5` are not.
     """
     return (
         bool(speaker.strip())
@@ -207,7 +229,7 @@ def is_person(speaker: str) -> bool:
 
 
 def _has_person_label(turn: Turn) -> bool:
-    """Whether the label of a turn is a person's name and no persona."""
+    """Return whether the label of a turn is a person's name and no persona."""
     is_persona = (
         turn.persona is not None
         and turn.persona.casefold() == turn.speaker.strip().casefold()
@@ -235,31 +257,35 @@ def _from_turn(
     dropped: dict[str, int],
     speaker: ClauseSpeaker,
     earlier: str,
-    asked: str,
+    preceding: str,
 ) -> Iterator[RuleStatement]:
-    """The statements of a turn; `asked` is what the assistant said just before it.
+    """Yield the statements of a turn; `preceding` is the assistant's turn before it.
 
-    A statement that the next sentence takes back is left out, and so are preferences
+    A statement that the next sentence retracts is left out, and so are preferences
     after mockery.
     """
     if len(turn.text) > policy.rules_turn:
         _count(dropped, "pasted")
         return
-    taken_back = {one.start: one for one in withdrawals(turn.text)}
-    if is_game(_in_earnest(turn.text, taken_back.values())):
+    taken_back = {retraction.start: retraction for retraction in withdrawals(turn.text)}
+    if is_game(_without_retracted(turn.text, taken_back.values())):
         _count(dropped, "not in earnest")
         return
 
     whole = _whole(turn, speaker, earlier)
+    kept = words_to_keep(whole.text)  # no rule reads ", remember that" after them
     pending: list[RuleStatement] = []
-    made: list[RuleStatement] = []
+    statements: list[RuleStatement] = []
     before, is_mocking = 0, False
     for first, last in sentences(whole.text):
         withdrawal = taken_back.get(first)
         if pending and (withdrawal or is_taken_back(whole.text[first:last])):
             _count(dropped, "taken back")
             pending = []
-        made += pending
+        wrong, right = misspelt(whole.text[before:first], whole.text[first:last])
+        if wrong:
+            pending = [_spelt(statement, wrong, right) for statement in pending]
+        statements += pending
         yield from pending
 
         start = first
@@ -267,6 +293,7 @@ def _from_turn(
             start = withdrawal.cut if withdrawal.bare else withdrawal.after
             start += len(whole.text[start:last]) - len(whole.text[start:last].lstrip())
         start, end = asserted(whole.text, start, last)
+        end = min([end, *(stop for begin, stop in kept if start <= begin < end)])
         sentence = replace(whole, start=start, end=end, before=before)
         before = first
 
@@ -275,17 +302,36 @@ def _from_turn(
             _count(dropped, reason)
         is_mocking = is_mocking or reason == "mockery"
         pending = _from_sentence(
-            sentence, asked, policy, reason=reason, is_mocking=is_mocking
+            sentence, preceding, policy, reason=reason, is_mocking=is_mocking
         )
-    made += pending
+    statements += pending
     yield from pending
     if not taken_back:
-        yield from kept_as_asked(whole, made, policy)
+        yield from literal_statements(whole, statements, policy)
+
+
+def _spelt(statement: RuleStatement, wrong: str, right: str) -> RuleStatement:
+    """Return a statement with the right spelling of a word."""
+    candidate, relation = statement.candidate, statement.relation
+    about = tuple(right if name == wrong else name for name in candidate.about)
+    if relation and wrong in {relation.subject, relation.object}:
+        relation = replace(
+            relation,
+            subject=relation.subject.replace(wrong, right),
+            object=relation.object.replace(wrong, right),
+        )
+    text = candidate.text.replace(wrong, right)
+    return replace(
+        statement,
+        candidate=replace(candidate, text=text, about=about),
+        relation=relation,
+        types={right if k == wrong else k: v for k, v in statement.types.items()},
+    )
 
 
 def _whole(turn: Turn, speaker: ClauseSpeaker, earlier: str) -> Clause:
     """Return the whole turn as one clause, from which its sentences are cut."""
-    text = plain(turn.text)
+    text = without_ages(plain(turn.text))
     dates = spans(as_ahead(text.replace(MASK, " ")), turn.occurred_at)
     return Clause(
         turn, speaker, text, dates=dates, earlier=earlier, is_task=is_task(text)
@@ -293,7 +339,7 @@ def _whole(turn: Turn, speaker: ClauseSpeaker, earlier: str) -> Clause:
 
 
 def _sentence_refusal(sentence: Clause, length: int, policy: ExtractionPolicy) -> str:
-    """Return why no clause of a sentence is read, or ''.
+    """Return why a sentence gives no statements, or ''.
 
     `length` is that of the sentence with the parts that assert nothing.
     """
@@ -302,7 +348,7 @@ def _sentence_refusal(sentence: Clause, length: int, policy: ExtractionPolicy) -
 
 def _from_sentence(
     sentence: Clause,
-    asked: str,
+    preceding: str,
     policy: ExtractionPolicy,
     *,
     reason: str,
@@ -310,27 +356,35 @@ def _from_sentence(
 ) -> list[RuleStatement]:
     """Return the statements of a sentence, first the name of the speaker.
 
-    A sentence with a `reason` of refusal gives at most that name, and only a question
-    gives it.
+    A sentence with a `reason` of refusal gives at most that name, and only if it is a
+    question.
     """
     introduced: list[RuleStatement] = []
     if reason in {"", "question"}:
-        introduced += introduced_name(sentence, asked, policy, is_question=bool(reason))
+        introduced += introduced_name(
+            sentence, preceding, policy, is_question=bool(reason)
+        )
     if reason:
         return introduced
 
-    quotes = {one.candidate.quote for one in introduced}
+    quotes = {statement.candidate.quote for statement in introduced}
+    several = len(introduced) > 1  # a name and what follows it
     return introduced + [
-        one
+        statement
         for clause in clauses_of(sentence)
-        for one in from_clause(clause, policy)
-        if not (is_mocking and category_of(one.candidate.category).taste)
-        and one.candidate.quote not in quotes
+        for statement in from_clause(clause, policy)
+        if not (is_mocking and category_of(statement.candidate.category).taste)
+        and statement.candidate.quote not in quotes
+        and not (several and statement.candidate.quote.startswith(tuple(quotes)))
     ]
 
 
-def _in_earnest(text: str, taken_back: Iterable[Withdrawal]) -> str:
-    """The text without the sentences that take something back."""
-    for one in taken_back:
-        text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
+def _without_retracted(text: str, taken_back: Iterable[Withdrawal]) -> str:
+    """Return the text without the sentences that retract something."""
+    for withdrawal in taken_back:
+        text = (
+            text[: withdrawal.start]
+            + " " * (withdrawal.end - withdrawal.start)
+            + text[withdrawal.end :]
+        )
     return text

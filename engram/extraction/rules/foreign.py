@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 def in_other_language(
     clause: Clause, policy: ExtractionPolicy
 ) -> Iterator[RuleStatement]:
-    """The statement of the first rule of another language that matches the clause."""
+    """Yield the statement of the first matching rule of another language."""
     counts = stop_words_by_language(words_of(clause.words))
     for language in sorted(other_languages(), key=lambda one: -counts[one.code]):
         if not language.clause_start.match(clause.text, clause.start, clause.end):
             continue
         for rule in language.rules:
-            found = rule.pattern.match(clause.text, clause.start, clause.end)
-            if found and (clause.speaker.to_bot or not rule.to_bot):
-                yield from _from_language_rule(clause, language, rule, found, policy)
+            match = rule.pattern.match(clause.text, clause.start, clause.end)
+            if match and (clause.speaker.to_bot or not rule.to_bot):
+                yield from _from_language_rule(clause, language, rule, match, policy)
                 return
 
 
@@ -52,25 +52,25 @@ def _from_language_rule(
     clause: Clause,
     language: LanguageRules,
     rule: Rule,
-    found: re.Match[str],
+    match: re.Match[str],
     policy: ExtractionPolicy,
 ) -> Iterator[RuleStatement]:
-    """The statement of a rule that matched, unless its object is refused."""
+    """Yield the statement of a rule that matched, unless its object is refused."""
     when = clause.when()
     raw = ""
     if clause.lead and rule.object_kind == "foreign":
-        return  # true of that time only: "today I drink no wine"
+        return  # only temporary: "today I drink no wine"
     if rule.object_kind != "none":
-        rest = bare(clause.text, found.end(), clause.end)
+        rest = bare(clause.text, match.end(), clause.end)
         short = shortened(rule.object_kind, rest)
         raw = language.third_person(short, rule.object_kind)
     if not _fits_foreign(rule, raw, when, clause) or language.refused.search(raw):
         return
 
-    groups = found.groupdict()
+    groups = match.groupdict()
     verb, words = groups.get("v") or "", groups.get("w") or ""
     text = rule.template.format(
-        s=clause.speaker.name or language.subject,
+        s=clause.speaker.name or _subject_in(rule.template, language.subject),
         p=language.possessive(clause.speaker.name),
         v=language.verbs.get(verb.casefold(), verb),
         w=words,
@@ -78,11 +78,18 @@ def _from_language_rule(
     )
     if when and (rule.object_kind in AHEAD or category_of(rule.category).promise):
         text = f"{text} ({in_figures(when)})"
-    # `meine Schwester Clara wohnt …`: the name stands before the verb
+    # `meine Schwester Clara wohnt …`: the name precedes the verb
     kin, is_before = groups.get("k"), rule.object_kind == "none" and not rule.ends
     name = verb if kin or is_before else raw
     hint = relation_hint(rule, clause.speaker.name, "", kin or words, name)
     yield built(clause, rule, text, policy, hint=hint)
+
+
+def _subject_in(template: str, subject: str) -> str:
+    """Return the neutral subject, in lower case inside a sentence."""
+    if template.startswith("{s}"):
+        return subject
+    return subject[:1].lower() + subject[1:]
 
 
 def _fits_foreign(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:

@@ -1,10 +1,10 @@
-"""The name that speakers give themselves: `I'm Jonas`, `ich heiße Katrin` (rows A20, X2).
+"""The names by which speakers introduce themselves (rows A20, X2).
 
-Section `[introductions]` of the language files has lists of patterns, one a line.
-`named` always gives a name (`my name is Jonas`), `called` one by which the speaker
-wants to be called (`call me Jo`). `maybe` gives one where nothing else
-is said, a greeting or a question for the name comes before, or more about oneself comes
-after (`I'm Jonas`). `greeted` needs the greeting (`this is Jonas`).
+Examples are `I'm Jonas` and `ich heiße Katrin`. Section `[introductions]` of the
+language files has lists of patterns, one a line. `named` always gives a name (`my name
+is Jonas`), `called` a preferred name (`call me Jo`). `maybe` gives one if the sentence
+has no other words, if a greeting or a question for the name precedes it, or if more
+about the speaker follows (`I'm Jonas`). `greeted` needs the greeting (`this is Jonas`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engram.core.language import languages
-from engram.extraction.rules.table import pattern_of
+from engram.extraction.rules.table import expanded, pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +27,7 @@ _WORD = (
 """A capitalised word of two letters or more, not all in capitals."""
 _PARTICLE = "(?-i:van|von|vom|zu|de|da|do|dos|del|della|di|der|den|du|la|le|bin|al|el)"
 _NAME = rf"(?P<n>{_WORD}(?: (?:{_PARTICLE} ){{0,2}}{_WORD}){{0,2}})(?!'s\b)(?![\w-])"
+_PLACE = rf"(?P<o>{_WORD}(?: (?:{_PARTICLE} ){{0,2}}{_WORD}){{0,2}})"
 _KINDS = ("called", "named", "maybe", "greeted")
 _SURE = ("called", "named")
 _SIGNS = " \t,.!;:)(–—-"
@@ -34,12 +35,12 @@ _SIGNS = " \t,.!;:)(–—-"
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """A name that speakers give themselves, at `start` to `end` of the text.
+    """A name by which speakers introduce themselves, `text[start:end]`.
 
     `template` is the statement in the language of the words, with {s} for the subject,
-    {p} for whose and {o} for the name. `is_wish` tells that it says how the speaker
-    wants to be called, `is_sure` that no other reading is likely, `is_backed` that other
-    words make this one likely.
+    {p} for the possessive and {o} for the name. `is_wish` is true for a preferred name,
+    `is_sure` if no other meaning is likely, `is_backed` if other words make this
+    meaning likely.
     """
 
     name: str
@@ -64,6 +65,7 @@ class _Language:
     more: re.Pattern[str]
     refused: re.Pattern[str]
     patterns: tuple[tuple[str, re.Pattern[str]], ...]
+    further: tuple[tuple[re.Pattern[str], str], ...]
 
 
 @cache
@@ -90,23 +92,71 @@ def _read(code: str, section: Mapping[str, str]) -> _Language:
         _compiled(section.get("more", r"(?!)")),
         _compiled(rf"(?:{languages.pattern(section.get('not_names', '(?!)'))})\Z"),
         tuple(patterns),
+        tuple(
+            (_compiled(rf"(?:{pattern})\Z", code), template)
+            for pattern, _, template in (
+                entry.partition(" = ")
+                for entry in languages.entries(section.get("further", ""))
+            )
+        ),
     )
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+@dataclass(frozen=True, slots=True)
+class Apposition:
+    """What speakers say of themselves right after their name, `text[start:end]`.
+
+    `template` is as that of an `Introduction`, with {o} for the `value`; `is_age` says
+    that it changes with each year.
+    """
+
+    value: str
+    start: int
+    end: int
+    template: str
+    is_age: bool
+
+
+def appositions(found: Introduction, text: str, end: int) -> Iterator[Apposition]:
+    """Yield what follows a name up to `end`: `I'm Priya, 41, from Leeds`."""
+    language = next(one for one in _languages() if one.code == found.code)
+    yield from _appositions(language, text, found.end, end)
+
+
+def _appositions(
+    language: _Language, text: str, start: int, end: int
+) -> Iterator[Apposition]:
+    for part in _PART.finditer(text, start, end):
+        read = (
+            (pattern.match(part["part"].rstrip(_SIGNS)), template)
+            for pattern, template in language.further
+        )
+        match, template = next(filter(lambda one: one[0], read), (None, ""))
+        if match is None:
+            return
+        first = part.start("part")
+        value = match["o"]
+        yield Apposition(value, first, first + match.end(), template, value.isdigit())
+
+
+_PART = re.compile(r"[ ]*[,;(–—]+[ ]*(?P<part>[^,;()–—]+)")
+"""A part between signs, after a name."""
+
+
+def _compiled(pattern: str, code: str = "en") -> re.Pattern[str]:
     text = languages.pattern(pattern).replace("<N>", _NAME).replace("<W>", _WORD)
-    return re.compile(text, re.IGNORECASE)
+    return re.compile(expanded(text.replace("<P>", _PLACE), code), re.IGNORECASE)
 
 
 def introduction(
-    text: str, start: int, end: int, starts: Sequence[int], asked: str = ""
+    text: str, start: int, end: int, starts: Sequence[int], preceding: str = ""
 ) -> Introduction | None:
-    """The name that the sentence `text[start:end]` gives its speaker, or None.
+    """Return the introduction in the sentence `text[start:end]`, or None.
 
-    `starts` are the starts of its clauses; `asked` is what was said before the turn.
+    `starts` are the starts of its clauses; `preceding` is the preceding turn.
     """
     for language in _languages():
-        is_asked = "?" in asked and language.asks.search(asked) is not None
+        is_asked = "?" in preceding and language.asks.search(preceding) is not None
         greeted_at = _greeted_at(language, text, start, end)
 
         for place in _places(text, start, end, starts, greeted_at):
@@ -117,11 +167,11 @@ def introduction(
                 has_more = _has_more(language, kind, found, end)
                 is_backed = is_greeted or is_asked or has_more
 
-                is_meant = _is_meant(
+                is_meant = _is_plausible(
                     kind, is_alone=is_alone, is_asked=is_asked, is_backed=is_backed
                 )
                 if is_meant and not _is_refused(language, kind, name):
-                    return _given(
+                    return _introduction(
                         language, kind, name, place, found.end(), is_backed=is_backed
                     )
     return None
@@ -130,23 +180,28 @@ def introduction(
 def _places(
     text: str, start: int, end: int, starts: Sequence[int], greeted_at: int
 ) -> Iterator[int]:
-    """Yield each place where an introduction may begin, the likeliest first."""
-    cuts = (found.end() for found in _CUT.finditer(text, start, end))
+    """Yield each position of a possible introduction, the likeliest first."""
+    cuts = (match.end() for match in _CUT.finditer(text, start, end))
     yield from dict.fromkeys((greeted_at, start, *starts, *cuts))
 
 
-def _is_last(found: re.Match[str], end: int) -> bool:
-    """Tell whether only signs follow the match in its sentence."""
-    return not found.string[found.end() : end].strip(_SIGNS)
+def _is_last(match: re.Match[str], end: int) -> bool:
+    """Return whether only signs follow the match in its sentence."""
+    return not match.string[match.end() : end].strip(_SIGNS)
 
 
-def _has_more(language: _Language, kind: str, found: re.Match[str], end: int) -> bool:
-    """Tell whether more about oneself follows a likely name."""
-    return kind == "maybe" and bool(language.more.match(found.string, found.end(), end))
+def _has_more(language: _Language, kind: str, match: re.Match[str], end: int) -> bool:
+    """Return whether more about the speaker follows a likely name."""
+    if kind != "maybe":
+        return False
+    is_followed = any(_appositions(language, match.string, match.end(), end))
+    return is_followed or bool(language.more.match(match.string, match.end(), end))
 
 
-def _is_meant(kind: str, *, is_alone: bool, is_asked: bool, is_backed: bool) -> bool:
-    """Tell whether words of this kind introduce the speaker where they stand."""
+def _is_plausible(
+    kind: str, *, is_alone: bool, is_asked: bool, is_backed: bool
+) -> bool:
+    """Return whether words of this kind introduce the speaker in this context."""
     if kind in _SURE:
         return True
     if kind == "answer":
@@ -155,16 +210,16 @@ def _is_meant(kind: str, *, is_alone: bool, is_asked: bool, is_backed: bool) -> 
 
 
 def _is_refused(language: _Language, kind: str, name: str) -> bool:
-    """Tell whether the words are no name; only a sure pattern allows unusual ones."""
+    """Return whether the words are no name; only sure patterns allow unusual ones."""
     if _is_no_name(name):
         return True
     return kind not in _SURE and language.refused.match(name) is not None
 
 
-def _given(
+def _introduction(
     language: _Language, kind: str, name: str, start: int, end: int, *, is_backed: bool
 ) -> Introduction:
-    """Return the introduction that a pattern of this kind gives."""
+    """Return the introduction for a match of a pattern of this kind."""
     is_wish = kind == "called"
     return Introduction(
         name,
@@ -186,13 +241,13 @@ def _is_no_name(name: str) -> bool:
 
 
 def _greeted_at(language: _Language, text: str, start: int, end: int) -> int:
-    """Where the greeting of a sentence ends; `start` for one in the sentence before.
+    """Return the end of the greeting of a sentence, or -1 without a greeting.
 
-    -1 if there is none.
+    It is `start` if the greeting is in the preceding sentence.
     """
-    found = language.greeting.match(text, start, end)
-    if found and found.end() < end:
-        return found.end()
+    match = language.greeting.match(text, start, end)
+    if match and match.end() < end:
+        return match.end()
     before = text[:start].rstrip()
     last = max(before[:-1].rfind(sign) for sign in ".!?。！\n") + 1
     return (
@@ -214,5 +269,5 @@ def _at(
     if place < 0:
         return
     for kind, pattern in language.patterns:
-        if found := pattern.match(text, place, end):
-            yield kind, found
+        if match := pattern.match(text, place, end):
+            yield kind, match

@@ -1,4 +1,4 @@
-"""Statements from words that the user asks to remember, as they were said."""
+"""Literal statements from words that the user asks to remember."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from engram.core.language.keep_requests import (
     language_of_request,
+    requested_parts,
     words_to_keep,
 )
-from engram.core.language.sentences import (
-    MASK,
-    sentences,
-)
+from engram.core.language.sentences import MASK
 from engram.core.language.state_words import reading_of
 from engram.extraction.rules.languages import other_languages
 from engram.extraction.rules.objects import (
@@ -38,24 +36,23 @@ if TYPE_CHECKING:
     from engram.extraction.rules.clauses import Clause
 
 
-def kept_as_asked(
-    whole: Clause, made: Sequence[RuleStatement], policy: ExtractionPolicy
+def literal_statements(
+    whole: Clause, statements: Sequence[RuleStatement], policy: ExtractionPolicy
 ) -> Iterator[RuleStatement]:
-    """The words that the user asks to remember and of which no rule made a statement.
+    """Yield statements of the words to remember that no rule turned into one.
 
-    Whatever the user asks to keep is kept, at least as it was said (law 1).
+    Words that the user asks to remember are always stored, at least literally (law 1).
     """
     if whole.is_task or not whole.speaker.to_bot:
         return
     text = whole.turn.text
     read = [
-        (text.find(one.candidate.quote), one.candidate.quote)
-        for one in made
-        if not (one.is_mention and _says_more(one))
+        (text.find(statement.candidate.quote), statement.candidate.quote)
+        for statement in statements
+        if not (statement.is_mention and _has_statement(statement))
     ]
     for first, last in words_to_keep(text):
-        for begin, stop in sentences(text[first:last]):
-            start, end = first + begin, first + stop
+        for start, end in requested_parts(text, first, last):
             if any(at < end and start < at + len(quote) for at, quote in read):
                 continue
             dates = tuple(
@@ -63,17 +60,17 @@ def kept_as_asked(
             )
             clause = replace(whole, start=start, end=end, dates=dates)
             if MASK not in clause.words:
-                yield from _as_said(clause, policy)
+                yield from _literal(clause, policy)
 
 
-def _says_more(mention: RuleStatement) -> bool:
-    """Whether a clause says something of the person whom it mentions."""
-    one = mention.candidate
-    return len(one.quote.split()) >= len(one.text.split()) - 1
+def _has_statement(mention: RuleStatement) -> bool:
+    """Return whether a clause states something about the person whom it mentions."""
+    candidate = mention.candidate
+    return len(candidate.quote.split()) >= len(candidate.text.split()) - 1
 
 
-def _as_said(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement]:
-    """A statement in the words of the clause.
+def _literal(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement]:
+    """Yield a statement in the words of the clause.
 
     A clause in the first person becomes `the user asks to remember that …`.
     """
@@ -81,7 +78,9 @@ def _as_said(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement
     if not raw or len(raw) > policy.rules_sentence:
         return
     code = language_of_request(clause.text)
-    language = next((one for one in other_languages() if one.code == code), None)
+    language = next(
+        (candidate for candidate in other_languages() if candidate.code == code), None
+    )
     if language is None:
         text = _in_english(clause, raw)
     elif language.plain_start.match(raw) and not (
@@ -95,7 +94,7 @@ def _as_said(clause: Clause, policy: ExtractionPolicy) -> Iterator[RuleStatement
 
 
 def _in_english(clause: Clause, raw: str) -> str:
-    """The words of an English clause as a statement."""
+    """Return the words of an English clause as a statement."""
     mine = _FIRST_PERSON_START.match(raw)
     place = mine.end() if mine and mine["of"] else 0
     is_own = is_whole(raw) and not is_pointing(raw)

@@ -1,8 +1,9 @@
 """The extraction rules of languages other than English (rows X2, X13).
 
 A small set that needs little rewriting: only the pronouns of the first person are
-replaced in the object. It is refused if it then has a word of the first or second
-person, a negation or a doubt. A speaker without a name is called by a neutral noun.
+replaced in the object. The object is refused if it then has a word of the first or
+second person, a negation or a doubt. A neutral noun is the subject for a speaker
+without a name.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _WORD = re.compile(r"[^\W\d_]+")
 class LanguageRules:
     """The rules of one language and the words that its statements need.
 
-    `clause_start` matches the clauses that a rule can read; `refused` the words that
-    refuse an object. `subject` and `of_subject` stand for a speaker without a name.
-    `pronouns` and `verbs` map the first person to the third. `ambiguous_possessive`
-    is true if `my` has two forms in the third person (`seine`, `ihre`): it then becomes
-    an article, and only in an object that is still to be done. `keeps` is the statement
+    `clause_start` matches the clauses of the rules; `refused` the words that refuse an
+    object. `subject` and `of_subject` are the words for a speaker without a name.
+    `pronouns` and `verbs` map the first person to the third. `ambiguous_possessive` is
+    true if `my` has two forms in the third person (`seine`, `ihre`): it then becomes an
+    article, and only in an object that is still to be done. `keeps` is the statement
     that the user asks to remember `{o}`; an object that begins with `plain_start` and
     has no word of the `first_person` needs no such statement.
     """
@@ -56,7 +57,7 @@ class LanguageRules:
     rules: tuple[Rule, ...]
 
     def third_person(self, raw: str, object_kind: str) -> str:
-        """An object in the third person, as far as its form is certain.
+        """Return an object in the third person, as far as its form is certain.
 
         A reflexive pronoun is changed only at the beginning (`me lever`).
         """
@@ -70,7 +71,7 @@ class LanguageRules:
         )
 
     def possessive(self, name: str) -> str:
-        """The possessive after a noun: `von Anna`, `d'Anna`, `de la persona`."""
+        """Return the possessive after a noun: `von Anna`, `d'Anna`, `de la persona`."""
         if not name:
             return self.of_subject
         if self.elided_before and name[0].casefold() in self.elided_before:
@@ -80,7 +81,7 @@ class LanguageRules:
 
 @cache
 def other_languages() -> tuple[LanguageRules, ...]:
-    """The languages other than English that have extraction rules."""
+    """Return the languages other than English that have extraction rules."""
     return tuple(
         _language_rules(code)
         for code, section in languages.section("extraction").items()

@@ -1,8 +1,8 @@
 """Tests of the object: the words after the part that a rule matched (rows X2, C3).
 
-An object is refused if it addresses the listener, ends in the middle, points at
-something outside it, or holds a date of another clause. Each kind of object, which a
-rule names, has a test of its own.
+An object is refused if it addresses the listener, ends prematurely, refers to something
+outside it, or contains a date of another clause. Each kind of object, which a rule
+names, has its own test.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TRAIL = re.compile(
 
 
 def bare(text: str, start: int, end: int) -> str:
-    """`text[start:end]` without closing signs and fillers (`by the way`, `lol`)."""
+    """Return `text[start:end]` without closing signs and fillers, such as `lol`."""
     return _TRAIL.sub("", text[start:end])
 
 
@@ -42,7 +42,7 @@ _AFTER_NAME = pattern_with_case("after_name")
 
 
 def shortened(object_kind: str, raw: str) -> str:
-    """`raw` without what follows a place or a name.
+    """Return `raw` without the words after a place or a name.
 
     `Gothenburg and laughs at me` becomes `Gothenburg`.
     """
@@ -68,14 +68,15 @@ _UNREAD = pattern_with_case("unresolved_date")
 
 
 def is_apart(words: str) -> bool:
-    """Whether `words` hold a clause to which a date after them would seem to belong."""
+    """Return whether `words` contain a clause that a following date could modify."""
     return _APART.search(words) is not None
 
 
 def is_untied(raw: str, start: int, dates: Sequence[Span], *, is_annual: bool) -> bool:
-    """Whether `raw`, at `start`, refers outside itself or has a date of another clause.
+    """Return whether `raw` refers outside itself, or has a date of another clause.
 
-    `it` after `and` may refer inside; a birthday, which `is_annual`, needs no year.
+    It begins at `start`. `it` after `and` may refer inside; a birthday, which
+    `is_annual`, needs no year.
     """
     for date in dates:
         first, last = max(0, date.start - start), max(0, date.end - start)
@@ -84,14 +85,14 @@ def is_untied(raw: str, start: int, dates: Sequence[Span], *, is_annual: bool) -
         raw = raw[:first] + "x" * (last - first) + raw[last:]
     if (not is_annual and _UNREAD.search(raw)) or _UNFINISHED_SPAN.search(raw):
         return True
-    found = _UNTIED.search(raw)
-    return found is not None and not (
-        found.group().casefold() == "it" and " and " in raw[: found.start()]
+    match = _UNTIED.search(raw)
+    return match is not None and not (
+        match.group().casefold() == "it" and " and " in raw[: match.start()]
     )
 
 
 def is_whole(raw: str) -> bool:
-    """Whether `raw` is short and complete, and has no word for the listener."""
+    """Return whether `raw` is short and complete, and has no word for the listener."""
     return (
         not _YOU.search(raw)
         and not _DANGLING.search(raw)
@@ -100,7 +101,7 @@ def is_whole(raw: str) -> bool:
 
 
 def is_pointing(words: str) -> bool:
-    """Whether `words` begin by pointing at something outside them."""
+    """Return whether `words` begin with a reference to something outside them."""
     return _POINTING.match(words) is not None
 
 
@@ -123,15 +124,18 @@ _FORMS: Mapping[str, re.Pattern[str] | LazyPattern] = {
 
 
 def fits(object_kind: str, raw: str, when: Interval | None, spoken: datetime) -> bool:
-    """Whether the object `raw` is of the kind `object_kind`; `when` is its clause's time."""
+    """Return whether the object `raw` is of the kind `object_kind`.
+
+    `when` is the time of its clause, `spoken` that of the turn.
+    """
     if object_kind == "order":
         return bool(raw)
     if object_kind == "trait":
         return not raw or _TAIL.match(raw) is not None
     if object_kind == "reminder":
-        found = _REMINDER.match(raw)
-        return found is not None and (
-            when.end > spoken if when else found["do"] is not None
+        match = _REMINDER.match(raw)
+        return match is not None and (
+            when.end > spoken if when else match["do"] is not None
         )
     if object_kind in _FORMS:
         return _FORMS[object_kind].match(raw) is not None
@@ -147,7 +151,7 @@ def fits(object_kind: str, raw: str, when: Interval | None, spoken: datetime) ->
 def _fits_open(
     object_kind: str, raw: str, when: Interval | None, spoken: datetime
 ) -> bool:
-    """Whether open words are a thing to like, a title, a past event or a future one."""
+    """Return whether open words are a thing to like, a title, or an event."""
     long_enough = len(raw.split()) >= 2
     if object_kind == "thing":
         return not _SHOWN.match(raw) and len(raw.split()) <= 16

@@ -1,4 +1,4 @@
-"""Statements from introductions: the name that a speaker gives."""
+"""Statements from introductions: the name of the speaker."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from engram.core.entities import ALIAS
 from engram.core.language import languages
+from engram.core.language.dates import day_in_words
 from engram.core.language.sentences import (
     MASK,
 )
 from engram.extraction.rules.assertions import of_speaker
 from engram.extraction.rules.clauses import Clause, clauses_of
-from engram.extraction.rules.introductions import introduction
+from engram.extraction.rules.introductions import appositions, introduction
 from engram.extraction.rules.people import (
     RelationHint,
 )
@@ -30,29 +31,47 @@ if TYPE_CHECKING:
 
 
 def introduced_name(
-    sentence: Clause, asked: str, policy: ExtractionPolicy, *, is_question: bool
+    sentence: Clause, preceding: str, policy: ExtractionPolicy, *, is_question: bool
 ) -> Iterator[RuleStatement]:
-    """The name that the speaker gives themselves, with the relation that says so.
+    """Yield the statement of the speaker's name, with its relation.
 
     A question may begin with it: `I'm Jonas, can you help me?`
     """
     if sentence.is_task:
         return
     starts = [clause.start for clause in clauses_of(sentence)]
-    found = introduction(sentence.text, sentence.start, sentence.end, starts, asked)
+    found = introduction(sentence.text, sentence.start, sentence.end, starts, preceding)
     if found is None or not _is_news(found, sentence, is_question=is_question):
         return
 
     clause = replace(sentence, start=found.start, end=found.end)
-    if MASK not in clause.words and not _is_read_otherwise(found, clause, policy):
+    if MASK not in clause.words and not _matches_rule(found, clause, policy):
         yield _naming(found, clause, policy)
+    if MASK not in sentence.words and not is_question:
+        yield from _further(found, sentence, policy)
+
+
+def _further(
+    found: Introduction, sentence: Clause, policy: ExtractionPolicy
+) -> Iterator[RuleStatement]:
+    """Yield the statements of what follows the name: `I'm Priya, 41, from Leeds`."""
+    label = sentence.speaker.name
+    subject = languages.texts("extraction", "subject").get(found.code, "the user")
+    for one in appositions(found, sentence.text, sentence.end):
+        text = one.template.format(
+            s=label or subject, p=sentence.speaker.possessive, o=one.value
+        )
+        if one.is_age and found.code == "en":
+            text += f" (as of {day_in_words(sentence.turn.occurred_at)})"
+        clause = replace(sentence, start=one.start, end=one.end, dates=(), lead=None)
+        yield built(clause, _FURTHER, text, policy)
 
 
 def _is_news(found: Introduction, sentence: Clause, *, is_question: bool) -> bool:
-    """Tell whether an introduction says something new to the one who listens.
+    """Return whether an introduction is new to the listener.
 
     A wish is for an assistant, and a name in the speaker's label is known. In a
-    question, a question of its own must follow.
+    question, a separate question must follow.
     """
     if found.is_wish and not sentence.speaker.to_bot:
         return False
@@ -63,10 +82,10 @@ def _is_news(found: Introduction, sentence: Clause, *, is_question: bool) -> boo
     return not is_speaker_name(found.name, sentence.speaker)
 
 
-def _is_read_otherwise(
+def _matches_rule(
     found: Introduction, clause: Clause, policy: ExtractionPolicy
 ) -> bool:
-    """Tell whether a rule reads the words of an uncertain introduction."""
+    """Return whether a rule matches the words of an uncertain introduction."""
     is_likely = found.is_sure or found.is_backed
     return not is_likely and bool(of_speaker(clause, policy))
 
@@ -74,7 +93,7 @@ def _is_read_otherwise(
 def _naming(
     found: Introduction, clause: Clause, policy: ExtractionPolicy
 ) -> RuleStatement:
-    """Return the statement of the speaker's name, with the relation that says so."""
+    """Return the statement of the speaker's name, with its relation."""
     label = clause.speaker.name
     subject = languages.texts("extraction", "subject").get(found.code, "the user")
     text = found.template.format(
@@ -89,6 +108,7 @@ def _naming(
 
 
 _QUESTION_WORDS = 2
-"""More words than these after an introduction are a question of their own."""
+"""The most words after an introduction that are not a separate question."""
 _NAME = Rule("name", "fact", "sure", "none", REMEMBER, "")
+_FURTHER = Rule("further", "fact", "probable", "none", REMEMBER, "")
 _CALLED = Rule("call me", "preference", "sure", "none", REMEMBER, "")

@@ -1,7 +1,7 @@
 """The people in a clause: names, relations to the speaker, pronouns (rows X2, B1).
 
-A pronoun is kept if the statement itself names its person, replaced if the words just
-before name exactly one fitting person or place, and otherwise refuses the statement.
+A pronoun stays if the statement itself names its person, is replaced if the preceding
+words name exactly one fitting person or place, and otherwise refuses the statement.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _NAMED = pattern_with_case("named")
 
 
 def names(words: str) -> tuple[str, ...]:
-    """The names that a clause gives to people and animals."""
+    """Return the names of people and animals in a clause."""
     return tuple(
         name
-        for found in _NAMED.finditer(words)
-        for name in re.findall(TITLED_NAME, found[1])
+        for match in _NAMED.finditer(words)
+        for name in re.findall(TITLED_NAME, match[1])
     )
 
 
@@ -53,6 +53,7 @@ class NamedSubject:
 
 
 _KIN_NAMED = pattern_of("kin_named")
+_KIN_LISTED = pattern_of("kin_listed")
 _KIN_CALLED = pattern_of("kin_called")
 _IS_KIN = pattern_of("is_kin")
 _OPENING = pattern_with_case("opening_name")
@@ -60,7 +61,10 @@ _ONE_OF = pattern_of("one_of")
 
 
 def leading_person(text: str, start: int, end: int) -> NamedSubject | None:
-    """The person that `text[start:end]` begins with: `My sister Anna …`, `Anna …`."""
+    """Return the person at the beginning of `text[start:end]`, or None.
+
+    Examples are `My sister Anna …` and `Anna …`.
+    """
     found = _KIN_NAMED.match(text, start, end)
     kin = found["kin"] if found else ""
     found = found or _ONE_OF.match(text, start, end) or _OPENING.match(text, start, end)
@@ -79,32 +83,47 @@ _FURTHER = re.compile(r" (?!I\b)[^\W\d_a-z]")
 
 
 def people_mentioned(text: str, start: int, end: int) -> Iterator[NamedSubject]:
-    """The relatives, friends and animals named after the beginning of `text[start:end]`.
+    """Yield the relatives, friends and animals after the beginning of a clause.
 
-    `I went with my sister Anna`.
+    The clause is `text[start:end]`, such as `I went with my sister Anna`, or
+    `our kids Ben and Ada sleep`, where a list may also be at its beginning.
     """
-    for found in _KIN_NAMED.finditer(text, start + 1, end):
-        name = _POSSESSED.sub("", found["name"])
-        is_name = not _is_many(found["kin"]) and not any(
+    for match in _KIN_NAMED.finditer(text, start + 1, end):
+        name = _POSSESSED.sub("", match["name"])
+        is_name = not _is_many(match["kin"]) and not any(
             _NO_NAME.match(word) for word in name.split()
         )
-        is_longer = _FURTHER.match(text, found.end()) is not None
-        if is_name and not is_longer and not _GIVING.search(text, start, found.start()):
-            yield NamedSubject(name, found["kin"], found.end())
+        is_longer = _FURTHER.match(text, match.end()) is not None
+        if is_name and not is_longer and not _GIVING.search(text, start, match.start()):
+            yield NamedSubject(name, match["kin"], match.end())
+    for match in _KIN_LISTED.finditer(text, start, end):
+        kin = match["kin"].casefold()
+        kin = _SINGULAR.get(kin, kin.removesuffix("s"))
+        for name in re.split(r"\s*,?\s+and\s+|\s*,\s+", match["names"]):
+            if not _NO_NAME.match(name):
+                yield NamedSubject(name, kin, match.end())
+
+
+_SINGULAR = {
+    "children": "child",
+    "grandchildren": "grandchild",
+    "grandkids": "grandchild",
+    "kids": "child",
+}
 
 
 def relatives(texts: Iterable[str]) -> frozenset[str]:
-    """The names that `texts` introduce as relatives or friends of the speaker.
+    """Return the names that `texts` introduce as relatives or friends of the speaker.
 
     `my sister Anna`, `Anna is my sister`.
     """
     found = (
-        one
+        kin_match
         for text in texts
         for pattern in (_KIN_NAMED, _KIN_CALLED, _IS_KIN)
-        for one in pattern.finditer(text)
+        for kin_match in pattern.finditer(text)
     )
-    return frozenset(_POSSESSED.sub("", one["name"]) for one in found)
+    return frozenset(_POSSESSED.sub("", kin_match["name"]) for kin_match in found)
 
 
 def _is_many(kin: str) -> bool:
@@ -120,9 +139,10 @@ _KIN_OR_PET = pattern_of("kin_or_pet")
 
 
 def name_given(text: str, before: int, start: int, end: int) -> str:
-    """Return the name that a sentence gives to the one animal or relative before it.
+    """Return the name that a sentence gives to the preceding animal or relative.
 
-    `We got a dog. He's called Rex.` gives `dog is called Rex`. '' without such a name.
+    There must be one only. `We got a dog. He's called Rex.` gives `dog is called Rex`.
+    '' without such a name.
     """
     named = _CALLED_LATER.match(text[start:end])
     introduced = _INTRODUCED.search(text, before, start) if named else None
@@ -140,9 +160,9 @@ def name_given(text: str, before: int, start: int, end: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RelationHint:
-    """A relation that a statement gives: the `subject`'s `type` is `object`.
+    """A relation in a statement: the `subject`'s `type` is `object`.
 
-    `kinds` are the types of the named entities; `ended` tells that it no longer holds.
+    `kinds` are the types of the named entities; `ended` is true if it no longer holds.
     """
 
     subject: str
@@ -161,11 +181,11 @@ _AGE_OF_KIN = pattern_of("age_of_kin")
 def relation_hint(
     rule: Rule, subject: str, speaker: str, words: str, raw: str
 ) -> RelationHint | None:
-    """The relation that a statement of `rule` gives, if it names both sides (`B1`).
+    """Return the relation in a statement of `rule` if it names both sides (`B1`).
 
-    `subject` is the person it is about, `speaker` the one who speaks, `words` the words
-    the rule matched, `raw` the object: `my boss is called Ben` gives `RelationHint(
-    speaker, "boss", "Ben", …)`.
+    `subject` is the person it is about, `speaker` the speaker, `words` the words that
+    the rule matched, `raw` the object: `my boss is called Ben` gives
+    `RelationHint(speaker, "boss", "Ben", …)`.
     """
     if rule.name in {"kinship", "other kin"}:
         return _kin(speaker, words, subject)
@@ -192,12 +212,12 @@ def relation_hint(
 
 
 def _kin(speaker: str, words: str, name: str) -> RelationHint | None:
-    """A relative or friend of the speaker's; None for animals and for several people."""
-    found = _KIN_OF.fullmatch(words)
-    if found is None or _is_many(found["kin"]) or not _is_name(name):
+    """Return a relation to the speaker; None for animals and for several people."""
+    match = _KIN_OF.fullmatch(words)
+    if match is None or _is_many(match["kin"]) or not _is_name(name):
         return None
     return RelationHint(
-        speaker, _AGE_OF_KIN.sub("", found["kin"].casefold()), name, ((name, "person"),)
+        speaker, _AGE_OF_KIN.sub("", match["kin"].casefold()), name, ((name, "person"),)
     )
 
 
@@ -221,10 +241,10 @@ _GOING = pattern_with_case("going")
 
 
 def resolved_pronouns(raw: str, head: str, before: str) -> dict[str, str] | None:
-    """The names that the pronouns of `raw` stand for; None if one has no referent.
+    """Return the referents of the pronouns of `raw`; None if one has no referent.
 
-    `head` is the clause up to `raw`; `before` the sentence and clauses just before it.
-    `I will visit her` after `Anna lives in Porto.` gives `{"her": "Anna"}`.
+    `head` is the clause up to `raw`; `before` the preceding sentence and clauses. `I
+    will visit her` after `Anna lives in Porto.` gives `{"her": "Anna"}`.
     """
     out: dict[str, str] = {}
     for found in _PRONOUN.finditer(raw):
@@ -235,26 +255,26 @@ def resolved_pronouns(raw: str, head: str, before: str) -> dict[str, str] | None
             continue
         if found["thing"] and found.start() > 0:
             continue
-        meant = _referent(raw, found, before)
-        if not meant:
+        referent = _referent(raw, found, before)
+        if not referent:
             return None
-        out[found.group()] = meant
+        out[found.group()] = referent
     return out
 
 
-def _referent(raw: str, found: re.Match[str], before: str) -> str:
-    """The one person or place named in `before` that the pronoun can mean, or ''."""
-    if found["place"]:
+def _referent(raw: str, match: re.Match[str], before: str) -> str:
+    """Return the only person or place in `before` that fits the pronoun, or ''."""
+    if match["place"]:
         sites = set(_SITE.findall(before))
-        to = "to" if _GOING.search(raw[: found.start()]) else "in"
+        to = "to" if _GOING.search(raw[: match.start()]) else "in"
         return f"{to} {sites.pop()}" if len(sites) == 1 else ""
-    if not _OBJECT.match(raw, found.start()):
+    if not _OBJECT.match(raw, match.start()):
         return ""
     people = _people(before)
     if len(people) != 1:
         return ""
     ((name, kin),) = people.items()
-    unfit = _SHE if found.group().casefold() == "him" else _HE
+    unfit = _SHE if match.group().casefold() == "him" else _HE
     return "" if unfit.search(kin) or _is_many(kin) else name
 
 
@@ -264,14 +284,15 @@ _OF_KIN = pattern_of("is_kin_of")
 
 
 def amid(text: str) -> str:
-    """`text` without the first words of its sentences, whose capitals are no sign."""
+    """Return `text` without the first words of sentences, always capitalised."""
     return _SENTENCE.sub(" ", text)
 
 
 def person_meant(pronoun: str, before: str, earlier: str) -> str:
-    """The one person in `before`, else in `earlier`, that `he` or `she` can mean, or ''.
+    """Return the person to whom `he` or `she` refers, or ''.
 
-    `person_meant("She", "My boss is called Ingrid.", "") == "Ingrid"`.
+    It is the only fitting one in `before`, else in `earlier`. `person_meant("She", "My
+    boss is called Ingrid.", "") == "Ingrid"`.
     """
     people = _people(before)
     if not people and not _A_NAME.search(amid(before)):
@@ -306,7 +327,7 @@ def _people(before: str) -> dict[str, str]:
 
 
 def _has_other_name(text: str, people: Iterable[str]) -> bool:
-    """Whether a text has a name that is neither one of `people` nor a place."""
+    """Return whether a text has a name that is neither one of `people` nor a place."""
     known = set(" ".join((*people, *_SITE.findall(text))).split())
     words = {
         _POSSESSED.sub("", word)

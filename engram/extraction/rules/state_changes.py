@@ -1,4 +1,4 @@
-"""Statements from clauses that tell a change of state which no rule reads."""
+"""Statements from clauses about a change of state that no rule matches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engram.core.language.sentences import (
     sentences,
 )
 from engram.core.language.state_subjects import USER
-from engram.core.language.state_telling import told
+from engram.core.language.state_telling import in_third_person
 from engram.core.language.states import states, with_subject
 from engram.extraction.rules.languages import other_languages
 from engram.extraction.rules.objects import (
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 
 def pronoun_subject(clause: Clause) -> NamedSubject | None:
-    """The person meant by `he` or `she` at the beginning of the clause, if certain."""
-    found = _HE_OR_SHE.match(clause.text, clause.start, clause.end)
-    name = found and person_meant(
-        found.group(), clause.text[clause.before : clause.start], clause.earlier
+    """Return the person of a leading `he` or `she`, if it is certain."""
+    match = _HE_OR_SHE.match(clause.text, clause.start, clause.end)
+    name = match and person_meant(
+        match.group(), clause.text[clause.before : clause.start], clause.earlier
     )
     return (
-        NamedSubject(name, "", found.end(), is_known=True) if found and name else None
+        NamedSubject(name, "", match.end(), is_known=True) if match and name else None
     )
 
 
@@ -54,9 +54,9 @@ _HE_OR_SHE = pattern_of("he_or_she")
 def change_of_state(
     clause: Clause, policy: ExtractionPolicy
 ) -> Iterator[RuleStatement]:
-    """The clause in the third person where it tells that a state changed or is over.
+    """Yield the clause in the third person if it states a change or end of a state.
 
-    In a language without extraction rules also where it tells a state that holds.
+    In a language without extraction rules, a present state is enough.
     """
     if clause.is_task or len(clause.words) >= LONGEST or len(clause.dates) > 1:
         return
@@ -65,22 +65,22 @@ def change_of_state(
     raw = bare(clause.text, start, clause.end).rstrip("。！")
     words = _with_subject(person, raw)
     if with_subject(words) != words and not _opens_sentence(clause):
-        return  # "my boss was ill, quit her job": the boss did
+        return  # "my boss was ill, quit her job" is about the boss
     for state in states(words):
-        if not _is_told(state):
+        if not _is_reported(state):
             continue
         if state.language == "en" and not person:
             words = with_subject(with_dates(raw, start, clause.dates))
 
         subject, possessive = _speaker_in(state.language, clause.speaker)
-        if text := told(words, state, subject, possessive):
+        if text := in_third_person(words, state, subject, possessive):
             name = person.name if person else ""
             yield _of_state(clause, state, text, name, policy)
             return
 
 
 def _opens_sentence(clause: Clause) -> bool:
-    """Whether only fillers stand before a clause in its sentence."""
+    """Return whether only fillers precede a clause in its sentence."""
     starts = (
         start for start, end in sentences(clause.text) if start <= clause.start < end
     )
@@ -89,29 +89,29 @@ def _opens_sentence(clause: Clause) -> bool:
 
 
 def _with_subject(person: NamedSubject | None, raw: str) -> str:
-    """Return a clause with the name of the person whom its pronoun means."""
+    """Return a clause with the name of its person instead of the pronoun."""
     if person is None:
         return raw
     return f"{person.name}{raw if raw[:1] == ' ' else f' {raw}'}"
 
 
-def _is_told(state: State) -> bool:
-    """Tell whether a state changed, is over, or has no extraction rules to read it."""
+def _is_reported(state: State) -> bool:
+    """Return whether a state changed, is over, or has no extraction rules."""
     if state.change or state.over or state.language in _WITHOUT_RULES:
         return True
     name = state.attribute.split()[0]
     if state.subject[0] != USER or name in _OF_THE_DAY:
         return False
-    if state.language in _TOLD_BY_STATES:
+    if state.language in _REPORTED_LANGUAGES:
         return True
-    listed = _ATTRIBUTES_TOLD.get(state.language, "").split()
+    listed = _REPORTED_ATTRIBUTES.get(state.language, "").split()
     return bool(state.value) and name in listed
 
 
 def _of_state(
     clause: Clause, state: State, text: str, name: str, policy: ExtractionPolicy
 ) -> RuleStatement:
-    """Return the statement of a state; outside English its date stands at the end."""
+    """Return the statement of a state; outside English its date is at the end."""
     when = clause.when() if state.language != "en" else None
     dated = f"{text} ({in_figures(when)})" if when else text
     rule = _STATES[_category(state, clause)]
@@ -119,14 +119,14 @@ def _of_state(
 
 
 def _category(state: State, clause: Clause) -> str:
-    """The category of a state; what got another day is planned for that day."""
+    """Return the category of a state; an event with a new day is planned for it."""
     name = state.attribute.split()[0]
     is_planned = name == "date" and state.value and clause.when()
     return "commitment" if is_planned else _CATEGORIES.get(name, "fact")
 
 
 def _speaker_in(code: str, speaker: ClauseSpeaker) -> tuple[str, str]:
-    """The words of a language for the speaker, and for what is theirs."""
+    """Return the words of a language for the speaker, and their possessive."""
     for language in other_languages():
         if language.code == code:
             return speaker.name or language.subject, language.possessive(speaker.name)
@@ -136,12 +136,15 @@ def _speaker_in(code: str, speaker: ClauseSpeaker) -> tuple[str, str]:
 
 
 _WITHOUT_RULES = languages.unspaced()
-_TOLD_BY_STATES = frozenset(languages.texts("extraction", "by_states"))
-"""The languages in which the table of states gives facts that hold, too."""
-_ATTRIBUTES_TOLD = languages.texts("extraction", "states_told")
-"""The attributes of which it does in a language with extraction rules of its own."""
+_REPORTED_LANGUAGES = frozenset(languages.texts("extraction", "by_states"))
+"""The languages in which the table of states also gives present facts."""
+_REPORTED_ATTRIBUTES = languages.texts("extraction", "states_told")
+"""The attributes of such facts in a language with its own extraction rules."""
 _OF_THE_DAY = frozenset({"eats", "figure", "date"})
-"""Attributes that may hold today only: `I eat a pizza`, `the ticket costs 30 euros`."""
+"""Attributes that may hold for a day only.
+
+Examples are `I eat a pizza` and `the ticket costs 30 euros`.
+"""
 _CATEGORIES = {
     "like": "preference",
     "eats": "preference",

@@ -1,4 +1,4 @@
-"""Statements from clauses: the words of a rule filled in, with dates and evidence."""
+"""Statements from clauses: the filled template of a rule, with dates and evidence."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ from engram.extraction.rules.wording import lowered, reworded, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from engram.core.policy import ExtractionPolicy
     from engram.core.records import Interval
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 class RuleStatement:
     """A candidate with the relation it gives and the types of its entities.
 
-    `is_mention` says that it comes from a mention, as `our cat Pixel`, and not from what
-    the clause says.
+    `is_mention` is true if it comes from a mention, such as `our cat Pixel`, and not
+    from the assertion of the clause.
     """
 
     candidate: Candidate
@@ -60,7 +61,7 @@ class RuleStatement:
 
 
 def is_speaker_name(name: str, speaker: ClauseSpeaker) -> bool:
-    """Tell whether the label of the speaker has each word of a name."""
+    """Return whether the label of the speaker has each word of a name."""
     return set(name.casefold().split()) <= set(speaker.name.casefold().split())
 
 
@@ -70,14 +71,15 @@ SPEAKS_OF_SELF = pattern_of("speaks_of_self")
 def read_by_rule(
     clause: Clause,
     rule: Rule,
-    found: re.Match[str],
+    match: re.Match[str],
     policy: ExtractionPolicy,
     other_name: str,
 ) -> RuleStatement | None:
-    """Return the statement of a clause of which a rule has read the beginning, if it has
-    an object of the kind that the rule asks for.
+    """Return the statement of a clause whose beginning a rule matched, or None.
+
+    The rest of the clause must be an object of the kind that the rule requires.
     """
-    place, when = found.end(), clause.when()
+    place, when = match.end(), clause.when()
     raw = shortened(rule.object_kind, bare(clause.text, place, clause.end))
     if not _is_usable(clause, rule, raw, place, when):
         return None
@@ -87,7 +89,7 @@ def read_by_rule(
     if object_ is None:
         return None
 
-    words = {name: found.groupdict().get(name) or "" for name in "vwx"}
+    words = {name: match.groupdict().get(name) or "" for name in "vwx"}
     text = _filled(rule, clause, words, object_, other_name)
     if rule.as_of and when is None:
         text += f" (as of {day_in_words(clause.turn.occurred_at)})"
@@ -107,9 +109,9 @@ def read_by_rule(
 def _is_usable(
     clause: Clause, rule: Rule, raw: str, place: int, when: Interval | None
 ) -> bool:
-    """Whether a rule's object is whole, fits it, and holds all dates of the clause.
+    """Return whether a rule's object is whole and fits it, with all dates.
 
-    `place` is where the object begins.
+    `place` is the position of the object. No date of the clause may be outside of it.
     """
     if not is_whole(raw) or not _fits(rule, raw, when, clause):
         return False
@@ -120,7 +122,7 @@ def _is_usable(
 
 
 def _object(clause: Clause, raw: str, place: int) -> str | None:
-    """The object in the third person with its dates and pronouns resolved.
+    """Return the object in the third person with its dates and pronouns resolved.
 
     None if a pronoun in it refers to no named person.
     """
@@ -147,7 +149,7 @@ def _object(clause: Clause, raw: str, place: int) -> str | None:
 def _filled(
     rule: Rule, clause: Clause, words: Mapping[str, str], object_: str, other_name: str
 ) -> str:
-    """The template of a rule with the subject, the matched words and the object."""
+    """Return the template of a rule with subject, matched words and object."""
     x = words["x"]
     return rule.template.format(
         s=other_name or clause.speaker.name or "the user",
@@ -162,7 +164,7 @@ def _filled(
 _ANNUAL = pattern_of("annual")
 _DOES_IT = pattern_of("does_it")
 LONGEST = 200
-"""Characters of a statement, which is a note's title as well."""
+"""The most characters of a statement, which is also the title of a note."""
 
 
 def built(
@@ -177,57 +179,71 @@ def built(
     share = {"sure": 1.0, "probable": policy.rules_probable, "weak": policy.rules_weak}[
         rule.strength
     ]
-    first = (
-        (other_name, clause.speaker.name)
-        if "{p}" in rule.template or not other_name
-        else (other_name,)
-    )
-    named = (
-        names(clause.words)
-        if category_of(rule.category).relates_people and rule is not KINSHIP
-        else ()
-    )
+    category = category_of(rule.category)
+    is_correction = clause.corrects and category.correctable
     text = tidy(text)
     of_animals = dict.fromkeys(animals(text), "animal")
-    one = Candidate(
+    about = (*_people(clause, rule, other_name), *of_animals)
+    candidate = Candidate(
         text=text,
-        category="correction"
-        if clause.corrects and category_of(rule.category).correctable
-        else rule.category,
+        category="correction" if is_correction else rule.category,
         confidence=round(policy.rules_confidence * share * clause.speaker.share, 4),
         turn_id=clause.turn.id,
         quote=clause.turn.text[clause.start : clause.end].rstrip(" .!,;"),
-        about=tuple(
-            dict.fromkeys(name for name in (*first, *named, *of_animals) if name)
-        )[: policy.max_entities],
+        about=tuple(dict.fromkeys(filter(None, about)))[: policy.max_entities],
         tags=rule.tags,
         when=clause.when() if _is_dated(rule) else None,
     )
     if hint is None:
-        return RuleStatement(one, types=of_animals)
-    ends = (hint.subject or OWNER, relation_label(hint.type), hint.object)
+        return RuleStatement(candidate, types=of_animals)
     # `My sister Anna has lived here since 2019`: a time of the life, not of the kinship
     when = clause.when() if rule is not KINSHIP else None
-    is_start = when and not hint.ended and when.start > clause.turn.occurred_at
-    relation = Relation(
-        *ends,
-        one.turn_id,
-        one.quote,
-        confidence=one.confidence,
+    relation = _relation(candidate, hint, when, clause.turn.occurred_at)
+    return RuleStatement(candidate, relation, {**dict(hint.kinds), **of_animals})
+
+
+def _people(clause: Clause, rule: Rule, other_name: str) -> tuple[str, ...]:
+    """Return the names of the people that a statement is about, '' for the owner."""
+    subjects = [other_name]
+    if "{p}" in rule.template or not other_name:
+        subjects.append(clause.speaker.name)
+    if category_of(rule.category).relates_people and rule is not KINSHIP:
+        subjects += names(clause.words)
+    return tuple(subjects)
+
+
+def _relation(
+    candidate: Candidate, hint: RelationHint, when: Interval | None, said_at: datetime
+) -> Relation:
+    """Return the relation that a statement gives, with the time in which it holds.
+
+    `when` is the time in the words of the statement, which was made at `said_at`.
+    """
+    begins = ends = None
+    if when:
+        is_ahead = when.start > said_at and not hint.ended
+        begins = when if is_ahead or when.role == "since" else None
+        ends = when if hint.ended or when.role == "until" else None
+    return Relation(
+        hint.subject or OWNER,
+        relation_label(hint.type),
+        hint.object,
+        candidate.turn_id,
+        candidate.quote,
+        confidence=candidate.confidence,
         ended=hint.ended,
-        begins=when if when and (is_start or when.role == "since") else None,
-        ends=when if when and (hint.ended or when.role == "until") else None,
+        begins=begins,
+        ends=ends,
     )
-    return RuleStatement(one, relation, {**dict(hint.kinds), **of_animals})
 
 
 def _is_dated(rule: Rule) -> bool:
-    """Whether the time in a clause is that of the statement of a rule."""
+    """Return whether the time in a clause is that of the statement of a rule."""
     return rule.object_kind != "none" or category_of(rule.category).promise
 
 
 def _fits(rule: Rule, raw: str, when: Interval | None, clause: Clause) -> bool:
-    """Whether the object, in its clause, is of the kind that the rule needs."""
+    """Return whether the object, in its clause, is of the kind for the rule."""
     if rule.object_kind == "then-i":
         return _THEN_I.match(clause.text, clause.end) is not None
     if rule.object_kind == "correction":

@@ -1,9 +1,10 @@
 """The extraction rules and patterns, read from the language files (rows X2, C3).
 
-A rule in section `[extraction]` has three lines or more. First its name with category,
-strength, the kind of object it needs and further properties: `tag:`, `to-bot`
-for words addressed to an assistant, `as-of` for what is true at a date. Then its
-pattern, indented; last, after `=`, the template of the statement.
+A rule in section `[extraction]` has three lines or more. The first has its name with
+category, strength, the kind of object it requires and further properties: `tag:`,
+`to-bot` for words addressed to an assistant, `as-of` for statements that are true at a
+date. Then follows its pattern, indented; last, after `=`, the template of the
+statement.
 
 A pattern is matched at the beginning of a clause, without regard to case; `<KIN>` is a
 group of `[extraction.groups]`. The words after the match are the object `{o}`, which a
@@ -38,9 +39,9 @@ class Rule:
     """One extraction rule.
 
     `strength` is sure, probable or weak; `object_kind` names the test of the object
-    (`objects.fits`). `relations` maps the words matched by group `w`, or '', to the type
-    of relation the statement gives and the kind of its object; `ends` is the type of
-    relation that it says is over, or ''.
+    (`objects.fits`). `relations` maps the words matched by group `w`, or '', to the
+    type of relation the statement gives and the kind of its object; `ends` is the type
+    of relation that the statement ends, or ''.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Rule:
 
 @cache
 def groups(code: str) -> Mapping[str, str]:
-    """The groups of a language with those of English, each as a pattern."""
+    """Return the groups of a language with those of English, each as a pattern."""
     found = {
         "NAME": NAME,
         "TITLE": TITLE,
@@ -73,7 +74,7 @@ def groups(code: str) -> Mapping[str, str]:
 
 
 def expanded(pattern: str, code: str) -> str:
-    """A pattern with the groups of a language put in."""
+    """Return a pattern with the groups of a language put in."""
     return _expanded(pattern, groups(code))
 
 
@@ -82,12 +83,12 @@ def _expanded(pattern: str, known: Mapping[str, str]) -> str:
 
 
 def pattern_of(key: str) -> LazyPattern:
-    """The pattern of a key of `[extraction.patterns]`, without regard to case."""
+    """Return the pattern of a key of `[extraction.patterns]`, ignoring case."""
     return LazyPattern(_any(key), re.IGNORECASE)
 
 
 def pattern_with_case(key: str) -> LazyPattern:
-    """As `pattern_of`, with regard to case."""
+    """Return the pattern of `pattern_of`, with regard to case."""
     return LazyPattern(_any(key))
 
 
@@ -96,7 +97,7 @@ def _any(key: str) -> str:
 
 
 def read_rules(code: str, key: str) -> tuple[Rule, ...]:
-    """The rules of a key of section `[extraction]` of a language."""
+    """Return the rules of a key of section `[extraction]` of a language."""
     section = languages.section("extraction")[code]
     relations = _relations(section.get("relations", ""))
     ends = dict(_pairs(section.get("ended_relations", "")))
@@ -115,7 +116,7 @@ def read_rules(code: str, key: str) -> tuple[Rule, ...]:
                 object_kind,
                 LazyPattern(rf"(?:{pattern})(?!\w)\s*", re.IGNORECASE),
                 lines[-1].removeprefix("= "),
-                tuple(one.removeprefix("tag:") for one in more if "tag:" in one),
+                tuple(line.removeprefix("tag:") for line in more if "tag:" in line),
                 to_bot="to-bot" in more,
                 as_of="as-of" in more,
                 relations=kin if "kin" in more else relations.get(name, {}),
@@ -126,7 +127,7 @@ def read_rules(code: str, key: str) -> tuple[Rule, ...]:
 
 
 def _blocks(text: str) -> list[tuple[str, list[str]]]:
-    """Each unindented line with the lines indented below it."""
+    """Return each unindented line with the indented lines below it."""
     blocks: list[tuple[str, list[str]]] = []
     for line in text.strip().splitlines():
         if line.startswith(" "):
@@ -137,7 +138,7 @@ def _blocks(text: str) -> list[tuple[str, list[str]]]:
 
 
 def _relations(text: str) -> dict[str, dict[str, tuple[str, str]]]:
-    """Lines `rule, words = type kind` as `{rule: {words: (type, kind)}}`."""
+    """Return lines `rule, words = type kind` as `{rule: {words: (type, kind)}}`."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     for rule_and_words, type_and_kind in _pairs(text):
         rule, _, words = rule_and_words.partition(", ")
@@ -154,13 +155,13 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def speaker_rules() -> tuple[Rule, ...]:
-    """The English rules for clauses in which speakers tell of themselves."""
+    """Return the English rules for clauses of speakers about themselves."""
     return read_rules("en", "speaker_rules")
 
 
 @cache
 def continued_rules() -> tuple[Rule, ...]:
-    """The rules for a clause that continues one of the speaker's without `I`.
+    """Return the rules for a clause that continues the speaker's without `I`.
 
     `I'm 34 and work at Siemens`.
     """
@@ -169,7 +170,7 @@ def continued_rules() -> tuple[Rule, ...]:
 
 @cache
 def other_rules() -> tuple[Rule, ...]:
-    """The rules for a clause about a named person, matched after the name."""
+    """Return the rules for a clause about a named person, matched after the name."""
     return read_rules("en", "other_rules")
 
 

@@ -1,4 +1,4 @@
-"""A speaker's words as a statement about them: third person, full dates (rows X2, X14)."""
+"""Rewording of a speaker's text: third person, full dates (rows X2, X14)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNSPACED_END = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]$")
 
 
 def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> str:
-    """`raw`, at `start`, in the third person, with each date beside its words (`X14`)."""
+    """Return `raw`, at `start`, in the third person, with dates after words (`X14`)."""
     out, place = [], 0
     for date in dates:
         first, last = date.start - start, min(date.end - start, len(raw))
@@ -33,7 +33,7 @@ def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> s
         out.append(third_person(before) + _dated(words, date.interval))
         place = last
     out.append(third_person(raw[place:]))
-    said = _AND_VERB.sub(
+    text = _AND_VERB.sub(
         lambda found: (
             found[1]
             + " ".join((conjugated(found[2].split()[0]), *found[2].split()[1:]))
@@ -41,12 +41,12 @@ def reworded(raw: str, start: int, dates: Sequence[Span], spoken: datetime) -> s
         "".join(out),
     )
     return _VAGUE.sub(
-        lambda found: f"{found.group()} (as of {day_in_words(spoken)})", said
+        lambda found: f"{found.group()} (as of {day_in_words(spoken)})", text
     )
 
 
 def with_dates(raw: str, start: int, dates: Sequence[Span]) -> str:
-    """`raw`, at `start`, with each date beside its words and nothing else changed."""
+    """Return `raw`, at `start`, with each date after its words and no other change."""
     out, place = [], 0
     for date in dates:
         first, last = date.start - start, min(date.end - start, len(raw))
@@ -57,17 +57,17 @@ def with_dates(raw: str, start: int, dates: Sequence[Span]) -> str:
 
 
 def _dated(words: str, interval: Interval) -> str:
-    """The words for a time with its date in brackets, unless they are a full date."""
+    """Return the words for a time, with its date in brackets unless they are one."""
     return words if _FULL.search(words) else f"{words} ({in_words(interval)[1]})"
 
 
 def lowered(words: str) -> str:
-    """`words` as within a sentence: `My brother` becomes `my brother`."""
+    """Return `words` as within a sentence: `My brother` becomes `my brother`."""
     return words[:1].lower() + words[1:] if words[:2].istitle() else words
 
 
 def tidy(text: str) -> str:
-    """`text` as a complete sentence."""
+    """Return `text` as a complete sentence."""
     text = re.sub(r"\s+([,.])", r"\1", re.sub(r"\s+", " ", text)).strip()
     ended = text.endswith((".", "!", '."', '!"', "。"))
     stop = "。" if _UNSPACED_END.search(text) else "."

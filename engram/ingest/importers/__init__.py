@@ -1,10 +1,10 @@
 """Read conversations from other programs as turns (row X28).
 
-In: the path of an export. Out: `Turn`s, oldest first within a conversation, or the
-`ImportedMemory`s of a memory program, and a `Problem` for each fault of the text.
-Start with `read_export`. Each format is one file with a function `read` and one row in
-`IMPORTERS`. Every reader streams at most one conversation at a time, and gives each
-turn the same id on every import.
+It takes the path of an export and returns `Turn`s, oldest first within a conversation,
+or the `ImportedMemory`s of a memory program, and a `Problem` for each fault of the
+text. Start with `read_export`. Each format is one file with a function `read` and one
+row in `IMPORTERS`. Every reader streams at most one conversation at a time, and gives
+each turn the same id on every import.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A format: its name, its reader, and the key that marks its conversations.
+    """A format: its name, its reader, and the key that identifies its conversations.
 
     `key` is '' for a format that is not recognised by a key of a JSON object.
     """
@@ -84,9 +84,9 @@ def read_export(
 ) -> Iterator[Turn | ImportedMemory | Problem]:
     """Return the turns in `path`; `zone` is for times without an offset (`X28`).
 
-    `auto` looks at the content, not at the name. Raises at once, not on the first
-    turn: NotFoundError if there is nothing at `path`, BadRequestError if the format is
-    not known or the file cannot be read.
+    `auto` examines the content, not the name. Raises at once, not on the first turn:
+    NotFoundError if there is nothing at `path`, BadRequestError if the format is not
+    known or the file cannot be read.
     """
     if not path.exists():
         raise NotFoundError("nothing to import", where=str(path))
@@ -191,7 +191,7 @@ def _unknown(path: Path, content: str) -> BadRequestError:
 
 
 def _first_line(path: Path) -> dict[str, Any] | None:
-    """Return the first line if it is a JSON object that is not a whole export."""
+    """Return the first line if it is a JSON object and not a whole export."""
     with path.open("rb") as file:
         line = next((line for line in file if line.strip()), b"")
     try:

@@ -1,8 +1,8 @@
 """basic-memory: a folder of notes with observations and relations.
 
 `- [category] text #tag (context)` is an observation, `- relation [[Other]]` a relation
-(https://docs.basicmemory.com/concepts/knowledge-format). Only these are read; other
-text stays in the notes, which can be put into `notes/` of a vault.
+(https://docs.basicmemory.com/concepts/knowledge-format). Only these are imported; other
+text stays in the notes, which can be moved to `notes/` of a vault.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TASK = frozenset((" ", "x", "X", "-", "/"))
 
 
 def is_note(text: str) -> bool:
-    """Whether a note holds an observation of this format."""
+    """Return whether a note contains an observation of this format."""
     return any(map(_observation, text.splitlines()))
 
 
@@ -51,9 +51,14 @@ def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
                 words = _TAG.sub("", found["text"]).strip()
                 tags = (found["category"], *_TAG.findall(found["text"]))
                 about = title if title.casefold() in words.casefold() else ""
-                shown = words if about else f"{title}: {words}"
+                statement = words if about else f"{title}: {words}"
                 yield memories.memory(
-                    KIND, shown, name=str(note), about=(title,), tags=tags, line=number
+                    KIND,
+                    statement,
+                    name=str(note),
+                    about=(title,),
+                    tags=tags,
+                    line=number,
                 )
             elif found := _RELATION.match(line):
                 kind = found["type"].replace("_", " ")
@@ -67,5 +72,5 @@ def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
 
 
 def _observation(line: str) -> re.Match[str] | None:
-    found = _OBSERVATION.match(line)
-    return found if found and found["category"] not in _TASK else None
+    match = _OBSERVATION.match(line)
+    return match if match and match["category"] not in _TASK else None

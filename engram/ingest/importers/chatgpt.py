@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engram.core.records import Problem, Turn
 
 MARK = "mapping"
-"""The key by which a conversation of this format is recognised."""
+"""The key that identifies a conversation of this format."""
 _HIDDEN = "is_visually_hidden_from_conversation"
 
 
@@ -24,12 +24,12 @@ def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
 
 
 def _conversation(
-    talk: dict[str, Any], zone: tzinfo, name: str
+    exported: dict[str, Any], zone: tzinfo, name: str
 ) -> Iterator[Turn | Problem]:
-    """Return the turns of the current branch: from the root to the current node."""
-    mapping = values.as_object(talk.get("mapping"))
-    session = values.string(values.first(talk, ("conversation_id", "id")))
-    begun = values.time_of(talk.get("create_time"), zone)
+    """Yield the turns of the current branch: from the root to the current node."""
+    mapping = values.as_object(exported.get("mapping"))
+    session = values.string(values.first(exported, ("conversation_id", "id")))
+    begun = values.time_of(exported.get("create_time"), zone)
     messages = (
         (
             values.string(message.get("id")) or node,
@@ -37,15 +37,15 @@ def _conversation(
             _spoken_text(message),
             values.time_of(message.get("create_time"), zone),
         )
-        for node in _branch(mapping, values.string(talk.get("current_node")))
+        for node in _branch(mapping, values.string(exported.get("current_node")))
         for message in [values.as_object(mapping[node].get("message"))]
     )
-    title = values.string(talk.get("title"))
+    title = values.string(exported.get("title"))
     return files.turns(session, begun, title, messages, name)
 
 
 def _spoken_text(message: dict[str, Any]) -> str:
-    """Return the text that user or assistant said; '' for tools and hidden messages."""
+    """Return the text of user or assistant; '' for tools and hidden messages."""
     content = values.as_object(message.get("content"))
     if _author(message) not in {"user", "assistant"}:
         return ""
@@ -63,7 +63,7 @@ def _author(message: dict[str, Any]) -> str:
 
 
 def _branch(mapping: dict[str, Any], leaf: str) -> list[str]:
-    """Return the nodes from the root to `leaf`, or to the last leaf if it is missing."""
+    """Return the nodes from the root to `leaf`, or to the last one without `leaf`."""
     if leaf not in mapping:
         parents = {
             values.string(values.as_object(node).get("parent"))

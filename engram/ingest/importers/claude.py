@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from engram.core.records import ImportedMemory, Problem, Turn
 
 MARK = "chat_messages"
-"""The key by which a conversation of this format is recognised."""
+"""The key that identifies a conversation of this format."""
 
 
 def read(path: Path, zone: tzinfo) -> Iterator[Turn | ImportedMemory | Problem]:
     """Yield the turns of the export at `path`, conversation by conversation.
 
-    Then the memories that the export holds beside the conversations, if there are any.
+    Memories in the export, if there are any, follow the conversations.
     """
     yield from files.conversations(path, zone, _conversation)
     if path.suffix.lower() == ".zip" or (path / claude_memories.NAME).exists():
@@ -28,11 +28,11 @@ def read(path: Path, zone: tzinfo) -> Iterator[Turn | ImportedMemory | Problem]:
 
 
 def _conversation(
-    talk: dict[str, Any], zone: tzinfo, name: str
+    exported: dict[str, Any], zone: tzinfo, name: str
 ) -> Iterator[Turn | Problem]:
-    """Return the messages in their order; the text blocks where there are blocks."""
-    session = values.string(talk.get("uuid"))
-    begun = values.time_of(talk.get("created_at"), zone)
+    """Yield the messages in their order, with their text blocks if there are any."""
+    session = values.string(exported.get("uuid"))
+    begun = values.time_of(exported.get("created_at"), zone)
     messages = (
         (
             values.string(message.get("uuid")),
@@ -41,7 +41,9 @@ def _conversation(
             or values.text_of(message.get("text")),
             values.time_of(message.get("created_at"), zone),
         )
-        for message in map(values.as_object, values.as_list(talk.get("chat_messages")))
+        for message in map(
+            values.as_object, values.as_list(exported.get("chat_messages"))
+        )
     )
-    title = values.string(talk.get("name"))
+    title = values.string(exported.get("name"))
     return files.turns(session, begun, title, messages, name)

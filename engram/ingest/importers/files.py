@@ -25,7 +25,7 @@ _CHUNK = 1 << 16
 TITLE_CHARACTERS = 200
 
 NO_CONVERSATIONS = "no conversations*.json in it"
-"""The message for an export that holds no file of conversations."""
+"""The message for an export without a file of conversations."""
 
 
 def reason(error: Exception) -> str:
@@ -51,7 +51,10 @@ def members(folder: Path) -> list[Path]:
 
 
 def texts(path: Path) -> Generator[tuple[str, IO[str]]]:
-    """Yield name and text of the file, or of `conversations*.json` in a folder or zip."""
+    """Yield name and text of the file, or of each `conversations*.json`.
+
+    The path may be a folder or a zip with such files.
+    """
     if path.suffix.lower() == ".zip":
         with ZipFile(path) as archive:
             for name in sorted(archive.namelist()):
@@ -68,9 +71,9 @@ def texts(path: Path) -> Generator[tuple[str, IO[str]]]:
 
 
 def elements(stream: IO[str], name: str) -> Iterator[Any]:
-    """Yield the elements of a JSON list, or the one object.
+    """Yield the elements of a JSON list, or the single object.
 
-    Yields a Problem and stops where the JSON is broken or cut off.
+    Yields a Problem and stops if the JSON is invalid or truncated.
     """
     decoder, size, line = json.JSONDecoder(), _CHUNK, 1
     buffer = stream.read(size).lstrip()
@@ -112,7 +115,7 @@ def conversations(
 ) -> Iterator[Turn | Problem]:
     """Yield the turns of each conversation of each file, as `read` converts them.
 
-    Yields a Problem where a folder or zip holds no `conversations*.json`.
+    Yields a Problem if a folder or zip contains no `conversations*.json`.
     """
     opened = False
     try:
@@ -145,12 +148,12 @@ def turns(
 ) -> Iterator[Turn | Problem]:
     """Yield the turns of a conversation of an export, which began at `begun`.
 
-    A message is its id, its role, its text and its time; without an id it gets one, and
-    without a time that of the message before it. Those without a text are left out.
+    A message is its id, its role, its text and its time; by default its id is generated
+    and its time is that of the preceding message. Messages without a text are left out.
     """
     if not session or begun is None:
-        what = f"a conversation without id or time: {title!r}"
-        yield Problem("no-conversation", what, name)
+        message = f"a conversation without id or time: {title!r}"
+        yield Problem("no-conversation", message, name)
         return
     latest = begun
     for identity, role, text, when in messages:

@@ -1,4 +1,4 @@
-"""Plain turns: one JSON object a line, or such objects as a list or alone in a file."""
+"""Plain turns: JSON objects, one a line, in a list, or alone in a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _turns(
 ) -> Iterator[Turn | Problem]:
     """Yield one turn a row.
 
-    A row without a time has the time of the row before it, the first one the file's.
+    A row without a time has that of the preceding row, the first one the file's.
     """
     latest = values.modified(path, zone)
     for number, row in rows:
@@ -56,7 +56,7 @@ def _turns(
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each line with its value, or the Problem with it."""
+    """Yield the number of each line with its value, or with a Problem."""
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, start=1):
             if not raw.strip():

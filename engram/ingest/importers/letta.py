@@ -1,8 +1,8 @@
 """Letta: an agent file or the state of an agent, as JSON.
 
-A block has a `label` and a `value`; what is about the user stands in `human`
+A block has a `label` and a `value`; `human` contains the statements about the user
 (https://docs.letta.com/guides/agents/memory-blocks). The agent's own blocks are left
-out, because they say what the agent is, not what the user told.
+out, because they describe the agent and not the user.
 """
 
 from __future__ import annotations

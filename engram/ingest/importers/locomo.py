@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 MARK = "sample_id"
-"""The key by which a conversation of this format is recognised."""
+"""The key that identifies a conversation of this format."""
 _MONTHS = (
     "jan",
     "feb",
@@ -45,21 +45,25 @@ def conversation(
 
     A picture is replaced by its caption.
     """
-    sample, talk = (
+    sample, exported = (
         values.string(case.get("sample_id")),
         values.as_object(case.get("conversation")),
     )
     numbers = sorted(
-        int(match[1]) for key in talk if (match := re.fullmatch(r"session_(\d+)", key))
+        int(match[1])
+        for key in exported
+        if (match := re.fullmatch(r"session_(\d+)", key))
     )
     for number in numbers:
         when = _spoken_date(
-            values.string(talk.get(f"session_{number}_date_time")), zone
+            values.string(exported.get(f"session_{number}_date_time")), zone
         )
         if when is None:
             yield Problem("bad-time", f"session {number} of {sample} has no date", name)
             continue
-        for turn in map(values.as_object, values.as_list(talk[f"session_{number}"])):
+        for turn in map(
+            values.as_object, values.as_list(exported[f"session_{number}"])
+        ):
             speaker, caption = (
                 values.string(turn.get("speaker")),
                 values.string(turn.get("blip_caption")),
@@ -67,7 +71,7 @@ def conversation(
             text = values.string(turn.get("text")).strip() + (
                 f" [shares a picture: {caption}]" if caption else ""
             )
-            role = "user" if speaker == talk.get("speaker_a") else "assistant"
+            role = "user" if speaker == exported.get("speaker_a") else "assistant"
             identity = f"{sample}/{values.string(turn.get('dia_id'))}"
             yield Turn(
                 identity,

@@ -93,7 +93,7 @@ def _dated(front: str, stem: str, zone: tzinfo) -> datetime | None:
 
 
 def _blocks(body: str) -> Iterator[str]:
-    """Yield paragraphs; a fenced block stays whole, a heading joins what follows it."""
+    """Yield paragraphs; a fenced block is not split, a heading joins the next block."""
     block: list[str] = []
     fence = ""
     for line in [*body.splitlines(), ""]:

@@ -33,19 +33,19 @@ def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
         elif kind == "relation":
             yield _relation(row, str(path), number)
         else:
-            what = f"neither an entity nor a relation: {kind!r}"
-            yield Problem("unknown-type", what, str(path), number)
+            message = f"neither an entity nor a relation: {kind!r}"
+            yield Problem("unknown-type", message, str(path), number)
 
 
 def _observations(
     row: dict[str, Any], path: str, line: int
 ) -> Iterator[ImportedMemory | Problem]:
     name = values.string(row.get("name"))
-    shown = name.replace("_", " ")
+    subject = name.replace("_", " ")
     for text in values.as_list(row.get("observations")):
         words = values.string(text)
-        if words and shown.casefold() not in words.casefold() and not _is_owner(name):
-            words = f"{shown}: {words}"
+        if words and subject.casefold() not in words.casefold() and not _is_owner(name):
+            words = f"{subject}: {words}"
         yield memories.memory(
             KIND, words, name=path, known=f"{name}\n{words}", about=(name,), line=line
         )

@@ -1,4 +1,4 @@
-"""mem0: what `get_all()` or an export returns, saved as JSON.
+"""mem0: the result of `get_all()` or of an export, saved as JSON.
 
 Each memory has `memory`, and optionally `id`, `created_at` and `categories`
 (https://docs.mem0.ai/cookbooks/essentials/exporting-memories).
@@ -27,7 +27,7 @@ def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
 
 
 def wrapped(row: dict[str, Any]) -> list[Any]:
-    """Return the list of memories that an object holds, [] if it holds none."""
+    """Return the list of memories in an object, [] if there is none."""
     return next((row[key] for key in WRAPPERS if isinstance(row.get(key), list)), [])
 
 
@@ -36,7 +36,9 @@ def _memory(
 ) -> Iterator[ImportedMemory | Problem]:
     text = row.get("memory") or row.get("text") or row.get("data")
     tags = [
-        one for one in values.as_list(row.get("categories")) if isinstance(one, str)
+        category
+        for category in values.as_list(row.get("categories"))
+        if isinstance(category, str)
     ]
     yield memories.memory(
         "mem0",

@@ -1,4 +1,4 @@
-"""What the importers of memories share: ids, lines, sentences of a text."""
+"""Helpers for importers of memories: ids, lines, sentences of a text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARKS = re.compile(r"\*\*|__|^#+\s*|`")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+(?=\S)")
 _DATE = re.compile(r"^\[?(\d{4}-\d\d-\d\d)\]?\s*[-–—:]\s*")
 OWNERS = frozenset(("user", "the user", "default_user", "me", "human"))
-"""Names under which other programs keep what they know of the user."""
+"""Names of other programs for the memories about the user."""
 
 
 def memory(
@@ -37,18 +37,18 @@ def memory(
     tags: tuple[str, ...] = (),
     line: int | None = None,
 ) -> ImportedMemory | Problem:
-    """Return a memory with an id that follows from its own id or its text.
+    """Return a memory with an id derived from its own id or its text.
 
-    A text that is empty or too long to be a statement is refused.
+    A text that is empty or too long for a statement is refused.
     """
     plain = " ".join(text.split())
     if not plain:
         return Problem("empty", "there is no text", name, line)
     if len(plain) > LONGEST:
-        what = f"{len(plain):,} characters are no single statement"
-        return Problem("too-long", what, name, line)
+        message = f"{len(plain):,} characters are no single statement"
+        return Problem("too-long", message, name, line)
     named = tuple(
-        one.replace("_", " ") for one in about if one.casefold() not in OWNERS
+        name_.replace("_", " ") for name_ in about if name_.casefold() not in OWNERS
     )
     identity = values.made_id(kind, known or plain)
     return ImportedMemory(identity, plain, when, named, tags, path=name, line=line)
@@ -81,10 +81,10 @@ def without_bullet(line: str) -> str:
 
 def dated(text: str, zone: tzinfo) -> tuple[datetime | None, str]:
     """Return the date at the beginning of a line, and the rest of it."""
-    found = _DATE.match(text)
-    if found is None:
+    match = _DATE.match(text)
+    if match is None:
         return None, text
-    return values.time_of(found[1], zone), text[found.end() :]
+    return values.time_of(match[1], zone), text[match.end() :]
 
 
 def objects(
@@ -102,19 +102,19 @@ def objects(
                     (row[key] for key in wrappers if isinstance(row.get(key), list)),
                     [item],
                 )
-                for number, one in enumerate(inner, 1):
-                    if isinstance(one, dict):
-                        yield from read(one, zone, str(path))
+                for number, entry in enumerate(inner, 1):
+                    if isinstance(entry, dict):
+                        yield from read(entry, zone, str(path))
                     else:
-                        what = f"entry {number} is {type(one).__name__}, no object"
-                        yield Problem("not-an-object", what, str(path))
+                        reason = f"entry {number} is {type(entry).__name__}, no object"
+                        yield Problem("not-an-object", reason, str(path))
     except files.UNREADABLE as error:
         message = f"cannot read on: {files.reason(error)}"
         yield Problem("unreadable", message, str(path))
 
 
 def lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield number and value of each JSON line; a broken one as a Problem."""
+    """Yield number and value of each JSON line; an invalid one as a Problem."""
     with path.open(encoding="utf-8-sig", errors="replace") as stream:
         for number, line in enumerate(stream, 1):
             if not line.strip():

@@ -1,8 +1,9 @@
 """Obsidian: the daily notes of a vault, as turns of the user on their days.
 
-A daily note has its date as its name (https://help.obsidian.md/plugins/daily-notes).
-Other notes of the vault are not read: beside a vault of engram they are found as they
-are. A whole folder of notes is imported as Markdown, so this format has to be named.
+The name of a daily note is its date (https://help.obsidian.md/plugins/daily-notes).
+Other notes of the vault are not imported: in a folder of engram's vault they are
+indexed directly. A whole folder of notes is imported as Markdown, so this format must
+be named.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ def read(path: Path, zone: tzinfo) -> Iterator[Turn | Problem]:
             if text := plain(item.text):
                 yield replace(item, text=text)
     if not found:
-        what = "no note has a date such as 2026-03-02 as its name"
-        yield Problem("no-daily-notes", what, str(path))
+        message = "no note has a date such as 2026-03-02 as its name"
+        yield Problem("no-daily-notes", message, str(path))
 
 
 def plain(text: str) -> str:
-    """Return a text of Obsidian without its own syntax.
+    """Return a text of Obsidian without its special syntax.
 
     >>> plain("- [ ] Call [[Anna Keller|Anna]] %%soon%% ^a1")
     '- Call Anna'

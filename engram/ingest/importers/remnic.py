@@ -1,8 +1,9 @@
 """remnic (openclaw-engram): its folder of facts, one Markdown file for each.
 
 A fact has `id`, `category`, `created`, `confidence` and more in its front matter
-(https://github.com/joshuaswarren/remnic, docs/architecture). What was superseded there
-is over here too, since the same day; what waits for review or was rejected is refused.
+(https://github.com/joshuaswarren/remnic, docs/architecture). A superseded fact is
+imported as over since the same day; facts that wait for review or were rejected are
+refused.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _KEYS = frozenset({"id", "category", "created"})
 _OF_REMNIC = frozenset({"confidenceTier", "updated", "source"})
 _OVER = ("superseded", "invalidated")
 _ENDED = ("supersededAt", "invalidAt", "updated", "created")
-"""Keys with the time of an end, the surest first."""
+"""Keys with the time of an end, the most reliable first."""
 _WITHHELD = {
     "review": "it waits for review there",
     "forgotten": "it was rejected there",
@@ -37,20 +38,21 @@ _WITHHELD = {
 
 
 def is_note(raw: bytes) -> bool:
-    """Whether a note has the keys of a fact of this format."""
+    """Return whether a note has the keys of a fact of this format."""
     keys = frontmatter.read(raw).keys.keys()
     return keys >= _KEYS and not _OF_REMNIC.isdisjoint(keys)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is a memory of this format."""
+    """Return whether a folder is a memory of this format."""
     note = next(markdown.notes(path / FOLDER), None)
     return note is not None and is_note(note.read_bytes())
 
 
 def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
-    """Yield each fact as a memory, with its id, date, subjects, tags, category and
-    confidence.
+    """Yield each fact as a memory.
+
+    It has the fact's id, date, subjects, tags, category and confidence.
     """
     names = {note.stem: _heading(note) for note in markdown.notes(path / "entities")}
     for note in markdown.notes(path):
@@ -73,7 +75,7 @@ def _memory(
     fact: Fact, until: datetime | None, names: dict[str, str], path: str
 ) -> ImportedMemory | Problem:
     about = tuple(names.get(name, _spelled(name)) for name in fact.about)
-    made = memories.memory(
+    imported = memories.memory(
         KIND,
         fact.text,
         name=path,
@@ -81,26 +83,26 @@ def _memory(
         about=about,
         tags=fact.tags,
     )
-    if isinstance(made, Problem):
-        return made
+    if isinstance(imported, Problem):
+        return imported
     category = fact.category
     if category_of(category).not_from_outside:
         category = ""
     return ImportedMemory(
         f"{KIND} {fact.id}",
-        made.text,
-        made.when,
-        made.about,
-        made.tags,
+        imported.text,
+        imported.when,
+        imported.about,
+        imported.tags,
         category,
-        made.path,
+        imported.path,
         until=until,
         confidence=fact.confidence,
     )
 
 
 def _until(note: frontmatter.Note, fact: Fact, zone: tzinfo) -> datetime | None:
-    """Return since when a fact is over, None for one that holds."""
+    """Return the time at which a fact ended, None for one that holds."""
     if fact.status not in _OVER:
         return fact.expires
     times = (time_value(note.keys.get(key), zone) for key in _ENDED)
@@ -108,7 +110,7 @@ def _until(note: frontmatter.Note, fact: Fact, zone: tzinfo) -> datetime | None:
 
 
 def _heading(note: Path) -> str:
-    """Return the name in the first heading of an entity, or its spelled-out reference."""
+    """Return the name in the first heading of an entity, or in its reference."""
     for line in note.read_text("utf-8-sig", "replace").splitlines():
         if line.startswith("# "):
             return line.removeprefix("# ").strip()

@@ -24,7 +24,7 @@ COLUMNS = {
 
 
 def has_statements(path: Path) -> bool:
-    """Whether a table has a column of statements."""
+    """Return whether a table has a column of statements."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         try:
             header = next(csv.reader(stream, delimiter=_delimiter(path)), [])
@@ -45,8 +45,8 @@ def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:
             header = [str(name).strip().casefold() for name in rows.fieldnames or ()]
             rows.fieldnames = header
             if not set(TEXT) & set(header):
-                wanted = ", ".join(TEXT)
-                what = f"no column is called one of: {wanted}"
+                columns = ", ".join(TEXT)
+                what = f"no column is called one of: {columns}"
                 yield Problem("no-text-column", what, str(path), 1)
                 return
             for row in rows:
@@ -62,14 +62,14 @@ def _memory(
     row: Mapping[str, str | None], zone: tzinfo, name: str, line: int
 ) -> ImportedMemory | Problem:
     found = {
-        key: next((row[one] or "" for one in names if row.get(one)), "")
+        key: next((row[column] or "" for column in names if row.get(column)), "")
         for key, names in COLUMNS.items()
     }
-    text = next((row[one] or "" for one in TEXT if row.get(one)), "")
+    text = next((row[column] or "" for column in TEXT if row.get(column)), "")
     when = values.time_of(found["when"], zone)
     if found["when"] and when is None:
-        what = f"{found['when']!r} is no ISO 8601 time, such as 2026-11-20"
-        return Problem("no-time", what, name, line)
+        message = f"{found['when']!r} is no ISO 8601 time, such as 2026-11-20"
+        return Problem("no-time", message, name, line)
     return memories.memory(
         "csv",
         text,

@@ -13,13 +13,13 @@ from engram.core.records import ImportedMemory, Problem
 from engram.ingest.importers import files, memories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import tzinfo
     from pathlib import Path
 
 SUFFIXES = frozenset(("", ".txt", ".text"))
 _LOOKED_AT = 200
-"""So many lines tell whether a file is a list."""
+"""The number of lines that decide whether a file is a list."""
 _LONGEST_LINE = 400
 _WRAPPED, _SHARE = 40, 0.25
 _ENDS = re.compile(r"[.!?:;…。！？][\"'”’)\]]*$")
@@ -27,7 +27,7 @@ _SPEAKER = re.compile(r"([^\W\d_][\w .'-]{0,30}):\s")
 
 
 def why_no_list(path: Path) -> str:
-    """Return in words why a file holds no list with one memory a line, or ''."""
+    """Return why a file is not a list with one memory a line, or ''."""
     raw = path.read_bytes()[: _LOOKED_AT * _LONGEST_LINE]
     text = raw.decode("utf-8-sig", "replace")
     if "\0" in text or text.count("\ufffd") > 1:
@@ -40,16 +40,24 @@ def why_no_list(path: Path) -> str:
         return "JSON or markup that is broken or breaks off in line 1"
     if max(map(len, lines)) > _LONGEST_LINE:
         return "long paragraphs"
-    broken = sum(
-        len(one) >= _WRAPPED and not _ENDS.search(one) and other[:1].islower()
-        for one, other in pairwise(lines)
-    )
-    if not lines[0][:1].islower() and broken > _SHARE * len(lines):
+    if _is_wrapped(lines):
         return "sentences that run over several lines"
-    said = [found[1] for line in lines if (found := _SPEAKER.match(line))]
-    if len(said) > len(lines) / 2 and len(set(said)) <= len(said) / 2:
-        return f"a conversation of {', '.join(sorted(set(said))[:4])}"
+    speakers = [match[1] for line in lines if (match := _SPEAKER.match(line))]
+    if len(speakers) > len(lines) / 2 and len(set(speakers)) <= len(speakers) / 2:
+        return f"a conversation of {', '.join(sorted(set(speakers))[:4])}"
     return ""
+
+
+def _is_wrapped(lines: Sequence[str]) -> bool:
+    """Return whether many sentences continue in the next line.
+
+    A text whose first line begins in lower case does not count.
+    """
+    broken = sum(
+        len(line) >= _WRAPPED and not _ENDS.search(line) and following[:1].islower()
+        for line, following in pairwise(lines)
+    )
+    return not lines[0][:1].islower() and broken > _SHARE * len(lines)
 
 
 def read(path: Path, zone: tzinfo) -> Iterator[ImportedMemory | Problem]:

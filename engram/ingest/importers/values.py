@@ -1,4 +1,4 @@
-"""Turn the values of foreign exports into text, roles, ids and times.
+"""Convert the values of foreign exports to text, roles, ids and times.
 
 Every function takes a value of any type and never raises for an unexpected one.
 """
@@ -54,7 +54,7 @@ def first(row: dict[str, Any], keys: tuple[str, ...]) -> Any:
 
 
 def role_of(value: Any) -> str:
-    """Return one of the four roles; user where the value is none of them."""
+    """Return one of the four roles; user for any other value."""
     role = string(value).lower()
     role = _ROLES.get(role, role)
     return role if role in _KNOWN_ROLES else "user"
@@ -72,7 +72,7 @@ def text_of(content: Any) -> str:
 
 
 def made_id(*parts: str) -> str:
-    """Return an id for a turn without one: a hash of its text, speaker and place."""
+    """Return an id for a turn without one: a hash of its text, speaker and position."""
     return (
         "import-"
         + sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

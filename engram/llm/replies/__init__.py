@@ -1,7 +1,6 @@
-"""The forms of model replies, as pydantic models: JSON schemas and how to read them.
+"""The forms of model replies, as pydantic models: JSON schemas and parsing.
 
-A reply is not trusted. Each form reads the items that it can, drops the rest and counts
-them by reason. A reply that cannot be used at all raises ModelError; its message is
-shown to the model when it is asked again. The tasks check that a reply rests on turns
-and memories.
+A reply is not trusted. Each form accepts valid items, drops the rest and counts them by
+reason. An unusable reply raises ModelError, whose message is part of the repeated
+question. The tasks check that a reply rests on turns and memories.
 """

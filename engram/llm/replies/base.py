@@ -1,4 +1,4 @@
-"""Fields that read what models write, lists that drop wrong items, closed schemas."""
+"""Fields for the output of models, lists that drop invalid items, closed schemas."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MALFORMED = "malformed"
-"""Why an item without the form is dropped."""
+"""The reason for dropping an item of another form."""
 _FIX = "It is tried again later; another model may keep to the form."
 NO_NUMBER = -(10**9)
 """The value of an item that is no whole number."""
@@ -35,7 +35,7 @@ _LONGEST_LIST = 20_000
 
 
 class ReplyModel(BaseModel):
-    """An object in a reply. Keys that were not asked for are ignored."""
+    """An object in a reply. Unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
@@ -78,7 +78,7 @@ def _sources(value: object) -> tuple[int, ...]:
     if not isinstance(value, list):
         raise ValueError("must be a list of numbers")  # noqa: TRY004
     whole = map(_exact, value[:_LONGEST_LIST])
-    return tuple(NO_NUMBER if one is None else one for one in whole)
+    return tuple(NO_NUMBER if number is None else number for number in whole)
 
 
 def _numbers(value: object) -> tuple[int, ...]:
@@ -87,7 +87,7 @@ def _numbers(value: object) -> tuple[int, ...]:
         return ()
     listed = value[:_LONGEST_LIST] if isinstance(value, list) else [value]
     whole = map(_whole, listed)
-    return tuple(NO_NUMBER if one is None else one for one in whole)
+    return tuple(NO_NUMBER if number is None else number for number in whole)
 
 
 def _number(value: object) -> float | None:
@@ -102,35 +102,35 @@ def _number(value: object) -> float | None:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
-"""A text on one line; anything else is wrong."""
+"""A text on one line; other values are invalid."""
 SoftText = Annotated[str, BeforeValidator(one_line)]
-"""A text on one line, '' for anything else."""
+"""A text on one line, '' for other values."""
 Whole = Annotated[
     int | None, BeforeValidator(_exact), WithJsonSchema({"type": "integer"})
 ]
-"""The number of a shown item, which a reply has to give; None for anything else."""
+"""The required number of an item of the prompt; None for other values."""
 TextList = Annotated[tuple[str, ...], BeforeValidator(_text_list)]
-"""The texts of a list; anything else is wrong."""
+"""The texts of a list; other values are invalid."""
 Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
 """The texts of a list, '' for items of another type."""
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
-"""Numbers of shown items; `NO_NUMBER` for anything else in the list."""
+"""Numbers of items of the prompt; `NO_NUMBER` for other values in the list."""
 Sources = Annotated[tuple[int, ...], BeforeValidator(_sources)]
-"""Numbers of sources, which have to be whole; `NO_NUMBER` for other items."""
+"""Numbers of sources, which must be whole; `NO_NUMBER` for other items."""
 Number = Annotated[int | None, BeforeValidator(_whole)]
-"""The number of a shown item, or None."""
+"""The number of an item of the prompt, or None."""
 Share = Annotated[
     float | None, BeforeValidator(_number), WithJsonSchema({"type": "number"})
 ]
 """A number on any scale, or None."""
 Flag = Annotated[bool, BeforeValidator(lambda value: value is True)]
-"""True, or False for anything else."""
+"""True, or False for other values."""
 
 
-def _kept(
+def _valid_items(
     value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
 ) -> Any:
-    """Read the items of a list one by one; count those of a wrong form."""
+    """Return the valid items of a list; count the others."""
     if not isinstance(value, list):
         raise ValueError("must be a list")  # noqa: TRY004
     found: list[Any] = []
@@ -144,21 +144,21 @@ def _kept(
     return found
 
 
-Items = Annotated[list[Item], WrapValidator(_kept)]
-"""A list; its items of a wrong form are dropped and counted."""
+Items = Annotated[list[Item], WrapValidator(_valid_items)]
+"""A list; invalid items are dropped and counted."""
 
 
 def _optional(
     value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
 ) -> Any:
-    return _kept(value, handler, info) if isinstance(value, list) else []
+    return _valid_items(value, handler, info) if isinstance(value, list) else []
 
 
 OptionalItems = Annotated[list[Item], WrapValidator(_optional)]
-"""As `Items`; empty for anything that is no list."""
+"""Like `Items`, but empty for a value that is no list."""
 
 
-# -- reading ---------------------------------------------------------------------------
+# -- parsing ---------------------------------------------------------------------------
 
 
 def parsed(reply: str) -> dict[str, Any]:
@@ -176,9 +176,9 @@ def parsed(reply: str) -> dict[str, Any]:
 
 
 def read(form: type[Form], body: object) -> tuple[Form, Counter[str]]:
-    """Return a reply in its form, and the items that were dropped, by reason.
+    """Return a reply in its form, and the number of dropped items by reason.
 
-    Raises ModelError where the form is wrong, or where no item of a list is right.
+    Raises ModelError if the form is wrong, or if no item of a list is valid.
     """
     context: dict[str, Any] = {"dropped": Counter()}
     try:
@@ -189,15 +189,15 @@ def read(form: type[Form], body: object) -> tuple[Form, Counter[str]]:
     first = next(iter(form.model_fields))
     listed = getattr(found, first)
     if dropped and isinstance(listed, list) and not listed:
-        given = body.get(first) if isinstance(body, dict) else None
-        if given:
+        items = body.get(first) if isinstance(body, dict) else None
+        if items:
             why = f"no item of `{first}` has the form that was asked for"
             raise ModelError(f"{why}: {context['why']}", fix=_FIX)
     return found, dropped
 
 
 def _why(error: ValidationError) -> str:
-    """Return what is wrong with a reply, in words for the model."""
+    """Return the fault of a reply, in words for the model."""
     first = error.errors(include_url=False, include_context=False)[0]
     names = [str(part) for part in first["loc"] if isinstance(part, str)]
     words = str(first["msg"]).removeprefix("Value error, ")
@@ -211,8 +211,9 @@ def _why(error: ValidationError) -> str:
 
 @cache
 def schema(form: type[ReplyModel]) -> Mapping[str, Any]:
-    """Return the JSON schema of a form: closed objects, the only kind that strict
-    servers take, with every key required.
+    """Return the JSON schema of a form.
+
+    It has only closed objects with all keys required, as strict servers demand.
     """
     raw = form.model_json_schema()
     closed: Mapping[str, Any] = _closed(raw, raw.get("$defs", {}))
@@ -220,7 +221,7 @@ def schema(form: type[ReplyModel]) -> Mapping[str, Any]:
 
 
 def together(single: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of one reply that holds several, each with its number."""
+    """Return the schema of one reply that contains several, each with its number."""
     item = {"number": {"type": "integer"}, **single["properties"]}
     listed = {"type": "array", "items": {"type": "object", "properties": item}}
     whole: dict[str, Any] = _closed(
@@ -250,11 +251,11 @@ def _closed(part: Any, parts: Mapping[str, Any]) -> Any:
 
 
 def word_of(known: Sequence[str]) -> BeforeValidator:
-    """Return the reading of one of these words in any case; '' for another."""
+    """Return a validator that gives one of these words in any case, or ''."""
 
     def word(value: object) -> str:
-        said = one_line(value).casefold()
-        return said if said in known else ""
+        folded = one_line(value).casefold()
+        return folded if folded in known else ""
 
     return BeforeValidator(word)
 

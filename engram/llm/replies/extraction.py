@@ -34,7 +34,7 @@ EntityType = Annotated[SoftText, listed(ENTITY_TYPES)]
 
 
 class FactReply(ReplyModel):
-    """One fact; its quote comes first, so that a model states what it quoted."""
+    """One fact; its quote comes first, so that the model states what it quoted."""
 
     turn: SoftText = ""
     quote: SoftText = ""
@@ -56,7 +56,7 @@ class FactReply(ReplyModel):
 
 
 class EndReply(ReplyModel):
-    """A known fact that ended, with no new fact in its place."""
+    """A known fact that ended, without a new fact to replace it."""
 
     n: Numbers = ()
     quote: SoftText = ""
@@ -70,7 +70,7 @@ class EntityReply(ReplyModel):
 
 
 class RelationReply(ReplyModel):
-    """What the object is to the subject, or was."""
+    """The relation of the object to the subject, present or former."""
 
     turn: SoftText = ""
     quote: SoftText = ""

@@ -33,7 +33,7 @@ class JudgeReply(ReplyModel):
 
 
 class PairVerdict(ReplyModel):
-    """The relation of two statements, and how certain it is, 0 to 1."""
+    """The relation of two statements, and its certainty, 0 to 1."""
 
     pair: Whole = None
     relation: Relation = ""
@@ -60,7 +60,7 @@ class InsightsReply(ReplyModel):
 
 
 class OutdatedReply(ReplyModel):
-    """A memory that no longer holds, and the words that show it."""
+    """A memory that no longer holds, and the words that are the evidence."""
 
     memory: Whole = None
     quote: SoftText = ""
@@ -75,7 +75,7 @@ class ProbeReply(ReplyModel):
 class SentenceReply(ReplyModel):
     """A sentence and the numbers of its statements.
 
-    The numbers come first, so that a model writes only what those statements say.
+    The numbers come first, so that a model writes only what those statements contain.
     """
 
     facts: Sources = ()
@@ -114,7 +114,7 @@ class SubjectsReply(ReplyModel):
 
 
 class BridgeReply(ReplyModel):
-    """How two entities are connected, and by which statements."""
+    """The connection of two entities, and the statements that show it."""
 
     connected: bool
     facts: Sources = ()

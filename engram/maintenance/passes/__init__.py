@@ -1,8 +1,9 @@
 """The passes: pure functions from a `PassView` and the time to a list of steps.
 
 A step is a change with its reason. `plan.py` decides whether it is permitted, and gives
-the next pass a view in which it is done, although nothing is written yet. `steps.py`
-has the steps, `view.py` the view, and the other modules the passes themselves.
+the next pass a view in which the step is done, although nothing is written yet.
+`steps.py` has the steps, `view.py` the view, and the other modules the passes
+themselves.
 """
 
 from __future__ import annotations

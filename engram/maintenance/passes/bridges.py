@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def bridges(view: PassView, now: datetime) -> list[Step]:
-    """Link unrelated entities with similar memories, if a model says how (`D9`).
+    """Link unrelated entities with similar memories if a model finds a relation (`D9`).
 
     At most 5 pairs a day, in turn. A bridge is a guess: recall does not follow it, and
-    both notes list the memories it rests on.
+    both notes list the memories that support it.
     """
     policy = view.policy.portraits
     known = {
@@ -67,7 +67,7 @@ def bridges(view: PassView, now: datetime) -> list[Step]:
                 "facts": numbered(view, second, len(first) + 1),
             },
         }
-        ask = question_of("bridge", material, "much in common, and no relation")
+        ask = question_of("bridge", material, "similar memories, but no relation")
         answer = view.answers.get(ask.key)
         if answer is None:
             steps.append(ask)
@@ -84,9 +84,9 @@ def _bridge(
     facts: Sequence[Fact],
     now: datetime,
 ) -> list[Step]:
-    """Return the edge between two entities and a line in both notes.
+    """Return the edge between two entities, and a line in both notes.
 
-    Where the weakest of the memories may not carry a link, a finding says so.
+    If the weakest of the memories may not support a link, a finding is returned.
     """
     sources = [facts[n - 1] for n in answer["facts"]]
     stages = {fact.id: view.stage(view.memories[fact.id], now) for fact in sources}
@@ -98,7 +98,7 @@ def _bridge(
     )
     proposal = propose("link_graph", known, view.policy.actions)
     if proposal.ruling != "allow":
-        why = f"no bridge rests on it: {proposal.why}"
+        why = f"it may not support a bridge: {proposal.why}"
         return [Finding(weakest.id, weakest.path, why, proposal)]
 
     line = Line(answer["how"], tuple(map(link_name, sources)))
@@ -147,7 +147,7 @@ def _share_memory(some: Iterable[MemoryState], others: Iterable[MemoryState]) ->
 
 
 def _shared_terms(terms: Mapping[str, set[int]], most: int) -> Counter[tuple[str, str]]:
-    """Count by pair of entities the terms that both, and at most `most`, have."""
+    """Count the terms of each pair of entities that both, and at most `most`, have."""
     spread: defaultdict[int, list[str]] = defaultdict(list)
     for path in sorted(terms):
         for term in terms[path]:
@@ -182,7 +182,7 @@ def _distinct_terms(
 def _pairs_of_day(
     pairs: Sequence[tuple[str, str]], now: datetime, most: int
 ) -> list[tuple[str, str]]:
-    """Return the pairs of this day: `most` of them, another part each day."""
+    """Return `most` pairs for this day, another part of them each day."""
     if not pairs or not most:
         return []
     turns = -(-len(pairs) // most)

@@ -1,4 +1,4 @@
-"""One note for each entity: notes of one name are united (row C13)."""
+"""One note for each entity: notes of the same entity are united (row C13)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ if TYPE_CHECKING:
 
 
 def unite(view: PassView, _now: datetime) -> list[Step]:
-    """Unite notes of one name, or of a name that is another's alias (`C13`).
+    """Unite notes of one name, or of a name that is an alias of the other (`C13`).
 
-    Similar names unite nothing. A note that a person wrote in is kept; two of them are
-    left to the person. Further names, relations and links move to the kept note.
+    Similar names do not unite notes. A note that a user wrote in is kept; two such
+    notes are left to the user. Further names, relations and links move to the kept
+    note.
     """
     return united_steps(view, _fragments(view))
 
 
 def united_steps(view: PassView, pairs: Iterable[tuple[Entity, Entity]]) -> list[Step]:
-    """Return the steps that move names, relations and links of each second entity to
-    the first.
-    """
+    """Return the steps that unite each second entity with the first."""
     steps: list[Step] = []
     entities = dict(view.entities)
     memories_by_entity = {name: one.fact.about for name, one in view.memories.items()}
@@ -55,9 +54,9 @@ def united_steps(view: PassView, pairs: Iterable[tuple[Entity, Entity]]) -> list
 
 
 def retire(view: PassView, now: datetime) -> list[Step]:
-    """Move a united note to the trash once no memory links to it any more (`C13`).
+    """Move a united note to the trash when no memory links to it any more (`C13`).
 
-    Where words of a person link to it, it stays and names the note that replaces it.
+    If text of a user links to it, it stays and names the note that replaces it.
     """
     return retired_steps(view, _fragments(view), now)
 
@@ -77,10 +76,10 @@ def retired_steps(
 
 
 def _fragments(view: PassView) -> list[tuple[Entity, Entity]]:
-    """Return pairs of a note that is kept and one that is merged into it.
+    """Return pairs of a note that is kept and a note that is merged into it.
 
-    A note of a person is kept, else one whose name is no alias, else the older one. No
-    kept note is merged into another.
+    A note of a user is kept, else one whose name is not an alias, else the older one. A
+    kept note is not merged into another.
     """
     return view.once(_fragments, lambda: list(_paired(view.entities)), view.entities)
 
@@ -90,22 +89,22 @@ def _paired(entities: Mapping[str, Entity]) -> Iterator[tuple[Entity, Entity]]:
     groups, aliases = _alike(entities)
 
     def rank(one: Entity) -> tuple[bool, bool, str, str]:
-        return not one.theirs, name_key(one.name) in aliases, one.id, one.path
+        return not one.has_user_text, name_key(one.name) in aliases, one.id, one.path
 
     for group in groups:
         members = [entities[path] for path in group]
         types = {one.type for one in members} - {"concept"}
-        # with two types it is unknown which of them a concept belongs to
+        # with two types it is unknown to which of them a concept belongs
         for kind in [""] if len(types) < 2 else sorted(types):
             same = [one for one in members if kind in {"", one.type}]
             kept, *others = sorted(same, key=rank)
-            yield from ((kept, merged) for merged in others if not merged.theirs)
+            yield from ((kept, merged) for merged in others if not merged.has_user_text)
 
 
 def _alike(entities: Mapping[str, Entity]) -> tuple[list[list[str]], set[str]]:
-    """Group the paths of entities of one name; return also the aliases that unite them.
+    """Group the paths of entities of one name; return also the uniting aliases.
 
-    An alias unites only if all entities that have it are one already.
+    An alias unites entities only if all entities that have it are united already.
     """
     named: defaultdict[str, set[str]] = defaultdict(set)
     aliased: defaultdict[str, set[str]] = defaultdict(set)
@@ -130,7 +129,7 @@ def _alike(entities: Mapping[str, Entity]) -> tuple[list[list[str]], set[str]]:
 
 
 def _joined_groups(groups: Iterable[set[str]]) -> list[list[str]]:
-    """Return the groups, those with a common member as one."""
+    """Return the groups, with groups that share a member joined."""
     group_of: dict[str, set[str]] = {}
     for group in groups:
         joined = group.union(*(group_of[path] for path in group & group_of.keys()))
@@ -162,7 +161,7 @@ def _united(winner: Entity, loser: Entity) -> Entity:
 
 
 def _difference(before: Entity, after: Entity, why: str) -> list[BlockEdit]:
-    """Return the edit that makes the note of `before` say `after`, if any."""
+    """Return the edit that changes the note of `before` to `after`, if any."""
     keys: dict[str, object] = {}
     if after.aliases != before.aliases:
         keys["aliases"] = list(after.aliases)
@@ -178,7 +177,7 @@ def _difference(before: Entity, after: Entity, why: str) -> list[BlockEdit]:
 def _relinked_memories(
     memories_by_entity: Mapping[str, Sequence[str]], winner: Entity, loser: Entity
 ) -> dict[str, tuple[str, ...]]:
-    """Return by id the links of memories to the old note, as links to the kept one."""
+    """Return the links of memories to the old note as links to the kept one, by id."""
     if _resolves_to(winner.name, loser):  # both files have the same name
         return {}
     return {
@@ -193,7 +192,7 @@ def _relinked_memories(
 def _relinked_entities(
     entities: Mapping[str, Entity], winner: Entity, loser: Entity
 ) -> dict[str, Entity]:
-    """Return by path the entities related to the old note, as related to the other."""
+    """Return the entities related to the old note as related to the kept one, by path."""
     if _resolves_to(winner.name, loser):
         return {}
     return {
@@ -224,9 +223,11 @@ def _retired(view: PassView, winner: Entity, loser: Entity, now: datetime) -> St
 
 
 def _linked(view: PassView, loser: Entity) -> bool:
-    """Return whether text of a person links to the note."""
+    """Return whether text of a user links to the note."""
     link = f"[[{loser.name}".casefold()
-    pages = (view.page(path) for path, one in view.entities.items() if one.theirs)
+    pages = (
+        view.page(path) for path, one in view.entities.items() if one.has_user_text
+    )
     texts = [page.own for page in pages if page]
     texts += [one.fact.text for one in view.memories.values()]
     if any(link in text.casefold() for text in texts):

@@ -1,5 +1,6 @@
-"""Generated text in the notes of entities: descriptions, relations, cards (rows B11–B14,
-C14, D9).
+"""Generated text in entity notes (rows B11–B14, C14, D9).
+
+Descriptions, sentences on relations, and cards.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
 def describe(view: PassView, now: datetime) -> list[Step]:
     """Describe entities in one to four sentences of a model (rows B11, B12, C14).
 
-    The model is shown the description so far, and the memories by date. At most 10 a
-    run, of those mentioned or recalled in the last 21 days (`B14`), and only where their
-    memories changed. One memory alone says it better itself.
+    The model is given the present description, and the memories by date. At most 10
+    entities a run are described, only those mentioned or recalled in the last 21 days
+    (`B14`), and only if their memories changed. An entity with one memory gets no
+    description.
     """
     policy, texts = view.policy.portraits, GeneratedText(view, now)
     room = policy.entities - texts.made_now("description")
@@ -66,8 +68,7 @@ def describe(view: PassView, now: datetime) -> list[Step]:
 def relate(view: PassView, now: datetime) -> list[Step]:
     """Write a sentence of a model on each relation of an entity (rows B11, B12, B14).
 
-    At most as many entities as `describe`, in the same order, and only where their
-    memories changed.
+    The same entities as in `describe`, in the same order, if their memories changed.
     """
     policy, texts = view.policy.portraits, GeneratedText(view, now)
     room = policy.entities - texts.made_now("relationships")
@@ -101,7 +102,7 @@ def _relations_in(
 ) -> tuple[list[dict[str, object]], list[Fact]]:
     """Return the current relations that memories mention, and those memories.
 
-    The relations are rows as a question shows them.
+    The relations are rows in the form of a question.
     """
     policy = view.policy.portraits
     rows: list[dict[str, object]] = []
@@ -124,9 +125,8 @@ def _recent(
 ) -> list[str]:
     """Return the entities mentioned or recalled in the last 21 days, latest first.
 
-    A question about them may wait for two of the three weeks (rows B14, X24).
-
-    With `lazy` only those that were recalled since the last mention.
+    With `lazy` only those recalled after the last mention. A question about them may
+    wait for two of the three weeks (rows B14, X24).
     """
     touched = _last_recalled if view.policy.portraits.lazy else _last_mentioned_or_used
     latest = view.once(
@@ -138,7 +138,7 @@ def _recent(
 
 
 def _last_mentioned_or_used(memories: Sequence[MemoryState]) -> float:
-    """Return when one was made, recalled or confirmed last, in epoch seconds."""
+    """Return the time of the last mention, recall or confirmation, in epoch seconds."""
     times = [
         when
         for one in memories
@@ -148,7 +148,7 @@ def _last_mentioned_or_used(memories: Sequence[MemoryState]) -> float:
 
 
 def _last_recalled(memories: Sequence[MemoryState]) -> float:
-    """Return when one was recalled last, in epoch seconds; 0 before the last mention."""
+    """Return the time of the last recall in epoch seconds; 0 before the last mention."""
     recalls = [one.usage.last_access for one in memories]
     mentions = [one.fact.created for one in memories]
     last = max([when.timestamp() for when in recalls if when], default=0.0)
@@ -159,7 +159,7 @@ def _last_recalled(memories: Sequence[MemoryState]) -> float:
 def cards(view: PassView, now: datetime) -> list[Step]:
     """Write the card of each entity with 5 memories or more (`D9`).
 
-    A card has the weightiest memories in at most 400 words, each with its source.
+    A card lists the most important memories in at most 400 words, each with its source.
     """
     texts, known = GeneratedText(view, now), memories_by_entity(view, now)
     lines_by_path = view.once(cards, lambda: _cards(view, known), known)
@@ -202,9 +202,9 @@ def _lines_within(
 
 
 def cleanup(view: PassView, now: datetime) -> list[Step]:
-    """Remove generated lines that rest on memories which are over or gone (`B13`).
+    """Remove generated lines whose memories are over or deleted (`B13`).
 
-    Also those that rest on a memory which became highly sensitive (`B17`).
+    Also removes lines from a memory that became highly sensitive (`B17`).
     """
     alive = {
         link_name(one.fact)
@@ -220,11 +220,11 @@ def cleanup(view: PassView, now: datetime) -> list[Step]:
         page = view.page(path)
         changed: dict[str, tuple[Line, ...]] = {}
         for name, lines in page.blocks.items() if page else ():
-            left = tuple(one for one in lines if alive.issuperset(one.sources))
-            if left != lines:
-                changed[name] = left
+            remaining = tuple(one for one in lines if alive.issuperset(one.sources))
+            if remaining != lines:
+                changed[name] = remaining
         if changed:
-            found.append(BlockEdit(path, "it rested on what is over", blocks=changed))
+            found.append(BlockEdit(path, "its sources are over", blocks=changed))
     return found
 
 

@@ -1,8 +1,8 @@
 """Generated text: the memories it may use, the question, and the blocks it fills.
 
-It uses public, first-hand memories: none of one persona alone, none that maintenance
-concluded. `state/portraits.json` records the sources of each block, so that a block is
-generated again only when they changed.
+It uses public, first-hand memories: none of a single persona, and no conclusions of
+maintenance. `state/portraits.json` records the sources of each block, so that a block
+is generated again only if they changed.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _COMPARED = 4
 
 
 def is_about_owner(view: PassView, fact: Fact) -> bool:
-    """Whether a memory is about the owner and nobody else."""
+    """Return whether a memory is about the owner and no other entity."""
     return all(map(entity_names(view).is_owner, fact.about))
 
 
@@ -112,7 +112,7 @@ def _group_by_entity(
     entity_by_name, is_owner = cache(names.one), cache(names.is_owner)
     groups: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in memories:
-        # what is told of the owner stands in the profile
+        # facts about the owner are in the profile
         named = (entity_by_name(name) for name in one.fact.about if not is_owner(name))
         for path in dict.fromkeys(entity.path for entity in named if entity):
             groups[path].append(one)
@@ -127,7 +127,7 @@ def link_name(fact: Fact) -> str:
 def line_of(view: PassView, fact: Fact) -> Line:
     """Return the memory as one line, labelled unless its source is the user.
 
-    Relative times have their dates beside them.
+    Words for a time are followed by their dates.
     """
     text = dated(view, " ".join(fact.text.split()), fact.created)
     labelled = trust.with_source_label(text, view.reader.said_by(fact))
@@ -135,7 +135,7 @@ def line_of(view: PassView, fact: Fact) -> Line:
 
 
 def by_weight(one: MemoryState) -> tuple[Any, ...]:
-    """Return the sort key by weight: pinned first, then important, then new."""
+    """Return the sort key by importance: pinned first, then important, then new."""
     created = one.fact.created.timestamp() if one.fact.created else 0.0
     return (not one.fact.pinned, -one.fact.importance, -created, one.fact.id)
 
@@ -146,12 +146,12 @@ def by_date(fact: Fact) -> tuple[float, str]:
 
 
 def local_date(view: PassView, when: datetime | None) -> str:
-    """Return the local date, '' for none."""
+    """Return the local date, or '' for None."""
     return f"{when.astimezone(view.zone):%Y-%m-%d}" if when else ""
 
 
 def dated(view: PassView, text: str, said_at: datetime | None) -> str:
-    """Return `text` with its date beside each relative time, as it was said then."""
+    """Return `text` with dates after words for a time, relative to `said_at`."""
     if said_at is None:
         return text
     return with_named_dates(text, named_dates(text, said_at.astimezone(view.zone)))
@@ -160,9 +160,9 @@ def dated(view: PassView, text: str, said_at: datetime | None) -> str:
 def numbered(
     view: PassView, facts: Sequence[Fact], first: int = 1
 ) -> list[dict[str, Any]]:
-    """Return memories as a question shows them, numbered from `first`.
+    """Return memories as rows for a question, numbered from `first`.
 
-    Relative times have their dates beside them. A row has the source class where the
+    Words for a time are followed by their dates. A row has the source class if the
     source is not the user.
     """
     rows = []
@@ -184,7 +184,7 @@ def question_of(task: str, material: Mapping[str, Any], why: str) -> ModelQuesti
 def sentences(
     answer: Mapping[str, Any], sources: Sequence[Sequence[str]]
 ) -> tuple[Line, ...]:
-    """Return the lines of an answer, each with the notes it rests on.
+    """Return the lines of an answer, each with its source notes.
 
     `sources` has the names of the notes behind each numbered statement.
     """
@@ -196,9 +196,9 @@ def sentences(
 
 
 def dropped_note(answer: Mapping[str, Any]) -> str:
-    """Return, in words, how many sentences of an answer were dropped, or ''."""
+    """Return the number of dropped sentences of an answer, in words, or ''."""
     count = sum(answer.get("dropped", {}).values())
-    return f", {count} sentences of the model without ground dropped" if count else ""
+    return f", {count} unsupported sentences of the model dropped" if count else ""
 
 
 @dataclass
@@ -224,7 +224,7 @@ class GeneratedText:
         self._before = dict(self.known)
 
     def made_now(self, block: str) -> int:
-        """Return how many blocks of this name an earlier round of the run made."""
+        """Return the number of blocks of this name from earlier rounds of the run."""
         at = self.now.isoformat()
         return sum(
             name.endswith(f"#{block}") and row.get("at") == at
@@ -240,11 +240,11 @@ class GeneratedText:
         *,
         rewritten: bool = False,
     ) -> bool:
-        """Fill a block with the answer to `ask`, or ask it; False if it is up to date.
+        """Fill a block with the answer to `ask`, or ask; False if it is up to date.
 
         `change` names the page, and `sources` the notes behind each statement. Without
         sentences in the answer the block stays as it is. With `rewritten` the model is
-        shown the sentences of the block so far (`B11`).
+        given the present sentences of the block (`B11`).
         """
         page = self.view.page(change.path)
         have = page.blocks.get(block, ()) if page else ()
@@ -265,22 +265,22 @@ class GeneratedText:
         return True
 
     def _with_text(self, ask: ModelQuestion, lines: Iterable[Line]) -> ModelQuestion:
-        """Return the question with the sentences whose sources may still be told."""
+        """Return the question with those sentences whose sources may still be used."""
         usable = {link_name(one.fact) for one in public_memories(self.view, self.now)}
-        told = [
+        remaining = [
             one.text for one in lines if one.sources and usable.issuperset(one.sources)
         ]
-        if not told:
+        if not remaining:
             return ask
         return question_of(
-            ask.task, json.loads(ask.material) | {"before": told}, ask.why
+            ask.task, json.loads(ask.material) | {"before": remaining}, ask.why
         )
 
     def _labelled(self, lines: Iterable[Line]) -> tuple[Line, ...]:
         """Return the lines, each labelled with the least trusted class of its sources.
 
-        A line whose sources are all the user's has no label. Relative times have their
-        dates beside them, where all sources are of one day.
+        A line has no label if all its sources are the user's. Words for a time are
+        followed by their dates if all sources are of one day.
         """
         facts = {link_name(one.fact): one.fact for one in self.view.memories.values()}
         labelled: list[Line] = []
@@ -296,7 +296,7 @@ class GeneratedText:
         return tuple(labelled)
 
     def show(self, change: BlockEdit, page: Page | None) -> None:
-        """Set blocks and keys of a page as in `change`, where they differ."""
+        """Set the blocks and keys of a page to those of `change` where they differ."""
         blocks_before = page.blocks if page else {}
         blocks = {
             name: lines
@@ -314,9 +314,9 @@ class GeneratedText:
             self.steps.append(replace(change, keys=keys, blocks=blocks))
 
     def finish(self) -> list[Step]:
-        """Return all steps, and the record of sources where it changed.
+        """Return all steps, and the record of sources if it changed.
 
-        Rows about entity notes that are gone leave the record.
+        Rows about deleted entity notes are dropped from the record.
         """
         rows = {
             name: row
@@ -333,5 +333,5 @@ class GeneratedText:
 
 def _digest(ask: ModelQuestion, lines: Sequence[Line]) -> str:
     """Return a digest of a question and the lines of its block (16 hex digits)."""
-    shown = json.dumps([[one.text, list(one.sources)] for one in lines])
-    return hashlib.sha256(f"{ask.key}\n{shown}".encode()).hexdigest()[:16]
+    content = json.dumps([[one.text, list(one.sources)] for one in lines])
+    return hashlib.sha256(f"{ask.key}\n{content}".encode()).hexdigest()[:16]

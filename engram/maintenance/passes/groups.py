@@ -1,6 +1,4 @@
-"""Groups of similar memories, and the questions about them (rows A21, A22, A28, D9,
-X23).
-"""
+"""Groups of similar memories, and questions about them (rows A21, A22, A28, D9, X23)."""
 
 from __future__ import annotations
 
@@ -26,10 +24,10 @@ Pair = tuple["MemoryState", "MemoryState"]
 
 
 def seeds(view: PassView) -> list[MemoryState]:
-    """Return the active memories that were not concluded, latest first (`D9`).
+    """Return the active memories that are not conclusions, latest first (`D9`).
 
-    Highly sensitive ones are left out: what is made of groups is shown to a model, and
-    its result to others (`B17`).
+    Highly sensitive ones are left out: groups are given to a model, and the results to
+    all personas (`B17`).
     """
 
     def first_hand() -> list[MemoryState]:
@@ -45,7 +43,7 @@ def seeds(view: PassView) -> list[MemoryState]:
 
 
 def link_list(names: Iterable[str]) -> list[str]:
-    """Return names as in the key `about`: as links, unless a link cannot hold them."""
+    """Return names for the key `about`: as links, unless a link cannot contain them."""
     return [
         name if _UNLINKABLE.search(name) else f"[[{name}]]"
         for name in dict.fromkeys(names)
@@ -53,13 +51,13 @@ def link_list(names: Iterable[str]) -> list[str]:
 
 
 def last_evidence(one: MemoryState) -> float:
-    """Return when a memory last got evidence, in epoch seconds; 0 if unknown."""
+    """Return the time of the last evidence, in epoch seconds; 0 if unknown."""
     latest = max(filter(None, (one.fact.created, one.usage.evidence_at)), default=None)
     return latest.timestamp() if latest else 0.0
 
 
 def idle_days(one: MemoryState, now: datetime) -> float:
-    """Return the days since a memory was made, met, confirmed or recalled."""
+    """Return the days since a memory was created, met, confirmed or recalled."""
     known = (
         one.fact.created,
         one.usage.met,
@@ -71,7 +69,7 @@ def idle_days(one: MemoryState, now: datetime) -> float:
 
 
 def belongs_to_user(one: MemoryState) -> bool:
-    """Return whether a memory belongs to a person, so that no other ends it (`X23`)."""
+    """Return whether a memory belongs to a user, so that no other ends it (`X23`)."""
     return bool(one.kept) or dedup.is_user_backed(one.fact)
 
 
@@ -80,8 +78,8 @@ def neighbours_of(
 ) -> Iterator[tuple[MemoryState, Neighbour]]:
     """Yield the neighbours of a memory with a similarity of at least `low`.
 
-    They are active in the view, of the same persona, not highly sensitive, and were not
-    concluded.
+    They are active in the view, of the same persona, not highly sensitive, and not
+    conclusions.
     """
     for near in view.reader.near(one.fact):
         other = view.memories.get(near.fact.id)
@@ -105,10 +103,10 @@ def clusters(
     *,
     above: bool = False,
 ) -> Iterator[list[MemoryState]]:
-    """Yield groups of similar memories that fit; each memory is in one at most (`A21`).
+    """Yield disjoint groups of similar memories that fit (`A21`).
 
     A group is one of `memories` and its neighbours with a similarity of at least `low`,
-    or `above` it. Neighbours with different numbers, names or negation are not in it.
+    or `above` it. Neighbours with different numbers, names or negation are left out.
     """
     used: set[str] = set()
     for one in memories:
@@ -130,7 +128,7 @@ def pairs(
 ) -> list[Pair]:
     """Return the most similar pairs of one of `memories` and any other (`A28`).
 
-    At most `most` pairs with a similarity from `low` to `high`; each has the newer
+    At most `most` pairs with a similarity from `low` to `high`, each with the newer
     memory first.
     """
     by_ids: dict[tuple[str, str], tuple[float, Pair]] = {}
@@ -168,7 +166,7 @@ def model_question(
 def numbered(
     view: PassView, memories: Sequence[MemoryState]
 ) -> list[dict[str, object]]:
-    """Return memories as a question shows them, numbered from 1."""
+    """Return memories as rows for a question, numbered from 1."""
     rows: list[dict[str, object]] = []
     for number, one in enumerate(memories, 1):
         row: dict[str, object] = {"n": number, "text": one.fact.text}
@@ -184,8 +182,8 @@ def digest_of(*texts: str) -> str:
 
 
 def dropped(task: str, answer: Answer) -> list[Finding]:
-    """Return what was dropped of an answer, one finding for each reason."""
+    """Return the dropped items of an answer, one finding for each reason."""
     return [
-        Finding("", task, f"{number} dropped of an answer: {why}")
+        Finding("", task, f"{number} dropped from an answer: {why}")
         for why, number in answer.get("dropped", {}).items()
     ]

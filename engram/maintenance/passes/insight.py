@@ -1,9 +1,8 @@
-"""Conclusions from several memories, and checks whether memories still hold (rows A23,
-B15, C21, D9, D10, E17, X22).
+"""Conclusions from memories, and checks of memories.
 
-A conclusion has the origin `synthesized`: it is no evidence, and nothing is concluded
-from it. At least one of its sources is archived with it, so that the number of memories
-never rises.
+(Rows A23, B15, C21, D9, D10, E17, X22.) A conclusion has the origin `synthesized`: it
+is not evidence, and nothing is concluded from it. At least one of its sources is
+archived with it, so that the number of memories never rises.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ if TYPE_CHECKING:
 PROBED = "state/probed.json"
 ACTIONS = "state/memory-actions.jsonl"
 ABSORBED = {
-    "cluster": "becomes one memory with others that are alike",
-    "fold": "becomes one memory with others about the same subject",
-    "principles": "gives way to a principle that rests on it",
-    "integrate": "becomes a part of what is known for good",
+    "cluster": "is merged with similar memories",
+    "fold": "is merged with memories on the same subject",
+    "principles": "is replaced by a principle derived from it",
+    "integrate": "becomes part of a lasting insight",
 }
-"""Why a memory is put away for a new one, in words, by pass."""
+"""The reason why a memory is archived for a new one, by pass."""
 _HEAD = "# Compression guidelines\n\nGenerated: "
 
 
@@ -66,7 +65,7 @@ _HEAD = "# Compression guidelines\n\nGenerated: "
 
 
 def cluster(view: PassView, now: datetime) -> list[Step]:
-    """Conclude one memory from five or more close ones, which are archived (`D9`).
+    """Conclude one memory from five or more similar ones, and archive these (`D9`).
 
     Protected ones are archived only after approval (law 12).
     """
@@ -80,18 +79,18 @@ def cluster(view: PassView, now: datetime) -> list[Step]:
         ]
 
     groups = close(_may_go)
-    gone = {one.fact.id for group in groups for one in group}
+    archived = {one.fact.id for group in groups for one in group}
     groups += close(
-        lambda one: one.fact.id not in gone and _may_ask(view, one, "cluster")
+        lambda one: one.fact.id not in archived and _may_ask(view, one, "cluster")
     )
     return _folded(view, now, "cluster", groups, policy.cluster, 0.0)
 
 
 def fold(view: PassView, now: datetime) -> list[Step]:
-    """Conclude one memory from three or more about an entity, which are archived (`E17`).
+    """Conclude one memory from three or more about an entity; archive these (`E17`).
 
-    They are unimportant and were not used for long. Protected ones are archived only
-    after approval (law 12).
+    They are unimportant and have not been used for long. Protected ones are archived
+    only after approval (law 12).
     """
     policy = view.policy.insight
     idle = [
@@ -110,8 +109,8 @@ def fold(view: PassView, now: datetime) -> list[Step]:
         ]
 
     groups = about_one(filter(_may_go, idle))
-    gone = {one.fact.id for group in groups for one in group}
-    groups += about_one(one for one in idle if one.fact.id not in gone)
+    archived = {one.fact.id for group in groups for one in group}
+    groups += about_one(one for one in idle if one.fact.id not in archived)
     ready = {
         persona: _may_fold(view, persona, now)
         for persona in {group[0].fact.persona for group in groups}
@@ -137,7 +136,7 @@ def _may_fold(view: PassView, persona: str | None, now: datetime) -> bool:
 
 
 def principles(view: PassView, now: datetime) -> list[Step]:
-    """Conclude what similar memories have in common (rows A23, X22).
+    """Conclude a principle from similar memories (rows A23, X22).
 
     The weakest of them is archived.
     """
@@ -171,10 +170,11 @@ def principles(view: PassView, now: datetime) -> list[Step]:
 
 
 def integrate(view: PassView, now: datetime) -> list[Step]:
-    """Turn groups of old and faded episodes, or of many, into lasting insights.
+    """Turn groups of old and faded episodes into lasting insights.
 
-    The episodes of a group are about one entity, or about the user and alike, without a
-    long silence between them. They are archived (`B15`).
+    A large group need not be old. The episodes of a group are about one entity, or
+    about the user and similar, without a long gap between them. They are archived
+    (`B15`).
     """
     policy = view.policy.insight
     found: list[Step] = []
@@ -192,9 +192,10 @@ def integrate(view: PassView, now: datetime) -> list[Step]:
     return found
 
 
-def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
-    """Return groups of episodes that are ready for an insight (`B15`)."""
-    policy = view.policy.insight
+def _ready_episodes(
+    view: PassView, now: datetime
+) -> tuple[list[MemoryState], set[str]]:
+    """Return the episodes that are old or faded, and the ids of those that faded."""
     faded: set[str] = set()
     ready: list[MemoryState] = []
     for one in seeds(view):
@@ -205,6 +206,13 @@ def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
             faded.add(one.fact.id)
         if old or one.fact.id in faded:
             ready.append(one)
+    return ready, faded
+
+
+def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
+    """Return groups of episodes that are ready for an insight (`B15`)."""
+    policy = view.policy.insight
+    ready, faded = _ready_episodes(view, now)
 
     def ripe(some: Iterable[list[MemoryState]]) -> Iterator[list[MemoryState]]:
         for group in chain.from_iterable(_periods(view, one) for one in some):
@@ -229,7 +237,7 @@ def _ripe_groups(view: PassView, now: datetime) -> list[list[MemoryState]]:
 def _periods(
     view: PassView, memories: Sequence[MemoryState]
 ) -> Iterator[list[MemoryState]]:
-    """Yield the memories, which are in order of time, divided at long silences."""
+    """Yield the memories, which are in chronological order, split at long gaps."""
     silence = view.policy.insight.group_gap_days * 86400
     period: list[MemoryState] = []
     for one in memories:
@@ -288,7 +296,7 @@ def _within_limit(
 ) -> list[list[MemoryState]]:
     """Return as many groups as the pass may still conclude from in this run.
 
-    In a run that a person approved, those with a memory that they approved.
+    In a run that a user approved, those with an approved memory.
     """
     approved = view.approved
     room = view.policy.insight.runs - view.created_by_pass.get(by, 0)
@@ -303,11 +311,11 @@ def _within_limit(
 def _answered(
     view: PassView, task: str, group: Sequence[MemoryState]
 ) -> tuple[list[Step], Answer]:
-    """Return the answer about a group, and the findings on what of it was dropped.
+    """Return the answer about a group, and findings on its dropped items.
 
     Without an answer yet, return the question and an empty answer.
     """
-    why = f"{len(group)} memories lie together"
+    why = f"{len(group)} memories are similar"
     material = {"memories": numbered(view, group)}
     question, answer = model_question(view, task, material, why)
     if answer is None:
@@ -326,21 +334,21 @@ def _conclude(
     by: str,
     text: str,
     sources: Sequence[MemoryState],
-    gone: Sequence[MemoryState],
+    archived: Sequence[MemoryState],
     shape: Mapping[str, object],
     usage: Usage | None = None,
 ) -> list[Step]:
-    """Return a new memory from `sources`, and the archiving of those in `gone` (`X22`).
+    """Return a new memory from `sources`, and the archiving of those in `archived` (`X22`).
 
-    Nothing where a person removed this statement before (`X8`), where it is known, or
-    where nothing would be archived.
+    Returns no steps if a user removed this statement before (`X8`), if it is known, or
+    if nothing would be archived.
     """
-    if not gone or _is_unwanted(view, now, text):
+    if not archived or _is_unwanted(view, now, text):
         return []
     facts = [one.fact for one in sources]
     if refusal := _refusal(view, facts):
         return [refusal]
-    fact = replace(_concluded(now, by, text, facts, gone), **shape)  # type: ignore[arg-type]
+    fact = replace(_concluded(now, by, text, facts, archived), **shape)  # type: ignore[arg-type]
     reason = f"concluded from {len(facts)} memories"
     ends = [
         archive_move(
@@ -353,14 +361,14 @@ def _conclude(
                 "end_reason": f"absorbed: {by}",
             },
         )
-        for one in gone
+        for one in archived
     ]
     new = NewMemory(fact, reason, by, usage or Usage())
-    return [ChangeGroup((new, *ends), ask=not all(map(_may_go, gone)))]
+    return [ChangeGroup((new, *ends), ask=not all(map(_may_go, archived)))]
 
 
 def _is_unwanted(view: PassView, now: datetime, text: str) -> bool:
-    """Return whether a statement was removed by a person, or is known already."""
+    """Return whether a user removed a statement, or it is known already."""
     digest = content_hash(text)
     if digest in view.tombstones or view.forgotten.hides(
         text, Utterance(now, fact=True)
@@ -370,7 +378,7 @@ def _is_unwanted(view: PassView, now: datetime, text: str) -> bool:
 
 
 def _refusal(view: PassView, facts: Sequence[Fact]) -> Finding | None:
-    """Return why nothing may be concluded from these memories, if so (`C22`)."""
+    """Return why nothing may be concluded from these memories, or None (`C22`)."""
     weakest = min(facts, key=lambda fact: fact.confidence)
     known = Eligibility(
         weakest.confidence, "candidate", weakest.importance, "consolidation"
@@ -378,7 +386,7 @@ def _refusal(view: PassView, facts: Sequence[Fact]) -> Finding | None:
     proposal = actions.propose("summarize_node", known, view.policy.actions)
     if proposal.ruling == "allow":
         return None
-    why = f"nothing is concluded from it: {proposal.why}"
+    why = f"it may not support a conclusion: {proposal.why}"
     return Finding(weakest.id, weakest.path, why, proposal)
 
 
@@ -387,7 +395,7 @@ def _concluded(
     by: str,
     text: str,
     facts: Sequence[Fact],
-    gone: Sequence[MemoryState],
+    archived: Sequence[MemoryState],
 ) -> Fact:
     """Return the new memory with the turns, entities and tags of its sources."""
     turns = _distinct(key for fact in facts for key in (fact.source, *fact.also) if key)
@@ -402,7 +410,7 @@ def _concluded(
         also=turns[1:],
         origin=trust.SYNTHESIZED,
         persona=facts[0].persona,
-        supersedes=tuple(one.fact.id for one in gone),
+        supersedes=tuple(one.fact.id for one in archived),
         derived_from=names,
     )
 
@@ -421,9 +429,9 @@ def _may_go(one: MemoryState) -> bool:
 
 
 def _may_ask(view: PassView, one: MemoryState, by: str) -> bool:
-    """Return whether a memory may go if a person approves it: free or protected ones.
+    """Return whether a memory may be archived with approval: free or protected ones.
 
-    Not what they wrote, edited, confirmed or were asked about before.
+    Memories that the user wrote, edited, confirmed or was asked about may not.
     """
     if one.fact.id in view.closed.get(by, ()) or not _is_foldable(one):
         return False
@@ -431,7 +439,7 @@ def _may_ask(view: PassView, one: MemoryState, by: str) -> bool:
 
 
 def _is_foldable(one: MemoryState) -> bool:
-    """Return whether a conclusion may stand for a memory: no promise or habit."""
+    """Return whether a conclusion may replace a memory: no promise or habit."""
     fact = one.fact
     category = category_of(fact.category)
     loop = category.promise or todos.HABIT in fact.tags
@@ -446,9 +454,9 @@ def _is_free(one: MemoryState, known: set[str]) -> bool:
 def _by_entity(
     view: PassView, memories: Iterable[MemoryState]
 ) -> Iterator[list[MemoryState]]:
-    """Yield memories by persona and the first entity they are about.
+    """Yield memories by persona and the first entity that they are about.
 
-    Those about the owner are left out.
+    Memories about the owner are left out.
     """
     is_owner = entity_names(view).is_owner
     groups: dict[tuple[str, str], list[MemoryState]] = defaultdict(list)
@@ -464,10 +472,10 @@ def _by_entity(
 
 
 def probe(view: PassView, now: datetime) -> list[Step]:
-    """Ask a model about lasting memories that were not used for long (`D9`).
+    """Ask a model whether lasting memories that were not used for long hold (`D9`).
 
-    Those that no longer hold lose importance. The date chooses the memories; each day
-    is done once, and a memory is not shown again while it and its neighbours are
+    Those that no longer hold lose importance. The date selects the memories. Each day
+    is done once, and a memory is not selected again while it and its neighbours are
     unchanged, because the answer would be the same.
     """
     policy, day = view.policy.insight, f"{now.astimezone(view.zone):%Y-%m-%d}"
@@ -482,34 +490,34 @@ def probe(view: PassView, now: datetime) -> list[Step]:
     some = [view.memories[name] for name in near if known.get(name) != prints[name]]
     if not some:
         return []
-    shown = [
+    selected = [
         item | {"beside": near[one.fact.id]}
         for one, item in zip(some, numbered(view, some), strict=True)
     ]
-    why = f"{len(some)} rested for {policy.probe_days:g} days"
-    question, answer = model_question(view, "probe", {"memories": shown}, why)
+    why = f"{len(some)} were not used for {policy.probe_days:g} days"
+    question, answer = model_question(view, "probe", {"memories": selected}, why)
     if answer is None:
         return [question]
 
     found: list[Step] = [*dropped("probe", answer)]
     for number in answer.get("invalid", ()):
         fact = some[number - 1].fact
-        left = max(policy.probe_least, round(fact.importance * policy.probe_loss, 2))
-        if left < fact.importance:
+        reduced = max(policy.probe_least, round(fact.importance * policy.probe_loss, 2))
+        if reduced < fact.importance:
             why = "a model finds that it no longer holds"
-            found.append(Edit(fact.path, fact.sha, {"importance": left}, why))
+            found.append(Edit(fact.path, fact.sha, {"importance": reduced}, why))
     seen = {
         name: digest
         for name, digest in sorted({**known, **prints}.items())
         if name in view.memories
     }
     text = json.dumps({"day": day, "seen": seen}, indent=1)
-    found.append(FileWrite(PROBED, f"{text}\n".encode(), f"{len(some)} looked through"))
+    found.append(FileWrite(PROBED, f"{text}\n".encode(), f"{len(some)} checked"))
     return found
 
 
 def _probe_neighbours(view: PassView, now: datetime, day: str) -> dict[str, list[str]]:
-    """Return by id the memories to probe on a day, each with the texts beside it."""
+    """Return the memories to probe on a day, by id, each with the texts near it."""
     policy = view.policy.insight
 
     def chance(one: MemoryState) -> str:
@@ -530,7 +538,7 @@ def _probe_neighbours(view: PassView, now: datetime, day: str) -> dict[str, list
 
 
 def _probed(view: PassView) -> tuple[str, dict[str, str]]:
-    """Return the day of the last probe, and by memory the digest of what was shown."""
+    """Return the day of the last probe, and the digests of its material by memory."""
     try:
         state = json.loads(view.read(PROBED))
         return str(state["day"]), {
@@ -544,8 +552,8 @@ def drift(view: PassView, now: datetime) -> list[Step]:
     """Compare claims in memories with the configured folders (`D10`).
 
     A claim about a missing path invalidates its memory, a protected one only after
-    approval (law 12); the other wrong claims, and memories that are active after their
-    end, are reported with one score.
+    approval (law 12). Other wrong claims, and memories that are active after their end,
+    are reported with one score.
     """
     steps: list[Step] = []
     reported: list[DriftFinding] = []
@@ -578,7 +586,7 @@ def drift(view: PassView, now: datetime) -> list[Step]:
 def _wrong_claims(
     view: PassView, one: MemoryState, now: datetime
 ) -> list[DriftFinding]:
-    """Return what is wrong with the claims of a memory; [] for the codebase layer."""
+    """Return the wrong claims of a memory; [] for the codebase layer."""
     if lifecycle.layer_of(one.fact) == "codebase":
         return []
     claims = drifting.find_claims(one.fact.text)
@@ -593,7 +601,7 @@ def _wrong_claims(
 def _ended_but_active(
     view: PassView, one: MemoryState, now: datetime
 ) -> list[DriftFinding]:
-    """Return a finding for a memory whose note says both that it ended and is active."""
+    """Return a finding for an active memory whose note says that it ended."""
     until = one.fact.valid_until
     if until is None or until > now:
         return []
@@ -608,7 +616,7 @@ def _is_dead_path(item: DriftFinding) -> bool:
 def _stale_claims(
     view: PassView, one: MemoryState, now: datetime
 ) -> list[DriftFinding]:
-    """Return a finding for a memory with claims that was not used for long."""
+    """Return a finding for a memory with claims that has not been used for long."""
     policy, days = view.policy.insight, idle_days(one, now)
     if days < policy.drift_warning_days:
         return []

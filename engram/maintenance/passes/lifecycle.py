@@ -1,7 +1,7 @@
-"""The passes without a model: promotion, expiry, archive, topics, edges and logs (rows
-C16–C20, D7, D9).
+"""Passes without a model: promotion, expiry, archive, topics, edges and logs.
 
-`core/lifecycle` decides; here the decision becomes a change of a note, with its reason.
+(Rows C16–C20, D7, D9.) `core/lifecycle` decides; a pass turns the decision into a
+change of a note, with its reason.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ USER_ACTIONS = frozenset(
         "pin",
     }
 )
-"""Actions of a person. Their rows never leave the log, because later decisions depend on
+"""Actions of a user. Their rows never leave the log, because later decisions depend on
 them (rows X8, X9, X23).
 """
 
@@ -69,18 +69,18 @@ def promote(view: PassView, now: datetime) -> list[Step]:
 def expire(view: PassView, now: datetime) -> list[Step]:
     """Remove or archive the memories that expired (rows C16, C17, B16).
 
-    Settled commitments and unconfirmed speculations go to `.trash/`, others to the
-    archive. A guessed end is removed from a memory that belongs to a person.
+    Settled commitments and unconfirmed speculations are moved to `.trash/`, others to
+    the archive. A guessed end is removed from a memory that belongs to a user.
     """
     steps: list[Step] = []
     for one in view.active():
         fact = one.fact
         if why := lifecycle.trash_reason(
-            fact, one.usage, now, view.policy, kept=one.kept
+            fact, one.usage, now, view.policy, user_action=one.kept
         ):
             steps += _trash_steps(view, fact, why, now)
         elif one.kept and lifecycle.is_guessed_expiry(fact):
-            why = f"{one.kept}: its guessed end counts no more"
+            why = f"{one.kept}: its guessed end no longer applies"
             steps.append(Edit(fact.path, fact.sha, {"expires": None}, why))
         elif why := lifecycle.expiry_reason(fact, now):
             steps.append(archive_move(fact, why, now, view.zone))
@@ -90,13 +90,13 @@ def expire(view: PassView, now: datetime) -> list[Step]:
 def _trash_steps(view: PassView, fact: Fact, why: str, now: datetime) -> list[Step]:
     """Return the move of a note to the trash, and the removal of links to it.
 
-    It is archived instead where a note of a person links to it.
+    The note is archived instead if a note of a user links to it.
     """
     name = PurePosixPath(fact.path).stem
     linking = view.reader.linking(name)
     if not all(map(_is_generated, linking)):
         return [archive_move(fact, why, now, view.zone)]
-    reason = f"{name} goes to the trash"
+    reason = f"{name} moves to the trash"
     unlinked = [BlockEdit(path, reason, unlink=name) for path in linking]
     return [move_to_dated_folder(fact, TRASH, {}, why, now, view.zone), *unlinked]
 
@@ -109,7 +109,7 @@ def _is_generated(path: str) -> bool:
 def archive(view: PassView, now: datetime) -> list[Step]:
     """Archive old, unimportant, unused and faded memories (rows B8, C18, D11; law 2).
 
-    What has expired is left to `expire`, after the descriptions are written (`B13`).
+    Expired memories are left to `expire`, after the descriptions are written (`B13`).
     """
     return [
         archive_move(one.fact, why, now, view.zone)
@@ -123,12 +123,18 @@ def _archive_reason(view: PassView, one: MemoryState, now: datetime) -> str | No
         return None
     vitals, policy = view.vitals(one, now), view.policy
     return lifecycle.archive_reason(
-        one.fact, one.usage, vitals, now, policy, said_by=one.said_by, kept=one.kept
+        one.fact,
+        one.usage,
+        vitals,
+        now,
+        policy,
+        said_by=one.said_by,
+        user_action=one.kept,
     )
 
 
 def pruning(threshold: float) -> Pass:
-    """Return the pass `prune`, which a person requests (`A24`).
+    """Return the pass `prune`, which a user requests (`A24`).
 
     It moves unprotected memories with an effective confidence below `threshold` (0–1)
     to the archive.
@@ -139,7 +145,7 @@ def pruning(threshold: float) -> Pass:
         for one in view.active():
             vitals = view.vitals(one, now)
             if why := lifecycle.prune_reason(
-                one.fact, vitals, threshold, kept=one.kept
+                one.fact, vitals, threshold, user_action=one.kept
             ):
                 keys = {"status": "pruned", "end_reason": why}
                 steps.append(
@@ -151,7 +157,7 @@ def pruning(threshold: float) -> Pass:
 
 
 def revive(view: PassView, now: datetime) -> list[Step]:
-    """Move archived memories that were recalled since back to `facts/` (`B3`)."""
+    """Move archived memories that were recalled since then back to `facts/` (`B3`)."""
     found: list[Step] = []
     for one in view.memories.values():
         fact = one.fact
@@ -214,8 +220,8 @@ def topics(view: PassView, now: datetime) -> list[Step]:
     """Write the 50 most characteristic terms to `state/topics.json` (`C20`).
 
     The score of a term is `count · ln(N / memories with the term)` over the active
-    memories. Terms are no stop words and have at least 3 letters, or 2 in a script
-    without blanks. The file is written only when the terms change.
+    memories. Terms are not stop words and have at least 3 letters, or 2 in a script
+    without blanks. The file is written only if the terms change.
     """
     listed = view.once(topics, lambda: _top_terms(view), view.memories)
     before = view.read(TOPICS)
@@ -259,7 +265,7 @@ def _is_ideographic_pair(term: str) -> bool:
 
 
 def edges(view: PassView, now: datetime) -> list[Step]:
-    """Store the decayed confidence of edges; their later values do not change (`C34`)."""
+    """Write the decayed confidence of edges; later values stay the same (`C34`)."""
     charged = ((edge, written_out(edge, now, view.policy.links)) for edge in view.edges)
     return [
         EdgeUpdate(new, f"unseen since {edge.reinforced:%Y-%m-%d}")
@@ -271,8 +277,8 @@ def edges(view: PassView, now: datetime) -> list[Step]:
 def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
     """Return the edge with its confidence as of `now` (`C34`); None if it is unchanged.
 
-    Its anchor advances by the windows that were charged: 1.0 last seen 200 days ago
-    becomes 0.8 last seen 20 days ago.
+    Its anchor advances by the elapsed windows: 1.0 last seen 200 days ago becomes 0.8
+    last seen 20 days ago.
     """
     confidence = graph.edge_confidence(edge, now, policy)
     if edge.reinforced is None or confidence == edge.confidence:
@@ -286,10 +292,11 @@ def written_out(edge: Edge, now: datetime, policy: LinkPolicy) -> Edge | None:
 def logs(view: PassView, now: datetime) -> list[Step]:
     """Remove rows older than 90 days from the logs (`D9`).
 
-    Rows of `USER_ACTIONS` and `CREATION_ACTIONS` stay. A log is rewritten only when a
-    tenth of its rows may go; else every run would remove the rows of the run 90 days
-    before, and the vault would change each night. The creation of a memory that this
-    run puts away stays too: the process may end before its note is moved.
+    Rows of `USER_ACTIONS` and `CREATION_ACTIONS` stay. A log is rewritten only if a
+    tenth of its rows can be removed; otherwise every run would remove the rows of the
+    run 90 days before, and the vault would change each night. The creation of a memory
+    that this run archives stays too, because the process may end before the note is
+    moved.
     """
     limit = now - timedelta(days=view.policy.consolidation.log_days)
     found: list[Step] = []
@@ -302,15 +309,17 @@ def logs(view: PassView, now: datetime) -> list[Step]:
             if at is not None and at >= limit
         }
         known = {*view.memories, *view.reader.statements(), *lately}
-        left = [
+        remaining = [
             line.raw
             for line, at in rows
             if at is None or at >= limit or _stays_in_log(line.value, known)
         ]
-        gone = len(lines) - len(left)
-        if gone and gone >= view.policy.consolidation.log_share * len(lines):
-            why = f"{gone} rows older than {view.policy.consolidation.log_days:g} days"
-            found.append(FileWrite(path, b"".join(left), why))
+        removed = len(lines) - len(remaining)
+        if removed and removed >= view.policy.consolidation.log_share * len(lines):
+            why = (
+                f"{removed} rows older than {view.policy.consolidation.log_days:g} days"
+            )
+            found.append(FileWrite(path, b"".join(remaining), why))
     return found
 
 
@@ -324,7 +333,7 @@ def _row_time(row: Any) -> datetime | None:
 
 
 def _stays_in_log(row: Mapping[str, Any], known: Collection[str]) -> bool:
-    """Return whether a row stays however old it is, because of its user or memory."""
+    """Return whether a row stays at any age, because of its user or memory."""
     by_user = row.get("by") == "user" or row.get("action") in USER_ACTIONS
     return by_user or (
         row.get("action") in CREATION_ACTIONS and str(row.get("memory")) in known

@@ -1,8 +1,8 @@
 """Duplicates and contradictions (rows A21, A22, A28, C12, X22, X23).
 
 Without a model only very similar statements are merged. The verdict of a model is
-applied where it is sure and the memory that would end does not belong to a person; else
-a person is asked. No file is deleted, no memory is created.
+applied if it is certain and the memory that would end does not belong to a user;
+otherwise a user is asked. No file is deleted, no memory is created.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _SETTLED = frozenset({FULFILLED, EXPIRED, HABIT})
 
 
 def merge(view: PassView, now: datetime) -> list[Step]:
-    """Supersede memories by another one that says the same (`A22`).
+    """Supersede memories by another memory with the same statement (`A22`).
 
-    The memory that stays gets the evidence of all. A person has to approve the end of a
+    The remaining memory gets the evidence of all. A user has to approve the end of a
     note that engram did not write, and of a protected memory whose statement is not
     equal (law 12); each of these is a step of its own.
     """
@@ -103,10 +103,10 @@ def reflect(view: PassView, now: datetime) -> list[Step]:
 def _doubles(
     view: PassView, now: datetime
 ) -> Iterator[tuple[MemoryState, list[MemoryState]]]:
-    """Yield each memory with those that say the same and may give way to it.
+    """Yield each memory with those of the same statement that it may supersede.
 
-    Memories of a person come first, then the most confident. A note that engram did not
-    write may give way only to an equal statement, and only with a person's approval.
+    Memories of a user come first, then the most confident. A note that engram did not
+    write may be superseded only by an equal statement, and only with a user's approval.
     """
     memories = seeds(view)
     statements = _by_statement(view, memories)
@@ -129,7 +129,7 @@ def _doubles(
         losers = [
             one
             for name, one in sorted(similar.items())
-            if name not in used and _gives_way(winner, one, equal=name in equal)
+            if name not in used and _may_supersede(winner, one, equal=name in equal)
         ]
         if losers:
             used |= {winner.fact.id, *(one.fact.id for one in losers)}
@@ -139,9 +139,9 @@ def _doubles(
 def _by_statement(
     view: PassView, memories: Iterable[MemoryState]
 ) -> dict[str, dict[str, MemoryState]]:
-    """Return by id the memories of the same persona and statement, also by id.
+    """Return the memories with the same persona and statement, by id, for each id.
 
-    A memory is in its own group. Statements are compared by their content hash.
+    A memory is in its own group. Statements are compared by content hash.
     """
     hashes = view.reader.statements()
     groups: defaultdict[tuple[str | None, str], dict[str, MemoryState]]
@@ -153,9 +153,9 @@ def _by_statement(
 
 
 def _ids_to_compare(view: PassView, memories: Sequence[MemoryState]) -> set[str]:
-    """Return the ids of the memories whose neighbours are compared, the latest ones.
+    """Return the ids of the latest memories, whose neighbours are compared.
 
-    In a run that a person approved, those that they approved and their neighbours.
+    In a run that a user approved, the approved memories and their neighbours.
     """
     policy = view.policy.insight
     if view.approved is not None:
@@ -172,10 +172,10 @@ def _ids_to_compare(view: PassView, memories: Sequence[MemoryState]) -> set[str]
 def _merge_rank(
     view: PassView, one: MemoryState, now: datetime
 ) -> tuple[bool, bool, float, float, str]:
-    """Return the sort key of winners: the first of equal statements stays.
+    """Return the sort key of winners: the first of equal statements remains.
 
-    The strongest protection comes first (law 12), and last what a person approved to
-    end.
+    The strongest protection comes first (law 12), and last the memories whose end a
+    user approved.
     """
     confidence = decay.effective_confidence(one.fact, one.usage, now, view.policy)
     approved = one.fact.id in (view.approved or ())
@@ -185,7 +185,7 @@ def _merge_rank(
 
 
 def _near_doubles(view: PassView, winner: MemoryState) -> dict[str, MemoryState]:
-    """Return by id the memories so similar to one that they say the same."""
+    """Return the memories so similar to one that the statement is the same, by id."""
     limit = view.policy.similarity.same
     return {
         other.fact.id: other
@@ -194,17 +194,17 @@ def _near_doubles(view: PassView, winner: MemoryState) -> dict[str, MemoryState]
     }
 
 
-def _gives_way(winner: MemoryState, loser: MemoryState, *, equal: bool) -> bool:
-    """Return whether a memory may be superseded by another one that says the same."""
+def _may_supersede(winner: MemoryState, loser: MemoryState, *, equal: bool) -> bool:
+    """Return whether a memory may be superseded by one with the same statement."""
     if loser.fact.id == winner.fact.id or _differ_in_time(winner.fact, loser.fact):
         return False
     return not belongs_to_user(loser) or (equal and _is_open(winner, loser))
 
 
 def _is_open(winner: MemoryState, loser: MemoryState) -> bool:
-    """Return whether a person may be asked to end the loser.
+    """Return whether a user may be asked to end the loser.
 
-    They are not asked where they changed one of the two before, as by an undo.
+    They are not asked if they changed one of the two before, as by an undo.
     """
     return loser.proposable and winner.kept in {None, FOREIGN}
 
@@ -220,8 +220,8 @@ def merged_memories(
 ) -> ChangeGroup:
     """Return the changes that supersede `losers` and reinforce `winner` (`A8`, `A22`).
 
-    The winner gets the evidence of the losers. A note that belongs to a person keeps
-    every byte: only the losers name it.
+    The winner gets the evidence of the losers. A note that belongs to a user is not
+    changed: only the losers link to it.
     """
     fact = winner.fact
     ends = [_superseded(one, fact, why) for one in losers]
@@ -235,7 +235,7 @@ def merged_memories(
 def _merged_keys(
     view: PassView, fact: Fact, losers: Sequence[Fact]
 ) -> dict[str, object]:
-    """Return the changed keys of a memory that takes in the `losers`."""
+    """Return the changed keys of a memory that absorbs the `losers`."""
     keys = _evidence(fact, losers)
     keys["supersedes"] = _extended(fact.supersedes, *(one.id for one in losers))
     keys |= _united_keys(fact, losers)
@@ -274,9 +274,9 @@ def _evidence(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
 
 
 def _united_keys(fact: Fact, others: Sequence[Fact]) -> dict[str, object]:
-    """Return the keys `about` and `tags` with the values of all, where they change.
+    """Return the keys `about` and `tags` with the values of all, if they change.
 
-    The tags that say how a promise ended are not taken over.
+    The tags for the end of a promise are not copied.
     """
     names = (name for one in others for name in one.about)
     about = tuple(dict.fromkeys((*fact.about, *names)))
@@ -314,7 +314,7 @@ def compare(view: PassView, now: datetime) -> list[Step]:
 def contradict(view: PassView, now: datetime) -> list[Step]:
     """Ask a model whether the most similar pairs contradict each other (`A28`).
 
-    Pairs that say the same are left out. All pairs are in one question.
+    Pairs with the same statement are left out. All pairs are in one question.
     """
     policy, similarity = view.policy.insight, view.policy.similarity
     latest = _approved(view, seeds(view))[: policy.reflected]
@@ -323,7 +323,7 @@ def contradict(view: PassView, now: datetime) -> list[Step]:
 
 
 def _approved(view: PassView, memories: Sequence[MemoryState]) -> list[MemoryState]:
-    """Return the memories that a run may end: those approved, or all (law 6)."""
+    """Return the memories that a run may end: the approved ones, or all (law 6)."""
     approved = view.approved
     return [one for one in memories if approved is None or one.fact.id in approved]
 
@@ -337,8 +337,8 @@ def _act_on_verdicts(
 ) -> list[Step]:
     """Ask one question about the pairs without a verdict, and act on all verdicts.
 
-    A verdict is valid as long as the texts of both memories are unchanged. A memory is
-    in one step at most.
+    A verdict is valid as long as both texts are unchanged. A memory is in one step at
+    most.
     """
     verdicts = _verdicts(view)
     steps = _ask_verdicts(view, alike, verdicts)
@@ -366,7 +366,7 @@ def _ask_verdicts(
 ) -> list[Step]:
     """Ask about the pairs without a verdict; add the answer to `known`.
 
-    A model that read two statements in one turn told them apart already.
+    Two statements that a model extracted from one turn count as different.
     """
     new = [
         (newer, older)
@@ -382,7 +382,7 @@ def _ask_verdicts(
     pairs_shown = [_shown(view, number, pair) for number, pair in enumerate(new, 1)]
     material = {"pairs": pairs_shown}
     question, answer = model_question(
-        view, "compare", material, f"{len(new)} pairs are alike"
+        view, "compare", material, f"{len(new)} pairs are similar"
     )
     if answer is None:
         return [question]
@@ -400,7 +400,7 @@ def _ask_verdicts(
 
 
 def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:
-    """Return the stored verdicts, by the ids of both memories.
+    """Return the stored verdicts by the ids of both memories.
 
     A verdict is the digest of the texts, the relation, and the certainty (0–1). Another
     program may have written the file, so invalid rows are skipped.
@@ -424,7 +424,7 @@ def _verdicts(view: PassView) -> dict[str, tuple[str, str, float]]:
 def _verdict(
     known: Mapping[str, tuple[str, str, float]], pair: Pair
 ) -> tuple[str, float] | None:
-    """Return the relation and its certainty; None if a text changed since."""
+    """Return the relation and its certainty; None if a text has changed."""
     digest, relation, sure = known.get(_pair_key(pair), ("", "", 0.0))
     return (relation, sure) if digest == _texts_digest(pair) else None
 
@@ -432,7 +432,7 @@ def _verdict(
 def _verdict_file(
     view: PassView, known: Mapping[str, tuple[str, str, float]], new: int
 ) -> FileWrite:
-    """Return the file with the verdicts on active pairs, those of the latest memories."""
+    """Return the file with the verdicts on active pairs of the latest memories."""
     active = {one.fact.id for one in view.active()}
     rows = [
         (names, verdict)
@@ -465,8 +465,8 @@ def _same(
 ) -> list[Step]:
     """Return the merge of two memories that a model judged the same.
 
-    The protected one stays, else the more confident one. In doubt nothing changes,
-    since a duplicate does no harm; if both are protected, a person is asked (law 12).
+    The protected one remains, else the more confident one. In doubt nothing changes,
+    since a duplicate does no harm; if both are protected, a user is asked (law 12).
     """
     if sure < view.policy.insight.sure or _differ_in_time(newer.fact, older.fact):
         return []
@@ -500,13 +500,13 @@ def _contradicted(
     newer: MemoryState,
     older: MemoryState,
     sure: float,
-    left: int,
+    remaining: int,
     now: datetime,
 ) -> list[Step]:
     """Return the steps for two memories that a model judged contradictory.
 
-    The rules of the write ladder decide where the model is sure; else a person is
-    asked. `left` is how many memories may still be invalidated in this run.
+    The rules of the write ladder decide if the model is certain; otherwise a user is
+    asked. `remaining` is the number of memories that this run may still invalidate.
     """
     new, old, policy = newer.fact, older.fact, view.policy
     if new.id in old.superseded_by:
@@ -519,38 +519,38 @@ def _contradicted(
         "update_note", _known(newer, stage="candidate"), policy.actions
     )
     if update.ruling != "allow":
-        why = f"it contradicts {old.path}, and waits: {update.why}"
+        why = f"it contradicts {old.path} and has to wait: {update.why}"
         return [Finding(new.id, new.path, why, update)]
     discard = actions.propose(
         "discard", _known(older, view.stage(older, now)), policy.actions
     )
     if discard.ruling != "allow":
-        why = f"{new.path} contradicts it, and a person is asked: {discard.why}"
+        why = f"{new.path} contradicts it, and a user is asked: {discard.why}"
         return [case, Finding(old.id, old.path, why, discard)]
 
-    effects = _ladder_effects(view, new, old, left)
+    effects = _ladder_effects(view, new, old, remaining)
     return [
         step for effect in effects for step in _effect(view, newer, older, effect, now)
     ]
 
 
 def _ladder_effects(
-    view: PassView, new: Fact, old: Fact, left: int
+    view: PassView, new: Fact, old: Fact, capacity: int
 ) -> Sequence[Effect]:
-    """Return what the write ladder decides about a judged contradiction."""
+    """Return the decision of the write ladder on a judged contradiction."""
     policy = view.policy
     lower = view.reader.believed(new) < view.reader.believed(old)
     barred = None
     if lower:
         barred = {
-            old.id: "what is believed less does not replace what is believed more"
+            old.id: "a less trusted statement does not replace a more trusted one"
         }
     evidence = Evidence(
         new.source,
         from_user=not lower,
         correction=category_of(new.category).corrects,
         barred=barred,
-        remaining=left,
+        remaining=capacity,
     )
     neighbours = (Neighbour(old, policy.similarity.grey),)
     verdict = Verdict("judge", "judged a contradiction", old.id, neighbours)
@@ -579,7 +579,7 @@ def _effect(
     steps = [Edit(old.path, old.sha, keys, f"{effect.why}: {new.path}")]
     if not newer.kept:
         links = {"supersedes": _extended(new.supersedes, old.id)}
-        why = f"it takes the place of {old.path}"
+        why = f"it replaces {old.path}"
         steps.insert(0, Edit(new.path, new.sha, links, why))
     return [ChangeGroup(tuple(steps))]
 

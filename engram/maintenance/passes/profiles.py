@@ -1,8 +1,8 @@
-"""The profile of the user and the standing instructions for the assistant (rows C15,
-C19).
+"""The profile of the user, and the standing instructions for the assistant.
 
-Both have a line for each memory. When one gets too long a model shortens it; without a
-model the profile leaves out the least important lines, and the other stops growing.
+(Rows C15, C19.) Both have a line for each memory. When one becomes too long, a model
+shortens it; without a model the profile leaves out the least important lines, and the
+instructions stop growing.
 """
 
 from __future__ import annotations
@@ -43,18 +43,19 @@ PROFILE, IDENTITY = "profile.md", "IDENTITY.md"
 
 _LINK_CHARS = 8
 _READ = 5
-"""How many times the lines of the profile a model is shown, to shorten them."""
+"""How often the lines of the profile are given to a model to shorten them."""
 
 
 def profile(view: PassView, now: datetime) -> list[Step]:
-    """Write `profile.md`: lasting memories about the user, one a line (`C15`).
+    """Write `profile.md`: lasting memories about the user, one for each line (`C15`).
 
-    Best first, at most 60 lines; beyond that a model shortens them. Repeated lines and
-    memories from external sources (`X27`) are left out; they stay memories.
+    Most important first, at most 60 lines; beyond that a model shortens them. Repeated
+    lines and memories from external sources (`X27`) are left out of the profile; the
+    memories remain.
     """
     page, texts = view.page(PROFILE), GeneratedText(view, now)
     if page is not None and page.keys.get("kind") != "profile":
-        return []  # a person's own note of that name
+        return []  # a user's own note of that name
     limit = view.policy.portraits.profile_lines - len(
         page.own.split("\n") if page else ()
     )
@@ -78,7 +79,7 @@ def profile(view: PassView, now: datetime) -> list[Step]:
         lines = [one for one in lines if kept.issuperset(one.sources)]
     change = BlockEdit(
         PROFILE,
-        "what lasts of the user",
+        "lasting memories about the user",
         {"kind": "profile"},
         {"portrait": short, "profile": tuple(lines)},
         title="About the user",
@@ -91,8 +92,8 @@ def profile(view: PassView, now: datetime) -> list[Step]:
 def identity(view: PassView, now: datetime) -> list[Step]:
     """Write the standing instructions of the user to `IDENTITY.md` (`C19`).
 
-    They come below the text of a person. From 8,000 characters on a model shortens them
-    to a dated list of patterns; beyond 15,000 bytes nothing is added.
+    They are below the text of a user. From 8,000 characters on a model shortens them to
+    a dated list of patterns; beyond 15,000 bytes nothing is added.
     """
     policy = view.policy.portraits
     page, texts = view.page(IDENTITY), GeneratedText(view, now)
@@ -115,7 +116,7 @@ def identity(view: PassView, now: datetime) -> list[Step]:
     room = policy.identity_bytes - len(own.encode()) - sum(map(_bytes, short))
     blocks = {"patterns": short, "reflections": _lines_within(lines, room)}
     if any(blocks.values()) or (page and page.blocks):
-        why, title = "what the user asked for", "Standing instructions"
+        why, title = "standing wishes of the user", "Standing instructions"
         change = BlockEdit(IDENTITY, why, blocks=blocks, title=title)
         texts.show(change, page)
     return texts.finish()
@@ -141,7 +142,7 @@ def _lines_within(lines: Sequence[Line], room: int) -> tuple[Line, ...]:
 def _of_profile(view: PassView, now: datetime) -> list[MemoryState]:
     """Return the lasting memories about the user that hold now, best first (`C15`).
 
-    A standing wish to the assistant is none of them, nor what an external source says.
+    Standing wishes to the assistant are left out, and memories from external sources.
     """
     names = entity_names(view)
     owner = Owner(names.is_owner, name_words(view))
@@ -191,10 +192,10 @@ def _covered(
     block: str,
     memories: Sequence[MemoryState],
 ) -> tuple[tuple[Line, ...], list[MemoryState]]:
-    """Return the valid lines of a model in a block, and the memories they do not carry.
+    """Return the valid lines of a model in a block, and the memories not in them.
 
-    A line is valid while all its sources are active. Where the block is not as it was
-    written, it has no valid lines.
+    A line is valid while all its sources are active. A block that was edited has no
+    valid lines.
     """
     row = texts.known.get(f"{path}#{block}", {})
     lines = page.blocks.get(block, ()) if page else ()
@@ -209,7 +210,7 @@ def _covered(
 def _not_carried(
     memories: Sequence[MemoryState], lines: Sequence[Line]
 ) -> list[MemoryState]:
-    """Return the memories on which none of the lines rests."""
+    """Return the memories that support none of the lines."""
     carried = {name for one in lines for name in one.sources}
     return [one for one in memories if link_name(one.fact) not in carried]
 
@@ -239,10 +240,10 @@ def _shortened(
     statements: Sequence[tuple[str, Line]],
     memories: Sequence[MemoryState],
 ) -> tuple[Line, ...]:
-    """Return the statements in fewer words of a model; () where there is no answer.
+    """Return the statements as shortened by a model; () if there is no answer.
 
-    What it was shown is recorded. A model is asked once in a run, and again only with
-    something that it was not shown.
+    The material is recorded. A model is asked once in a run, and again only with new
+    material.
     """
     row = texts.known.get(f"{path}#{block}", {})
     seen = set(row.get("sources", ()))
@@ -271,7 +272,7 @@ def _shortened(
 
 
 def _without_repeats(lines: Sequence[Line], policy: ProfilePolicy) -> list[Line]:
-    """Return the lines that no other one contains; the first of equal lines stays."""
+    """Return the lines that no other one contains; the first of equal lines remains."""
     kept: set[Line] = set()
     by_word: defaultdict[str, list[str]] = defaultdict(list)
     plain = {one: normalise(one.text) for one in lines}
@@ -288,7 +289,7 @@ def _without_repeats(lines: Sequence[Line], policy: ProfilePolicy) -> list[Line]
 
 
 def _covers(known: str, text: str, policy: ProfilePolicy) -> bool:
-    """Return whether a line is equal to a text, or contains it as most of its words."""
+    """Return whether a line is equal to a text, or contains most of its words."""
     if text == known:
         return True
     least = max(policy.covered_chars, policy.covered_share * len(known))
@@ -301,11 +302,11 @@ def _digest(one: Line) -> str:
 
 
 def _chars(one: Line) -> int:
-    """Return the characters that a line takes in a note."""
+    """Return the number of characters of a line in a note."""
     return len(one.text) + sum(len(name) + _LINK_CHARS for name in one.sources) + 3
 
 
 def _bytes(one: Line) -> int:
-    """Return the bytes that a line takes in a note."""
+    """Return the number of bytes of a line in a note."""
     links = sum(len(name.encode()) + _LINK_CHARS for name in one.sources)
     return len(one.text.encode()) + links + 3

@@ -1,7 +1,7 @@
-"""What a person asks for by a command: two memories or two entities are the same, or one
-note from several memories (rows A34, A35).
+"""Passes requested by a command: unite memories or entities, conclude a note.
 
-Unlike the passes of a night these may change notes of a person, who named them.
+(Rows A34, A35.) Unlike the passes of a night these may change notes of a user, who has
+named them.
 """
 
 from __future__ import annotations
@@ -26,17 +26,21 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import MemoryState, Pass, PassView, Step
 
 MOST_SOURCES = 40
-"""The most memories from which one note is concluded."""
+"""Maximum number of memories from which one note is concluded."""
 
 
 def merging(winner: str, loser: str) -> Pass:
     """Return the pass that supersedes one memory by another, by their ids."""
 
     def join(view: PassView, _now: datetime) -> list[Step]:
-        kept, gone = view.memories.get(winner), view.memories.get(loser)
-        if kept is None or gone is None or gone.fact.status != "active":
+        remaining, superseded = view.memories.get(winner), view.memories.get(loser)
+        if (
+            remaining is None
+            or superseded is None
+            or superseded.fact.status != "active"
+        ):
             return []
-        return [merged_memories(view, kept, [gone], SAYS_THE_SAME)]
+        return [merged_memories(view, remaining, [superseded], SAYS_THE_SAME)]
 
     return join
 
@@ -45,8 +49,8 @@ def uniting(winner: Entity, loser: Entity) -> tuple[Pass, Pass]:
     """Return the passes that unite two entities and retire the note of the second."""
 
     def pair(view: PassView) -> list[tuple[Entity, Entity]]:
-        kept, gone = view.entities.get(winner.path), view.entities.get(loser.path)
-        return [(kept, gone)] if kept and gone else []
+        kept, merged = view.entities.get(winner.path), view.entities.get(loser.path)
+        return [(kept, merged)] if kept and merged else []
 
     def join(view: PassView, _now: datetime) -> list[Step]:
         return united_steps(view, pair(view))
@@ -58,7 +62,7 @@ def uniting(winner: Entity, loser: Entity) -> tuple[Pass, Pass]:
 
 
 def synthesizing(name: str, sources: Sequence[str], *, ask: bool) -> Pass:
-    """Return the pass that concludes one note about `name` from memories, by their ids.
+    """Return the pass that concludes one note about `name` from memories, by id.
 
     With `ask` a model writes it; without an answer it is a list. Nothing is archived.
     """
@@ -66,12 +70,12 @@ def synthesizing(name: str, sources: Sequence[str], *, ask: bool) -> Pass:
     def synthesize(view: PassView, now: datetime) -> list[Step]:
         known = [view.memories[one] for one in sources if one in view.memories]
         some = [one for one in known if one.fact.status == "active"][:MOST_SOURCES]
-        if len(some) < 2:  # one memory says it itself
+        if len(some) < 2:  # one memory needs no conclusion
             return []
         text, chosen = _list(name, some), some
         steps: list[Step] = []
         if ask:
-            why = f"a person asked for one note about {name}"
+            why = f"a user asked for one note about {name}"
             material = {"memories": numbered(view, some)}
             question, answer = model_question(view, "fold", material, why)
             if answer is None:
@@ -91,13 +95,13 @@ def synthesizing(name: str, sources: Sequence[str], *, ask: bool) -> Pass:
     return synthesize
 
 
-KNOWN = "the note that would be written is known already"
+KNOWN = "a note with this content exists already"
 
 
 def _list(name: str, memories: Sequence[MemoryState]) -> str:
     texts = (one.fact.text.strip() for one in memories)
-    said = " ".join(text if text[-1:] in ".!?" else f"{text}." for text in texts)
-    return f"{name}: {said}"
+    sentences = " ".join(text if text[-1:] in ".!?" else f"{text}." for text in texts)
+    return f"{name}: {sentences}"
 
 
 def _concluded(now: datetime, text: str, facts: Sequence[Fact]) -> Fact:

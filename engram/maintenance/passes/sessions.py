@@ -1,8 +1,8 @@
 """Summaries of conversations, and the persona summary (rows A27, E9–E12).
 
 Each pass asks a model; without one it uses sentences of the conversation. The turns are
-never changed: only keys of the front matter and generated blocks, and of those only
-what no person edited. `state/sessions.json` records the generated text.
+never changed: only keys of the front matter and generated blocks that no user edited.
+`state/sessions.json` records the generated text.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from engram.core.sessions import (
 )
 from engram.core.text import ulid
 from engram.core.todos import is_open, is_past, is_past_plan
-from engram.core.trust import DERIVED_ORIGINS
+from engram.core.trust import DERIVED_ORIGINS, said_by_user
 from engram.core.user_facts import Owner, attribute_of
 from engram.maintenance.passes import FileWrite, ModelQuestion, Step
 from engram.maintenance.passes.generated_text import (
@@ -71,7 +71,7 @@ SECTIONS = {
     "people": "People",
     "open_loops": "Open loops",
 }
-"""The parts of the spine and their headings (row E12)."""
+"""The sections of the persona summary and their headings (row E12)."""
 
 _COMPARED = 4
 
@@ -83,7 +83,7 @@ _COMPARED = 4
 class ModelReply:
     """The reply to a question: an answer, or the reason why it could not be read.
 
-    `ask` is the question where it has no reply yet.
+    `ask` is the question if it has no reply yet.
     """
 
     answer: Answer | None = None
@@ -107,10 +107,9 @@ def summarise(view: PassView, schema: str, material: str, why: str) -> ModelRepl
 def rolling(view: PassView, now: datetime) -> list[Step]:
     """Summarise open conversations every 4 turns, in the file and the state (`E9`).
 
-    A model is asked every 24 turns, the number that a question shows; before there are
-    as many, sentences of the conversation stand there.
-    Only turns up to the last multiple of 4 are used, so that the summary is the same
-    whenever it is made.
+    A model is asked every 24 turns, the number of turns in a question; before the first
+    24, sentences of the conversation are used. Only turns up to the last multiple of 4
+    are used, so that the time of the run does not change the summary.
     """
     policy, state = view.policy.talks, _SessionState(view)
     steps: list[Step] = []
@@ -143,12 +142,12 @@ def rolling(view: PassView, now: datetime) -> list[Step]:
 
 
 def episodes(view: PassView, now: datetime) -> list[Step]:
-    """Write a note of what happened for every 5 turns of the user (`A27`).
+    """Write a note on the events of every 5 turns of the user (`A27`).
 
-    It is made by a model from the latest 10 turns, and from at least 4. It is no
-    memory, and the answer `NONE` makes no note. Of a conversation that is over
-    `summary` asks for its episodes in one call; of a long one that goes on, four are
-    asked for together.
+    A model writes it from the latest 10 turns, and from at least 4. It is not a memory,
+    and the answer `NONE` makes no note. For a conversation that is over, `summary` asks
+    for its episodes in one call; for a long one that goes on, four are asked for
+    together.
     """
     steps: list[Step] = []
     over = {talk.path for talk in _due_sessions(view, now, "session")}
@@ -177,23 +176,23 @@ def episodes(view: PassView, now: datetime) -> list[Step]:
 def summary(view: PassView, now: datetime) -> list[Step]:
     """Summarise each conversation that is over, with its episodes (rows A27, E11).
 
-    Where the reply of the model could not be read, the key `parse_error` says so and
-    sentences of the conversation are used. Of fewer than 4 turns they always are.
+    If the reply of the model could not be read, the key `parse_error` says so and
+    sentences of the conversation are used. They are always used below 4 turns.
     """
     policy, state = view.policy.talks, _SessionState(view)
     steps: list[Step] = []
     for talk in _due_sessions(view, now, "session"):
         if not talk.sha or talk.filed < len(talk.turns):
-            continue  # its last turns are not in the file yet
-        said = [filed for filed in talk.turns if filed.turn.text != OMISSION]
-        if not said:
+            continue  # its last turns are not yet in the file
+        visible = [filed for filed in talk.turns if filed.turn.text != OMISSION]
+        if not visible:
             done = {"summarised": talk.filed}
-            steps.append(Edit(talk.path, talk.sha, done, "all of it is hidden"))
+            steps.append(Edit(talk.path, talk.sha, done, "all turns are hidden"))
             continue
-        turns = latest_of_both_sides(said, policy.session_each)
+        turns = latest_of_both_sides(visible, policy.session_each)
         waiting = _episode_turns(view, talk)
         reply = ModelReply()
-        if len(said) >= policy.session_model_turns:
+        if len(visible) >= policy.session_model_turns:
             material = _session_material(view, talk, turns, waiting)
             reply = summarise(view, "session", material, f"{talk.stem} is over")
         if reply.ask and view.model:
@@ -201,20 +200,28 @@ def summary(view: PassView, now: datetime) -> list[Step]:
             continue
         answer = dict(reply.answer or _own_words_summary(view, talk, turns))
         steps += dropped("session", answer)
-        answer["people"] = [
-            _linked(view, line)
-            for line in answer["people"]
-            if not _is_self(view, line, talk)
-        ]
-        keys = {name: answer.get(name) or None for name in SUMMARY_KEYS}
-        keys["parse_error"] = reply.fault or None
-        changed, body = _block_edit(state, talk, "summary", summary_text(answer), keys)
-        changed = {**changed, "summarised": talk.filed}
+        keys, body = _summary_edit(view, talk, state, answer, reply.fault)
         if view.model and waiting:
             steps += _new_episodes(view, talk, answer.get("episodes", ()))
-            changed["episodes"] = talk.progress.episodes + len(waiting)
-        steps.append(Edit(talk.path, talk.sha, changed, "it fell silent", body))
+            keys["episodes"] = talk.progress.episodes + len(waiting)
+        steps.append(Edit(talk.path, talk.sha, keys, "it fell silent", body))
     return steps + state.writes()
+
+
+def _summary_edit(
+    view: PassView,
+    talk: SessionView,
+    state: _SessionState,
+    answer: Mapping[str, Any],
+    fault: str,
+) -> tuple[dict[str, object], str | None]:
+    """Return the keys and the block of a summary; `fault` says why none was read."""
+    others = (one for one in answer["people"] if not _is_self(view, one, talk))
+    answer = {**answer, "people": [_linked(view, one) for one in others]}
+    keys = {name: answer.get(name) or None for name in SUMMARY_KEYS}
+    keys["parse_error"] = fault or None
+    changed, body = _block_edit(state, talk, "summary", summary_text(answer), keys)
+    return {**changed, "summarised": talk.filed}, body
 
 
 def _session_material(
@@ -223,22 +230,22 @@ def _session_material(
     turns: Sequence[FiledTurn],
     waiting: Mapping[int, Sequence[FiledTurn]],
 ) -> str:
-    """Return the material of a session summary; a part of it is an episode."""
+    """Return the material of a session summary; each part of it is an episode."""
     parts = {
         filed.key: number
         for number, some in enumerate(waiting.values(), 1)
         for filed in some
     }
     keys = {filed.key for filed in turns} | parts.keys()
-    shown = [filed for filed in talk.turns if filed.key in keys]
+    visible = [filed for filed in talk.turns if filed.key in keys]
     day = f"{talk.started.astimezone(view.zone):%Y-%m-%d}"
-    return model_input(shown, view.policy.talks, parts, day=day)
+    return model_input(visible, view.policy.talks, parts, day=day)
 
 
 def _episode_turns(view: PassView, talk: SessionView) -> dict[int, Sequence[FiledTurn]]:
     """Return the turns of each episode without a note, by its number.
 
-    At most the latest 10 turns, and none that an earlier episode has.
+    At most the latest 10 turns, without turns of an earlier episode.
     """
     policy = view.policy.talks
     if len(talk.turns[: talk.filed]) < policy.episode_least:
@@ -317,7 +324,7 @@ def _spine_material(
     view: PassView, raw: str, facts: Mapping[str, Sequence[str]]
 ) -> str:
     """Return the material of the question: the last summary, facts and sessions."""
-    shown_text = partial(view.forgotten.shown, said=Utterance())
+    shown_text = partial(view.forgotten.visible, utterance=Utterance())
     earlier = {
         name: _without_forgotten(view, _plain_lines(read_block(raw, name) or ""))
         for name in SECTIONS
@@ -335,7 +342,7 @@ def _spine_material(
 
 
 def _spine_section(name: str, items: Sequence[str], promises: Sequence[Fact]) -> str:
-    """Return the lines of a section; that of open loops begins with the promises."""
+    """Return the lines of a section; open loops begin with the promises."""
     if name != "open_loops":
         return "\n".join(f"- {item}" for item in items)
     texts = [_plain(fact) for fact in promises]
@@ -351,7 +358,7 @@ class _SessionState:
     """The new content of `state/sessions.json`.
 
     It has a row for each persona, and a row for each session file with the digests of
-    the generated blocks, which tell a block that a person edited.
+    the generated blocks, by which edits of a user are recognized.
     """
 
     def __init__(self, view: PassView) -> None:
@@ -361,12 +368,12 @@ class _SessionState:
         self.files = read_state(self.before)
 
     def persona_row(self, talk: SessionView) -> dict[str, Any]:
-        """Return the row of the conversation's persona, brought up to date (`E9`)."""
+        """Return the updated row of the conversation's persona (`E9`)."""
         row = self.personas.setdefault(talk.persona or "", {})
         last = talk.ended.astimezone(UTC).isoformat(timespec="seconds")
         if str(row.get("lastInteraction", "")) <= last:
             row["lastInteraction"] = last
-            turns = [filed.turn for filed in talk.turns if filed.turn.role == "user"]
+            turns = [one.turn for one in talk.turns if said_by_user(one.turn)]
             if turns:
                 row["lastUserMessage"] = last_message(turns[-1], self.view.policy.talks)
         row["messageCount"] = self.view.messages.get(talk.persona or "", 0)
@@ -389,7 +396,7 @@ class _SessionState:
     ) -> bool:
         """Return whether a block is as engram wrote it, or empty and never written.
 
-        `text` is the block in the file, `more` the keys that belong to it.
+        `text` is the block in the file, `more` are the keys that belong to it.
         """
         known = self.files.get(stem, {}).get(block)
         if known is None:
@@ -403,7 +410,7 @@ class _SessionState:
         self.files[stem] = row | {block: block_digest(text, more)}
 
     def writes(self) -> list[Step]:
-        """Return the write of the file where it changed; it has the latest sessions."""
+        """Return the write of the file if it changed; it has the latest sessions."""
         kept = dict(list(self.files.items())[-self.view.policy.talks.kept :])
         before = read_state(self.before, "personas"), read_state(self.before)
         if before == (self.personas, kept):
@@ -421,7 +428,7 @@ def _block_edit(
 ) -> tuple[Mapping[str, object], str | None]:
     """Return the keys and the body of a session file with a new text in a block.
 
-    ({}, None) where a person edited the block or its keys.
+    ({}, None) if a user edited the block or its keys.
     """
     present = {name: talk.keys[name] for name in keys if talk.keys.get(name)}
     if not state.may_write(talk.stem, block, read_block(talk.body, block), present):
@@ -458,7 +465,9 @@ def _own_words_summary(
     chars = policy.line_chars + policy.items * policy.item_chars
     sentences = key_sentences(turns, policy, chars, policy.items + 1)
     best = [f"{speaker_name(turn)}: {text}" for turn, text in sentences]
-    best = best or [one_line(turns[0].turn, policy)]
+    opening = turns[0].turn
+    name = "" if said_by_user(opening) else f"{speaker_name(opening)}: "
+    best = best or [f"{name}{one_line(opening, policy)}"]
 
     keys = {filed.key for filed in talk.turns}
     people: dict[str, None] = {}
@@ -531,9 +540,9 @@ def _episode(
 def _spine_facts(
     view: PassView, policy: SessionPolicy, now: datetime
 ) -> dict[str, list[Fact]]:
-    """Return the weightiest memories of each section of the persona summary.
+    """Return the most important memories of each section of the persona summary.
 
-    Memories of one persona (`E14`), concluded ones and past promises are left out.
+    Memories of one persona (`E14`), conclusions and past promises are left out.
     """
     names = entity_names(view)
     owner = Owner(names.is_owner, name_words(view))
@@ -566,7 +575,7 @@ def _spine_facts(
 
 
 def _section_of(fact: Fact, now: datetime, past_days: float, owner: Owner) -> str:
-    """Return the section of the persona summary that lists a memory, or ''.
+    """Return the section of the persona summary for a memory, or ''.
 
     An attribute of the user, such as home, work or health, belongs to the profile in
     every category; family and pets belong to people.
@@ -597,20 +606,23 @@ def _plain_lines(text: str) -> list[str]:
 
 def _without_forgotten(view: PassView, lines: Iterable[str]) -> list[str]:
     """Return the lines without forgotten statements."""
-    return [kept for line in lines if (kept := view.forgotten.shown(line, Utterance()))]
+    return [
+        kept for line in lines if (kept := view.forgotten.visible(line, Utterance()))
+    ]
 
 
 def _task(fact: Fact, number: int) -> str:
-    """Return an open promise as a Markdown task, which a person may tick (`E16`)."""
+    """Return an open promise as a Markdown task that a user may tick (`E16`)."""
     note = fact.path.rpartition("/")[2].removesuffix(".md")
     return f"- [ ] {escape(shorten(_plain(fact), 120))} [[{note}|{number}]]"
 
 
 def _is_listed(item: str, texts: Iterable[str]) -> bool:
-    """Return whether a line says nothing that one of the texts does not say."""
-    said = {*words(item)}
+    """Return whether all words of a line are in one of the texts."""
+    item_words = {*words(item)}
     return any(
-        escape(shorten(text, len(item))) == item or (said and said <= {*words(text)})
+        escape(shorten(text, len(item))) == item
+        or (item_words and item_words <= {*words(text)})
         for text in texts
     )
 

@@ -1,8 +1,8 @@
 """The ends of states that a later memory of the user replaced (A7; law 7).
 
-Filing a statement ends the older ones at once. This pass finds what filing could not:
-a note that a person wrote by hand ("I've moved to Augsburg"), and an older one that
-was imported or came to the vault later.
+Filing a statement ends older states at once. This pass covers two other cases: a note
+that a user wrote by hand ("I've moved to Augsburg"), and an older memory that was
+imported or synced later.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from engram.maintenance.passes.groups import seeds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from datetime import tzinfo
 
     from engram.core.changes import EndedFact
     from engram.core.language.states import State
@@ -28,62 +29,87 @@ if TYPE_CHECKING:
     from engram.maintenance.passes import MemoryState, PassView, Step
 
 _DAY = len("2027-01-31")
-"""The beginning of the key of a turn is its day."""
+"""Matches the day at the beginning of the key of a turn."""
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def redate(view: PassView, now: datetime) -> list[Step]:  # noqa: ARG001
+    """Give memories the time that their words name since a user edited them (X14)."""
+    why = "a person edited the day in its words"
+    steps: list[Step] = []
+    for memory, keys in view.reader.edited_times().items():
+        one = view.memories.get(memory)
+        if one is None or one.fact.status != "active":
+            continue
+        if not all(
+            _is_at(getattr(one.fact, name), text, view.zone)
+            for name, text in keys.items()
+        ):
+            steps.append(Edit(one.fact.path, one.fact.sha, dict(keys), why))
+    return steps
+
+
+def _is_at(time: datetime | None, text: str, zone: tzinfo) -> bool:
+    """Whether a time is the local one that a key gives."""
+    return (
+        time is not None and f"{time.astimezone(zone):%Y-%m-%dT%H:%M:%S}" == text[:19]
+    )
 
 
 def end_states(view: PassView, now: datetime) -> list[Step]:
     """End memories whose state a later memory of the user replaced.
 
-    Of a note that only a person may change, they are asked. A note without a date may
-    be old, so it ends others only with words of change ("I've moved").
+    A user is asked about notes that only they may change. A note without a date may be
+    old, so it ends others only with words of change ("I've moved").
     """
     names = {word for name in view.owner for word in normalise(name).split()}
-    left = view.policy.insight.contradictions
+    remaining = view.policy.insight.contradictions
     steps: list[Step] = []
     ended: set[str] = set()
     for newer in _newest(view, now):
-        told = _told(newer, names, now)
-        older = _earlier(view, newer, told) if told else {}
+        stated = _effective_states(newer, names, now)
+        older = _earlier(view, newer, stated) if stated else {}
         known = [(one.fact, states(one.fact.text, names)) for one in older.values()]
-        for end in changes.ended_facts(told, _told_at(newer), known):
-            if end.fact.id in ended or len(ended) >= left:
+        for end in changes.ended_facts(stated, _stated_at(newer), known):
+            if end.fact.id in ended or len(ended) >= remaining:
                 continue
             ended.add(end.fact.id)
             steps.append(_ended(view, newer, older[end.fact.id], end, now))
     return steps
 
 
-def _told(one: MemoryState, names: Collection[str], now: datetime) -> list[State]:
-    """The states by which a memory may end others now."""
-    told = states(one.fact.text, names)
+def _effective_states(
+    one: MemoryState, names: Collection[str], now: datetime
+) -> list[State]:
+    """Return the states by which a memory may end others now."""
+    stated = states(one.fact.text, names)
     undated = one.foreign and not one.fact.created
-    at, planned_for = _told_at(one), one.fact.valid_from
+    at, planned_for = _stated_at(one), one.fact.valid_from
     return [
         state
-        for state in told
+        for state in stated
         if (state.change or not undated) and has_begun(state, at, planned_for, now)
     ]
 
 
 def _earlier(
-    view: PassView, newer: MemoryState, told: Sequence[State]
+    view: PassView, newer: MemoryState, stated: Sequence[State]
 ) -> dict[str, MemoryState]:
-    """The memories that may tell the same states and were told before `newer`.
+    """Return the memories that may state the same and are earlier than `newer`.
 
-    A plan ends only what was told before the plan, and not again since.
+    A plan ends only states from before the plan that were not repeated since.
     """
-    if not any(state.planned for state in told):
-        return _older(view, newer, _told_at(newer))
-    planned_at = newer.fact.created or _told_at(newer)
-    return _not_said_since(_older(view, newer, planned_at), newer.fact)
+    if not any(state.planned for state in stated):
+        return _older(view, newer, _stated_at(newer))
+    planned_at = newer.fact.created or _stated_at(newer)
+    return _not_repeated(_older(view, newer, planned_at), newer.fact)
 
 
 def _older(
     view: PassView, newer: MemoryState, said_at: datetime
 ) -> dict[str, MemoryState]:
-    """The memories that may tell the same state and were told before, by id."""
+    """Return the earlier memories that may have the same state, by id."""
     found = (view.memories.get(fact.id) for fact in view.reader.same_state(newer.fact))
     return {
         one.fact.id: one
@@ -93,14 +119,12 @@ def _older(
         and one.fact.id != newer.fact.id
         and one.fact.persona == newer.fact.persona
         and newer.fact.id not in one.fact.superseded_by
-        and _told_at(one) < said_at
+        and _stated_at(one) < said_at
     }
 
 
-def _not_said_since(
-    older: dict[str, MemoryState], plan: Fact
-) -> dict[str, MemoryState]:
-    """Those that the user did not say again on a day after that of the plan.
+def _not_repeated(older: dict[str, MemoryState], plan: Fact) -> dict[str, MemoryState]:
+    """Return the memories that the user did not repeat after the day of the plan.
 
     "I still live in Munich" means that the plan to move was given up.
     """
@@ -113,20 +137,29 @@ def _not_said_since(
 
 
 def _newest(view: PassView, now: datetime) -> list[MemoryState]:
-    """The memories that the user told last, the latest first.
+    """Return the memories of the user, the latest first.
 
-    What is planned counts from its day on. A light run does not know who said a memory
-    (`MemoryState.said_by`), so the reader is asked.
+    A plan counts from its day on. In a light run the source of a memory is not in the
+    view (`MemoryState.said_by`), so the reader is asked.
     """
-    told = [one for one in seeds(view) if _told_at(one) <= now]
-    told.sort(key=lambda one: (_told_at(one), one.fact.id), reverse=True)
-    own = (one for one in told if view.reader.said_by(one.fact) == "user")
+    stated = [one for one in seeds(view) if _stated_at(one) <= now]
+    stated.sort(key=lambda one: (_stated_at(one), one.fact.id), reverse=True)
+    own = (one for one in stated if view.reader.said_by(one.fact) == "user")
     return list(islice(own, view.policy.insight.newest))
 
 
-def _told_at(one: MemoryState) -> datetime:
-    """When a memory was told: its date, else when engram first met it."""
+def _stated_at(one: MemoryState) -> datetime:
+    """Return when a memory was stated: its date, else when engram first met it."""
     return one.fact.valid_from or one.fact.created or one.usage.met or _LONG_AGO
+
+
+def _is_of_another(view: PassView, new: Fact, old: Fact) -> bool:
+    """Return whether only users other than the owner told `new`, and none told `old`."""
+    speakers = view.reader.group_speakers(new)
+    names = {word for name in view.owner for word in normalise(name).split()}
+    if any(names.issuperset(normalise(one).split()) for one in speakers):
+        return False
+    return bool(speakers) and speakers.isdisjoint(view.reader.group_speakers(old))
 
 
 def _ended(
@@ -136,9 +169,9 @@ def _ended(
     end: EndedFact,
     now: datetime,
 ) -> Step:
-    """The change that ends a memory, or the question where a person must agree."""
+    """Return the change that ends a memory, or the question if a user must agree."""
     new, old, why = newer.fact, older.fact, end.why
-    if older.kept or old.pinned or end.is_unclear:
+    if older.kept or old.pinned or end.is_unclear or _is_of_another(view, new, old):
         return NewCase(new, old, why)
 
     until = (new.valid_from or new.created or now).astimezone(view.zone)

@@ -1,6 +1,4 @@
-"""The steps that a pass may return: changes of notes and other files, questions and
-findings.
-"""
+"""The steps that a pass may return: changes of files, questions and findings."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ class NewEdge:
 class ModelQuestion:
     """Ask a model: the prompt file `task`, its material as JSON, and the reason.
 
-    A pass asks where its view has no answer; the question is answered and the run is
+    A pass asks if its view has no answer. The question is answered and the run is
     planned again. Equal questions share one answer, so that a second run asks nothing
     and changes nothing.
     """
@@ -86,7 +84,7 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True)
 class NewCase:
-    """Ask a person which of two memories is true (`X9`), once for each pair."""
+    """Ask a user which of two memories is true (`X9`), once for each pair."""
 
     new: Fact
     old: Fact
@@ -110,8 +108,8 @@ class Finding:
 class ChangeGroup:
     """Make changes together or not at all, new notes first.
 
-    So no memory is archived before the memory that replaces it is written. A group that
-    would end a protected memory has to `ask`: it is made only after approval (law 12).
+    So no memory is archived before its replacement is written. A group that would end a
+    protected memory has to `ask`: it is made only after approval (law 12).
     """
 
     steps: tuple[Edit | Move | NewMemory, ...]
@@ -119,7 +117,7 @@ class ChangeGroup:
 
 
 Answer = Mapping[str, Any]
-"""The checked answer to a `ModelQuestion`; empty where it has nothing of use."""
+"""The validated answer to a `ModelQuestion`; empty if it contains nothing useful."""
 
 
 @dataclass(frozen=True, slots=True)

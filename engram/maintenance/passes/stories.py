@@ -1,7 +1,7 @@
-"""Storylines and macros: what happened to an entity over days, and over months (row B1).
+"""Storylines and macros: the events of an entity over days and over months (row B1).
 
-A storyline covers an entity, its anchor, from one long silence to the next. An anchor
-may have several, and a macro lists them.
+A storyline covers an entity, its anchor, from one long gap to the next. An anchor may
+have several storylines, and a macro lists them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _SLUG_BYTES = 60
 
 
 def storylines(view: PassView, now: datetime) -> list[Step]:
-    """Write a note for each period in which a recalled entity came up often (`B1`).
+    """Write a note for each period with many mentions of a recalled entity (`B1`).
 
-    That is in 5 conversations on 3 days over more than 3 days, without a silence of
-    over 30 days. There are at most 100 such notes. A note lists the 10 latest memories,
-    and a model tells them in two or three sentences. A note stays as it is when too few
-    of its memories are active.
+    That is 5 conversations on 3 days over more than 3 days, without a gap of over 30
+    days. There are at most 100 such notes. A note lists the 10 latest memories, and a
+    model retells them in two or three sentences. A note does not change if too few of
+    its memories are active.
     """
     policy, texts = view.policy.portraits, GeneratedText(view, now)
     existing = _existing(view)
@@ -69,7 +69,7 @@ def storylines(view: PassView, now: datetime) -> list[Step]:
 def _tell_story(
     texts: GeneratedText, entity: Entity, path: str, latest: Sequence[Fact]
 ) -> bool:
-    """Generate the sentences of a storyline; False if they are up to date."""
+    """Generate the sentences of a storyline; return False if they are up to date."""
     material = {"name": entity.name, "facts": numbered(texts.view, latest)}
     ask = question_of("story", material, f"{entity.name} came up again and again")
     change = BlockEdit(path, f"generated from {len(latest)} memories")
@@ -79,7 +79,7 @@ def _tell_story(
 def macros(view: PassView, now: datetime) -> list[Step]:
     """Write a note for each entity with 2 storylines or more over 30 days or more.
 
-    It lists the storylines, and a model tells them in two to four sentences (`B1`).
+    It lists the storylines, and a model retells them in two to four sentences (`B1`).
     """
     policy, texts = view.policy.portraits, GeneratedText(view, now)
     asks = policy.entities - texts.made_now("story")
@@ -112,7 +112,7 @@ def macros(view: PassView, now: datetime) -> list[Step]:
 def _tell_macro(
     texts: GeneratedText, name: str, path: str, spans: Sequence[tuple[str, str, str]]
 ) -> bool:
-    """Generate the sentences of a macro; False if nothing is to be done.
+    """Generate the sentences of a macro; return False if nothing is to be done.
 
     A span is the first day, the last day, and the path of a storyline. A macro waits
     until each storyline has text.
@@ -147,7 +147,7 @@ def _existing(view: PassView) -> dict[str, dict[str, tuple[str, str]]]:
 def _periods(
     memories: Sequence[MemoryState], policy: ProfilePolicy
 ) -> list[list[MemoryState]]:
-    """Split memories by time at each long silence."""
+    """Split memories in chronological order at each long gap."""
     dated = [(one.fact.created, one) for one in memories if one.fact.created]
     dated.sort(key=lambda item: (item[0], item[1].fact.id))
     silence = timedelta(days=policy.story_gap_days)
@@ -193,7 +193,7 @@ def _storyline(
 ) -> tuple[BlockEdit, list[Fact]]:
     """Return the edit of a storyline's note, and the latest memories that it lists.
 
-    `known` is the path of the note and `span` its first and last day, if there is one.
+    `known` is the path of the note and `span` its first and last day, if it exists.
     """
     first, last = period[0].fact.created, period[-1].fact.created
     begin = local_date(view, first)

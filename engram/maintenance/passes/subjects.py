@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def subjects(view: PassView, now: datetime) -> list[Step]:
     """Ask a model which entities memories without a subject are about (`A33`).
 
-    Only memories that contain the name of an entity with a note; it may mean another
-    one, as in "Anna Karenina". What a model extracted names its subjects already. All
-    memories of a conversation are in one question, so that the question stays the same.
-    Memories that belong to a person do not change.
+    Only memories that contain the name of an entity with a note are included; the name
+    may be that of another one, as in "Anna Karenina". Memories extracted by a model
+    have subjects already. All memories of a conversation are in one question, so that
+    the question stays the same. Memories that belong to a user do not change.
     """
     names = name_index(view.entities.values())
     steps: list[Step] = []
@@ -60,7 +60,7 @@ def _subject_edits(
         links = dict.fromkeys(f"[[{entity.name}]]" for entity in entities if entity)
         if links and not one.fact.about:
             keys = {"about": list(links)}
-            why = "the statement names them"
+            why = "the statement names these entities"
             steps.append(Edit(one.fact.path, one.fact.sha, keys, why))
     return steps
 
@@ -88,7 +88,7 @@ def names_any(text: str, names: Mapping[str, Sequence[Sequence[str]]]) -> bool:
 def _conversations(view: PassView, now: datetime) -> list[list[MemoryState]]:
     """Return the public memories by conversation, at most 10 together.
 
-    Their order is always the same.
+    Their order is stable.
     """
     groups: defaultdict[str, list[MemoryState]] = defaultdict(list)
     for one in public_memories(view, now):

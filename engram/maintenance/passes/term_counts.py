@@ -1,4 +1,4 @@
-"""The terms of memories, cached for the life of the process (rows C20, D9)."""
+"""The terms of memories, cached as long as the process runs (rows C20, D9)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 _MOST_IGNORED_LETTERS = 2
-"""Terms with so many letters or fewer are not compared."""
+"""Terms with this number of letters or fewer are not compared."""
 
 
 class TermCounts:
-    """The frequency of each term, and the number of active memories that have it.
+    """The frequency of each term, and the number of active memories that contain it.
 
-    Updated from the memories that changed.
+    The counts are updated from the memories that changed.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class TermCounts:
         """Update the counts to the active ones of `facts`, which are all memories."""
         by_key = {hash((fact.id, fact.text)): fact for fact in facts}
         active = {key for key, fact in by_key.items() if fact.status == "active"}
-        # the text of a counted memory is gone, so its terms cannot be subtracted
+        # the text of a deleted memory is unknown, so its terms cannot be subtracted
         if not self._counted <= by_key.keys():
             self.counts.clear()
             self.spread.clear()
@@ -57,14 +57,14 @@ class TermCounts:
 class TermCache:
     """The terms of each memory with three letters or more, as hashes.
 
-    They are compared and never shown.
+    They are compared, never displayed.
     """
 
     def __init__(self) -> None:
         self._cache: dict[int, array[int]] = {}
 
     def terms_by_id(self, facts: Iterable[Fact]) -> dict[str, array[int]]:
-        """Return the terms of each of `facts` by id; drop those of others."""
+        """Return the terms of each of `facts` by id; drop the terms of other facts."""
         by_key = {hash((fact.id, fact.text)): fact for fact in facts}
         self._cache = {
             key: self._cache.get(key) or _hashes(fact.text)

@@ -1,4 +1,4 @@
-"""Promises that a person ticks, that expire, or become a habit (row E16)."""
+"""Promises that a user ticks, that expire, or that become a habit (row E16)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TICKED = re.compile(
 
 
 def ticked(view: PassView, now: datetime) -> list[Step]:
-    """Settle the promises whose box a person ticked in the persona summary."""
+    """Settle the promises whose box a user ticked in the persona summary."""
     summary = view.read(SPINE_FILE).decode(errors="replace")
     block = read_block(summary, "open_loops") or ""
     names = {match[1].strip() for match in _TICKED.finditer(block)}
@@ -40,11 +40,11 @@ def ticked(view: PassView, now: datetime) -> list[Step]:
 
 
 def promises(view: PassView, now: datetime) -> list[Step]:
-    """Give up promises whose time is over; make habits of those that are repeated.
+    """Cancel promises whose time is over; turn repeated ones into habits.
 
-    What a turn keeps or cancels is settled when it is filed (`pipeline/promises.py`).
-    Only turns of the user in a chat count; a private turn makes no habit of a promise
-    that another persona knows.
+    Promises that a turn keeps or cancels are settled when it is filed
+    (`pipeline/promises.py`). Only turns of the user in a chat count. A private turn
+    makes no habit of a promise that another persona knows.
     """
     promised = [one.fact for one in view.active() if todos.is_open(one.fact)]
     edits = {
@@ -63,19 +63,20 @@ def promises(view: PassView, now: datetime) -> list[Step]:
 def _as_habit(fact: Fact, filed: FiledTurn) -> Edit:
     """Return the edit that turns a promise into a habit."""
     keys = {"category": PLAIN, "tags": [*fact.tags, todos.HABIT]}
-    why = f"done again and again, as said in {filed.key}"
+    why = f"done repeatedly, as stated in {filed.key}"
     return Edit(fact.path, fact.sha, keys, why)
 
 
 def _may_settle(filed: FiledTurn, fact: Fact) -> bool:
-    """Whether a turn may settle a promise: any where the turn is everybody's, else one
-    that no other persona knows.
+    """Return whether a turn may settle a promise.
+
+    A private turn settles no promise that another persona knows.
     """
     return filed.turn.private_to in {None, fact.persona}
 
 
 def _habit(known: Iterable[Fact], filed: FiledTurn, view: PassView) -> Fact | None:
-    """Return the first open promise that a turn says is done again and again."""
+    """Return the first open promise that is done repeatedly according to a turn."""
     for fact in known:
         promise = category_of(fact.category).promise and todos.is_open(fact)
         if promise and _habitual(fact, filed, view):
@@ -86,7 +87,7 @@ def _habit(known: Iterable[Fact], filed: FiledTurn, view: PassView) -> Fact | No
 def _user_turns(view: PassView) -> list[FiledTurn]:
     """Return the turns of the user in the conversations of the view, oldest first.
 
-    What is said in a group keeps no promise of the owner.
+    Turns of a group keep no promise of the owner.
     """
     turns = [
         filed

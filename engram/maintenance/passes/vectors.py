@@ -1,7 +1,7 @@
 """Tier and precision of vectors, from use and retention (rows C29, D12).
 
-Neither is in a note, and neither hides a memory: a vector in fewer bits is compared as
-any other.
+Neither is in a note, and neither hides a memory: a vector with fewer bits is compared
+like any other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def tier(view: PassView, now: datetime) -> list[Step]:
-    """Move vectors of little used memories to the cold tier, and back (`C29`)."""
+    """Move vectors of rarely used memories to the cold tier, and back (`C29`)."""
     changed: dict[str, VectorStorage] = {}
     for one, stored in _with_vectors(view):
         inputs = decay.heat_inputs(one.fact, one.usage, now, view.policy)
@@ -34,7 +34,7 @@ def tier(view: PassView, now: datetime) -> list[Step]:
 
 
 def precision(view: PassView, now: datetime) -> list[Step]:
-    """Set the bits of each vector from the retention of its memory (rows C29, D12).
+    """Set the bits of each vector by the retention of its memory (rows C29, D12).
 
     A cold vector has 8 bits at most.
     """

@@ -1,4 +1,4 @@
-"""The view of the vault that a pass gets, with the planned steps of earlier passes."""
+"""The view of the vault for a pass, with the planned steps of earlier passes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FOREIGN = "engram did not write it"
-"""Why no run touches a note without a birth in the action log: written by hand, synced,
-of another tool.
+"""Why no run changes a note without a creation in the action log.
+
+It was written by hand, synced, or made by another tool.
 """
 
 
@@ -37,10 +38,10 @@ class MemoryState:
     """A memory, with its usage, the trust in its source, and its protection.
 
     `trust` is 0–1. `barred` is the reason why it may not become core, `kept` the reason
-    why it belongs to a person, so that no rule changes it; each is None where it does
-    not apply. `said_by` is the source class (`trust.fact_class`). `foreign` is true for
-    a note that engram did not write: no run changes, moves or ends it, whatever its
-    keys say, and `kept` is set too.
+    why it belongs to a user, so that no rule changes it; each is None if there is none.
+    `said_by` is the source class (`trust.fact_class`). `foreign` is true for a note
+    that engram did not write: no run changes, moves or ends it, whatever its keys are,
+    and `kept` is set too.
     """
 
     fact: Fact
@@ -53,21 +54,21 @@ class MemoryState:
 
     @property
     def protected(self) -> str | None:
-        """Why the memory never leaves by itself, or None (law 1)."""
+        """The reason why the memory never ends by itself, or None (law 1)."""
         return lifecycle.protection(self.fact, self.kept)
 
     @property
     def proposable(self) -> bool:
-        """Whether a run may propose to a person to end this memory.
+        """Whether a run may propose the end of this memory to a user.
 
-        True for notes that engram did not write, except those that a person edited,
+        True for notes that engram did not write, except those that a user edited,
         confirmed, restored, pinned or wrote with engram (laws 1 and 6).
         """
         return self.kept == FOREIGN and not dedup.is_user_backed(self.fact)
 
 
 class VaultReader:
-    """Read access of a pass to the vault; this class is an empty vault.
+    """Read access of a pass to the vault; this base class is an empty vault.
 
     `tally` counts the terms of all memories, `terms` caches those of each.
     """
@@ -77,7 +78,7 @@ class VaultReader:
         self.terms = TermCache()
 
     def read(self, path: str) -> bytes:  # noqa: ARG002
-        """Return the bytes of a file of the vault, b'' for none."""
+        """Return the bytes of a file of the vault, or b'' if there is none."""
         return b""
 
     def page(self, path: str) -> Page | None:  # noqa: ARG002
@@ -97,7 +98,7 @@ class VaultReader:
         return ()
 
     def same_state(self, fact: Fact) -> Sequence[Fact]:  # noqa: ARG002
-        """Return active memories that may tell the same state, as a person's home."""
+        """Return active memories that may state the same attribute, such as a home."""
         return ()
 
     def statements(self) -> Mapping[str, str]:
@@ -112,12 +113,20 @@ class VaultReader:
         """Return the source class of a memory (`D6`)."""
         return "user"
 
+    def group_speakers(self, fact: Fact) -> frozenset[str]:  # noqa: ARG002
+        """Return the users who told a memory in groups; empty if it has another source."""
+        return frozenset()
+
+    def edited_times(self) -> Mapping[str, Mapping[str, str]]:
+        """Return by memory the keys of its time since a user edited the words or keys."""
+        return {}
+
     def outside(self, fact: Fact) -> bool:  # noqa: ARG002
         """Return whether all sources of a memory are external (`X27`)."""
         return False
 
     def user_import(self, fact: Fact) -> bool:  # noqa: ARG002
-        """Return whether a memory rests on the user's own words in an import."""
+        """Return whether the user's own words in an import support a memory."""
         return False
 
     def disk(self, path: str) -> bytes | None:  # noqa: ARG002
@@ -149,26 +158,27 @@ class PassView:
     """The input of the passes: the vault, with the planned changes of earlier passes.
 
     Memories: `memories` by id, `edges` of the graph, `entities` by the path of their
-    note, `owner` the configured names of the owner, and `stored`, the precision and tier of vectors by memory. `tombstones` are
-    the hashes of statements that must not come back, `forgotten` decides the same for
-    any text, `restored` says when a person brought a memory back, by id. `feedback` is
-    the recent feedback on each category, −1…1 (`C30`).
+    note, `owner` the configured names of the owner, and `stored`, the precision and
+    tier of vectors by memory. `tombstones` are the hashes of removed statements,
+    `forgotten` decides the same for any text, and `restored` has the time at which a
+    user restored a memory, by id. `feedback` is the recent feedback on each category,
+    −1…1 (`C30`).
 
     Conversations: `talks` are those with turns to summarise, `messages` counts the
     turns by persona, `summaries` are the latest of conversations without a persona.
 
     Files: `reader` reads the vault. `written` has the planned content of files, and
     `amended` the planned notes with generated blocks. `logs` are the paths of the logs
-    that lose old rows, `roots` the configured folders outside of the vault (`D10`).
-    `reads` collects the paths that a pass asked for.
+    that lose old rows, `roots` the configured folders outside the vault (`D10`).
+    `reads` collects the paths that a pass has read.
 
-    Model: `model` is true where one is configured. `answers` has its answers and
+    Model: `model` is true if one is configured. `answers` has its answers and
     `answer_failures` the reasons why an answer could not be read, by question key.
 
     Limits: a view that is not `whole` is that of a quick run, without vectors and
-    sources. `closed` has by pass the memories it must not touch, because a person is
-    asked about them or rejected the change. `approved` are the memories of a held run
-    that a person approved, the only ones that it may change; None in other runs.
+    sources. `closed` has, by pass, the memories that it must not change, because a user
+    is asked about them or rejected the change. `approved` are the memories of a held
+    run that a user approved, the only ones that it may change; None in other runs.
     `created_by_pass` and `ended_by_status` count the changes of this run so far.
     """
 
@@ -206,7 +216,7 @@ class PassView:
     )
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file of the vault, b'' for none."""
+        """Return the bytes of a file of the vault, or b'' if there is none."""
         self.reads.add(path)
         if path in self.written:
             return self.written[path] or b""
@@ -248,8 +258,8 @@ class PassView:
     def stage(self, one: MemoryState, now: datetime) -> str:
         """Return the stage of trust of a memory at `now` (`C24`).
 
-        A view that is not `whole` has not read the sources, so that of the memory is
-        read here.
+        A view that is not `whole` has not read the sources, so the source of the memory
+        is read here.
         """
         if self.whole:
             vitals = self.vitals(one, now)
@@ -262,7 +272,7 @@ class PassView:
     def once(self, key: object, compute: Callable[[], T], *inputs: object) -> T:
         """Return the value of `compute`, cached under `key` for all passes of a run.
 
-        It is computed again where one of the `inputs` is no longer equal.
+        It is computed again if one of the `inputs` is no longer equal.
         """
         cached = self._cache.get(key)
         if cached is None or cached[0] != inputs:
@@ -276,7 +286,7 @@ class PassView:
         return {one.fact.path: name for name, one in self.memories.items()}
 
     def is_like(self, other: PassView, reads: Iterable[str]) -> bool:
-        """Return whether a pass that reads these paths sees the same in both views.
+        """Return whether a pass that reads these paths has equal input in both views.
 
         A path that ends in `/` is a folder.
         """
@@ -301,8 +311,8 @@ class PassView:
     def after(self, update: ViewUpdate) -> PassView:
         """Return the view with the planned changes of a pass.
 
-        A field that nothing changes stays the same object, so that a pass which reads
-        only such fields need not be asked again.
+        An unchanged field stays the same object, so that a pass that reads only such
+        fields need not be called again.
         """
         changed: dict[str, Any] = {}
         if update.memories:

@@ -1,5 +1,5 @@
-"""Connect agents and chat interfaces to the memory.
+"""Connections of agents and chat interfaces to the memory.
 
-`connect.py` writes, or prints, what a client needs; `hook.py` is the command that
-coding agents call at their events. Start with `CLIENTS` in `connect.py`.
+`connect.py` writes, or prints, the configuration of a client; `hook.py` is the command
+that coding agents call at their events. Start with `CLIENTS` in `connect.py`.
 """

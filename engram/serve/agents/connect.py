@@ -1,7 +1,7 @@
-"""`engram connect`: write into a client's own configuration, or print what it needs.
+"""`engram connect`: writes into a client's own configuration, or prints instructions.
 
 A file of another program is changed as little as possible: only the entries of engram
-are added, and `--undo` removes them again. A file that cannot be parsed is left alone.
+are added, and `--undo` removes them again. A file that cannot be parsed is not changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engram.config import Settings
 
     Change = Callable[[str, Sequence[str], bool], str]
-    """Takes a file's text, the command of engram and whether to remove its entries."""
+    """Function from a file's text, the command of engram and `undo` to the new text."""
 
 NAME = "engram"
 HOOK_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
@@ -61,7 +61,7 @@ def connect(
 
     `vault` is named in the client's configuration if it is not the default one. Raises
     NotFoundError for an unknown client and ConflictError for a file that cannot be
-    parsed; then nothing is written.
+    parsed; nothing is written then.
     """
     client = CLIENTS.get(name)
     if client is None:
@@ -79,7 +79,7 @@ def connect(
             raise ConflictError(
                 "the file cannot be parsed; nothing was written",
                 where=f"{path}: {fault}",
-                fix="Mend the file, or add the entries by hand.",
+                fix="Correct the file, or add the entries by hand.",
             ) from fault
         if after != before:
             planned[path] = (before, after)
@@ -98,14 +98,14 @@ def connect(
 
 
 def command(vault: Path | None) -> list[str]:
-    """Return the command line of engram, as another program starts it."""
+    """Return the command line by which another program starts engram."""
     found = shutil.which(NAME)
     own = [found] if found else [sys.executable, "-m", NAME]
     return [*own, *(["--vault", str(vault)] if vault else [])]
 
 
 def with_verb(own: Sequence[str], verb: str) -> list[str]:
-    """Return the command line for a verb; options such as --vault come after it."""
+    """Return the command line for a command; options such as --vault come after it."""
     at = own.index("--vault") if "--vault" in own else len(own)
     return [*own[:at], verb, *own[at:]]
 
@@ -146,7 +146,7 @@ def hooks(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
 def codex(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
     """Return Codex' `config.toml` with the server of engram, or without it.
 
-    The entries are between two comments, so that the rest of the file stays as it is.
+    The entries are between two comments, so that the rest of the file does not change.
     """
     before, found, rest = text.partition(f"{BEGIN}\n")
     if found:
@@ -166,7 +166,7 @@ def codex(text: str, own: Sequence[str], undo: bool) -> str:  # noqa: FBT001
 
 
 def _is_ours(row: object) -> bool:
-    """Whether an entry of the hooks calls `engram hook`."""
+    """Return whether an entry of the hooks calls `engram hook`."""
     inner = row.get("hooks") if isinstance(row, dict) else None
     rows = inner if isinstance(inner, list) else []
     lines = [str(one.get("command")) for one in rows if isinstance(one, dict)]
@@ -181,7 +181,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _table(tree: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return a copy of the table under `key`; ValueError for another kind of value."""
+    """Return a copy of the table under `key`; ValueError if it is no table."""
     found = tree.get(key)
     if found is not None and not isinstance(found, dict):
         raise ValueError(f"`{key}` is not a table")
@@ -189,7 +189,7 @@ def _table(tree: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _printed(before: str, tree: dict[str, Any]) -> str:
-    """Return the file; one whose content stays the same keeps its bytes."""
+    """Return the text of the file; a file with unchanged content keeps its bytes."""
     tree = {key: value for key, value in tree.items() if value or key not in OURS}
     if tree == (_parsed(before) if before.strip() else {}):
         return before
@@ -197,7 +197,7 @@ def _printed(before: str, tree: dict[str, Any]) -> str:
 
 
 OURS = ("mcpServers", "hooks")
-"""Keys that are left out where they are empty."""
+"""Keys that are left out if they are empty."""
 
 
 # -- lines to print --------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _port(settings: Settings) -> int:
 
 
 def _needs_port(settings: Settings) -> list[str]:
-    """Return what to do where the daemon does not listen on a port yet."""
+    """Return instructions if the daemon does not listen on a port yet."""
     if settings.tcp_port:
         return []
     return [
@@ -221,7 +221,7 @@ def _needs_port(settings: Settings) -> list[str]:
 
 
 def _needs_server(settings: Settings) -> list[str]:
-    """Return what to do where the proxy has no key for the server of the model."""
+    """Return instructions if the proxy has no key for the server of the model."""
     if settings.proxy.api_key or settings.proxy.base_url != OPENAI_URL:
         return []
     return [
@@ -273,7 +273,7 @@ def _open_webui(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
 
 def _langgraph(settings: Settings, _own: Sequence[str]) -> Sequence[str]:
     return [
-        "Copy examples/langgraph_store.py beside your program; then:",
+        "Copy examples/langgraph_store.py next to your program; then:",
         "from engram import Memory",
         "from langgraph_store import EngramStore",
         f'memory = Memory("{settings.vault}")',

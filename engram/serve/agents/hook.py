@@ -1,9 +1,9 @@
-"""`engram hook`: what a coding agent calls when a session starts, is asked or answers.
+"""`engram hook`: called by a coding agent at the start of a session and at its turns.
 
-The event comes as JSON, on standard input or as an argument. A question is stored and
-answered with what is known about it; an answer is stored. Nothing here may disturb the
-agent: without a daemon, after 150 ms and after any fault the command ends silently with
-exit code 0. Only the standard library is loaded.
+The event is JSON, on standard input or as an argument. A question is stored and
+answered with the context of the memory; an answer is stored. The command never disturbs
+the agent: without a daemon, after 150 ms and after any error it ends silently with exit
+code 0. Only the standard library is loaded.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 SECONDS = 0.15
-"""The longest that an agent waits."""
+"""Maximum time in seconds that an agent waits."""
 CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit")
-"""Events that are answered with what is known."""
+"""Events that are answered with a context."""
 TAIL_BYTES = 262144
-"""The part of a transcript that is read for the last answer."""
+"""Bytes of a transcript that are read for the last answer."""
 
 
 def main(arguments: Sequence[str], vault: str | None = None) -> int:
-    """Handle one event; return 0 whatever happens."""
+    """Handle one event; always return 0."""
     signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     answer = ""
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str], vault: str | None = None) -> int:
         event = json.loads(raw)
         if isinstance(event, dict):
             answer = handle(event, vault)
-    except Exception:  # noqa: BLE001  # the agent goes on without its memory
+    except Exception:  # noqa: BLE001  # the agent continues without its memory
         answer = ""
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -49,9 +49,9 @@ def main(arguments: Sequence[str], vault: str | None = None) -> int:
 
 
 def handle(event: Mapping[str, Any], vault: str | None) -> str:
-    """Store what an event says; return the text for the agent, or ''.
+    """Store the turns of an event; return the text for the agent, or ''.
 
-    Raises EngramError where the daemon refuses.
+    Raises EngramError if the daemon refuses.
     """
     path = socket_client.socket_of(vault, os.environ)
     if path is None:
@@ -63,7 +63,7 @@ def handle(event: Mapping[str, Any], vault: str | None) -> str:
 
     name = str(event.get("hook_event_name") or event.get("type"))
     turns = _turns(name, event)
-    # first, because it is quick and must not be lost
+    # Store first: it is quick, and turns must not be lost.
     if turns:
         call("observe", {"turns": turns})
     if name not in CONTEXT_EVENTS:
@@ -74,17 +74,17 @@ def handle(event: Mapping[str, Any], vault: str | None) -> str:
 
 
 def _turns(name: str, event: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what was said, as turns for `observe`."""
-    said: list[tuple[str, str]] = []
+    """Return the turns of an event, for `observe`."""
+    messages: list[tuple[str, str]] = []
     if name == "UserPromptSubmit":
-        said = [("user", str(event.get("prompt") or ""))]
+        messages = [("user", str(event.get("prompt") or ""))]
     elif name == "Stop":
         text = event.get("last_assistant_message") or _last_answer(event)
-        said = [("assistant", str(text))]
+        messages = [("assistant", str(text))]
     elif name == "agent-turn-complete":
-        said = [("user", str(text)) for text in event.get("input-messages") or ()]
-        said.append(("assistant", str(event.get("last-assistant-message") or "")))
-    return [_turn(role, text, event) for role, text in said if text.strip()]
+        messages = [("user", str(text)) for text in event.get("input-messages") or ()]
+        messages.append(("assistant", str(event.get("last-assistant-message") or "")))
+    return [_turn(role, text, event) for role, text in messages if text.strip()]
 
 
 def _session(event: Mapping[str, Any]) -> str:
@@ -97,7 +97,7 @@ def _stop(_number: int, _frame: object) -> None:
 
 
 def _turn(role: str, text: str, event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a turn; its id is the same where an agent reports its event twice."""
+    """Return a turn; a repeated event gives the same id."""
     session = _session(event)
     turn = {"session": session, "role": role, "text": text}
     if mark := event.get("prompt_id") or event.get("turn-id"):
@@ -115,7 +115,7 @@ def _context_answer(name: str, text: str) -> str:
 
 
 def _last_answer(event: Mapping[str, Any]) -> str:
-    """Return the last words of the assistant in the transcript of the session."""
+    """Return the last answer of the assistant in the transcript of the session."""
     path = str(event.get("transcript_path") or "")
     if not path:
         return ""

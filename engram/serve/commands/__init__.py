@@ -3,8 +3,8 @@
 In: a command line. Out: text or JSON on standard output, and an exit code. `run` in
 `main.py` runs a command line; importing this package adds every command to the tree of
 `engram.serve.command_group`. Start with `operations.py`: most commands are made from
-their row of the table of operations. Those with other arguments or logic of their own
-are functions in the other modules.
+their row of the table of operations. Commands with other arguments or logic are
+functions in the other modules.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ def connect(cli: CliContext, client: str, *, undo: bool, dry_run: bool) -> None:
     """Connect a chatbot or an agent to the vault.
 
     CLIENT is claude-code, claude-desktop, codex, langgraph, open-webui or openai-sdk.
-    Writes into the client's own configuration where that is a file, and prints what is
-    left to do.
+    Writes into the client's own configuration if that is a file, and prints the
+    remaining steps.
     """
     from engram.serve.agents import connect as agents
 
@@ -37,8 +37,8 @@ def connect(cli: CliContext, client: str, *, undo: bool, dry_run: bool) -> None:
 def hook(cli: CliContext, event: str | None) -> int:
     """Handle an event of a coding agent.
 
-    EVENT is JSON; without it, standard input is read. Stores questions and answers and
-    prints what is known about a question. Ends within 150 ms, and always with 0.
+    EVENT is JSON; without it, standard input is read. Stores questions and answers, and
+    prints the context of a question. Ends within 150 ms, and always with 0.
     """
     from engram.serve.agents.hook import main
 

@@ -41,7 +41,7 @@ from engram.serve.output import put
     "--address",
     default="",
     metavar="URL",
-    help="Where other daemons with the same --vaults and database reach this one.",
+    help="Address of this daemon for others with the same --vaults and database.",
 )
 @click.pass_obj
 def daemon(
@@ -56,8 +56,8 @@ def daemon(
 ) -> None:
     """Start the daemon of the vault, or of every vault in a folder.
 
-    Goes to the background, but with --vaults. Prints its socket or address, and how a
-    chatbot calls it.
+    Runs in the background, except with --vaults. Prints its socket or address, and how
+    a chatbot calls it.
     """
     from engram.config import RECORD, REPLAY
     from engram.serve import setup
@@ -80,7 +80,9 @@ def daemon(
 
 
 @tree.command()
-@click.option("--no-browser", is_flag=True, help="Print the link and start no browser.")
+@click.option(
+    "--no-browser", is_flag=True, help="Print the link and do not start a browser."
+)
 @click.pass_obj
 def web(cli: CliContext, *, no_browser: bool) -> None:
     """Open the vault in a browser: search, timeline, review, people, health.
@@ -144,7 +146,7 @@ def down(cli: CliContext) -> None:
 @tree.command()
 @click.pass_obj
 def status(cli: CliContext) -> None:
-    """Show what the daemon does, and what does not work.
+    """Show the state of the daemon, and the parts that do not work.
 
     Prints the vault, the process id, counts of memories and turns, and the time of the
     next maintenance run. Exits with 3 if no daemon runs, like `systemctl status`.

@@ -1,4 +1,4 @@
-"""The command `eval`: how well questions are answered from memory."""
+"""The command `eval`: measures answers from memory."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from engram.serve.command_group import CliContext, tree
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
-    help="Ask only this many questions, chosen by chance.",
+    help="Ask only this many questions, chosen at random.",
 )
 @click.option(
     "--seed",
     type=int,
     default=7,
     show_default=True,
-    help="The number that chance begins with.",
+    help="The seed of the random choice.",
 )
 @click.option(
     "--answers",
@@ -34,7 +34,7 @@ from engram.serve.command_group import CliContext, tree
 @click.option(
     "--offline", is_flag=True, help="Ask no model, even if one is configured."
 )
-@click.option("--yes", is_flag=True, help="Agree to what the models cost.")
+@click.option("--yes", is_flag=True, help="Agree to the cost of the models.")
 @click.option(
     "--results",
     type=click.Path(path_type=Path, readable=False),
@@ -68,15 +68,15 @@ def eval_(
         {"question": "What is Anna allergic to?", "answer": "peanuts", "evidence": ["t1"]}
 
     Each conversation is stored in a temporary vault with your
-    configuration. Prints the share of the evidence that recall finds, beside simpler
-    retrievers. Ctrl-C keeps what is done; the same command goes on.
+    configuration. Prints the share of the evidence that recall finds, next to simpler
+    retrievers. After Ctrl-C the same command continues.
     """  # noqa: D301
     from engram.serve.evaluation.command import evaluate
 
     def agree(words: str) -> bool:
         if yes or not sys.stdin.isatty():
             return yes
-        return click.confirm(f"{words} Go on?", err=True)
+        return click.confirm(f"{words} Continue?", err=True)
 
     found = evaluate(
         cli.settings(),

@@ -45,7 +45,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _where_ids_are(fault: click.ClickException) -> str:
-    """Return which commands show the id that was left out, or ''."""
+    """Return the commands that show the missing id, as part of a message, or ''."""
     param = getattr(fault, "param", None)
     if not isinstance(fault, click.MissingParameter) or not param or param.name != "id":
         return ""

@@ -1,4 +1,4 @@
-"""The commands of maintenance: run it, foresee it, extract everything again."""
+"""The commands of maintenance: run it, forecast it, extract all memories again."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def consolidate(
     """Run maintenance now.
 
     Archives, merges and ends memories that are due, and prints each change with its
-    reason and the id for `engram undo`. Exits with 75 where maintenance may not run
-    just now, for example while the clock is in doubt: try again later.
+    reason and the id for `engram undo`. Exits with 75 if maintenance may not run
+    now, for example while the clock is in doubt: try again later.
     """
     with cli.connect() as vault:
         arguments: dict[str, Any] = {"cadence": cadence, "dry_run": dry_run}
@@ -73,9 +73,9 @@ def consolidate(
 @click.option("--plot", is_flag=True, help="Draw the value of each memory until then.")
 @click.pass_obj
 def forecast(cli: CliContext, days: int, *, plot: bool) -> None:
-    """List what unused memories will become, and when.
+    """Forecast the changes of unused memories.
 
-    Prints the day on which each goes stale, ends or is archived, and why.
+    Prints the day on which each becomes stale, ends or is archived, and why.
     """
     with cli.connect() as vault:
         cli.show("forecast", vault.call("forecast", {"days": days, "curve": plot}))

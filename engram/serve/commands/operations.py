@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.serve import completion, connection
 
 UNHEALTHY = 1
-"""The exit code of `doctor` with a problem, and of `purge` where words are left."""
+"""The exit code of `doctor` with a problem, and of `purge` with remaining words."""
 LONG = ("consolidate", "doctor", "flush", "prune")
 """Operations that may take minutes."""
 TYPES: dict[str, Any] = {"int": int, "float": float}
@@ -52,7 +52,7 @@ def _parameter(operation: Operation, param: Param) -> click.Parameter:
 
 
 def _completion(operation: str, name: str) -> completion.Complete | None:
-    """Return the completion of an argument, if a shell asks; it loads more modules."""
+    """Return the completion of an argument; only if a shell asks are modules loaded."""
     if "_ENGRAM_COMPLETE" not in os.environ:
         return None
     from engram.serve import completion
@@ -95,7 +95,7 @@ def _verbose() -> click.Option:
 
 
 def long_work(name: str) -> AbstractContextManager[object]:
-    """Tell a person at a terminal how long an operation has been at work."""
+    """Return a context that shows on a terminal how long an operation takes."""
     if name not in LONG:
         return nullcontext()
     from engram.serve.terminal import Bar
@@ -106,7 +106,7 @@ def long_work(name: str) -> AbstractContextManager[object]:
 def details(
     name: str, result: dict[str, Any], vault: connection.VaultConnection
 ) -> dict[str, Any]:
-    """Return what else to print: counts for `doctor`, why turns are parked."""
+    """Return further output: counts for `doctor`, reasons of parked turns."""
     from engram.serve.observe import why_parked
 
     if name == "doctor":
@@ -132,7 +132,7 @@ for _each in OPERATIONS:
 
 def _update(name: str, words: str, **change: Any) -> None:
     """Add a command for one change that `update` makes."""
-    takes_turns = "status" in change  # a turn can be restored, and nothing else
+    takes_turns = "status" in change  # a turn can only be restored
     like = BY_NAME["update" if takes_turns else "show"]
     words = "\n\n".join(
         [f"{words} Shows the front-matter keys that changed.", *_arguments(like)]

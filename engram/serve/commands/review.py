@@ -10,7 +10,10 @@ from engram.serve.commands.operations import id_argument
 
 @tree.group(cls=CommandGroup, params=common(), invoke_without_command=True)
 @click.option(
-    "--all", "every", is_flag=True, help="List every case, not three new ones a week."
+    "--all",
+    "every",
+    is_flag=True,
+    help="List every case, not only three new ones a week.",
 )
 @click.pass_context
 def review(ctx: click.Context, *, every: bool) -> None:
@@ -42,10 +45,12 @@ def _answer(decision: str, words: str) -> None:
 _answer("approve", "Keep a doubtful memory, or the newer one of two.")
 _answer("reject", "Drop a doubtful memory, or keep the older one of two.")
 _answer("keep", "Keep a doubtful memory.")
-_answer("drop", "Drop a doubtful memory. It does not come back.")
+_answer("drop", "Drop a doubtful memory. It is not filed again.")
 _answer("newer", "Keep the newer one of two memories.")
 _answer("both", "Keep both memories.")
-_answer("older", "Keep the older one of two memories. The newer does not come back.")
+_answer(
+    "older", "Keep the older one of two memories. The newer one is not filed again."
+)
 
 
 @review.command()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @tree.command()
 @click.pass_obj
 def policy(cli: CliContext) -> None:
-    """List the numbers that engram decides by.
+    """List the numbers of the policy, by which engram decides.
 
     Prints each with its value, unit, meaning, range and source.
     """
@@ -97,7 +97,7 @@ def config_explain(cli: CliContext, key: str) -> None:
     )
     try:
         settings = cli.settings()
-    except ConfigError as fault:  # the meaning of a key helps to mend the file
+    except ConfigError as fault:  # the meaning of a key helps to correct the file
         words |= {"value": f"not known: {fault.what}"}
     else:
         words |= {"value": _value(settings, found)}

@@ -22,7 +22,7 @@ def token() -> None:
     """Create, list, rotate and revoke the tokens of a vault.
 
     A token is for calls over TCP. A chatbot may read, add and change; read-only may
-    read; import and tool may read and add; owner may do what the command line may.
+    read; import and tool may read and add; owner has the rights of the command line.
     """
 
 
@@ -39,8 +39,8 @@ def token() -> None:
 def create(cli: CliContext, name: str, role: str) -> None:
     """Create a token.
 
-    Prints it once: only its hash is kept. NAME is what you call it, such as the bot
-    that uses it.
+    Prints it once: only its hash is stored. NAME is your name for it, such as that of
+    the bot that uses it.
     """
     row, secret = _tokens(cli).create(role, name)
     cli.show("token", _shown(row) | {"token": secret})
@@ -52,7 +52,7 @@ def list_(cli: CliContext) -> None:
     """List the tokens of the vault, without their secrets."""
     rows = [_shown(row) for row in _tokens(cli).rows()]
     if not rows and not cli.as_json:
-        put("There are no tokens. `engram token create NAME` makes one.")
+        put("There are no tokens. `engram token create NAME` creates one.")
         return
     cli.show("token", {"tokens": rows})
 

@@ -19,7 +19,7 @@ def observe(cli: CliContext) -> int:
     """Store turns from standard input, one JSON object a line.
 
     Reads until the end of the input and stores each turn as it arrives. Prints how many
-    turns were stored, were known already or were refused.
+    turns were stored, had been stored before or were refused.
 
     \b
         {"text": "I am allergic to peanuts."}
@@ -37,7 +37,7 @@ def observe(cli: CliContext) -> int:
         result = serve_observe.observe(sys.stdin, vault.call)
         if not isinstance(
             vault, connection.RemoteVault
-        ):  # a daemon extracts memories later
+        ):  # otherwise a daemon extracts memories later
             result |= serve_observe.parked(vault.call)
     cli.show("observe", result)
     return serve_observe.exit_code(result)
@@ -85,9 +85,9 @@ class ExportKind(click.ParamType):  # type: ignore[type-arg]
 def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     """Store the turns of a file or folder.
 
-    FILE holds JSON lines, Markdown or the export of a chat program. Prints how many
-    turns were stored, were known already or were refused, and the run for `engram
-    undo`. An interrupted import goes on with the same command.
+    FILE contains JSON lines, Markdown or the export of a chat program. Prints how many
+    turns were stored, had been stored before or were refused, and the run for `engram
+    undo`. The same command continues an interrupted import.
     """
     from engram.ingest.importers import is_pasted, read_export, values
     from engram.ingest.importers.files import NO_CONVERSATIONS, digest
@@ -104,7 +104,7 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
         result = serve_observe.counted(found)
     else:
         number = 0
-        if sys.stderr.isatty():  # the bar wants to know how much there is
+        if sys.stderr.isatty():  # the bar needs the number of items
             number = sum(1 for _ in read_export(file, zone, kind))
         with cli.connect() as vault:
             begun = {"file": file.name, "source": digest(file)}
@@ -116,7 +116,7 @@ def import_(cli: CliContext, file: Path, kind: str, *, dry_run: bool) -> int:
     )
     if not refusals and not any(counts):
         raise NotFoundError(
-            "the file holds no turns",
+            "the file contains no turns",
             where=str(file),
             fix="Check its content, and --kind if you gave one.",
         )

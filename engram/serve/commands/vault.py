@@ -1,4 +1,4 @@
-"""The commands of a vault as a whole: make, count, open, export, index again."""
+"""The commands of a vault as a whole: create, count, open, export, rebuild the index."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def init(
     """Make a folder a vault.
 
     FOLDER is created if it does not exist; existing files stay as they are, but types
-    of engram's keys are added to those of Obsidian. Inside of a vault of Obsidian
-    nothing outside of FOLDER changes. Prints the files that were written.
+    of engram's keys are added to those of Obsidian. Inside a vault of Obsidian
+    nothing outside FOLDER changes. Prints the files that were written.
     """
     from engram.serve.setup import init_vault
 
@@ -69,10 +69,10 @@ def init(
 
 @tree.command()
 def tour() -> None:
-    """Show in two minutes what engram does, in a temporary vault.
+    """Show the main functions of engram in two minutes, in a temporary vault.
 
-    Tells, asks, edits, asks why, changes and takes back, on real files. Needs no model
-    and no daemon, and leaves nothing.
+    Stores, asks, edits, explains, changes and undoes, on real files. Needs no model
+    and no daemon, and deletes the vault afterwards.
     """
     from engram.serve.tour import tour as show_tour
 
@@ -85,7 +85,7 @@ def tour() -> None:
 def stats(cli: CliContext, *, plot: bool) -> None:
     """Count memories, turns and files.
 
-    Shows one line for each count, and how many turns wait.
+    Shows one line for each count, and the number of waiting turns.
     """
     with cli.connect() as vault:
         result = vault.call("stats", {})
@@ -104,15 +104,15 @@ def open_(cli: CliContext, id: str) -> None:  # noqa: A002
     """Open the note of a memory or an entity in your editor.
 
     ID is the id of a memory, an unambiguous prefix of it, its path, or the name of an
-    entity. The editor is VISUAL, EDITOR, or what the desktop opens Markdown with. Exits
-    with 66 where there is neither; the message names the file.
+    entity. The editor is VISUAL, EDITOR, or the desktop's program for Markdown. Exits
+    with 66 if there is none; the message names the file.
     """
     from engram.serve.setup import is_graphical
 
     with cli.connect() as vault:
         found = vault.call("show", {"id": id})
-    shown = next(one for one in found.values() if isinstance(one, dict))
-    path = cli.settings().vault / shown["path"]
+    unit = next(one for one in found.values() if isinstance(one, dict))
+    path = cli.settings().vault / unit["path"]
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if editor:
         click.edit(filename=str(path), editor=editor)
@@ -131,7 +131,7 @@ def open_(cli: CliContext, id: str) -> None:  # noqa: A002
 def export(cli: CliContext, file: Path) -> None:
     """Write the whole vault into one file.
 
-    FILE must not exist; it becomes a tar file with every byte of every file but `.git`.
+    FILE must not exist; it becomes a tar file with every file except `.git`.
     Waiting turns are filed first. Prints the number of files; `engram init FOLDER
     --from FILE` unpacks them.
     """
@@ -167,8 +167,8 @@ def reindex(cli: CliContext, to: str | None) -> None:
 def _move(settings: Settings, bar: Bar) -> None:
     """Move the rows of the index to PostgreSQL.
 
-    One that was cut off goes on where it was. Raises ConfigError without a database, and
-    LockedError while a process has the vault.
+    An interrupted move is continued. Raises ConfigError without a database, and
+    LockedError while a process has the vault open.
     """
     from engram.index.database import open_store
     from engram.vault import disk, locks, template

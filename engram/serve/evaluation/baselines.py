@@ -1,4 +1,4 @@
-"""Simple retrievers, for comparison: rank_bm25, a search for words, the whole text.
+"""Simple retrievers for comparison: rank_bm25, a word search, the whole text.
 
 A retriever is made from the turns of a conversation and ranks them for a question.
 """
@@ -25,12 +25,12 @@ _WORD = re.compile(r"\w+")
 
 
 def split_at_blanks(text: str) -> list[str]:
-    """Return the words as rank_bm25's own description makes them."""
+    """Return the words as in the documentation of rank_bm25."""
     return text.split(" ")
 
 
 def lower_words(text: str) -> list[str]:
-    """Return the words in small letters, without punctuation."""
+    """Return the words in lower case, without punctuation."""
     return _WORD.findall(text.lower())
 
 
@@ -49,16 +49,17 @@ def okapi(
 
 
 def grep(turns: Sequence[Turn]) -> Ranker:
-    """Return a ranker by how many words of the question a turn has; none is none.
+    """Return a ranker by the number of the question's words in a turn.
 
-    Of two turns with as many, the newer one comes first.
+    Turns without any are left out. Of two turns with equal numbers the newer one comes
+    first.
     """
-    said = [(frozenset(lower_words(turn.text)), turn.id) for turn in turns]
+    spoken = [(frozenset(lower_words(turn.text)), turn.id) for turn in turns]
 
     def ranked(question: str) -> list[str]:
         wanted = frozenset(lower_words(question))
-        counts = [(len(wanted & some), at) for at, (some, _) in enumerate(said)]
-        return [said[at][1] for count, at in sorted(counts, reverse=True) if count]
+        counts = [(len(wanted & some), at) for at, (some, _) in enumerate(spoken)]
+        return [spoken[at][1] for count, at in sorted(counts, reverse=True) if count]
 
     return ranked
 
@@ -81,14 +82,14 @@ def filled(
 ) -> tuple[list[str], int]:
     """Return the first turns that fit into a budget of tokens, and their tokens.
 
-    `lines` are the turns as they are handed out, with their speaker, by id.
+    `lines` are the turns in the form of a context, with their speaker, by id.
     """
-    taken: list[str] = []
+    chosen: list[str] = []
     spent = 0
     for one in ranked:
         cost = count_tokens(lines[one], policy)
         if spent + cost > budget:
             break
-        taken.append(one)
+        chosen.append(one)
         spent += cost
-    return taken, spent
+    return chosen, spent

@@ -1,4 +1,4 @@
-"""The command `engram eval`: choose questions, ask before spending, measure, report."""
+"""The command `engram eval`: selects questions, confirms costs, measures, reports."""
 
 from __future__ import annotations
 
@@ -39,17 +39,12 @@ def evaluate(
 ) -> dict[str, Any]:
     """Measure the questions of files, and return the figures.
 
-    `agree` is asked before a model is. Exits with 130 on Ctrl-C. Raises what
-    `Evaluation.run` raises, ConfigError for `answers` without a model, and
-    BadRequestError where nobody agrees.
+    `agree` is called before a model is used. Exits with 130 on Ctrl-C. Raises the
+    errors of `Evaluation.run`, ConfigError for `answers` without a model, and
+    BadRequestError if the costs are not agreed to.
     """
-    if answers and offline:
-        raise BadRequestError("answers need a model", fix="Leave one of both out.")
-    if answers and settings.model is None:
-        raise ConfigError(
-            "answers need a language model, and none is configured",
-            fix="Set model.name, or leave --answers out.",
-        )
+    if answers:
+        _need_model(settings, offline=offline)
     earlier = read_results(against)[1] if against else None
     settings = without_models(settings) if offline else settings
     chosen = sample(paths, settings, limit=limit, seed=seed, answers=answers)
@@ -66,25 +61,37 @@ def evaluate(
             done = sum(one in kept.rows for one in chosen.order)
             sys.stderr.write(
                 f"\nengram: interrupted; {done} of {len(chosen.order)} questions are in"
-                f" {kept.path}. Run it again to go on.\n"
+                f" {kept.path}. Run it again to continue.\n"
             )
             raise SystemExit(INTERRUPTED) from None
     rows = [kept.rows[one] for one in chosen.order]
-    shown = report.report(rows, kept.spent, seed)
+    figures = report.report(rows, kept.spent, seed)
     if earlier is not None:
         asked = [row for row in earlier if "id" in row]
-        shown["against"] = report.compared(rows, asked, seed)
+        figures["against"] = report.compared(rows, asked, seed)
     return {
         "cases": chosen.cases,
         "turns": chosen.turns,
-        **shown,
+        **figures,
         "results": str(kept.path),
         "problems": list(chosen.problems),
     }
 
 
+def _need_model(settings: Settings, *, offline: bool) -> None:
+    if offline:
+        raise BadRequestError(
+            "answers need a model", fix="Leave --answers or --offline out."
+        )
+    if settings.model is None:
+        raise ConfigError(
+            "answers need a language model, and none is configured",
+            fix="Set model.name, or leave --answers out.",
+        )
+
+
 def _ask_first(costs: dict[str, dict[str, Any]], agree: Callable[[str], bool]) -> None:
-    """Have the cost of the models agreed to; raise BadRequestError where it is not."""
+    """Have the cost of the models agreed to; raise BadRequestError if it is not."""
     if not costs:
         return
     words = ", and ".join(
@@ -92,6 +99,6 @@ def _ask_first(costs: dict[str, dict[str, Any]], agree: Callable[[str], bool]) -
         f" with {row['tokens']:,} tokens"
         for row in costs.values()
     )
-    fix = "Give --yes to agree, --offline to ask no model, or --limit to ask less."
+    fix = "Give --yes to agree, --offline to use no model, or --limit to ask fewer questions."
     if not agree(f"This asks {words}."):
         raise BadRequestError(f"this would ask {words}", fix=fix)

@@ -1,8 +1,8 @@
 """Conversations with questions: LoCoMo, LongMemEval, REALTALK and JSON lines.
 
-`read_cases` returns the conversations of a file one by one, so that a large file is
-never held whole. The format is recognised by its content. Each format is described in
-`docs/evaluation.md`.
+`read_cases` yields the conversations of a file one by one, so that a large file is
+never loaded as a whole. The format is detected from the content. Each format is
+described in `docs/evaluation.md`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     Reader = Callable[[dict[str, Any], tzinfo, str], Iterator["Item"]]
 
 SUFFIXES = (".json", ".jsonl", ".gz")
-"""The endings of the files that are read in a folder."""
+"""Suffixes of the files that are read in a folder."""
 RESULTS = ".eval.jsonl"
-"""The ending of the files that an evaluation writes."""
+"""Suffix of the files that an evaluation writes."""
 FORMATS = "LoCoMo, LongMemEval, REALTALK, or JSON lines of turns and questions"
 EXAMPLE = (
     '{"id": "t1", "text": "Anna is allergic to peanuts."}',
@@ -55,8 +55,8 @@ _REALTALK_DATE = "%d.%m.%Y, %H:%M:%S"
 class EvaluationQuestion:
     """A question about a conversation, and the ids of the turns with its evidence.
 
-    `when` is the time at which it is asked, None for the end of the conversation. One
-    that is not `answerable` should be refused. `sessions` have the evidence.
+    `when` is the time at which it is asked, None for the end of the conversation. A
+    question that is not `answerable` should be refused. `sessions` have the evidence.
     """
 
     id: str
@@ -70,13 +70,13 @@ class EvaluationQuestion:
 
     @property
     def has_evidence(self) -> bool:
-        """Whether retrieval can be measured by it."""
+        """Whether it can measure retrieval."""
         return self.answerable and bool(self.evidence)
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationCase:
-    """A conversation with its questions; the turns are in the order they were said."""
+    """A conversation with its questions; the turns are in chronological order."""
 
     id: str
     turns: tuple[Turn, ...]
@@ -94,8 +94,8 @@ Item = EvaluationCase | Problem
 def read_cases(paths: Sequence[Path], zone: tzinfo) -> Iterator[Item]:
     """Yield the conversations of files and folders, and a Problem for each fault.
 
-    Times without an offset are in `zone`. Raises NotFoundError, and BadRequestError
-    where a file cannot be read or has none of the formats.
+    Times without an offset are in `zone`. Raises NotFoundError, and BadRequestError if
+    a file cannot be read or has none of the formats.
     """
     for path in files_of(paths):
         try:
@@ -104,7 +104,7 @@ def read_cases(paths: Sequence[Path], zone: tzinfo) -> Iterator[Item]:
             raise BadRequestError(
                 f"cannot read the file: {files.reason(error)}",
                 where=str(path),
-                fix="Look whether you may read it, and whether it is whole.",
+                fix="Check that you may read it, and that it is complete.",
             ) from error
 
 
@@ -128,7 +128,7 @@ def _files(path: Path) -> list[Path]:
     )
     if not found:
         raise NotFoundError(
-            "the folder holds no .json, .jsonl or .gz file",
+            "the folder contains no .json, .jsonl or .gz file",
             where=str(path),
             fix=f"Name a file: {FORMATS}.",
         )
@@ -148,12 +148,12 @@ def _cases(path: Path, zone: tzinfo) -> Iterator[Item]:
                 elif isinstance(row, dict):
                     yield from read(row, zone, str(path))
                 else:
-                    yield Problem("not-an-object", "no JSON object", str(path))
+                    yield Problem("not-an-object", "not a JSON object", str(path))
             return
         is_own = first and isinstance(first[1], dict) and _is_line(first[1])
         if not is_own:
             raise BadRequestError(
-                f"this holds no questions in a known form: {_content(first)}",
+                f"the file contains no questions in a known format: {_content(first)}",
                 where=str(path),
                 fix=f"Give {FORMATS}, such as these two:\n    "
                 + "\n    ".join(EXAMPLE),
@@ -172,7 +172,7 @@ def _reader(first: Any) -> Reader | None:
 
 
 def _content(first: tuple[int, Any] | None) -> str:
-    """Return what a file begins with, in words."""
+    """Return a description of the first value of a file."""
     if first is None:
         return "it is empty"
     if isinstance(first[1], Problem):
@@ -213,7 +213,7 @@ def _line(line: str, name: str, number: int) -> Any:
 
 
 def _ordered(turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Return turns with words, oldest first; those of one time keep their order."""
+    """Return turns with words, oldest first; turns of equal time keep their order."""
     return tuple(
         sorted(
             (turn for turn in turns if turn.text.strip()),
@@ -225,7 +225,7 @@ def _ordered(turns: Iterable[Turn]) -> tuple[Turn, ...]:
 def _known(
     question: EvaluationQuestion, session_of: dict[str, str]
 ) -> EvaluationQuestion:
-    """Return the question with the evidence that the conversation has."""
+    """Return the question with the evidence that exists in the conversation."""
     found = question.evidence & session_of.keys()
     sessions = question.sessions or {session_of[one] for one in found}
     return replace(question, evidence=found, sessions=frozenset(sessions))
@@ -235,17 +235,17 @@ def _case(
     name: str, turns: Iterable[Turn], questions: Iterable[EvaluationQuestion], path: str
 ) -> Iterator[Item]:
     """Yield a conversation if it has turns and questions, else a Problem."""
-    said = _ordered(turns)
-    session_of = {turn.id: turn.session for turn in said}
+    ordered = _ordered(turns)
+    session_of = {turn.id: turn.session for turn in ordered}
     asked = tuple(_known(one, session_of) for one in questions)
-    if said and asked:
-        yield EvaluationCase(name, said, asked)
+    if ordered and asked:
+        yield EvaluationCase(name, ordered, asked)
     else:
-        lacking = "questions" if said else "turns"
+        lacking = "questions" if ordered else "turns"
         yield Problem("empty", f"conversation {name!r} has no {lacking}", path)
 
 
-# -- LoCoMo ------------------------------------------------------------------------------
+# -- LoCoMo ----------------------------------------------------------------------------
 
 
 def _locomo(row: dict[str, Any], zone: tzinfo, path: str) -> Iterator[Item]:
@@ -275,13 +275,13 @@ def _numbered(rows: Any) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _turn_names(question: dict[str, Any]) -> list[str]:
-    """Return the evidence as `D8:6`; the data also have `D8:6; D9:17` and `D:11:26`."""
+    """Return the evidence as `D8:6`; the data also contain `D8:6; D9:17` and `D:11:26`."""
     joined = " ".join(map(values.string, values.as_list(question.get("evidence"))))
     found = re.findall(r"D:?(\d+):(\d+)", joined)
     return [f"D{int(session)}:{int(turn)}" for session, turn in found]
 
 
-# -- REALTALK ----------------------------------------------------------------------------
+# -- REALTALK --------------------------------------------------------------------------
 
 
 def _realtalk(row: dict[str, Any], zone: tzinfo, path: str) -> Iterator[Item]:
@@ -296,9 +296,9 @@ def _realtalk(row: dict[str, Any], zone: tzinfo, path: str) -> Iterator[Item]:
     turns: list[Turn] = []
     for number in numbers:
         begun = _date(row.get(f"session_{number}_date_time"), _REALTALK_DATE, zone)
-        for said in map(values.as_object, values.as_list(row[f"session_{number}"])):
-            begun = _date(said.get("date_time"), _REALTALK_DATE, zone) or begun
-            turn = _realtalk_turn(said, f"{name}-session_{number}", begun, first)
+        for message in map(values.as_object, values.as_list(row[f"session_{number}"])):
+            begun = _date(message.get("date_time"), _REALTALK_DATE, zone) or begun
+            turn = _realtalk_turn(message, f"{name}-session_{number}", begun, first)
             if isinstance(turn, Turn):
                 turns.append(replace(turn, id=f"{name}/{turn.id}"))
             else:
@@ -317,17 +317,24 @@ def _realtalk(row: dict[str, Any], zone: tzinfo, path: str) -> Iterator[Item]:
 
 
 def _realtalk_turn(
-    said: dict[str, Any], session: str, when: datetime | None, first: str
+    message: dict[str, Any], session: str, when: datetime | None, first: str
 ) -> Turn | str:
-    """Return a message as a turn, the first speaker as the user, or what it lacks."""
+    """Return a message as a turn, or the reason why it is none.
+
+    The first speaker is the user.
+    """
     if when is None:
         return "a message has no time"
-    speaker = values.string(said.get("speaker"))
-    caption = values.string(said.get("blip_caption"))
+    speaker = values.string(message.get("speaker"))
+    caption = values.string(message.get("blip_caption"))
     picture = f" [shares a picture: {caption}]" if caption else ""
-    text = values.string(values.first(said, ("clean_text", "text"))).strip() + picture
+    text = (
+        values.string(values.first(message, ("clean_text", "text"))).strip() + picture
+    )
     role = "user" if speaker == first else "assistant"
-    return Turn(values.string(said.get("dia_id")), session, role, text, when, speaker)
+    return Turn(
+        values.string(message.get("dia_id")), session, role, text, when, speaker
+    )
 
 
 def _date(value: Any, form: str, zone: tzinfo) -> datetime | None:
@@ -339,7 +346,7 @@ def _date(value: Any, form: str, zone: tzinfo) -> datetime | None:
         return None
 
 
-# -- LongMemEval -------------------------------------------------------------------------
+# -- LongMemEval -----------------------------------------------------------------------
 
 
 def _longmemeval(row: dict[str, Any], zone: tzinfo, path: str) -> Iterator[Item]:
@@ -349,13 +356,13 @@ def _longmemeval(row: dict[str, Any], zone: tzinfo, path: str) -> Iterator[Item]
     turns: list[Turn] = []
     evidence: set[str] = set()
     sessions: set[str] = set()
-    told = zip(
+    dated_sessions = zip(
         values.as_list(row.get("haystack_session_ids")),
         values.as_list(row.get("haystack_dates")),
         values.as_list(row.get("haystack_sessions")),
         strict=False,
     )
-    for place, (session_id, date, said) in enumerate(told):
+    for place, (session_id, date, messages) in enumerate(dated_sessions):
         when = _date(date, _LONGMEMEVAL_DATE, zone)
         session = f"{place}:{session_id}"
         if when is None:
@@ -363,7 +370,7 @@ def _longmemeval(row: dict[str, Any], zone: tzinfo, path: str) -> Iterator[Item]
             continue
         if session_id in wanted:
             sessions.add(session)
-        for number, turn in _numbered(said):
+        for number, turn in _numbered(messages):
             role = values.role_of(turn.get("role"))
             key = f"{place}:{number}"
             text = values.string(turn.get("content"))
@@ -383,18 +390,18 @@ def _longmemeval(row: dict[str, Any], zone: tzinfo, path: str) -> Iterator[Item]
     yield from _case(name, turns, [question], path)
 
 
-# -- JSON lines --------------------------------------------------------------------------
+# -- JSON lines ------------------------------------------------------------------------
 
 
 def _is_line(row: dict[str, Any]) -> bool:
-    """Whether a row is a turn or a question of the form of JSON lines."""
+    """Return whether a row is a turn or a question in the format of JSON lines."""
     return "question" in row or values.first(row, jsonl.TEXT_KEYS) is not None
 
 
 def _own(rows: Iterator[tuple[int, Any]], zone: tzinfo, path: Path) -> Iterator[Item]:
     """Yield the conversations of JSON lines, in the order of their first lines.
 
-    Lines of one conversation have the same `case`; without one, all lines are one.
+    Lines of one conversation have the same `case`; without it all lines are one.
     """
     turns: dict[str, list[Turn]] = {}
     asked: dict[str, list[tuple[int, EvaluationQuestion]]] = {}

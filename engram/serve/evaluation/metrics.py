@@ -1,7 +1,7 @@
 """Metrics of retrieval, and bootstrap intervals over questions.
 
-A ranking is the ids of turns or sessions, best first; the evidence is a set of such
-ids, never empty. Means are over questions, and intervals hold 95 % of the means of
+A ranking is a list of ids of turns or sessions, best first; the evidence is a non-empty
+set of such ids. Means are over questions, and intervals contain 95 % of the means of
 resampled questions.
 """
 
@@ -39,9 +39,9 @@ def ranking_scores(
 ) -> dict[str, float]:
     """Return the metrics of a ranking, by name.
 
-    `recall@k` is the share of the evidence among the first k, `all@k` whether all of it
-    is there, `any@k` whether some is, `mrr` one through the rank of the first, `ndcg@10`
-    the discounted gain of the first ten against the best possible.
+    `recall@k` is the share of the evidence among the first k, `all@k` is 1 if all of it
+    is there, `any@k` is 1 if some is, `mrr` is the reciprocal rank of the first, and
+    `ndcg@10` the discounted gain of the first ten relative to the best possible.
     """
     found = [place for place, one in enumerate(ranked[: DEPTHS[-1]]) if one in evidence]
     scores: dict[str, float] = {}
@@ -61,14 +61,14 @@ def _gain(places: Sequence[int]) -> float:
 
 
 def word_share(text: str, answer: str) -> float:
-    """Return the share of the words of the right answer that a text has."""
-    said = set(words(text))
+    """Return the share of the words of the right answer that are in a text."""
+    text_words = set(words(text))
     wanted = content(words(answer), "en")
-    return sum(word in said for word in wanted) / max(len(wanted), 1)
+    return sum(word in text_words for word in wanted) / max(len(wanted), 1)
 
 
 def says(text: str, turn: str) -> bool:
-    """Whether at least half of a turn's words, or forty of them, follow in a text."""
+    """Return whether half of a turn's words, or forty of them, follow in a text."""
     spoken = words(turn)
     least = min(len(spoken) // 2 + 1, 40)
     flat = f" {' '.join(words(text))} "
@@ -83,8 +83,8 @@ def bootstrap(
 ) -> dict[str, MeanInterval]:
     """Return the mean of each metric with its percentile interval.
 
-    `rows` are those of the questions, all with the same metrics. One question alone has
-    no interval but its value.
+    `rows` are those of the questions, all with the same metrics. For one question the
+    interval is its value.
     """
     if not rows:
         return {}
@@ -109,10 +109,10 @@ def paired(
     after: Sequence[Mapping[str, float]],
     seed: int = 7,
 ) -> dict[str, MeanInterval]:
-    """Return the difference `after` − `before` of each metric that both have.
+    """Return the difference `after` − `before` of each common metric.
 
-    The rows of both are those of the same questions in the same order, and a resample
-    takes the same questions of both.
+    Both have the rows of the same questions in the same order, and a resample takes the
+    same questions of both.
     """
     rows = [
         {name: new[name] - old[name] for name in new if name in old}

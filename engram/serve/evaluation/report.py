@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Lines = Iterator[str]
 
 BY_CATEGORY = ("recall@10", "evidence complete", "gold words")
-"""The metrics of `recall` that are shown for each category."""
+"""Metrics of `recall` that are reported for each category."""
 
 
 def report(rows: Rows, spent: Rows, seed: int) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def report(rows: Rows, spent: Rows, seed: int) -> dict[str, Any]:
     """
     measured = [row for row in rows if "systems" in row]
     names = measured[0]["systems"] if measured else ()
-    shown: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "questions": len(rows),
         "measured": len(measured),
         "systems": {
@@ -41,16 +41,16 @@ def report(rows: Rows, spent: Rows, seed: int) -> dict[str, Any]:
         "categories": _categories(measured, seed),
     }
     if answers := _answers(rows, seed):
-        shown["answers"] = answers
+        figures["answers"] = answers
     if costs := _costs(spent):
-        shown["cost"] = costs
-    return shown
+        figures["cost"] = costs
+    return figures
 
 
 def compared(rows: Rows, earlier: Rows, seed: int) -> dict[str, Any]:
-    """Return the differences to an earlier run, in the questions that both have.
+    """Return the differences to an earlier run, for the questions of both runs.
 
-    Raises BadRequestError where there is none.
+    Raises BadRequestError if there is none.
     """
     known = {row["id"]: row for row in earlier}
     pairs = [(known[row["id"]], row) for row in rows if row["id"] in known]
@@ -59,7 +59,7 @@ def compared(rows: Rows, earlier: Rows, seed: int) -> dict[str, Any]:
             "the earlier results are about none of these questions",
             fix="Name with --against the results of the same files.",
         )
-    shown: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "questions": len(pairs),
         "left_out": len(rows) + len(known) - 2 * len(pairs),
         "systems": _system_differences(pairs, seed),
@@ -70,8 +70,8 @@ def compared(rows: Rows, earlier: Rows, seed: int) -> dict[str, Any]:
             [{"right": float(row["right"])} for row in side]
             for side in zip(*answered, strict=True)
         )
-        shown["answers"] = _bounds(metrics.paired(before, after, seed))
-    return shown
+        figures["answers"] = _bounds(metrics.paired(before, after, seed))
+    return figures
 
 
 def _system_differences(
@@ -103,7 +103,7 @@ def _bounds(intervals: Mapping[str, MeanInterval]) -> dict[str, dict[str, float]
 
 
 def _categories(measured: Rows, seed: int) -> dict[str, Any]:
-    """Return a few figures of `recall` for each category, if there are several."""
+    """Return some figures of `recall` for each category, if there are several."""
     groups: dict[str, list[dict[str, float]]] = defaultdict(list)
     for row in measured:
         scores = row["systems"]["recall"]
@@ -147,10 +147,10 @@ def _costs(spent: Rows) -> dict[str, Any]:
 
 def lines(result: Mapping[str, Any]) -> Lines:
     """Yield the lines of a report for a person."""
-    shown = f"{result['measured']:,} questions with known evidence"
+    heading = f"{result['measured']:,} questions with known evidence"
     if result["questions"] != result["measured"]:
-        shown = f"{result['questions']:,} questions, {shown}"
-    yield f"{shown}; means with 95 % intervals"
+        heading = f"{result['questions']:,} questions, {heading}"
+    yield f"{heading}; means with 95 % intervals"
     yield ""
     yield from _table(result["systems"], list(result["systems"]["recall"]))
     if result["categories"]:
@@ -170,7 +170,7 @@ def lines(result: Mapping[str, Any]) -> Lines:
         yield from _differences(result["against"])
     if "results" in result:
         yield ""
-        yield f"Each question with what it got: {result['results']}"
+        yield f"Results of each question: {result['results']}"
         yield from (f"! {problem}" for problem in result["problems"])
 
 
@@ -198,7 +198,7 @@ def _differences(against: Mapping[str, Any]) -> Lines:
     left_out = f", {against['left_out']} left out" if against["left_out"] else ""
     yield (
         f"difference to the earlier run ({against['questions']:,} questions{left_out});"
-        " * is beyond chance"
+        " * is significant"
     )
     differing = [
         f"{name:<13} {metric:<18} {_difference(some)}"

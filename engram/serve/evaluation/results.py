@@ -1,7 +1,7 @@
-"""The file of an evaluation: JSON lines, one for each question, kept as they come.
+"""The file of an evaluation: JSON lines, one for each question, written as they come.
 
-The first line says what was measured, so that an interrupted run can go on and two runs
-can be compared. Lines that are not whole, as after a power cut, are left out.
+The first line describes the measurement, so that an interrupted run can continue and
+two runs can be compared. Incomplete lines, as after a power failure, are skipped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MEANING = {
     "models": "other models",
     "answers": "answers by a model, or none",
 }
-"""What differs, by the key of the first line."""
+"""Descriptions of a difference, by the key of the first line."""
 
 
 def default_file(paths: Sequence[Path], folder: Path) -> Path:
@@ -40,7 +40,7 @@ def default_file(paths: Sequence[Path], folder: Path) -> Path:
 def header(
     paths: Sequence[Path], settings: Settings, *, answers: bool
 ) -> dict[str, Any]:
-    """Return the first line: what an evaluation measures, and with what."""
+    """Return the first line: the data, the program and the models of an evaluation."""
     models = (settings.model, settings.embeddings)
     return {
         "engram": __version__,
@@ -57,11 +57,10 @@ class ResultFile:
     """The results of one evaluation, on disk and in memory."""
 
     def __init__(self, path: Path, first: dict[str, Any]) -> None:
-        """Open a file; its results stay where they were measured alike.
+        """Open a file, and read its results if they were measured alike.
 
-        A new file is made with the first result.
-
-        Raises ConflictError where the file holds something else.
+        A new file is created with the first result. Raises ConflictError if the file
+        has other content.
         """
         self.path = path
         self._first: dict[str, Any] | None = None
@@ -84,7 +83,7 @@ class ResultFile:
             self._keep(line)
 
     def add(self, row: dict[str, Any]) -> None:
-        """Add the result of a question, or what a conversation cost."""
+        """Add the result of a question, or the costs of a conversation."""
         if self._first:
             self._write(self._first)
             self._first = None
@@ -105,7 +104,7 @@ class ResultFile:
 def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the first line of a file of results, and the others.
 
-    Raises NotFoundError, and BadRequestError where it is no such file.
+    Raises NotFoundError, and BadRequestError if it is no such file.
     """
     rows: list[dict[str, Any]] = []
     for line in disk.read(path).decode("utf-8", "replace").splitlines():
@@ -117,8 +116,8 @@ def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             rows.append(row)
     if not rows or rows[0].keys() != _MEANING.keys():
         raise BadRequestError(
-            "this is no file of results of `engram eval`",
+            "this is not a file of results of `engram eval`",
             where=str(path),
-            fix="Name one that it wrote, or a name that is free.",
+            fix="Name a file that it wrote, or a new one.",
         )
     return rows[0], [row for row in rows[1:] if "id" in row or "spent" in row]

@@ -1,9 +1,9 @@
-"""Run an evaluation: fill a temporary vault with a conversation, and ask (row X16).
+"""Runs an evaluation: fills a temporary vault with a conversation, and asks (row X16).
 
 Each conversation gets a vault of its own with the user's configuration, in a folder
-that is deleted. Its turns are observed and filed as those of an import; nightly runs
-are left out. Every question is recalled as shipped, and once more without limits for
-the ranking; neither counts as a use.
+that is deleted. Its turns are observed and filed like those of an import; nightly runs
+are left out. Every question is recalled with default limits, and once more without
+limits for the ranking; neither counts as a use.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 NAME = "evaluation"
 RANKED = {"k": 50, "budget": 100_000, "record": False}
-"""Arguments of a recall that shows the whole ranking."""
+"""Arguments of a recall that returns the whole ranking."""
 KEPT = ("recall@1", "recall@5", "recall@10", "all@10", "mrr", "ndcg@10")
-"""The metrics of a ranking that are kept."""
+"""Metrics of a ranking that are stored."""
 BATCH_TURNS = 200
 NO_LIMIT = 10**12
 
@@ -51,7 +51,7 @@ def without_models(settings: Settings) -> Settings:
 
 
 class EvaluationVault:
-    """A temporary vault that holds one conversation."""
+    """A temporary vault with one conversation."""
 
     def __init__(
         self, memory: VaultMemory, clock: SetClock, case: EvaluationCase
@@ -62,10 +62,10 @@ class EvaluationVault:
         self.turn_of: dict[str, str] = {}
 
     def fill(self) -> None:
-        """Observe and file the conversation, and embed it where that is configured.
+        """Observe and file the conversation, and embed it if that is configured.
 
-        Raises UnavailableError where a part of it could not be filed, ModelError and
-        ConfigError where it could not be embedded.
+        Raises UnavailableError if a part of it could not be filed, ModelError and
+        ConfigError if it could not be embedded.
         """
         for session, said in groupby(self.case.turns, key=lambda turn: turn.session):
             turns = list(said)
@@ -80,7 +80,7 @@ class EvaluationVault:
             raise UnavailableError(
                 f"a part of {self.case.id} could not be filed",
                 where="; ".join(self.memory.health.problems().values()),
-                fix="Run it again: what is measured already is kept.",
+                fix="Run it again: existing results are kept.",
             )
         while self.memory.embed():
             pass
@@ -91,23 +91,23 @@ class EvaluationVault:
         return list(dict.fromkeys(found))
 
     def recalled(self, question: EvaluationQuestion) -> tuple[dict[str, Any], set[str]]:
-        """Return what `recall` hands out as shipped, and its turns."""
-        given = self._asked("recall", question, record=False)
-        return given, set(self._turns(given))
+        """Return the answer of `recall` with default limits, and its turns."""
+        answer = self._asked("recall", question, record=False)
+        return answer, set(self._turns(answer))
 
     def context(self, question: EvaluationQuestion) -> tuple[dict[str, Any], set[str]]:
-        """Return what `context` hands out, and the turns of the evidence in it."""
+        """Return the answer of `context`, and the turns of the evidence in it."""
         self.clock.now = question.when or self.case.end
         asked = {"query": question.text, "record": False}
-        given = self.memory.call("context", asked)
+        answer = self.memory.call("context", asked)
         texts = {turn.id: turn.text for turn in self.case.turns}
-        shown = {
-            one for one in question.evidence if metrics.says(given["text"], texts[one])
+        contained = {
+            one for one in question.evidence if metrics.says(answer["text"], texts[one])
         }
-        return given, shown
+        return answer, contained
 
     def spent(self) -> dict[str, Any]:
-        """Return what the models of the pipeline cost so far."""
+        """Return the cost of the models of the pipeline so far."""
         return _spent(self.memory.extractor, self.case.end)
 
     def _asked(
@@ -118,7 +118,7 @@ class EvaluationVault:
         return self.memory.call(operation, asked)
 
     def _turns(self, given: Mapping[str, Any]) -> list[str]:
-        """Return the turns of hits; a fact counts as the turn it was said in."""
+        """Return the turns of hits; a fact counts as its source turn."""
         keys = [
             hit["source"] if hit["kind"] == "fact" else hit["id"]
             for hit in given["hits"]
@@ -143,9 +143,9 @@ def opened(
 ) -> Iterator[EvaluationVault]:
     """Make and fill a temporary vault for a conversation; it is deleted at the end.
 
-    The speakers are not the owner of the vault, so the owner's names are left out, and
-    the budget of the day does not end the evaluation, which was agreed to. Its index is
-    in the database `postgres`, or in files.
+    The speakers are not the owner of the vault, so the owner's names are left out. The
+    daily budget does not end the evaluation, because its cost was agreed to. Its index
+    is in the database `postgres`, or in files.
     """
     with TemporaryDirectory(prefix="engram-eval-") as folder:
         vault = Path(folder, "vault")
@@ -166,7 +166,7 @@ def opened(
 
 
 class Evaluation:
-    """Asks the questions of a sample and keeps their results."""
+    """Asks the questions of a sample and stores the results."""
 
     def __init__(self, settings: Settings, results: ResultFile) -> None:
         self.settings = settings
@@ -175,18 +175,21 @@ class Evaluation:
     def run(
         self, chosen: Sample, *, answers: bool, report_progress: Callable[[int], object]
     ) -> None:
-        """Ask what has no result yet; `report_progress` gets the number of results.
+        """Ask the questions without a result.
 
-        Raises what a model or a vault raises; what is measured by then is kept.
+        `report_progress` is called with the number of results. Raises the errors of a
+        model or a vault; earlier results are kept.
         """
         kept = self.results.rows
         report_progress(sum(one in kept for one in chosen.order))
         with TemporaryDirectory(prefix="engram-eval-") as folder:
             examiner = _Examiner(self.settings, Path(folder)) if answers else None
             for case in chosen.chosen(self.settings):
-                left = tuple(one for one in case.questions if one.id not in kept)
-                if left:
-                    self._ask(replace(case, questions=left), examiner, report_progress)
+                remaining = tuple(one for one in case.questions if one.id not in kept)
+                if remaining:
+                    self._ask(
+                        replace(case, questions=remaining), examiner, report_progress
+                    )
 
     def _ask(
         self,
@@ -216,9 +219,9 @@ class Evaluation:
 def measure(
     vault: EvaluationVault, question: EvaluationQuestion, baselines: Baselines
 ) -> dict[str, Any]:
-    """Return the result of a question: its metrics, and what is needed to see why."""
+    """Return the result of a question: its metrics, and details for an inspection."""
     begun = time.perf_counter()
-    given, turns = vault.recalled(question)
+    answer_given, turns = vault.recalled(question)
     took = time.perf_counter() - begun
     row: dict[str, Any] = {
         "id": question.id,
@@ -228,7 +231,7 @@ def measure(
         "answer": question.answer,
         "answerable": question.answerable,
         "milliseconds": round(1000 * took, 1),
-        "text": given["text"],
+        "text": answer_given["text"],
     }
     if not question.has_evidence:
         return row
@@ -237,7 +240,7 @@ def measure(
     context, shown = vault.context(question)
     systems = {
         "recall": _ranking(vault.case, question, ranked)
-        | _handed_out(question, turns, given["text"], given["tokens"]),
+        | _handed_out(question, turns, answer_given["text"], answer_given["tokens"]),
         "context": _handed_out(question, shown, context["text"], context["tokens"]),
         **baselines.measured(question),
     }

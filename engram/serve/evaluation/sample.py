@@ -1,4 +1,4 @@
-"""Which questions an evaluation asks, and what a model would cost for them."""
+"""The questions of an evaluation, and an estimate of the cost of their answers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from engram.serve.evaluation.datasets import EvaluationCase
 
 FIXED_TOKENS = {"extract": 1500, "answer": 300, "grade": 250}
-"""Tokens of a call besides the text it is about: instructions and reply."""
+"""Tokens of a call besides its text: instructions and reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The chosen questions of files; `order` are their ids as the files have them."""
+    """The selected questions of files; `order` has their ids in the order of the files."""
 
     paths: tuple[Path, ...]
     order: tuple[str, ...]
@@ -34,7 +34,7 @@ class Sample:
     chars: int
 
     def chosen(self, settings: Settings) -> Iterator[EvaluationCase]:
-        """Yield the conversations with their chosen questions."""
+        """Yield the conversations with their selected questions."""
         wanted = set(self.order)
         for case in read_cases(self.paths, settings.zone):
             if isinstance(case, Problem):
@@ -53,13 +53,13 @@ def sample(
     seed: int,
     answers: bool,
 ) -> Sample:
-    """Choose `limit` questions by chance, or all, and count what they need.
+    """Select `limit` questions at random, or all, and estimate their cost.
 
-    Without `answers` only those with known evidence are chosen, since nothing else can
-    be measured. Raises BadRequestError where none is left.
+    Without `answers` only questions with known evidence are selected, because others
+    cannot be measured. Raises BadRequestError if there are none.
     """
     problems: list[str] = []
-    found: dict[str, int] = {}
+    case_of: dict[str, int] = {}
     sizes: list[tuple[int, int]] = []
     for case in read_cases(paths, settings.zone):
         if isinstance(case, Problem):
@@ -68,35 +68,40 @@ def sample(
             continue
         sizes.append((len(case.turns), sum(len(turn.text) for turn in case.turns)))
         for one in case.questions:
-            if one.id in found:
+            if one.id in case_of:
                 problems.append(f"{case.id}: a second question with the id {one.id}")
             elif answers or one.has_evidence:
-                found[one.id] = len(sizes) - 1
-    if not found:
+                case_of[one.id] = len(sizes) - 1
+    if not case_of:
         raise BadRequestError(
             "no question has known evidence",
             where=", ".join(map(str, paths)),
             fix=problems[0] if problems else "Name the turns under `evidence`.",
         )
-    order = list(found)
-    if limit is not None and limit < len(order):
-        some = set(random.Random(seed).sample(order, limit))  # noqa: S311
-        order = [one for one in order if one in some]
-    used = {found[one] for one in order}
+    chosen = _chosen(list(case_of), limit, seed)
+    cases = {case_of[one] for one in chosen}
     return Sample(
         tuple(paths),
-        tuple(order),
+        tuple(chosen),
         tuple(problems),
-        len(used),
-        sum(sizes[at][0] for at in used),
-        sum(sizes[at][1] for at in used),
+        len(cases),
+        sum(sizes[case][0] for case in cases),
+        sum(sizes[case][1] for case in cases),
     )
 
 
-def estimate(chosen: Sample, settings: Settings, *, answers: bool) -> dict[str, Any]:
-    """Return about how many calls and tokens the configured models would need.
+def _chosen(ids: Sequence[str], limit: int | None, seed: int) -> list[str]:
+    """Return at most `limit` of the ids, selected at random, in order."""
+    if limit is None or limit >= len(ids):
+        return list(ids)
+    some = set(random.Random(seed).sample(ids, limit))  # noqa: S311
+    return [one for one in ids if one in some]
 
-    Empty where no model is configured.
+
+def estimate(chosen: Sample, settings: Settings, *, answers: bool) -> dict[str, Any]:
+    """Return estimates of the calls and tokens of the configured models.
+
+    Empty if no model is configured.
     """
     policy = settings.policy
     words = math.ceil(chosen.chars / policy.recall.chars_per_token)

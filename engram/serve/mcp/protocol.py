@@ -1,8 +1,9 @@
 """The messages of the protocol: JSON-RPC requests in, answers out.
 
-Two eras are understood. Up to 2025-11-25 a client begins with `initialize`. From
-2026-07-28 each request carries its version, and `server/discover` says what the server
-can do. No state is kept between messages, so that one server answers any transport.
+Two generations of the protocol are supported. Up to 2025-11-25 a client begins with
+`initialize`. Since 2026-07-28 each request contains its version, and `server/discover`
+returns the capabilities of the server. No state is kept between messages, so that one
+server can use any transport.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ if TYPE_CHECKING:
     from engram.serve.mcp.tools import Toolbox
 
 HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Versions that begin with `initialize`, the newest first."""
+"""Versions that begin with `initialize`, newest first."""
 STATELESS_VERSIONS = ("2026-07-28",)
-"""Versions that each request names."""
+"""Versions that are named in each request."""
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 SERVER = {"name": "engram", "title": "engram", "version": __version__}
 CAPABILITIES: dict[str, dict[str, bool]] = {"tools": {}, "resources": {}}
 LIST_TTL = 3_600_000
-"""Milliseconds for which a client may keep the lists of tools and resources."""
+"""Milliseconds for which a client may cache the lists of tools and resources."""
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
@@ -42,13 +43,13 @@ STATUS = {
     METHOD_NOT_FOUND: 404,
     INTERNAL_ERROR: 500,
 }
-"""HTTP statuses of errors for clients of the newer era; older ones get 200."""
+"""HTTP statuses of errors for clients of the newer versions; older ones get 200."""
 NAMED_METHODS = {"tools/call": "name", "resources/read": "uri"}
-"""Methods whose header `Mcp-Name` repeats a parameter."""
+"""Methods for which the header `Mcp-Name` repeats a parameter."""
 
 
 class RpcError(Exception):
-    """A request that gets an error as its answer."""
+    """A request that is answered with an error."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -72,7 +73,7 @@ class McpServer:
         if not _is_request(message):
             if _is_silent(message):
                 return None
-            return failure(None, INVALID_REQUEST, "this is no JSON-RPC 2.0 request")
+            return failure(None, INVALID_REQUEST, "this is not a JSON-RPC 2.0 request")
         assert isinstance(message, dict)
         number = message["id"]
         try:
@@ -146,7 +147,7 @@ class McpServer:
 
 
 def is_stateless(message: object) -> bool:
-    """Whether a request names its version, as clients from 2026-07-28 on do."""
+    """Return whether a request names its version, as clients since 2026-07-28 do."""
     params = message.get("params") if isinstance(message, dict) else None
     meta = params.get("_meta") if isinstance(params, dict) else None
     return isinstance(meta, dict) and VERSION_KEY in meta
@@ -181,7 +182,7 @@ def _is_request(message: object) -> bool:
 
 
 def _is_silent(message: object) -> bool:
-    """Whether a message gets no answer: a notification, or an answer to a request."""
+    """Return whether a message gets no answer: a notification, or an answer."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return False
     if isinstance(message.get("method"), str):
@@ -192,7 +193,7 @@ def _is_silent(message: object) -> bool:
 def _check_envelope(
     method: str, params: Mapping[str, Any], headers: Mapping[str, str] | None
 ) -> None:
-    """Check what each stateless request must carry; raise RpcError."""
+    """Check the required fields of a stateless request; raise RpcError."""
     meta = params["_meta"]
     if CAPABILITIES_KEY not in meta:
         raise RpcError(INVALID_PARAMS, f"params._meta has no {CAPABILITIES_KEY!r}")
@@ -226,7 +227,7 @@ def _check_headers(
 
 
 def _header_value(value: str | None) -> str | None:
-    """Return a header, decoded from `=?base64?…?=` where it is not plain ASCII."""
+    """Return a header, decoded from `=?base64?…?=` if it is not plain ASCII."""
     if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     import base64

@@ -1,7 +1,7 @@
 """The daemon's `/mcp`: the protocol over HTTP, one JSON answer for each POST.
 
-The server sends nothing by itself, so there is no stream to open: GET and DELETE are
-answered with 405, as the protocol allows.
+The server sends no messages of its own, so there is no stream to open: GET and DELETE
+are answered with 405, as the protocol allows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`engram mcp`: the protocol over standard input and output.
 
-Only the standard library is loaded while a daemon answers, so that a client is
-connected at once.
+Only the standard library is loaded while a daemon answers, so that a client connects at
+once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def serve(call: Call, source: BinaryIO, target: BinaryIO) -> None:
-    """Answer one message a line until `source` ends."""
+    """Answer one message for each line until `source` ends."""
     server = McpServer(Toolbox(call))
     for line in source:
         if not line.strip():
@@ -52,8 +52,8 @@ def main(vault: str | None) -> int:
 class VaultCalls:
     """Carries out operations: through the daemon, or in this process without one.
 
-    Without a daemon the vault is opened for each call, so that it is not kept locked
-    as long as a client is open.
+    Without a daemon the vault is opened for each call, so that it is not locked for the
+    life of a client.
     """
 
     def __init__(self, vault: str | None) -> None:

@@ -1,11 +1,12 @@
-"""The tools and resources of the memory, and what they answer.
+"""The tools and resources of the memory, and their answers.
 
-The schemas are short on purpose: a client sends all of them with every conversation.
+The schemas are short because a client sends all of them with every conversation.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 
 from engram.errors import BadRequestError, EngramError, NotFoundError
 
@@ -92,7 +93,7 @@ RESOURCES: tuple[dict[str, Any], ...] = (
     {
         "uri": "engram://profile",
         "name": "profile",
-        "description": "Who the user is, open promises, the last conversation",
+        "description": "About the user, open promises, the last conversation",
         "mimeType": "text/plain",
     },
     {
@@ -115,8 +116,8 @@ class Toolbox:
     def run(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of a tool call.
 
-        A refused call is a result too, which says what to do; KeyError for an unknown
-        tool.
+        A refused call is a result too, with the error and its fix; KeyError for an
+        unknown tool.
         """
         answer = {
             "recall": self._recall,
@@ -162,11 +163,12 @@ class Toolbox:
     def _recent(self, arguments: dict[str, Any]) -> str:
         rows = self._call("list", {"limit": RECENT, **arguments})["memories"]
         lines = (
-            f"- [{row['provenance']}, {(row['created'] or '')[:10]}] {row['text']} "
-            f"(id {row['id']})"
+            f"- [{row['provenance']}, {(row['created'] or '')[:10]}] "
+            f"{' '.join(row['text'].split())} (id {row['id']})"
             for row in rows
         )
-        return "\n".join(lines) or "Nothing is remembered yet."
+        text = "\n".join(lines)
+        return _fenced(text) if text else "Nothing is remembered yet."
 
     def _search(self, arguments: dict[str, Any]) -> str:
         hits = self._call("recall", {**arguments, "k": RECENT})["hits"]
@@ -179,17 +181,29 @@ class Toolbox:
     def _fetch(self, arguments: dict[str, Any]) -> str:
         if unknown := sorted(set(arguments) - {"id"}):
             raise BadRequestError(f"unknown argument {unknown[0]!r}", where="fetch")
-        shown = self._call("show", arguments)
-        memory = shown["memory"]
+        result = self._call("show", arguments)
+        if "memory" not in result:  # the note of an entity, which has no text
+            raise NotFoundError("there is no such memory", where=arguments["id"])
+        memory = result["memory"]
         return _json(
             {
                 "id": memory["id"],
-                "title": _title(memory.get("text") or shown.get("forgotten", "")),
-                "text": memory.get("text") or shown.get("forgotten", ""),
+                "title": _title(memory.get("text") or result.get("forgotten", "")),
+                "text": memory.get("text") or result.get("forgotten", ""),
                 "url": _url(memory["id"]),
-                "metadata": {"path": memory.get("path", "")},
+                "metadata": {
+                    "path": memory.get("path", ""),
+                    "source": result.get("provenance", ""),
+                },
             }
         )
+
+
+def _fenced(text: str) -> str:
+    """Return `text` as `recall` returns its hits: between marks, and called data."""
+    from engram.recall.formatting import fence
+
+    return fence(text, secrets.token_hex(4))
 
 
 def _text(text: str) -> dict[str, str]:

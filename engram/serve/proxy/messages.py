@@ -1,7 +1,7 @@
 """Read and extend the requests of OpenAI clients: chat completions and responses.
 
 All functions are pure; a request is its parsed JSON. Nothing is changed in place, and
-what a function does not know (tools, images, new fields) it passes on.
+unknown parts (tools, images, new fields) are passed on.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ HOUSEKEEPING = (
     ),
     re.compile(r"\A.{0,200}(?:总结|生成|概括).{0,60}(?:标题|会话名)", re.DOTALL),
 )
-"""Requests of chat interfaces for themselves, such as a title for the conversation."""
+"""Requests of chat interfaces for their own use, such as a title of the conversation.
+"""
 HOUSEKEEPING_MESSAGES = 4
-"""Most messages of such a request; a longer one is a conversation."""
+"""Maximum number of messages of such a request; a longer one is a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,7 @@ class Message:
 class ChatRequest:
     """The messages of a request.
 
-    `messages` are the items as they came; `asked` is the index of the last user message
-    in them.
+    `messages` are the items as received; `asked` is the index of the last user message.
     """
 
     messages: tuple[Mapping[str, Any], ...]
@@ -98,7 +98,7 @@ class ChatRequest:
 
 
 def conversation_of(api: Api, body: Mapping[str, Any]) -> ChatRequest | None:
-    """Return the conversation of a request, or None where no user message is in it."""
+    """Return the conversation of a request, or None if it has no user message."""
     items = body.get("messages" if api == "chat/completions" else "input")
     if isinstance(items, str) and api == "responses":
         items = [{"role": "user", "content": items}]
@@ -114,7 +114,7 @@ def with_memory(
 ) -> dict[str, Any]:
     """Return the request with `text` as a message before the last user message.
 
-    What comes before it stays as it was, so that a cached prefix stays valid.
+    The messages before it do not change, so that a cached prefix stays valid.
     """
     before = conversation.messages[: conversation.asked]
     after = conversation.messages[conversation.asked :]
@@ -123,7 +123,7 @@ def with_memory(
 
 
 def text_of(item: Mapping[str, Any]) -> str:
-    """Return the text of a message; '' where its content has no known form."""
+    """Return the text of a message; '' if its content has an unknown form."""
     try:
         return checked_text(item)
     except BadRequestError:
@@ -131,9 +131,9 @@ def text_of(item: Mapping[str, Any]) -> str:
 
 
 def is_housekeeping(conversation: ChatRequest) -> bool:
-    """Whether a chat interface asks for itself, for example for a title.
+    """Return whether a chat interface asks for its own use, such as for a title.
 
-    The first instruction of a short request is read, and its last message.
+    The first instruction and the last message of a short request are read.
     """
     messages = conversation.messages
     if len(messages) > HOUSEKEEPING_MESSAGES:
@@ -150,8 +150,8 @@ def session_of(
 ) -> str:
     """Return the session of a request.
 
-    It is the first of: the header X-Engram-Session, the chat that Open WebUI names, the
-    conversation of the Responses API, the session of the response that this one follows
+    It is the first of: the header X-Engram-Session, the chat in the headers of Open
+    WebUI, the conversation of the Responses API, the session of the previous response
     (`sessions`, by the id of a response), `user`, a hash of the first user message.
     """
     chain = body.get("conversation")
@@ -171,7 +171,7 @@ def session_of(
 
 
 def digest(*texts: str) -> str:
-    """Return 16 hexadecimal digits that depend on the texts alone."""
+    """Return a digest of the texts (16 hex digits)."""
     joined = "\0".join(texts).encode("utf-8", "surrogatepass")
     return hashlib.sha256(joined).hexdigest()[:16]
 
@@ -181,7 +181,7 @@ def turns_of(
 ) -> list[dict[str, Any]]:
     """Return the unanswered user messages as turns for `observe`.
 
-    The id of a turn follows from session, place and text, so that a repeated request
+    The id of a turn is made from session, place and text, so that a repeated request
     stores nothing twice.
     """
     return [
@@ -192,7 +192,7 @@ def turns_of(
 
 
 def turn(session: str, message: Message, common: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message as a turn for `observe`; `common` holds persona and the like."""
+    """Return a message as a turn for `observe`; `common` are persona and the like."""
     name = digest(session, message.role, str(message.place), message.text)
     return {
         **common,
@@ -204,7 +204,7 @@ def turn(session: str, message: Message, common: Mapping[str, Any]) -> dict[str,
 
 
 def _is_answer(item: Mapping[str, Any]) -> bool:
-    """Whether an item is of the assistant: a message, a call of a tool, or a thought."""
+    """Return whether an item is of the assistant: message, tool call or reasoning."""
     if item.get("role") == "assistant":
         return True
     return "role" not in item and str(item.get("type", "")).endswith(

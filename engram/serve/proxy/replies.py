@@ -1,6 +1,6 @@
-"""Read the assistant's words from an answer that is passed on.
+"""Reads the assistant's words from an answer that is passed on.
 
-The answer is fed as bytes in any pieces: one JSON object, or a stream of server-sent
+The answer arrives as bytes in any pieces: one JSON object, or a stream of server-sent
 events.
 """
 
@@ -31,15 +31,15 @@ class ReplyReader:
         self.response_id = ""
 
     def feed(self, chunk: bytes) -> None:
-        """Take in the next bytes of the answer; what exceeds the limit is ignored."""
-        taken = chunk[: max(self._left, 0)]
-        self._left -= len(taken)
-        self._raw += taken
+        """Read the next bytes of the answer; bytes beyond the limit are ignored."""
+        part = chunk[: max(self._left, 0)]
+        self._left -= len(part)
+        self._raw += part
         if self._stream:
             self._read_events()
 
     def text(self) -> str:
-        """Return what the assistant said, without its reasoning."""
+        """Return the words of the assistant, without its reasoning."""
         if not self._stream:
             self._read_object()
         return THOUGHT.sub("", "".join(self._texts)).strip()

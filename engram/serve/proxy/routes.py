@@ -1,8 +1,8 @@
-"""Pass requests on to an OpenAI-compatible server, and add what is remembered.
+"""Forwards requests to an OpenAI-compatible server, with context from the memory.
 
 The routes are `/proxy/v1/…`. A conversation gets its context before the last user
-message; when its answer has been passed on, both sides are observed. Whatever fails in
-the memory, the request is passed on as it came.
+message; after its answer both sides are observed. If the memory fails, the request is
+forwarded unchanged.
 """
 
 from __future__ import annotations
@@ -75,23 +75,23 @@ HOP_BY_HOP = frozenset(
 OWN_HEADERS = ("x-engram-", "engram-", "x-openwebui-")
 """Headers for the proxy; those of Open WebUI name the user and their address."""
 CALLERS = frozenset({"chat", OWNER})
-"""The callers that may spend the model key of the user."""
+"""Callers that may use the user's API key of the model."""
 REPORT = "X-Engram-Memory"
-"""The header that opts out of memory, and that says in an answer what was added."""
+"""Header that opts out of memory; in an answer it reports what was added."""
 REMEMBERED = 512
-"""Contexts and response ids that are kept for the next request of a conversation."""
+"""Number of contexts and response ids kept for the next request of a conversation."""
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 600.0
 TRIES = 5
-"""How often turns are handed over while the daemon is busy."""
+"""Number of attempts to observe turns while the daemon is busy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """A conversation whose answer is awaited.
 
-    `reads` and `records` say whether it gets memories and whether it is observed;
-    `common` is what its turns share: persona, speaker, privacy.
+    `reads` is true if it gets memories, `records` if it is observed; `common` are the
+    common fields of its turns: persona, speaker, privacy.
     """
 
     api: Api
@@ -118,7 +118,7 @@ class Relay(StreamingResponse):
 
 
 class Proxy:
-    """Passes requests on to the server that the settings name.
+    """Forwards requests to the server of the settings.
 
     It belongs to one event loop, in which `close` must be awaited.
     """
@@ -127,7 +127,7 @@ class Proxy:
         self._answers = answers
         self._settings = settings
         self._policy = settings.policy.serve
-        # one cannot hold up the other: a busy daemon lets turns wait for seconds
+        # separate threads: while the daemon is busy, turns wait for seconds
         threads = self._policy.proxy_threads
         self._context_threads = ThreadPoolExecutor(threads, "context")
         self._observe_threads = ThreadPoolExecutor(threads, "observe")
@@ -141,7 +141,7 @@ class Proxy:
         return [Route(f"{PREFIX}{{path:path}}", self.answer, methods=METHODS)]
 
     async def close(self) -> None:
-        """Hand over the turns of finished answers, then close the connections."""
+        """Observe the turns of finished answers, then close the connections."""
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=self._policy.stop_seconds)
         if self._upstream is not None:
@@ -150,10 +150,10 @@ class Proxy:
             threads.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, request: Request) -> Response:
-        """Answer one request: what the upstream server answers, byte for byte.
+        """Answer one request with the answer of the upstream server, byte for byte.
 
         Raises ForbiddenError for the token of an import or a tool, and BadRequestError
-        for a path that leads out of the base URL.
+        for a path that leads outside the base URL.
         """
         import httpx2
 
@@ -179,10 +179,10 @@ class Proxy:
             headers["X-Engram-Session"] = exchange.session
         return self._relay(reply, exchange, headers)
 
-    # -- the request ---------------------------------------------------------------
+    # -- the request -------------------------------------------------------------------
 
     def _read(self, request: Request, raw: bytes) -> tuple[Exchange | None, str]:
-        """Return the conversation of a request, or None and why it has none."""
+        """Return the conversation of a request, or None and the reason."""
         api: Api = request.path_params["path"]
         try:
             body = json.loads(raw)
@@ -210,10 +210,10 @@ class Proxy:
         return exchange, "none" if exchange.reads else "off"
 
     async def _extended(self, exchange: Exchange, raw: bytes) -> tuple[bytes, str]:
-        """Return the request with its context, and a report of it.
+        """Return the request with its context, and a report.
 
-        The request stays as it is where nothing is known, where the memory fails, and
-        where it takes longer than the policy allows.
+        The request does not change if nothing is known, if the memory fails, or if it
+        takes longer than the policy allows.
         """
         conversation = exchange.conversation
         key = digest(exchange.session, str(conversation.asked), conversation.query)
@@ -221,7 +221,7 @@ class Proxy:
         task = loop.run_in_executor(threads, self._with_context, exchange, key)
         await asyncio.wait({task}, timeout=self._policy.proxy_milliseconds / 1000)
         if not task.done():
-            task.cancel()  # one that has begun ends by itself
+            task.cancel()  # a call that has begun ends by itself
             return raw, "none: late"
         if fault := task.exception():
             log.warning("a request passed without memory: %s", type(fault).__name__)
@@ -230,10 +230,11 @@ class Proxy:
         return (body, "added") if body else (raw, "none: nothing known")
 
     def _with_context(self, exchange: Exchange, key: str) -> bytes | None:
-        """Return the request with its context, or None where nothing is known.
+        """Return the request with its context, or None if nothing is known.
 
         The context of a message stays the same while tools are called to answer it. A
-        message that is sent again gets a new one: something may be forgotten by now.
+        message that is sent again gets a new one, because memories may have been
+        forgotten.
         """
         conversation = exchange.conversation
         is_answering = conversation.asked < len(conversation.messages) - 1
@@ -267,7 +268,7 @@ class Proxy:
             headers = [pair for pair in headers if pair[0] != "authorization"]
             if upstream.api_key:
                 headers.append(("authorization", f"Bearer {upstream.api_key}"))
-        # not compressed, so that the words can be read on their way
+        # not compressed, so that the proxy can read the words
         headers.append(("accept-encoding", "identity"))
         url = f"{upstream.base_url.rstrip('/')}/{path}"
         if request.url.query:
@@ -285,7 +286,7 @@ class Proxy:
             )
         return self._upstream
 
-    # -- the answer ----------------------------------------------------------------
+    # -- the answer --------------------------------------------------------------------
 
     def _relay(
         self,
@@ -293,7 +294,7 @@ class Proxy:
         exchange: Exchange | None,
         headers: Mapping[str, str],
     ) -> Response:
-        """Return the answer as it comes; what it says is observed at its end."""
+        """Return the answer as a stream; its words are observed at its end."""
         reader = None
         if exchange and reply.is_success:
             kind = reply.headers.get("content-type", "")
@@ -343,11 +344,11 @@ class Proxy:
             answer = Message("assistant", text, conversation.length)
             shared = {k: v for k, v in exchange.common.items() if k != "speaker"}
             rows.append(turn(session, answer, shared))
-        # one by one, so that a refused turn does not take the others with it
+        # one by one, so that a refused turn does not affect the others
         for row in rows:
-            self._hand_over(row, exchange.standing)
+            self._observe_turn(row, exchange.standing)
 
-    def _hand_over(self, row: dict[str, Any], standing: str) -> None:
+    def _observe_turn(self, row: dict[str, Any], standing: str) -> None:
         """Observe one turn; wait while the daemon is busy."""
         for _ in range(TRIES):
             try:
@@ -355,27 +356,27 @@ class Proxy:
             except (BusyError, UnavailableError) as busy:
                 time.sleep(busy.retry_after or 1)
             except Exception as fault:  # noqa: BLE001  # the answer is already out
-                # the message of the error may hold words of the conversation
+                # the message of the error may contain words of the conversation
                 log.warning("a turn was not stored: %s", type(fault).__name__)
                 return
             else:
                 return
         log.error("a turn was not stored: the daemon stayed busy")
 
-    # -- helpers -------------------------------------------------------------------
+    # -- helpers -----------------------------------------------------------------------
 
     def _call(self, name: str, params: dict[str, Any], standing: str) -> dict[str, Any]:
         result = self._answers.call(name, params, standing)
         return result.result() if isinstance(result, Future) else result
 
     def _start(self, work: Any) -> None:
-        """Start `work` beside the answer; `close` waits for it."""
+        """Start `work` in parallel to the answer; `close` waits for it."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def _unreachable(self, fault: Exception) -> Response:
-        """Return the error of an upstream server that does not answer, in its form."""
+        """Return the error for an upstream server that does not answer, in its format."""
         words = (
             f"engram's proxy cannot reach {self._settings.proxy.base_url} "
             f"({type(fault).__name__}). Check `proxy.base_url` in the configuration."
@@ -386,17 +387,17 @@ class Proxy:
 
 
 def raw_path(request: Request) -> str:
-    """Return the path below `/proxy/v1/` as it was sent, percent-encoded.
+    """Return the path below `/proxy/v1/` as received, percent-encoded.
 
     Raises BadRequestError for a path with a segment `.` or `..`.
     """
     sent: str = request.scope["raw_path"].decode("ascii", "replace")
     segments = unquote(sent).replace("\\", "/").split("/")
-    # some servers take what follows a semicolon for a parameter of the segment
+    # some servers treat the text after a semicolon as a parameter of the segment
     names = {segment.partition(";")[0] for segment in segments}
     if not sent.startswith(PREFIX) or {".", ".."} & names:
         raise BadRequestError(
-            "the path leads out of the base URL", fix="Send the path of the API."
+            "the path leads outside the base URL", fix="Send the path of the API."
         )
     return sent.removeprefix(PREFIX)
 
@@ -411,7 +412,7 @@ async def _chunks(
 
 
 def _common(headers: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the headers say of all turns of a request.
+    """Return the fields that the headers give to all turns of a request.
 
     Names that are not ASCII are percent-encoded, as in URLs.
     """

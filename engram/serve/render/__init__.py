@@ -1,8 +1,8 @@
 """Results of commands as lines of text.
 
-In: the name of a command and its result. Out: the lines for a person. `RENDERERS` names
-the function of each command; other results are shown as a tree of keys and values.
-The package imports little: the fast path of the command line loads it.
+In: the name of a command and its result. Out: the lines to print. `RENDERERS` names the
+function of each command; other results are printed as a tree of keys and values. The
+package imports little, because the fast path of the command line loads it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 BRIEF = ("plot", "show", "why")
-"""Commands that leave fields out; `--verbose` shows them as a tree."""
+"""Commands that leave fields out; `--verbose` prints them as a tree."""
 
 RENDERERS = {
     "consolidate": "reports.run_lines",
@@ -45,7 +45,7 @@ RENDERERS = {
     "undo": "reports.run_lines",
     "why": "details.why_lines",
 }
-"""For each command the module of this package and the function that prints its result."""
+"""The module of this package and the function for each command."""
 
 
 def lines_of(
@@ -53,8 +53,8 @@ def lines_of(
 ) -> Iterable[str]:
     """Return the result of the command `name` as lines.
 
-    With `explain` the hits of `recall` show how they were scored, with `verbose` the
-    commands of `BRIEF` show all fields.
+    With `explain` the hits of `recall` include their scores; with `verbose` the
+    commands of `BRIEF` print all fields.
     """
     if name == "recall":
         from engram.serve.render.recall import recall_lines

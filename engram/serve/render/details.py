@@ -1,7 +1,6 @@
-"""The commands `show`, `why` and `stats --plot` as text for a person.
+"""The commands `show`, `why` and `stats --plot` as text.
 
-Without `--verbose` they print what a person asks for; `--verbose` and `--json` print
-every field.
+They print the most important fields; `--verbose` and `--json` print every field.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ MONTHS = 24
 
 
 def show_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """The statement of a memory, what it rests on, and how it stands."""
+    """Yield the statement of a memory, its evidence and its state."""
     memory = result.get("memory")
     if memory is None:
         yield from _note_lines(result)
@@ -53,7 +52,7 @@ def show_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def why_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """The turns behind a memory, its stage, and what was decided about it."""
+    """Yield the turns behind a memory, its stage, and the decisions on it."""
     if "forgotten" in result:
         yield f"Forgotten: {result['forgotten']}."
     else:
@@ -76,7 +75,7 @@ def why_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def plot_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """Counts with bars, and the memories of the last two years by month."""
+    """Yield counts with bars, and the memories of the last two years by month."""
     counts = {
         name.removeprefix("facts."): number
         for name, number in result.items()
@@ -137,7 +136,7 @@ def _times(memory: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _note_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """A note on several memories: an entity, a storyline or a macro."""
+    """Yield a note on several memories: an entity, a storyline or a macro."""
     kinds = [name for name in ("entity", "storyline", "macro") if name in result]
     if not kinds:
         yield from (f"{name}: {value}" for name, value in result.items())
@@ -150,7 +149,7 @@ def _note_lines(result: Mapping[str, Any]) -> Iterator[str]:
     )
     body = str(result["markdown"]).partition("\n---\n")[2]
     for line in body.strip().splitlines():
-        # marks of generated blocks, and what only Obsidian shows
+        # marks of generated blocks, and embeds for Obsidian
         if line.strip() and not line.startswith(("%%", "![[", "# ")):
             yield f"  {line}"
 

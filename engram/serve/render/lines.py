@@ -1,4 +1,4 @@
-"""Parts of lines that several results share."""
+"""Parts of lines that several results have in common."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 HIT_CHARACTERS = 400
-"""The most characters of a hit that are printed; JSON contains all of them."""
+"""Maximum number of characters of a hit that are printed; JSON contains all."""
 
 UNDATED_ID = "00000000"
 """The beginning of the id of a hand-written note without an id or a date."""
 
 
 def tree_lines(value: Any, margin: str = "") -> Iterator[str]:
-    """A JSON value as indented lines `key: value`, without empty values."""
+    """Yield a JSON value as indented lines `key: value`, without empty values."""
     if isinstance(value, dict):
         for key, item in value.items():
             if isinstance(item, dict | list) and item:
@@ -33,7 +33,7 @@ def tree_lines(value: Any, margin: str = "") -> Iterator[str]:
 
 
 def block_lines(head: str, margin: str, value: Any) -> Iterator[str]:
-    """A value after `head`; its further lines are indented by `margin`."""
+    """Yield a value after `head`; its further lines are indented by `margin`."""
     if isinstance(value, bool):
         value = "yes" if value else "no"
     first, *rest = str(value).splitlines() or [""]
@@ -42,7 +42,7 @@ def block_lines(head: str, margin: str, value: Any) -> Iterator[str]:
 
 
 def joined(marks: Sequence[Any]) -> str:
-    """Return the marks that are not empty, with dots between them."""
+    """Return the non-empty marks, separated by dots."""
     return " · ".join(str(mark) for mark in marks if mark)
 
 
@@ -52,10 +52,10 @@ def one_line(text: str) -> str:
 
 
 def name_of(name: str, row: Mapping[str, Any]) -> str:
-    """Return what a command takes to name a memory: its id, else its path."""
+    """Return the argument for commands that names a memory: its id, else its path."""
     return str(row.get("path") or name) if name.startswith(UNDATED_ID) else name
 
 
 def next_page(result: Mapping[str, Any]) -> str:
-    """Return how many rows there are, and how to get the next ones."""
+    """Return the number of rows, and the option for the next page."""
     return f"{result['total']} in all; the next page: --after '{result['next']}'"

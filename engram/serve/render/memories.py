@@ -14,7 +14,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def list_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """One line for each memory, and where the next page begins."""
+    """Yield one line for each memory, and the option for the next page."""
     if not result["memories"]:
         yield "There are no such memories."
     for row in result["memories"]:
@@ -25,16 +25,16 @@ def list_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def todos_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """One line for each promise."""
+    """Yield one line for each promise."""
     if not result["todos"]:
-        yield "There is nothing of that kind."
+        yield "There are no promises of that kind."
     for row in result["todos"]:
         due = f" · {row['when']}" if row["when"] else ""
         yield f"{row['stage']:<9} {_short(row)}{due} · {name_of(row['id'], row)}"
 
 
 def forecast_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """The changes to come, the soonest first, each with its curve if there is one."""
+    """Yield the coming changes, the soonest first, each with its curve if any."""
     from engram.serve.spans import AHEAD
 
     if not result["coming"]:
@@ -53,23 +53,23 @@ def forecast_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _short(row: Mapping[str, Any]) -> str:
-    """The statement of a row on one line."""
+    """Return the statement of a row on one line."""
     return one_line(row["text"])
 
 
 def context_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """The text that a chatbot gets before its next answer."""
+    """Yield the text of a context for a chatbot."""
     yield str(result["text"]) or "Nothing is known yet."
 
 
 def digest_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """What happened in a span, as text."""
+    """Yield the changes in a span, as text."""
     yield f"{result['since'][:10]} to {result['until'][:10]}"
     yield result["text"] or "Nothing was learned, changed or ended, and nothing is due."
 
 
 def timeline_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """One line for each day, with a bar for its number of memories."""
+    """Yield one line for each day, with a bar for its number of memories."""
     days = result["days"]
     if not days:
         yield "There are no memories yet."
@@ -79,7 +79,7 @@ def timeline_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def entities_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """One line for each person, place or thing, and one for its relations."""
+    """Yield one line for each person, place or thing, and one for its relations."""
     if not result["entities"]:
         yield "There are no people, places or things yet."
     for row in result["entities"]:
@@ -107,7 +107,7 @@ def related_days(row: Mapping[str, Any]) -> str:
 
 
 def neighbours_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """The ties of each node to those nearer to the first one."""
+    """Yield the edges of each node to nodes nearer to the first one."""
     names = {node["id"]: " ".join(node["name"].split()) for node in result["nodes"]}
     yield names[result["center"]]
     for edge in result["edges"]:
@@ -115,7 +115,7 @@ def neighbours_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sessions_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """Two lines for each stretch of a conversation."""
+    """Yield two lines for each stretch of a conversation."""
     if not result["sessions"]:
         yield "There are no such conversations."
     for row in result["sessions"]:
@@ -127,7 +127,7 @@ def sessions_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def session_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """The turns of a conversation, each with who said it and when."""
+    """Yield the turns of a conversation, each with its speaker and time."""
     yield f"{result['session']} · {result['started'][:10]} · {result['path']}"
     for turn in result["turns"]:
         who = turn.get("speaker") or turn["role"]
@@ -137,7 +137,7 @@ def session_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def history_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """The versions of a memory, then the decisions on them, the oldest first."""
+    """Yield the versions of a memory, then the decisions on them, oldest first."""
     for row in result["versions"]:
         words = _short(row) if row.get("text") else "(forgotten)"
         yield f"{str(row.get('created') or '')[:10]:<10} {words}"

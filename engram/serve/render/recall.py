@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 EDGES = 3
-"""The most edges of a hit that are printed, the surest first."""
+"""Maximum number of edges of a hit that are printed, the most certain first."""
 
 
 def recall_lines(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
-    """The hits with their evidence, or the reason why there are none."""
+    """Yield the hits with their evidence, or the reason why there are none."""
     hits = result.get("hits", [])
     own = [hit for hit in hits if not hit.get("beside")]
     listed = hits if explain or not own else own
@@ -25,22 +25,27 @@ def recall_lines(result: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
     if not hits:
         yield f"Nothing recalled: {_why_empty(result)}."
     if explain:
-        yield ""
-        yield f"{result.get('tokens', 0)} tokens in {len(hits)} hits"
-        yield f"filtered: {_filtered(result) or 'nothing'}"
-        if time := result.get("time"):
-            yield f"time: {time}"
-        steps = result.get("milliseconds", {})
-        spent = ", ".join(f"{step} {value:.1f}" for step, value in steps.items())
-        yield f"milliseconds: {spent}; together {sum(steps.values()):.1f}"
+        yield from _explanation(result)
     if hits and not result.get("complete", True):
         yield "The index is not ready yet; there may be more."
     elif hits and result.get("note"):
         yield str(result["note"])
 
 
+def _explanation(result: Mapping[str, Any]) -> Iterator[str]:
+    """The size of the answer, the number of filtered memories, and the time of steps."""
+    yield ""
+    yield f"{result.get('tokens', 0)} tokens in {len(result.get('hits', []))} hits"
+    yield f"filtered: {_filtered(result) or 'nothing'}"
+    if time := result.get("time"):
+        yield f"time: {time}"
+    steps = result.get("milliseconds", {})
+    spent = ", ".join(f"{step} {value:.1f}" for step, value in steps.items())
+    yield f"milliseconds: {spent}; together {sum(steps.values()):.1f}"
+
+
 def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
-    """One hit: its text, a line of marks, the quoted turn, and how it was scored."""
+    """Yield one hit: its text, a line of marks, the quoted turn, and its score."""
     text = str(hit.get("text", ""))
     cut = len(text) > HIT_CHARACTERS
     if cut:
@@ -54,7 +59,7 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
         hit.get("provenance") or hit.get("speaker"),
         str(hit.get("when") or "")[:16],
         name_of(str(hit.get("key") or ""), hit),
-        f"all of it: {hit.get('path', '')}" if cut else "",
+        f"full text: {hit.get('path', '')}" if cut else "",
     ]
     yield "    " + joined(marks)
     yield from _quote(hit)
@@ -65,15 +70,15 @@ def _hit(place: int, hit: Mapping[str, Any], *, explain: bool) -> Iterator[str]:
 
 
 def _quote(hit: Mapping[str, Any]) -> Iterator[str]:
-    """The words of the turn behind a hit."""
+    """Yield the words of the turn behind a hit."""
     if quote := hit.get("quote"):
         source = f" ({hit['source']})" if hit.get("source") else ""
-        reworded = ", before it was put in these words" if hit.get("reworded") else ""
+        reworded = ", before it was reworded" if hit.get("reworded") else ""
         yield f"    “{quote}”{source}{reworded}"
 
 
 def _score(hit: Mapping[str, Any]) -> Iterator[str]:
-    """How a hit was scored."""
+    """Yield the parts of a hit's score."""
     parts = " ".join(
         f"{name} {value:+.3f}" for name, value in hit.get("parts", {}).items()
     )

@@ -1,4 +1,4 @@
-"""What commands did, as text: turns stored, runs of maintenance, what was removed."""
+"""Results of changes as text: stored turns, maintenance runs, purges."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 REFUSALS = 5
-"""The most refused lines that are printed."""
+"""Maximum number of refused lines that are printed."""
 
 
 def stored_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """Counts of turns, and the first that were refused, with what to do."""
+    """Yield counts of turns, and the first refused ones with their fix."""
     refused = result.get("refused", [])
     yield from tree_lines({**result, "refused": refused[:REFUSALS]})
     if len(refused) > REFUSALS:
@@ -25,20 +25,20 @@ def stored_lines(result: Mapping[str, Any]) -> Iterator[str]:
         and refused
         and all("not JSON" in one for one in refused)
     ):
-        yield 'One JSON object a line is wanted, such as {"text": "I like tea."}.'
+        yield 'Each line has to be a JSON object, such as {"text": "I like tea."}.'
         yield "`engram import FILE` reads other files, `engram remember` a statement."
 
 
 def merge_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """What becomes of two memories or names, and the run."""
+    """Yield the outcome for two memories or names, and the run."""
     if result.get("kept"):
-        yield f"  stays: {one_line(result['kept'])}"
-        yield f"  goes:  {one_line(result['merged'])}"
+        yield f"  stays:  {one_line(result['kept'])}"
+        yield f"  merged: {one_line(result['merged'])}"
     yield from run_lines(result)
 
 
 def run_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """A maintenance run: what it did or would do and why, and what it did not do."""
+    """Yield a maintenance run: its changes with reasons, and changes not made."""
     if result["frozen"]:
         yield f"Nothing was done: {result['frozen']}."
         return
@@ -51,13 +51,13 @@ def run_lines(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"{result['cadence']}: {done or 'nothing to do'}"
     yield from _not_done(result)
     if result["run"] and result["deeds"] and not result["dry_run"]:
-        yield f"`engram undo {result['run']}` takes it back."
+        yield f"`engram undo {result['run']}` reverses it."
 
 
 def _not_done(result: Mapping[str, Any]) -> Iterator[str]:
-    """What a run left for the user, for later or for a model, and what failed."""
+    """Yield the changes that a run left for the user, for later or for a model."""
     for why in result["held"].values():
-        yield f"  held: {why}; nothing of it is done without a tick"
+        yield f"  held: {why}; it is done only after a tick"
     for one in result["holding"]:
         yield f"    held: {one['name']}: {one['path']} ({one['why']})"
     for path, why in result["put_off"].items():
@@ -73,7 +73,7 @@ def _not_done(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def purge_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """What was removed for good, or would be, and what was searched for it."""
+    """Yield the removed content, or the plan, and the searched stores."""
     if "memories" in result:
         yield from _purged_units(result)
         return
@@ -86,7 +86,7 @@ def purge_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield "Nothing was removed." if result["failures"] else "The trash is empty."
     elif not result["dry_run"]:
         yield (
-            "No `engram undo` brings it back. Its words may still be in the undo "
+            "`engram undo` cannot restore it. Its words may still be in the undo "
             "history (state folder) and in git."
         )
 
@@ -99,8 +99,8 @@ def _purged_units(result: Mapping[str, Any]) -> Iterator[str]:
     for one in result["memories"]:
         yield f"  memory {one['id']}: {one['text']}"
     for one in result["turns"]:
-        left = f", but for: {one['left']}" if one["left"] else ""
-        yield f"  turn {one['id']}{left}"
+        rest = f", but for: {one['rest']}" if one["left"] else ""
+        yield f"  turn {one['id']}{rest}"
     for one in result["stay"]:
         yield f"  stays, with less evidence: {one['id']}: {one['text']}"
     if dry:
@@ -117,39 +117,39 @@ def _purged_units(result: Mapping[str, Any]) -> Iterator[str]:
     )
     for one in result["left"]:
         yield f"  left: {one['path']}: {one['why']}"
-    found = "Words of it are left in these files." if result["left"] else "0 hits."
+    found = "These files still contain purged words." if result["left"] else "0 hits."
     yield found
     if result["history"].get("commits"):
-        yield f"{result['history']['commits']} commits still have it."
+        yield f"{result['history']['commits']} commits still contain it."
     if result["history"].get("fix"):
         yield result["history"]["fix"]
 
 
 def runs_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """One line for each maintenance run, the last one first."""
+    """Yield one line for each maintenance run, the last one first."""
     if not result["runs"]:
         yield "There was no run yet."
     for run in result["runs"]:
         counts = run.get("counts", {})
         done = ", ".join(_count(name, number) for name, number in counts.items())
-        gone = "taken back" if run["cadence"] == "import" else "no longer kept"
-        kept = "" if run["can_be_undone"] else f" · {gone}"
+        reason = "undone" if run["cadence"] == "import" else "can no longer be undone"
+        undo_note = "" if run["can_be_undone"] else f" · {reason}"
         cadence = run["cadence"] or "cut short"
         cadence += f" of {run['file']}" if run.get("file") else ""
-        yield f"{run['id']} · {str(run['at'])[:16]} · {cadence} · {done or 'nothing'}{kept}"
+        yield f"{run['id']} · {str(run['at'])[:16]} · {cadence} · {done or 'nothing'}{undo_note}"
         for name, why in run.get("failures", {}).items():
             yield f"    failed: {name}, {why}"
 
 
 def _count(name: str, number: int) -> str:
-    """The count of a pass, or of the facts that a filing "ended by rule"."""
+    """Return the count of a pass, or of the facts that a filing "ended by rule"."""
     if " by " not in name:
         return f"{name} {number}"
     return f"{number} fact{'s' * (number != 1)} {name}"
 
 
 def eval_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """How well questions were answered."""
+    """Yield the figures of an evaluation."""
     from engram.serve.evaluation import report
 
     yield from report.lines(result)

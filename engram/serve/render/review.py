@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
 
 _LABELS = ((), ("",), ("newer: ", "older: "))
-"""The labels of the statements of a case, by their number."""
+"""Labels of the statements of a case, by their number."""
 
 
 def review_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """The review cases: why each waits, its statements, the answers it takes."""
+    """Yield the review cases: the reason, the statements and the possible answers."""
     return _cases(result, evidence=False)
 
 
 def diff_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """A review case, with the turn behind each statement."""
+    """Yield a review case, with the turn behind each statement."""
     return _cases(result, evidence=True)
 
 
 def _cases(result: Mapping[str, Any], *, evidence: bool) -> Iterator[str]:
     cases, waiting = result.get("cases", []), result.get("waiting", 0)
     if not cases:
-        yield "Nothing new waits for you." if waiting else "Nothing waits for you."
+        yield "There are no new cases." if waiting else "There are no cases to decide."
     for place, case in enumerate(cases, 1):
         subject = f"{case['subject']}: " if case.get("subject") else ""
         yield f"{place:>2}. {subject}{case['why']}"

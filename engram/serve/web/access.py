@@ -1,9 +1,9 @@
-"""Who may see the page: one-time links, the cookie of a session, the token of a form.
+"""Access to the page: one-time links, session cookies, form tokens.
 
 `engram web` gets a link through the Unix socket, which only the owner can open. The
-link works once and sets a cookie; the cookie and the tokens of its forms are signed
-with a key that follows from the token file, so that a restart ends no session and a
-deleted token file ends all.
+link works once and sets a cookie. The cookie and the tokens of its forms are signed
+with a key derived from the token file: sessions survive a restart, and end when the
+token file is deleted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LINK_SECONDS = 300
-"""How long a link can be used."""
+"""Seconds for which a link is valid."""
 SESSION_SECONDS = 12 * 60 * 60
 MOST_LINKS = 20
 OPEN_PATH = "/web/open"
@@ -30,7 +30,7 @@ FORM_TYPE = b"application/x-www-form-urlencoded"
 
 
 def is_page(path: str) -> bool:
-    """Whether a path belongs to the page, where the cookie counts."""
+    """Return whether a path belongs to the page, which uses the cookie."""
     return path == "/" or (path.startswith("/web/") and path != LINK_PATH)
 
 
@@ -45,7 +45,7 @@ class WebAccess:
         self.cookie_name = f"engram-{name}"
 
     def new_link(self) -> str:
-        """Return the path of a link that can be used once, for five minutes."""
+        """Return the path of a link that can be used once, within five minutes."""
         self._forget_old_links()
         while len(self._links) >= MOST_LINKS:
             del self._links[next(iter(self._links))]
@@ -54,7 +54,7 @@ class WebAccess:
         return f"{OPEN_PATH}?key={key}"
 
     def is_link(self, query: str) -> bool:
-        """Whether the query of a link holds a key that can still be used."""
+        """Return whether the query of a link has a valid key."""
         self._forget_old_links()
         return _key(query) in self._links
 
@@ -80,11 +80,11 @@ class WebAccess:
         return ""
 
     def form_token(self, session: str) -> str:
-        """Return the token that each form of a session carries."""
+        """Return the token for the forms of a session."""
         return self._sign(f"form {session}")
 
     def is_form_token(self, session: str, token: str) -> bool:
-        """Whether a form carries the token of its session."""
+        """Return whether a form token is that of its session."""
         wanted = self.form_token(session).encode()
         return hmac.compare_digest(wanted, token.encode("utf-8", "replace"))
 

@@ -1,7 +1,7 @@
 """Markup that is escaped by construction.
 
 `tag` is the only function that makes markup of text, and it escapes every text that is
-not `Html` already. Text of a vault may hold anything: tags, control characters, lone
+not `Html` already. Text of a vault may contain anything: tags, control characters, lone
 surrogates, marks that change the writing direction, a megabyte of words.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from engram.serve import spans
 
 SHOWN = 4000
-"""The most characters of one stored text on a page."""
+"""Maximum number of characters of one stored text on a page."""
 
 _CONTROLS = dict.fromkeys(
     [*range(9), 11, 12, *range(14, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}"
@@ -28,7 +28,7 @@ class Html(str):
 
 
 def text(value: object) -> Html:
-    """Return a text as markup; what UTF-8 cannot write becomes U+FFFD."""
+    """Return a text as markup; characters that UTF-8 cannot encode become U+FFFD."""
     if isinstance(value, Html):
         return value
     plain = str(value)
@@ -38,7 +38,7 @@ def text(value: object) -> Html:
 
 
 def join(*children: object) -> Html:
-    """Return the children one after another; None and False are left out."""
+    """Return the concatenated children; None and False are skipped."""
     parts: list[str] = []
     for child in children:
         if child is None or child is False:
@@ -70,7 +70,7 @@ def tag(name: str, /, *children: object, **attributes: Any) -> Html:
 
 
 def shortened(value: object, most: int = SHOWN) -> str:
-    """Return the beginning of a long text, and how much of it is left out."""
+    """Return the beginning of a long text, and the number of cut characters."""
     words = str(value)
     if len(words) <= most:
         return words
@@ -78,6 +78,6 @@ def shortened(value: object, most: int = SHOWN) -> str:
 
 
 def said(value: object, *, name: str = "p", most: int = SHOWN, **more: Any) -> Html:
-    """Return a text of the vault in an element with a writing direction of its own."""
+    """Return a text of the vault in an element with its own writing direction."""
     words = spans.in_words(shortened(value, most))
     return tag(name, words, dir="auto", **more)

@@ -1,4 +1,4 @@
-"""The frame of every page, and the parts that several pages share."""
+"""The layout of every page, and the parts that several pages share."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NOTHING = Html("")
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What a page knows of the request: path, query, form token and the last action.
+    """The request of a page: path, query, form token and the last action.
 
     `waiting` is the number of open review cases.
     """
@@ -57,8 +57,10 @@ class Visit:
 
 def link(path: str, **query: Any) -> str:
     """Return an address of the page; arguments that are None or '' are left out."""
-    given = {key: str(value) for key, value in query.items() if value not in (None, "")}
-    words = urlencode(given, errors="replace")
+    arguments = {
+        key: str(value) for key, value in query.items() if value not in (None, "")
+    }
+    words = urlencode(arguments, errors="replace")
     return f"{path}?{words}" if words else path
 
 
@@ -74,7 +76,7 @@ def turn_link(key: str) -> str:
 
 
 def page(title: str, visit: Visit, *content: object) -> str:
-    """Return a whole page."""
+    """Return a complete page."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -174,8 +176,8 @@ def minute(value: object) -> str:
 
 def marks(*words: object) -> Html:
     """Return short facts on one line."""
-    shown = [tag("span", word) for word in words if word not in (None, "", False)]
-    return tag("p", *shown, class_="marks")
+    spans = [tag("span", word) for word in words if word not in (None, "", False)]
+    return tag("p", *spans, class_="marks")
 
 
 def memory_row(row: Mapping[str, Any], *more: object) -> Html:
@@ -205,12 +207,12 @@ def memory_list(rows: Sequence[Mapping[str, Any]]) -> Html:
 
 
 def empty(words: str, *more: object) -> Html:
-    """Return the message that an empty list shows."""
+    """Return the message for an empty list."""
     return tag("div", tag("p", words), *more, class_="empty")
 
 
 def refusal(what: str, fix: str) -> str:
-    """Return the page for a browser without a session; it loads nothing."""
+    """Return the page for a browser without a session; it loads no other file."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

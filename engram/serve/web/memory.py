@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from engram.serve.web.layout import Visit
 
 WORTH = {
-    "confidence": "how sure it is, faded by age",
-    "importance": "how much it matters",
-    "salience": "how present it is",
-    "retention": "how much of it is kept",
-    "heat": "how much it is used",
+    "confidence": "its confidence, reduced by age",
+    "importance": "its importance",
+    "salience": "its salience",
+    "retention": "its retention",
+    "heat": "its use",
 }
-"""The weights that are shown, and what each means."""
+"""The weights on the page, with their meaning."""
 EDITABLE = ("active", "archived")
 _ID = re.compile(r"\b([0-9A-HJKMNP-TV-Z]{26})\b")
 NOTE_CHARACTERS = 20_000
@@ -90,7 +90,7 @@ def entity_page(
     shown: Mapping[str, Any],
     listed: Mapping[str, Any],
 ) -> str:
-    """Return the card of a person, place or thing, and what is known about it."""
+    """Return the card of a person, place or thing, and the memories about it."""
     listed_relations = [
         (one, heading)
         for key, heading in (("relations", ""), ("planned_relations", ""),
@@ -114,7 +114,7 @@ def entity_page(
             marks("you" if row["owner"] else None, row["type"],
                   f"{row['memories']} memories", aliases and f"also {aliases}"),
             tag("dl", *relations, class_="relations") if relations else None,
-            tag("p", tag("a", f"What surrounds {row['name']}", href=graph_link(row["name"])),
+            tag("p", tag("a", f"Neighbourhood of {row['name']}", href=graph_link(row["name"])),
                 class_="hint"),
             class_="memory"),
         tag("h2", "Known"),
@@ -129,7 +129,7 @@ def entity_page(
 
 
 def note_page(visit: Visit, name: str, shown: Mapping[str, Any]) -> str:
-    """Return a storyline or a macro: its note as it is in the vault."""
+    """Return a storyline or a macro: its note as in the vault."""
     return page(name, visit, title(name), _note(shown, name, opened=True))
 
 
@@ -145,7 +145,7 @@ def graph_page(visit: Visit, name: str, found: Mapping[str, Any]) -> str:
             class_="entry", data_entry=True)
         for node in nodes[1:]
     ]  # fmt: skip
-    count = f"{len(nodes)} memories and names, {len(edges)} ties."
+    count = f"{len(nodes)} memories and names, {len(edges)} edges."
     return page(
         "Neighbourhood",
         visit,
@@ -156,7 +156,7 @@ def graph_page(visit: Visit, name: str, found: Mapping[str, Any]) -> str:
         ),
         tag("div", neighbourhood(nodes, edges, memory_link), class_="wide")
         if len(nodes) > 1
-        else empty("It is not connected with anything yet."),
+        else empty("It has no connections yet."),
         tag("ol", *rows, class_="entries numbered"),
         tag("p", tag("a", "Back", href=memory_link(name))),
     )
@@ -175,7 +175,7 @@ def _ended(memory: Mapping[str, Any]) -> Html | None:
     if not (why := memory.get("end_reason")):
         return None
     after = [
-        tag("a", "what replaced it", href=memory_link(one))
+        tag("a", "its replacement", href=memory_link(one))
         for one in memory.get("superseded_by", ())[:1]
     ]
     return tag("p", f"{why} ", *after, class_="reason", dir="auto")
@@ -231,7 +231,7 @@ def _actions(visit: Visit, memory: Mapping[str, Any]) -> Html | None:
 
 
 def _words(why: Mapping[str, Any]) -> Html:
-    """The turns that a memory comes from, as they were said."""
+    """Return the turns that a memory comes from, in their words."""
     turns = [
         tag(
             "figure",
@@ -253,7 +253,7 @@ def _words(why: Mapping[str, Any]) -> Html:
 
 
 def _versions(name: str, versions: Sequence[Mapping[str, Any]]) -> Html | None:
-    """What the memory replaced and what replaced it, the oldest first."""
+    """Return the versions that a memory replaced and that replaced it, oldest first."""
     if len(versions) < 2:
         return None
     rows = []
@@ -275,7 +275,7 @@ def _versions(name: str, versions: Sequence[Mapping[str, Any]]) -> Html | None:
 
 
 def conversation_page(visit: Visit, found: Mapping[str, Any]) -> str:
-    """Return what was said in one stretch of a conversation."""
+    """Return the turns of one stretch of a conversation."""
     turns = [
         tag(
             "li",
@@ -320,7 +320,7 @@ def _weight(shown: Mapping[str, Any]) -> Html:
 
 
 def _forecast(shown: Mapping[str, Any]) -> Html | None:
-    """The course of its value if it is not used, and its expected changes."""
+    """Return the values of a memory if it is not used, and its expected changes."""
     found = shown.get("forecast")
     if not found:
         return None
@@ -359,7 +359,7 @@ def _decisions(why: Mapping[str, Any]) -> Html | None:
 
 
 def _linked(reason: str) -> Iterator[Html | str]:
-    """Yield a reason with a link in place of the id of each memory."""
+    """Yield a reason with links for the ids of memories."""
     for number, part in enumerate(_ID.split(reason)):
         yield (
             tag("a", "another memory", href=memory_link(part)) if number % 2 else part
@@ -381,7 +381,7 @@ def _connected(name: str, shown: Mapping[str, Any]) -> Html | None:
 
 
 def _note(shown: Mapping[str, Any], path: object, *, opened: bool = False) -> Html:
-    """The note as it is in the vault."""
+    """Return the note as in the vault."""
     problems = [tag("li", one["message"]) for one in shown.get("problems", ())]
     return tag(
         "details",

@@ -56,7 +56,7 @@ def timeline_page(
     return page(
         "Timeline",
         visit,
-        title("Timeline", tag("p", f"{number:,} learned in the year to {last}. Those that hold now are listed.",
+        title("Timeline", tag("p", f"{number:,} learned in the year to {last}. Active ones are listed.",
                               class_="lead")),
         tag("div", strip, class_="wide late"),
         tag("nav", *places, class_="years", aria_label="Years")
@@ -67,7 +67,7 @@ def timeline_page(
         else None,
         _days(listed["memories"])
         if listed["memories"]
-        else empty("Nothing was learned then."),
+        else empty("No memories were learned in this time."),
         tag("p", tag("a", "Earlier ones", class_="more",
                      href=link(visit.path, **{**visit.query, "after": following})))
         if following
@@ -76,7 +76,7 @@ def timeline_page(
 
 
 def _days(rows: Sequence[Mapping[str, Any]]) -> Html:
-    """Memories below the day on which they were learned."""
+    """Return memories below the day on which they were learned."""
     days: dict[str, list[Html]] = {}
     for row in rows:
         name = day(row.get("created")) or "undated"
@@ -115,10 +115,10 @@ def first_day(last: date) -> date:
 def people_page(visit: Visit, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return people, places and things by type, those with the most memories first."""
     most = max((row["memories"] for row in rows), default=1) or 1
-    shown = rows[:MOST_ENTITIES]
+    listed = rows[:MOST_ENTITIES]
     sections = []
     for kind, heading in TYPES.items():
-        cards = [_card(row, most) for row in shown if row["type"] == kind]
+        cards = [_card(row, most) for row in listed if row["type"] == kind]
         if cards:
             sections += [tag("h2", heading), tag("ol", *cards, class_="cards")]
     more = f"The {MOST_ENTITIES} with the most memories of {len(rows):,}."
@@ -126,7 +126,7 @@ def people_page(visit: Visit, rows: Sequence[Mapping[str, Any]]) -> str:
         "People",
         visit,
         title("People and things",
-              tag("p", more, class_="hint") if len(rows) > len(shown) else None),
+              tag("p", more, class_="hint") if len(rows) > len(listed) else None),
         *sections,
         None if rows else empty("There are no people, places or things yet."),
     )  # fmt: skip
@@ -156,7 +156,7 @@ def health_page(
     doctor: Mapping[str, Any] | None,
     runs: Sequence[Mapping[str, Any]],
 ) -> str:
-    """Return the state of the daemon, the queue, the model, and of checked files."""
+    """Return the state of the daemon, the queue, the model, and the checked files."""
     faults = {
         **(status.get("faults") or {}),
         **((status.get("daemon") or {}).get("degraded") or {}),
@@ -166,19 +166,7 @@ def health_page(
     number = status.get("problems", 0)
     healthy = doctor["healthy"] if doctor else not (faults or number)
     words = "Everything works." if healthy else "Something needs your attention."
-    rows = [
-        tag(
-            "li",
-            tag("p", tag("strong", one["level"]), " ", one["what"], dir="auto"),
-            tag("p", tag("code", one["where"]), class_="marks")
-            if one.get("where")
-            else None,
-            tag("p", one["fix"], class_="hint") if one.get("fix") else None,
-            class_=f"entry {one['level']}",
-            data_entry=True,
-        )
-        for one in findings
-    ]
+    rows = [_finding(one) for one in findings]
     check = tag("a", "Check every file", href=link(visit.path, check=1))
     found = f"{number} file{'s' * (number != 1)} with a problem. " if number else None
     return page(
@@ -195,27 +183,40 @@ def health_page(
     )
 
 
+def _finding(row: Mapping[str, Any]) -> Html:
+    """An entry of the list: level and message, and where they are known place and fix."""
+    where, fix = row.get("where"), row.get("fix")
+    return tag(
+        "li",
+        tag("p", tag("strong", row["level"]), " ", row["what"], dir="auto"),
+        tag("p", tag("code", where), class_="marks") if where else None,
+        tag("p", fix, class_="hint") if fix else None,
+        class_=f"entry {row['level']}",
+        data_entry=True,
+    )
+
+
 def _figures(status: Mapping[str, Any]) -> Html:
-    shown = {
+    figures = {
         "memories": status.get("facts"),
         "turns": status.get("turns"),
         "conversations": status.get("sessions"),
         "files": status.get("files"),
-        "turns that wait": status.get("waiting_turns"),
-        "turns in work": status.get("distilling_turns"),
-        "turns put aside": status.get("parked_turns"),
-        "turns given up": status.get("dead_turns"),
+        "waiting turns": status.get("waiting_turns"),
+        "turns in progress": status.get("distilling_turns"),
+        "parked turns": status.get("parked_turns"),
+        "dead turns": status.get("dead_turns"),
     }
     rows = [
         tag("div", tag("dd", f"{value:,}"), tag("dt", name))
-        for name, value in shown.items()
+        for name, value in figures.items()
         if value is not None
     ]
     return tag("dl", *rows, class_="figures")
 
 
 def _model(status: Mapping[str, Any]) -> Html:
-    """What the model used today, beside its limits."""
+    """Return the model usage of today, and its limits."""
     budget = status.get("budget", {})
     rows = []
     for name in ("calls", "tokens"):
@@ -249,7 +250,7 @@ def _tokens(spent: Mapping[str, int]) -> int:
 def _next(status: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Html:
     last = runs[0] if runs else None
     daemon = status.get("daemon", {})
-    held = [
+    holds = [
         tag("li", f"{name}: {why}") for name, why in (status.get("held") or {}).items()
     ]
     return join(
@@ -260,6 +261,6 @@ def _next(status: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Html:
             f"up for {daemon.get('uptime_seconds', 0) / 3600:.1f} hours",
             f"{daemon.get('queue', 0)} jobs queued",
         ),
-        tag("ul", *held) if held else None,
+        tag("ul", *holds) if holds else None,
         tag("p", tag("code", status.get("vault", "")), class_="hint"),
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LEVELS = 4
 BEND = 0.32
-"""How far an edge bends: 0.5 is straight, 0 leads through the middle."""
+"""How far an edge bends: 0.5 is straight, 0 passes through the middle."""
 CELL, GAP = 11, 3
 WEEKDAYS = 7
 MONTHS = [
@@ -160,7 +160,7 @@ def neighbourhood(
 def _path(
     edge: Mapping[str, Any], start: tuple[float, float], end: tuple[float, float]
 ) -> Html:
-    """An edge that bends towards the middle."""
+    """Return an edge that bends towards the middle."""
     x, y = ((start[0] + end[0]) * BEND, (start[1] + end[1]) * BEND)
     return tag(
         "path",
@@ -176,13 +176,15 @@ def _dot(
     place: tuple[float, float],
     href: Callable[[str], str],
 ) -> Html:
-    """A node with its number in the list, and its name if it is first or an entity."""
+    """Return a node with its number in the list; entities and the first have a name."""
     x, y = place
     is_entity = node["kind"] == "entity"
     at = {"x": f"{x:.0f}", "text_anchor": "middle"}
     words = None
     if is_entity or not number:
-        words = tag("text", brief(node["name"], 26), class_="name", **_beside(x, y))
+        words = tag(
+            "text", brief(node["name"], 26), class_="name", **_name_position(x, y)
+        )
     count = (
         tag("text", number, y=f"{y + 4:.0f}", **at)
         if number and not is_entity
@@ -204,7 +206,7 @@ def _dot(
     )
 
 
-def _beside(x: float, y: float) -> dict[str, str]:
+def _name_position(x: float, y: float) -> dict[str, str]:
     """Return the position of a node's name: on the side away from the middle."""
     if abs(x) <= abs(y) or not x:
         up = y <= 0

@@ -32,7 +32,7 @@ ANSWERS = {
     "forget": "Forget all",
     "settle": "Settle all",
 }
-"""The label of each answer; another one is shown as it is."""
+"""Labels of answers; an answer without a label is shown as it is."""
 
 
 def review_page(
@@ -49,9 +49,9 @@ def review_page(
         title("Review", tag("p", words, class_="lead") if words else None),
         tag("ol", *[_case(visit, case) for case in cases], class_="entries cases")
         if cases
-        else empty("Nothing waits for you.",
+        else empty("There are no cases to decide.",
                    tag("p", "Doubtful memories, contradictions and large runs are "
-                       "asked about here.")),
+                       "decided here.")),
         _runs(visit, runs),
     )  # fmt: skip
 
@@ -127,7 +127,7 @@ def _runs(visit: Visit, runs: Sequence[Mapping[str, Any]]) -> Html | None:
         )  # fmt: skip
     return join(
         tag("h2", "Latest runs"),
-        tag("p", "Each run can be taken back; what you edited since stays.",
+        tag("p", "Each run can be undone; your later edits are kept.",
             class_="hint"),
         tag("ol", *rows, class_="entries runs"),
     )  # fmt: skip

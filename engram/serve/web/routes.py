@@ -64,7 +64,7 @@ ACTIONS = {
     "correct": "Corrected.",
     "settle": "Done.",
 }
-"""The operations that a form may name, with the message shown afterwards."""
+"""Operations that a form may name, with the message shown afterwards."""
 MOST_FIELDS = 20
 
 
@@ -129,7 +129,7 @@ class WebPages:
         """Begin a session by a link that works once."""
         cookie = self.access.redeem(request.url.query)
         if not cookie:
-            raise UnauthorisedError("this link was used or is too old")
+            raise UnauthorisedError("this link was used or has expired")
         # a page with a link: after a redirect from another program, a browser does not
         # send a cookie that is SameSite=Strict
         head = join(
@@ -155,7 +155,7 @@ class WebPages:
         return Response(self._files[name], media_type=FILES[name], headers=HEADERS)
 
     async def act(self, request: Request) -> Response:
-        """Carry out the operation that a form names, and go back to its page."""
+        """Carry out the operation that a form names, and redirect to its page."""
         raw = (await request.body()).decode("utf-8", "replace")
         try:
             fields = dict(
@@ -277,12 +277,12 @@ class WebPages:
         return memory.note_page(visit, name, shown)
 
     def conversation(self, visit: Visit) -> str:
-        """Return what was said in one stretch of a conversation."""
+        """Return the turns of one stretch of a conversation."""
         arguments = {"id": visit.query.get("id", ""), "all_personas": True}
         return memory.conversation_page(visit, self.call("session", arguments))
 
     def graph(self, visit: Visit) -> str:
-        """Return what surrounds a memory or an entity."""
+        """Return the neighbourhood of a memory or an entity."""
         name = visit.query.get("of", "")
         found = self.call(
             "neighbours", {"id": name, "limit": 120, "all_personas": True}
@@ -292,7 +292,7 @@ class WebPages:
     def health(self, visit: Visit) -> str:
         """Return the state of the daemon, the queue and the model.
 
-        The files are checked only on request, since that reads the whole folder.
+        The files are checked only on request, because that reads the whole folder.
         """
         checks = visit.query.get("check")
         return overview.health_page(
@@ -318,7 +318,7 @@ def _arguments(name: str, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _done(visit: Visit) -> Html:
-    """The last action, with a button that takes it back."""
+    """Return the last action, with a button that undoes it."""
     words = ACTIONS.get(visit.query.get("done", ""))
     if not words:
         return Html("")
@@ -337,7 +337,7 @@ def _page(text: str, status: int = 200) -> Response:
 
 
 def _fault_page(visit: Visit, fault: EngramError) -> str:
-    """Return an error as a page: what happened, where, and what to do."""
+    """Return an error as a page: what happened, where, and how to fix it."""
     return page(
         "Error",
         visit,

@@ -56,7 +56,7 @@ def start_page(
             if recent
             else empty(
                 "There are no memories yet.",
-                tag("p", "Tell one in a terminal: ",
+                tag("p", "Store one in a terminal: ",
                     tag("code", 'engram remember "Anna switched to oat milk"')),
             ),
             id="results",
@@ -135,7 +135,7 @@ def _results(visit: Visit, answer: Mapping[str, Any]) -> Html:
     most = max(
         (sum(map(abs, hit.get("parts", {}).values())) for hit in hits), default=1
     )
-    own, beside = (
+    own, neighbouring = (
         [_hit(hit, most or 1) for hit in hits if bool(hit.get("beside")) is around]
         for around in (False, True)
     )
@@ -147,8 +147,8 @@ def _results(visit: Visit, answer: Mapping[str, Any]) -> Html:
         if incomplete
         else None,
         tag("ol", *own, class_="entries") if own else None,
-        tag("h2", "Said around these") if own and beside else None,
-        tag("ol", *beside, class_="entries") if beside else None,
+        tag("h2", "Said around these") if own and neighbouring else None,
+        tag("ol", *neighbouring, class_="entries") if neighbouring else None,
         _filtered(answer),
         _same_elsewhere(visit),
     )
@@ -188,7 +188,7 @@ def _hit(hit: Mapping[str, Any], most: float) -> Html:
 
 
 def _signals(hit: Mapping[str, Any], most: float) -> Html:
-    """The score as a bar, and in detail a bar for each signal with its meaning."""
+    """Return the score as a bar, and in detail a bar for each signal."""
     parts: Mapping[str, float] = hit.get("parts", {})
     meaning = hit.get("meaning", {})
     rows = [
@@ -223,7 +223,7 @@ def _signals(hit: Mapping[str, Any], most: float) -> Html:
 
 
 def _filtered(answer: Mapping[str, Any]) -> Html | None:
-    """What was left out, and why."""
+    """Return the units that were left out, with the reasons."""
     filtered = answer.get("filtered") or {}
     if not filtered:
         return None

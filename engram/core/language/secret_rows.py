@@ -1,0 +1,737 @@
+"""The table of secrets: a pattern for each class, and a check (row X11).
+
+A row is a pattern for RE2, which is matched in linear time, and a check that yields the
+secret spans of a match. Randomness alone is no evidence, because hashes and ids are
+random too; it counts only next to a word such as `token`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import dropwhile, pairwise
+from math import log2
+from typing import TYPE_CHECKING, Any
+
+import re2
+
+from engram.core.language import secret_words as words
+from engram.core.language.secret_keys import NAMED_PREFIX, PREFIXED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Check = Callable[[Any], Iterator[tuple[int, int]]]
+
+DOOR_CODE = "door code"
+"""The class of codes of doors and gates, which a person may ask to remember."""
+
+
+# --- checks: the secret part of a match -----------------------------------------------
+
+# Bits per character. Ordinary words reach this value too, so a digit, or length and
+# both cases, are required as well.
+_ENTROPY = 2.8
+_ENTROPY_WITHOUT_DIGIT = 3.8
+_CHARS = 10
+_CHARS_WITHOUT_DIGIT = 20
+_SWITCHES = 3
+_SHORTEST_PASSWORD = 3
+_SHORTEST_NUMBER = 4
+
+_WORD = re.compile(r"[^\W\d_]+(?:[-'’/._][^\W\d_]+)*")
+_NAME = re.compile(r"pass|pwd|secret|token|contrase|kennwort|senha", re.IGNORECASE)
+_MASK = re.compile(
+    r"[*•xX.…_#?-]+|\[[A-Za-z _-]+\]?|\{\{.*|\{\w*\}|\$[{(].*|\$[A-Za-z_]+|%[sd]|%\(.*|%[A-Za-z_]+%|--?[A-Za-z][\w-]*"
+)
+_CODE = re.compile(
+    r"[a-z_]\w*(?:[(\[]|\(.*\)|\[.*\])[;:,]*|[a-z_]\w*(?:\.[a-z_]\w*)+[(\[].*"
+    r"|(?:os|self|this|process|config|settings|request|req|env|args|form|secrets)\..*",
+    re.IGNORECASE,
+)
+_MEASURE = re.compile(
+    r"\d+[-‐ ]?(?:char|zeichen|caract|carat|tekens|digit|day|tage|jour|d[ií]as|bit|letter|min|h$|x$).*",
+    re.IGNORECASE,
+)
+_PATH = re.compile(r"(?:~|\.{1,2})?/[^/]*/.*")
+_DATE = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d.*|v?\d+(?:\.\d+)+")
+_QUERY = re.compile(r"&\w+=")
+_CLAUSE_END = re.compile(r"[\"'”’*_`]*(?:[.,;!?)&。，]|\s*(?:$|\n))")
+_QUOTES = "\"'“”«»„`"
+
+# Words that may occur in the place of a password, in the languages of the table.
+_ORDINARY = """
+    a above again all already also always an and any as ask at available be because been below best better blank
+    broken by can cannot change_me changeit changeme case-sensitive changed compromised correct could does encrypted enough empty enforced
+    expired false field for forgot forgotten from generated getting given gone good hard hashed hidden how if
+    important in incorrect input insecure invalid is it just kept key known leaked locked long longer lost
+    mandatory maybe missing more must my n/a needed never new nil no nobody none not null obvious of ok old on
+    only optional our out outdated over passphrase password passwords pending policy protected public random
+    refused rejected required reset right safe salted same saved secret secure see set shared short should shown
+    simple so something sort still stored str string strong stuck supposed temporary text that the there this to
+    token too true type unchanged undefined unknown unsafe updated used valid value varchar very visible was weak
+    what when where which who why will with working wrong you your abgelaufen bekannt das dein der die ein eine
+    erforderlich falsch gespeichert geheim geändert gültig kein korrekt leer lang mein neu nicht noch richtig
+    schwach schon sehr sicher siehe stark unbekannt ungültig vergessen zu bon bonne ce correcte dans différent
+    elle en expiré faible faux fort forte il incorrecte invalide le la les mauvais mon nouveau oublié pas perdu
+    requis sécurisé sûr toujours trop très un une vide voir votre con correcta correcto débil el es esta están
+    expirada expirado fuerte incorrecta incorrecto inválida inválido mi muy necesaria necesario no nueva nuevo
+    obligatoria obligatorio olvidada requerida requerido segura seguro su una vacía ver che corretta corta debole
+    errata errato forte il la lunga mia molto nuova non richiesta sbagliata sbagliato scaduta sicura troppo tua
+    vuota a curta errada errado esquecida expirada fraca fraco inválida longa minha muito não necessária nova o
+    obrigatória segura sua vazia de een fout geen goed het kort leeg lang mijn niet nieuw onjuist onveilig sterk
+    te veilig vereist vergeten verlopen verplicht zwak zie неверный неправильный был слишком не на в это
+"""
+_NO_PASSWORD = frozenset(_ORDINARY.split())
+
+
+def _whole(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the last group, or the whole match if there is none."""
+    yield found.span(found.re.groups)
+
+
+def _url_password(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the password of a URL, unless it is a mask."""
+    if not _MASK.fullmatch(found[1]):
+        yield found.span(1)
+
+
+def _mixed(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the first group if it contains letters and digits."""
+    value = found[1]
+    if any(map(str.isdigit, value)) and any(map(str.isalpha, value)):
+        yield found.span(1)
+
+
+def _whole_key(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a key that ends with the match, unlike the beginning of a longer hash."""
+    end = found.end(1)
+    if not found.string[end : end + 1].isalnum() or not found.string[end].isascii():
+        yield found.span(1)
+
+
+def _mixed_key(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a whole key that contains letters and digits."""
+    if _is_mixed(found[1]):
+        yield from _whole_key(found)
+
+
+def _random(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the value if it looks random; dates, versions, paths and addresses do not.
+
+    It must mix letters with digits, or be long and of both cases. Without a `:` or `=`
+    in front, it must also change often between small letters, capitals and digits,
+    which `oauth-2-login` does not.
+    """
+    value = found["value"].rstrip(".")
+    if any(pattern.fullmatch(value) for pattern in (_DATE, _CODE, _PATH)) or not value:
+        return
+    digit, small, capital = (
+        any(map(kind, value)) for kind in (str.isdigit, str.islower, str.isupper)
+    )
+    least, bits = (
+        (_CHARS, _ENTROPY) if digit else (_CHARS_WITHOUT_DIGIT, _ENTROPY_WITHOUT_DIGIT)
+    )
+    mixed = (small or capital) if digit else (small and capital)
+    strong = bool(re.search(r"[:=：＝]", found[0][: -len(found["value"])]))
+    if (
+        mixed
+        and len(value) >= least
+        and _bits(value) >= bits
+        and (strong or _switches(value) >= _SWITCHES)
+    ):
+        start = found.start(found.re.groups)
+        yield start, start + len(value)
+
+
+def _switches(value: str) -> int:
+    """Count the neighbours of different kind: digit, small letter, capital."""
+    kinds = [(sign.isdigit(), sign.islower()) for sign in value if sign.isalnum()]
+    return sum(one != other for one, other in pairwise(kinds))
+
+
+def _bits(value: str) -> float:
+    """Return the entropy in bits per character, −Σ p·log₂ p."""
+    return -sum(n / len(value) * log2(n / len(value)) for n in Counter(value).values())
+
+
+def _password(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the value after a password word, unless it is an ordinary word."""
+    value_text = found["value"]
+    quoted = value_text[0] in _QUOTES
+    value = value_text.strip(_QUOTES) if quoted else value_text.rstrip(".,;)")
+    if query := _QUERY.search(value):
+        value = value[: query.start()]
+    if len(value) < _SHORTEST_PASSWORD or value.endswith(":") or _ordinary(value):
+        return
+    start = found.start(found.re.groups) + value_text.index(value)
+    after = found.string[start + len(value) : start + len(value) + 4]
+    if _plausible(
+        value,
+        after,
+        strong=bool(found["strong"] or quoted),
+        weak=bool(found["weak"] or found["joined"]),
+    ):
+        yield start, start + len(value)
+
+
+def _ordinary(value: str) -> bool:
+    """Return whether `value` is a mask, a measure, code, a path or an ordinary word."""
+    patterns = (_MASK, _MEASURE, _CODE, _PATH, _ALGORITHM)
+    return value.lower().split()[0] in _NO_PASSWORD or any(
+        pattern.fullmatch(value) for pattern in patterns
+    )
+
+
+def _plausible(value: str, after: str, *, strong: bool, weak: bool) -> bool:
+    """Return whether `value` can be a password after its separator.
+
+    After `:` or `=` every value can, except a name of a secret and a capitalised word
+    that continues a sentence. After `is` a value of letters alone can only at the end
+    of a clause: "the password is stored hashed" is prose, "the password is swordfish."
+    is not. After `to` a value of letters alone never can.
+    """
+    letters, last = (
+        _WORD.fullmatch(value) is not None,
+        _CLAUSE_END.match(after) is not None,
+    )
+    if strong:
+        return not letters or not (
+            _NAME.search(value) or (value.istitle() and not last)
+        )
+    if value.isdigit():
+        return len(value) >= _SHORTEST_NUMBER
+    return not letters or (weak and last and value.isascii())
+
+
+# The usual groups of a card number, at the start of a group and with no digit after
+# them.
+_CARD_SHAPE = re.compile(
+    r"(?<![0-9])(?=((?:[2-6][0-9]{13,15}|[2-6][0-9]{3}([ \xa0-])[0-9]{4}\2[0-9]{4}\2[0-9]{4}"
+    r"|3[0-9]{3}([ \xa0-])[0-9]{6}\3[0-9]{4,5})(?![0-9])))"
+)
+_ISSUER = re.compile(
+    r"4[0-9]{15}|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]|720)[0-9]{12}|3[47][0-9]{13}"
+    r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|6(?:011|5[0-9]{2}|4[4-9][0-9])[0-9]{12}|35(?:2[89]|[3-8][0-9])[0-9]{12}|62[0-9]{14}"
+)
+_DOUBLED = str.maketrans("0123456789", "0246813579")
+
+
+def _card(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a card number: valid groups, an issuer's prefix and a Luhn check digit."""
+    for shape in _CARD_SHAPE.finditer(found[1]):
+        number = re.sub(r"[^0-9]", "", shape[1])
+        if _ISSUER.fullmatch(number) and _luhn(number):
+            yield found.start(1) + shape.start(1), found.start(1) + shape.end(1)
+
+
+def _luhn(number: str) -> bool:
+    """Return whether the number has a valid Luhn check digit.
+
+    Every second digit is doubled, and the sum of all digits is a multiple of ten.
+    """
+    return sum(map(int, number[-1::-2] + number[-2::-2].translate(_DOUBLED))) % 10 == 0
+
+
+_IBANS = """
+    AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24
+    FI18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20
+    LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24
+    SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30
+"""
+_IBAN_LENGTH = {entry[:2]: int(entry[2:]) for entry in _IBANS.split()}
+
+
+def _iban(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield an IBAN: the length of its country, and 1 modulo 97."""
+    start = found.start(1)
+    length = _IBAN_LENGTH[found[1][:2].upper()]
+    window = found.string[start : start + 2 * length]
+    ends = [at for at, sign in enumerate(window, start=1) if sign not in " -"]
+    if len(ends) < length or window[ends[length - 1] :][:1].isalnum():
+        return
+    number = "".join(window[at - 1] for at in ends[:length])
+    if number.isascii() and number.isalnum() and _modulo_97(number) == 1:
+        yield start, start + ends[length - 1]
+
+
+def _modulo_97(number: str) -> int:
+    """Return the IBAN modulo 97.
+
+    Its first four characters are moved to the end, and letters count 10 to 35.
+    """
+    return int("".join(str(int(sign, 36)) for sign in number[4:] + number[:4])) % 97
+
+
+# --- checks of headers, addresses, tables and commands --------------------------------
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_ALGORITHM = re.compile(
+    r"(?:sha|md|base|aes|rsa|utf|oauth|bcrypt|argon|scrypt|pbkdf|wpa|ipv|ascii)[-_]?\d+\w*",
+    re.IGNORECASE,
+)
+_ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th|er|ème|e|º|ª|[-‐][a-zà-ÿ]+|[a-z]{1,2})")
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?|ftp)://.*")
+_SPECIAL = re.compile(r"[!#$%&*+=?@^~-]")
+_SETTING = re.compile(
+    r"(?:NAME|FILE|PATH|DIR|URL|URI|HOST|TYPE|ID|TTL|EXPIRES?|EXPIRY|HEADER|FIELD|COUNT|LIMIT|VERSION|ENDPOINT|PREFIX"
+    r"|LENGTH|SIZE|ALGORITHM|PROVIDER|ARN|PUBLIC)(?:_[A-Z0-9]+)*\s*$"
+)
+_SIGNED = 16
+_SIGNED_BITS = 3.0
+
+
+def _start(found: Any, name: str) -> int:
+    """Return the start of a named group of a match."""
+    return int(found.start(found.re.groupindex[name]))
+
+
+def _span(found: Any, name: str) -> tuple[int, int]:
+    """Return the span of a named group of a match."""
+    start, end = found.span(found.re.groupindex[name])
+    return start, end
+
+
+def _signed(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a value that is long and random; the id of a thing, as a UUID, is not."""
+    value = found["value"].rstrip(".")
+    if (
+        len(value) >= _SIGNED
+        and any(map(str.isdigit, value))
+        and any(map(str.isalpha, value))
+        and _switches(value) >= _SWITCHES
+        and _bits(value) >= _SIGNED_BITS
+        and "://" not in value
+        and not any(
+            pattern.fullmatch(value) for pattern in (_UUID, _CODE, _PATH, _MASK)
+        )
+    ):
+        start = _start(found, "value")
+        yield start, start + len(value)
+
+
+def _setting(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the value of a setting for a secret, unless it is the place of one."""
+    if not _SETTING.search(found["name"]):
+        yield from _random(found)
+
+
+def _named_prefix(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a key with a known prefix, if the rest is random letters and digits."""
+    value = found["value"]
+    kinds = (str.isdigit, str.islower, str.isupper)
+    if (
+        all(any(map(kind, value)) for kind in kinds)
+        and _switches(value) >= 2 * _SWITCHES
+        and _bits(value) >= _ENTROPY_WITHOUT_DIGIT
+    ):
+        yield found.span(1)
+
+
+def _option(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the value of an option of a command, without its quotation marks."""
+    given = found["value"]
+    value = given.strip(_QUOTES)
+    masks = (_MASK, _PATH, _CODE)
+    if len(value) >= _SHORTEST_PASSWORD and not any(m.fullmatch(value) for m in masks):
+        start = _start(found, "value") + given.index(value)
+        yield start, start + len(value)
+
+
+def _short_name(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the value after `pass` or `pw` and a sign, if it mixes kinds of signs."""
+    value = found["value"].strip(_QUOTES)
+    if len(value) >= _SHORTEST_MIXED and _is_mixed(value):
+        yield from _password(found)
+
+
+_SHORTEST_MIXED = 6
+_QUALIFIERS = 2
+_HEX = re.compile(r"[0-9a-fA-F]+")
+_ABOUT = frozenset(
+    (
+        "hash",
+        "digest",
+        "checksum",
+        "hint",
+        "id",
+        "file",
+        "policy",
+        "format",
+        "field",
+        "manager",
+        "app",
+        "rule",
+    )
+)
+
+
+def _is_about(between: list[str]) -> bool:
+    """Return whether a text is about a property of a password: its hash, its policy."""
+    return not _ABOUT.isdisjoint(between)
+
+
+_NUMBER_OF_NETWORK = 8
+
+
+def _is_mixed(value: str) -> bool:
+    """Return whether a value has both letters and digits."""
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def _password_elsewhere(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield a value that no sentence contains, near a word for a password.
+
+    Only what the password is for, and words such as "my" and "is", may stand between:
+    "hasło do poczty to …", but not "password for server01 …".
+    """
+    given = found["value"]
+    value = given.strip(_QUOTES).rstrip(".,;:)")
+    between = found["between"].lower().replace("'", " ").replace("’", " ").split()
+    is_linked = bool(found["sign"]) or _ends_in_copula(between)
+    if not _introduces(between, value, found, is_linked=is_linked):
+        return
+    is_number = is_linked and value.isdigit() and len(value) >= _NUMBER_OF_NETWORK
+    is_mixed = _is_mixed(value) and len(value) >= _SHORTEST_MIXED
+    if not (is_number or is_mixed) or _is_no_password(value):
+        return
+    start = _start(found, "value") + given.index(value)
+    yield start, start + len(value)
+
+
+def _ends_in_copula(between: list[str]) -> bool:
+    return bool(between) and between[-1] in words.COPULAS
+
+
+def _introduces(between: list[str], value: str, found: Any, *, is_linked: bool) -> bool:
+    """Return whether the words before a value only say what its password is for."""
+    is_called = _ends_in_copula(between)
+    purpose = between[:-1] if is_called else between
+    own = list(dropwhile(words.POSSESSIVES.__contains__, purpose))
+    if not own:
+        return True
+    is_named = purpose[0] in words.OF_WORDS or own[0] in words.OF_WORDS
+    if is_linked and is_named:
+        return True
+    is_strong = _switches(value) >= _SWITCHES and not _HEX.fullmatch(value)
+    is_short = is_called and len(own) <= _QUALIFIERS
+    ends = _CLAUSE_END.match(found.string[found.end() : found.end() + 4]) is not None
+    return is_strong and (is_short or (is_named and ends)) and not _is_about(own)
+
+
+def _is_no_password(value: str) -> bool:
+    """Return whether a value is an algorithm, a date, a measure, a path or the like."""
+    patterns = (_ALGORITHM, _ORDINAL, _ADDRESS, _DATE, _MEASURE, _CODE, _PATH, _MASK)
+    return any(one.fullmatch(value) for one in patterns)
+
+
+_CELL = re.compile(r"[^|,;\t\n]*")
+_LOGIN_CELL = re.compile(
+    rf"\W*(?:{words.LOGIN}|secret|token|api[ _-]?key|pin)\W*", re.IGNORECASE
+)
+
+
+def _column(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the cells of a column with the head "password".
+
+    The cells are separated by `|`, `,`, `;` or tabs.
+    """
+    head = found["head"]
+    mark = next((one for one in "|\t;," if one in head), "")
+    if not mark:
+        return
+    cells = head.split(mark)
+    wanted = [place for place, cell in enumerate(cells) if _LOGIN_CELL.fullmatch(cell)]
+    place = _start(found, "rows")
+    for row in found["rows"].split("\n"):
+        parts = row.split(mark)
+        if len(parts) == len(cells):
+            for one in wanted:
+                cell = parts[one]
+                value = cell.strip().strip("\"'*`")
+                if len(value) >= _SHORTEST_NUMBER and not (
+                    set(value) <= set("-:= ") or _MASK.fullmatch(value)
+                ):
+                    before = sum(len(part) + 1 for part in parts[:one])
+                    start = place + before + cell.index(value)
+                    yield start, start + len(value)
+        place += len(row) + 1
+
+
+_SPARE = re.compile(
+    r"[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){1,7}|[0-9]{4} [0-9]{4}|[0-9A-Za-z]{6,16}"
+)
+_LIST_MARK = re.compile(r"[\s,;|*•`\"']*(?:[0-9]{1,2}[.)]\s)?[\s,;|*•`\"'-]*")
+
+
+def _spare_codes(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the codes of a list, up to the first word that is none."""
+    text, place = found["value"], 0
+    while True:
+        place = _LIST_MARK.match(text, place).end()  # type: ignore[union-attr]
+        code = _SPARE.match(text, place)
+        if not code or not any(map(str.isdigit, code[0])):
+            return
+        start = _start(found, "value") + place
+        yield start, start + len(code[0])
+        place = code.end()
+
+
+_SEED_WORDS = 12
+_SEED_WORD = re.compile(r"[^a-z]*([a-z]{3,8})(?![a-z])")
+_SENTENCE = """
+    and are but can for from has have not that the then they this was were when which who will with you your
+"""
+_PROSE = frozenset(_SENTENCE.split())
+
+
+def _seed_words(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield twelve words or more that do not form a sentence."""
+    value = found["value"]
+    listed = re.findall(r"[a-z]+", value)
+    if len(listed) >= _SEED_WORDS and _PROSE.isdisjoint(listed):
+        yield _span(found, "value")
+
+
+_DOCUMENT_DIGITS = 4
+_DOCUMENT_CHARS = 6
+
+
+def _document(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the number of a document.
+
+    It has six signs or more, four of them digits, and is not a date.
+    """
+    value = found["value"].rstrip(" .-")
+    digits = sum(map(str.isdigit, value))
+    long = digits >= _DOCUMENT_DIGITS and len(value) >= _DOCUMENT_CHARS
+    if long and not _DATE.fullmatch(value):
+        start = _start(found, "value")
+        yield start, start + len(value)
+
+
+def _first_value(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the first value in a match."""
+    yield _span(found, "value")
+
+
+def _setup_key(found: Any) -> Iterator[tuple[int, int]]:
+    """Yield the key of an authenticator; four words of four letters are not a key."""
+    value = found["value"]
+    if any(map(str.isdigit, value)) or len(re.sub(r"[ -]", "", value)) >= _SIGNED:
+        yield _span(found, "value")
+
+
+# --- the table ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A class of secrets; `check` yields the secret spans of a match of `pattern`."""
+
+    name: str
+    pattern: str
+    check: Check = _whole
+
+
+def _key(name: str, pattern: str, check: Check = _whole) -> _Row:
+    """Return the row of a key with a prefix, which must not begin inside a word."""
+    return _Row(name, rf"(?:^|[^A-Za-z0-9])({pattern})", check)
+
+
+# The text between a word and its value: the purpose, and a verb or a sign.
+_OF = r"(?:\s+(?:for|to|of|on|für|zum|pour|de|del|per|para|voor|van)(?:\s+[^\s:=\[\]]+){1,4}?)?"
+_OF_CODE = (
+    r"(?:\s+(?:for|to|of|on|at|für|zum|zur|der|des|von|vom|mein\pL*|dein\pL*|unser\pL*|pour|de|del|della|di|da|do|per|para"
+    r"|voor|van|від|от|для|к|mo\pL{2,3})(?:\s+[^\s:=\[\]]+){0,4}?)?"
+)
+_IS = r"(?:is|was|ist|war|lautet|est|es|è|é|jest|är|er|on|это)"
+_LINK = rf"(?:\s*(?:(?:{words.COPULA}|[-–—])\s+(?:(?:le|la|el|der|die|das|the|il)\s+)?|[:=：]|{{be}})\s*)+"
+_BE = r"(?:は|是|为|為|는|은)"
+_LINK = _LINK.replace("{be}", _BE)
+_CLOSE = r"[\"'*_`”)]*"
+_SIGN = r"(?P<strong>[:=：＝]+>?|->|→)[*_]*[ \t]*\n?[ \t]*"
+_VALUE = (
+    r"(?P<value>\"[^\"\n]+\"|'[^'\n]+'|“[^”\n]+[”“]|„[^“”\n]+[“”]|«[^»\n]+»|`[^`\n]+`|"
+    r"[^\s\"'`“”„«»<>，。、；！？」』）]{3,})"
+)
+
+ROWS = (
+    _Row(
+        "private key",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
+    ),
+    _Row(
+        "private key",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{40,})+",
+    ),
+    *(
+        _key(name, form, _mixed_key if mixed else _whole_key)
+        for name, form, mixed in PREFIXED
+    ),
+    _key("token", NAMED_PREFIX, _named_prefix),
+    _Row(
+        "card",
+        r"(?:^|[^A-Za-z0-9._+])([0-9]{4,}(?:[ \x{a0}-]?[0-9]{4,}){2,}|[0-9]{14,})",
+        _card,
+    ),
+    _key("iban", rf"(?i:{'|'.join(_IBAN_LENGTH)})[0-9]{{2}}", _iban),
+    _Row(
+        "url password",
+        r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@\"'<>]*:([^\s/\"'<>]+)@[A-Za-z0-9\[_.-]",
+        _url_password,
+    ),
+    _Row(
+        DOOR_CODE,
+        rf"(?i)(?:^|\b|\W)(?:{words.DOOR}){_OF}(?:\s*(?:{_IS}\s|[:=：]|{_BE})\s*)+(?P<value>[0-9]{{4,8}})"
+        r"(?:$|[^0-9A-Za-z./-]|[.,;!?](?:$|\s))",
+    ),
+    _Row(
+        "pin",
+        rf"(?i)(?:^|\b|\W)(?:{words.CODE}){_OF_CODE}{_LINK}[\"'`*(]*"
+        r"(?P<value>[0-9]{4,8}|[0-9]{3}[ -][0-9]{3,4}|[A-Z]-[0-9]{6})"
+        r"(?:$|[^0-9A-Za-z./-]|[.,;!?](?:$|\s))",
+    ),
+    _Row(
+        "pin",
+        r"(?i)(?:^|[^0-9A-Za-z-])(?P<value>[0-9]{4,8}|[0-9]{3}[ -][0-9]{3,4}|[A-Z]-[0-9]{6})\s+(?:is (?:your|the)"
+        r"|ist (?:Ihr|dein|der)|est votre|es (?:tu|su)|è il tuo|é o seu|is (?:je|uw))"
+        rf"(?:\s+[^\s.!?]+){{0,3}}?\s+(?:{words.CODE}|code|código|codice)(?:$|\PL)",
+        _first_value,
+    ),
+    _Row(
+        "recovery code",
+        rf"(?i)(?:{words.SPARE_CODES})(?:\s*\([^)\n]{{0,40}}\)|\s+[^\s:\n0-9]+){{0,6}}?\s*"
+        rf"(?:[:：=\n]|{_BE}|\s{_IS}\s|\s(?:are|sind|sont|son|sono|são)[\s:])(?P<value>[^:：]+)",
+        _spare_codes,
+    ),
+    _Row(
+        "seed phrase",
+        rf"(?i)(?:{words.SEED})(?:\s+[^\s:\n]+){{0,5}}?\s*(?:[:：=\n]|{_BE}|\s{_IS}\s)[\s\"'`“„«>|*-]*"
+        r"(?P<value>(?:(?:[0-9]{1,2}[.):]?\s*)?(?-i:[a-z]{3,8})[\s,;-]+){11,23}(?:[0-9]{1,2}[.):]?\s*)?(?-i:[a-z]{3,8}))",
+        _seed_words,
+    ),
+    _Row(
+        "document number",
+        rf"(?i)(?:^|\b|\PL)(?:{words.DOCUMENT}){_OF_CODE}{_LINK}[\"'`*(]*"
+        r"(?P<value>[A-Z0-9]{1,4}(?:[ .-]?[A-Z0-9]{1,12}){0,7}?)(?:$|[^0-9A-Za-z. -]|[.](?:$|\s)|\s+[a-z]{2,}\b|\s*$)",
+        _document,
+    ),
+    _Row(
+        "card code",
+        rf"(?i)\b(?:cvv2?|cvc2?|card security code)(?:\s*(?:{_IS}\s|[:=]))*\s*(?P<value>[0-9]{{3,4}})"
+        r"(?:$|[^0-9A-Za-z])",
+    ),
+    _Row(
+        "password",
+        rf"(?i)(?:{words.LOGIN}){_CLOSE}{_OF}"
+        rf"(?:\s+(?P<weak>{_IS})\s+(?:(?:now|still|jetzt)\s+)?|\s*(?P<joined>{_BE})\s*"
+        rf"|\s+(?:to|auf|à|a|en|naar|para)\s+|\s*(?:{_IS}\s*)?{_CLOSE}(?:\s*value\s*)?{_SIGN}){_VALUE}",
+        _password,
+    ),
+    _Row(
+        "password",
+        rf"(?:^|\s)--pass(?:word|wd|phrase)?(?P<strong>[= ])\s*(?P<weak>)(?P<joined>){_VALUE}",
+        _password,
+    ),
+    _Row(
+        "password",
+        rf"(?i)(?:^|[^A-Za-z0-9])(?:[A-Za-z0-9]+_)*(?:pw|pass|psw)\s*(?P<strong>[:=])\s*(?P<weak>)(?P<joined>){_VALUE}",
+        _short_name,
+    ),
+    _Row(
+        "password",
+        rf"(?i)(?:{words.LOGIN_ELSEWHERE})\pL{{0,4}}{_CLOSE}(?P<between>(?:\s+[^\s0-9:=.,;!?()\[\]–—-]+){{0,6}}?)\s*"
+        r"(?P<sign>[:=：＝–—-]?)[\s\"'`“„«「*]*"
+        r"(?P<value>[^\s\"'`“”„«»<>，。、；！？「」』）0-9:=]*[0-9][^\s\"'`“”„«»<>，。、；！？「」』）]*)",
+        _password_elsewhere,
+    ),
+    _Row(
+        "password",
+        r"(?i)<(?:[\w:.-]*(?:password|passwd|pwd|secret|token|api-?key))(?P<strong>(?:\s[^<>]{0,80})?>)\s*"
+        rf"(?P<weak>)(?P<joined>){_VALUE}</",
+        _password,
+    ),
+    _Row(
+        "password",
+        rf"(?i)(?:^|\n)(?P<head>(?:[^\n]*[|,;\t])?[\s\"'*_`]*(?:{words.LOGIN}|secret|token|api[ _-]?key|pin)[ \"'*_`]*"
+        r"(?:[|,;\t][^\n]*)?)\n(?P<rows>[^\n]*[|,;\t][^\n]*(?:\n[^\n]*[|,;\t][^\n]*)*)",
+        _column,
+    ),
+    _Row(
+        "password",
+        r"(?:^|[^A-Za-z0-9])(?:[\w.@-]+):(\$(?:1|2[abxy]|5|6|7|y|gy|apr1|sha1|scrypt|argon2[a-z]*)\$[^\s:\"']{20,})",
+    ),
+    _Row(
+        "password",
+        r"\b(?:curl|wget|httpie?|smbclient|ldap\w+|rclone|svn|mongo\w*)\b[^\n]{0,300}?\s"
+        r"(?:-u|--user|--proxy-user|-U)[ =]?[\"']?[^\s:\"'@/]+[:%](?P<value>[^\s\"']{3,})",
+        _option,
+    ),
+    _Row(
+        "password",
+        r"\b(?:mysql\w*|mariadb\w*|sshpass|7z[arz]?|rar|unrar)\b(?:[^\n]{0,300}?\s)-p"
+        r"(?P<value>\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'-][^\s\"']{2,})",
+        _option,
+    ),
+    _Row(
+        "password",
+        r"\b(?:sshpass|(?:docker|podman|registry|az) login|twine upload|unzip|zip|mongo\w*|htpasswd)\b(?:[^\n]{0,300}?\s)-[pPw] "
+        r"(?P<value>\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'-][^\s\"']{2,})",
+        _option,
+    ),
+    _Row(
+        "token",
+        r"(?i)[?&#;](?:amp;)?(?:sig|signature|x-(?:amz|goog)-(?:signature|security-token)|(?:access|refresh|id|auth|oauth"
+        r"|reset|invite|session|bearer)?[_-]?token|api_?key|key|code|secret|session_?id|session|sid|jwt|ticket|hmac"
+        r"|password|pwd|pass|auth)=(?P<value>[A-Za-z0-9._~+/%:=-]{16,})",
+        _signed,
+    ),
+    _Row(
+        "cookie",
+        r"(?i)(?:^|[\s;\"'])[\w.-]*(?:sess|sid|auth|token|jwt|csrf|xsrf|remember)[\w.-]*="
+        r"(?P<value>[A-Za-z0-9._~+/%:|=-]{16,})",
+        _signed,
+    ),
+    _Row(
+        "token",
+        r"(?:^|[^A-Za-z0-9_])(?P<name>[A-Z0-9_]*(?:TOKEN|SECRET|PASSW(?:OR)?D|CREDENTIALS?)(?:_[A-Z0-9]+)*\s*)[=:]\s*[\"']?"
+        r"(?:[A-Z][A-Za-z0-9]{2,8} )?(?P<value>[A-Za-z0-9+/=_.~!#$%^*,&@()-]{10,})",
+        _setting,
+    ),
+    _Row(
+        "token",
+        r"(?i)(?:set-?up|authenticator|totp|2fa|mfa|manual(?: entry)?)[ -]?(?:key|secret|code)(?:\s+[^\s:]+){0,4}?"
+        rf"(?:\s*[:=]\s*|\s{_IS}\s)(?P<value>(?:[a-z2-7]{{4}}[ -]?){{3,15}}[a-z2-7]{{4}})",
+        _setup_key,
+    ),
+    _Row(
+        "token",
+        r"(?i)\b(?:bearer|authorization:\s*basic)\s+(?P<value>[A-Za-z0-9._~+/=-]{10,})",
+        _random,
+    ),
+    _Row(
+        "token",
+        rf"(?i)(?:{words.KEY}){_CLOSE}{_OF}(?:[\s:=：＝>\"'`“(*]|\s-\s|{_IS}\s|{_BE}|\svalue)+"
+        r"(?P<value>[A-Za-z0-9+/=_.~!#$%^*-]{10,})",
+        _random,
+    ),
+)
+"""The classes of secrets; a span that two rows match has the class of the earlier one.
+"""
+
+
+def _compiled() -> tuple[Any, tuple[Any, ...]]:
+    """Return one automaton of all rows for the first pass, and the single patterns."""
+    options = re2.Options()
+    options.max_mem = 64 << 20
+    options.log_errors = False
+    first_look = re2.Set.SearchSet(options)
+    for row in ROWS:
+        first_look.Add(row.pattern)
+    first_look.Compile()
+    return first_look, tuple(re2.compile(row.pattern, options) for row in ROWS)
+
+
+FIRST_LOOK, PATTERNS = _compiled()
