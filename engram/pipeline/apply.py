@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engram.core.records import Extraction
+from engram.core.records import Create, Extraction
 from engram.core.trust import source_class
+from engram.errors import ConflictError
+from engram.vault import disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,6 +51,19 @@ class PlanWriter:
         with self._as_run(plan):
             self._write_tombstones(plan)
             self._write_changes(plan, plan.updates, plan.notes)
+
+    def check(self, plan: WritePlan) -> None:
+        """Raise if a note was edited or moved after its change was planned.
+
+        Raises ConflictError or NotFoundError; nothing has been written then.
+        """
+        for edit in plan.updates:
+            if isinstance(edit, Create):
+                continue
+            if disk.sha256(self.note_writer.vault.read(edit.path)) != edit.sha:
+                raise ConflictError(
+                    "the note was changed meanwhile", where=edit.path, fix="Try again."
+                )
 
     def write_unrepeatable(self, plan: WritePlan) -> None:
         """Write a plan that is not made again after a crash.

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.core.records import FactEnd
+from engram.errors import ConflictError, NotFoundError
 from engram.pipeline.apply import PlanWriter
 from engram.pipeline.boxes import BoxWriter
 from engram.pipeline.compare import Comparison
@@ -216,6 +217,22 @@ class Reconciler:
         a batch (`X27`). `row` is the row of the action log. `found` is the extraction
         of the statement by rules, for its relations and types.
         """
+        plan, verdict = self._planned(fact, turn, row)
+        try:
+            self.plan_writer.check(plan)
+        except (ConflictError, NotFoundError):
+            # A user edited or moved a note, and the catalogue does not know it yet.
+            self.note_writer.scan_all()
+            plan, verdict = self._planned(fact, turn, row)
+
+        self.plan_writer.write_unrepeatable(plan)
+        self.plan_writer.write_entities(plan, fact.id, turn, found)
+        return verdict, plan.cases
+
+    def _planned(
+        self, fact: Fact, turn: Turn, row: Mapping[str, object]
+    ) -> tuple[WritePlan, Verdict]:
+        """Plan the filing of a statement that a caller asks to keep."""
         now = datetime.fromisoformat(str(row["at"]))
         plan = WritePlan(self.settings, now, self.note_writer)
         verdict = self.steps.remember(plan, fact, turn)
@@ -225,10 +242,7 @@ class Reconciler:
         elif verdict.action == "review":
             changed = {"action": "review", "reason": verdict.why}
         plan.rows.append({**row, **changed})
-
-        self.plan_writer.write_unrepeatable(plan)
-        self.plan_writer.write_entities(plan, fact.id, turn, found)
-        return verdict, plan.cases
+        return plan, verdict
 
 
 def _confirmed(results: Sequence[CandidateResult]) -> tuple[str, ...]:

@@ -60,6 +60,15 @@ def said(word: str) -> str:
     return f"I decided to buy the boat {word}."
 
 
+@dataclass(frozen=True)
+class Version:
+    """The words of a turn at a time; `name` is the id under which they are stored."""
+
+    name: str
+    text: str
+    at: datetime
+
+
 @dataclass
 class Account:
     """What was promised, and what a person did.
@@ -72,6 +81,7 @@ class Account:
     """
 
     turns: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, list[Version]] = field(default_factory=dict)
     lines: set[str] = field(default_factory=set)
     corrected: set[str] = field(default_factory=set)
     forgotten: dict[str, datetime] = field(default_factory=dict)
@@ -82,6 +92,26 @@ class Account:
         """A person asked for this statement: it may stand."""
         self.corrected.discard(digest)
         self.forgotten.pop(digest, None)
+
+    def hear(self, turn_id: str, text: str, now: datetime, edit_hours: float) -> bool:
+        """Whether these words of a turn are new: not those that it has already.
+
+        Words that came back after others had replaced them are new, too.
+        """
+        versions = self.versions.setdefault(turn_id, [])
+        same = [version for version in versions if version.text == text]
+        if same:
+            last = versions.index(same[-1])
+            within = timedelta(hours=edit_hours)
+            if all(other.at - same[-1].at > within for other in versions[last + 1 :]):
+                return False
+        name = turn_id
+        if versions:
+            edits = sum(version.name != turn_id for version in same)
+            name = version_id(turn_id, text, edits + 1)
+        versions.append(Version(name, text, now))
+        self.turns[name] = text
+        return True
 
     def may_return(self, digest: str, said: datetime) -> bool:
         """Whether the laws allow a new memory of this statement, said at that time.
@@ -229,21 +259,18 @@ class Machine(RuleBasedStateMachine):
             {"id": name, "session": f"talk {name[-1]}", "text": text}
             for name, text in texts.items()
         ]
-        known = self.account.turns
-        edited = {
-            version_id(name, text): text
-            for name, text in texts.items()
-            if known.get(name, text) != text
-        }
-        new = {
-            name: text for name, text in (texts | edited).items() if name not in known
-        }
         answer = self.memory.call("observe", {"turns": turns})
+        edit_hours = self.settings.policy.buffer.edit_hours
+        was = set(self.account.versions)
+        new = [
+            name
+            for name, text in texts.items()
+            if self.account.hear(name, text, self.now, edit_hours)
+        ]
         assert answer["stored"] == len(new)
         DONE["turns"] += answer["stored"]
         DONE["duplicates"] += answer["duplicates"]
-        DONE["turns edited"] += len(edited.keys() & new.keys())
-        self.account.turns |= new
+        DONE["turns edited"] += len(was & set(new))
 
     @rule()
     def flush(self) -> None:

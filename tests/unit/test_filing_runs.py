@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from engram.errors import StorageError
 from engram.pipeline.write import NoteWriter
 from engram.serve.output import shown
@@ -183,3 +185,22 @@ def test_a_filing_that_failed_half_way_is_one_run_for_each_try(
     assert run["failures"] == {"filing": "it was interrupted"}
     simulation.call("undo", id=run["id"])
     assert notes()[LIVES]["status"] == "active"
+
+
+# row: X6
+@pytest.mark.parametrize("how", ["moved", "edited"])
+def test_a_statement_ends_a_note_that_a_person_has_just_changed(simulation, notes, how):
+    """No scan came between, so the vault is read again before anything is written."""
+    say(simulation, "I live in Munich.", day=0)
+    path = simulation._memory.settings.vault / notes()[LIVES]["path"]
+    if how == "moved":
+        path.rename(path.with_name("where I live.md"))
+    else:
+        path.write_text(path.read_text() + "\nWritten by hand.\n")
+    made = simulation.call("remember", text=MOVED)
+    assert made["verdict"] == "created"
+    after = notes()
+    assert (after[LIVES]["status"], after[MOVED]["status"]) == ("superseded", "active")
+    assert [run["counts"] for run in filing_runs(simulation)] == [{"ended by rule": 1}]
+    if how == "edited":
+        assert "Written by hand." in path.read_text()
