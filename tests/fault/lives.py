@@ -135,6 +135,23 @@ def removed(acked: Iterable[str]) -> set[str]:
     }
 
 
+def said_again(acked: Iterable[str]) -> set[str]:
+    """The statements of turns that were stored after a person deleted a note of theirs.
+
+    They may stand: the user said so later, even if the deletion is recorded later yet.
+    """
+    deleted: set[str] = set()
+    again: set[str] = set()
+    for word in acked:
+        if word.startswith("trying gone "):
+            deleted.add(word.removeprefix("trying gone "))
+        elif word.startswith("turn "):
+            again |= deleted.intersection(
+                statements(text_of(word.removeprefix("turn ")))
+            )
+    return again
+
+
 def statements(text: str) -> list[str]:
     """What the offline rules make of a turn."""
     found = engine.extract([Turn("x", "x", "user", text, SAID)], ExtractionPolicy())
@@ -392,7 +409,8 @@ class MemoryWork:
             for word in acked
             if word.startswith("holds active ")
         }
-        rooms.check(root, kept, settings, sure, removes=self.removes)
+        again = said_again(acked)
+        rooms.check(root, kept, settings, sure, again, removes=self.removes)
         hashes = (root / "vault" / HASHES).read_text().splitlines()[1:]
         assert set(hashes) == {
             content_hash(fact.text) for fact in kept.facts if fact.status == "active"

@@ -101,19 +101,26 @@ def _take_in(kept: Kept, read: Note, name: str, settings: Settings) -> None:
 
 
 def check(
-    root: Path, kept: Kept, settings: Settings, sure: set[str], *, removes: bool
+    root: Path,
+    kept: Kept,
+    settings: Settings,
+    sure: set[str],
+    again: set[str],
+    *,
+    removes: bool,
 ) -> None:
     """Every law of this file.
 
     What a person asked for is whole if it was `sure`, acknowledged; nobody says it
-    again. With `removes` a person took files away, to which links and ties may lead.
+    again. What the user said `again` after its note was deleted may stand. With
+    `removes` a person took files away, to which links and ties may lead.
     """
     links_lead_somewhere(kept, removes=removes)
     successors_agree(kept, sure)
     each_memory_has_its_box(root, kept)
     ties_agree_with_notes(root, kept, removes=removes)
     questions_are_asked_once(kept)
-    buried_is_not_active(root, kept)
+    buried_is_not_active(root, kept, again)
 
 
 def links_lead_somewhere(kept: Kept, *, removes: bool) -> None:
@@ -270,7 +277,7 @@ def _rows(root: Path, path: str) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def buried_is_not_active(root: Path, kept: Kept) -> None:
+def buried_is_not_active(root: Path, kept: Kept, again: set[str]) -> None:
     """What a person removed or corrected does not come back as another memory; a deed
     that was refused half-way may.
     """
@@ -287,6 +294,6 @@ def buried_is_not_active(root: Path, kept: Kept) -> None:
     back = [
         fact.text
         for fact, digest in active
-        if digest in buried and (digest, fact.id) not in own
+        if digest in buried and (digest, fact.id) not in own and fact.text not in again
     ]
     assert not back, f"buried and active: {back}"
