@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -32,6 +33,9 @@ _FIX = "It is tried again later; another model may keep to the form."
 NO_NUMBER = -(10**9)
 """The value of an item that is no whole number."""
 _LONGEST_LIST = 20_000
+_STRING_OR_LAST_COMMA = re.compile(
+    r'(?P<string>"(?:\\.|[^"\\])*"?)|,(?=\s*[\]}])', re.DOTALL
+)
 
 
 class ReplyModel(BaseModel):
@@ -162,9 +166,16 @@ OptionalItems = Annotated[list[Item], WrapValidator(_optional)]
 
 
 def parsed(reply: str) -> dict[str, Any]:
-    """Return the JSON object in a reply. Raises ModelError."""
+    """Return the JSON object in a reply. Raises ModelError.
+
+    Small models write a comma after the last item of a list or an object, as in Python;
+    it is ignored.
+    """
     try:
-        body = json.loads(reply)
+        try:
+            body = json.loads(reply)
+        except ValueError:
+            body = json.loads(_without_last_commas(reply))
     except RecursionError:
         raise ModelError("The answer is not JSON (nested too deep)", fix=_FIX) from None
     except ValueError as error:
@@ -173,6 +184,11 @@ def parsed(reply: str) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise ModelError("The answer is not a JSON object", fix=_FIX)
     return body
+
+
+def _without_last_commas(text: str) -> str:
+    """Return JSON without the commas before a closing bracket, outside of strings."""
+    return _STRING_OR_LAST_COMMA.sub(lambda match: match["string"] or "", text)
 
 
 def read(form: type[Form], body: object) -> tuple[Form, Counter[str]]:
