@@ -107,7 +107,7 @@ class Forgetting:
             self.index.tombstones.add(rows)
 
     def bring_back(self, facts: Iterable[Fact], now: datetime) -> None:
-        """Record that ended facts are true again, whatever replaced them before `now`.
+        """Record that ended facts are true again, also those that others replaced.
 
         A corrected statement may be filed again (rows X6, X8).
         """

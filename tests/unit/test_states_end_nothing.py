@@ -62,7 +62,7 @@ def test_a_change_is_told_in_the_third_person_or_not_at_all():
 
 
 def _is_told_whole(text):
-    """Whether what is told of a change, if anything, is the same change."""
+    """Whether a sentence has the same change in the third person, if it has that form."""
     state = next(iter(states(text)), None)
     if state is None:
         return False

@@ -40,8 +40,8 @@ class MemoryState:
     `trust` is 0–1. `barred` is the reason why it may not become core, `kept` the reason
     why it belongs to a user, so that no rule changes it; each is None if there is none.
     `said_by` is the source class (`trust.fact_class`). `foreign` is true for a note
-    that engram did not write: no run changes, moves or ends it, whatever its keys are,
-    and `kept` is set too.
+    that engram did not write: no run changes, moves or ends it, and `kept` is set
+    too. Its keys do not matter.
     """
 
     fact: Fact
