@@ -78,6 +78,12 @@ def says(text: str, turn: str) -> bool:
     )
 
 
+def shown_whole(text: str, turns: Sequence[str]) -> float:
+    """Return the share of turns that are in a text from their first to their last word."""
+    flat = f" {' '.join(words(text))} "
+    return sum(f" {' '.join(words(turn))} " in flat for turn in turns) / len(turns)
+
+
 def bootstrap(
     rows: Sequence[Mapping[str, float]], seed: int = 7
 ) -> dict[str, MeanInterval]:

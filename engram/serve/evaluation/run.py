@@ -240,8 +240,10 @@ def measure(
     context, shown = vault.context(question)
     systems = {
         "recall": _ranking(vault.case, question, ranked)
-        | _handed_out(question, turns, answer_given["text"], answer_given["tokens"]),
-        "context": _handed_out(question, shown, context["text"], context["tokens"]),
+        | _handed_out(question, texts, turns, answer_given["text"])
+        | {"tokens": float(answer_given["tokens"])},
+        "context": _handed_out(question, texts, shown, context["text"])
+        | {"tokens": float(context["tokens"])},
         **baselines.measured(question),
     }
     lacking = sorted(question.evidence - turns)
@@ -269,15 +271,15 @@ def _ranking(
 
 
 def _handed_out(
-    question: EvaluationQuestion, turns: set[str], text: str, tokens: int
+    question: EvaluationQuestion, texts: Mapping[str, str], turns: set[str], text: str
 ) -> dict[str, float]:
-    """Return the metrics of a text that an assistant gets."""
-    found = question.evidence & turns
+    """Return the metrics of a text that an assistant gets; `texts` are all turns by id."""
     return {
-        "evidence complete": float(found == question.evidence),
-        "evidence covered": len(found) / len(question.evidence),
+        "evidence complete": float(question.evidence <= turns),
+        "shown whole": metrics.shown_whole(
+            text, [texts[one] for one in question.evidence]
+        ),
         "gold words": metrics.word_share(text, question.answer),
-        "tokens": float(tokens),
     }
 
 
@@ -287,6 +289,7 @@ class Baselines:
     def __init__(self, case: EvaluationCase, settings: Settings) -> None:
         self.case = case
         self.policy = settings.policy.recall
+        self.texts = {turn.id: turn.text for turn in case.turns}
         self.lines = {turn.id: f"{turn.speaker}: {turn.text}" for turn in case.turns}
         self.rankers = {name: make(case.turns) for name, make in BASELINES.items()}
 
@@ -300,7 +303,8 @@ class Baselines:
             taken, tokens = filled(ranked, self.lines, budget, self.policy)
             text = "\n".join(self.lines[one] for one in taken)
             ranking = {} if is_whole else _ranking(self.case, question, ranked)
-            rows[name] = ranking | _handed_out(question, set(taken), text, tokens)
+            handed_out = _handed_out(question, self.texts, set(taken), text)
+            rows[name] = ranking | handed_out | {"tokens": float(tokens)}
         return rows
 
 
