@@ -99,7 +99,7 @@ def docs(case: EvaluationCase) -> Iterator[IndexedText]:
                 session,
                 place,
                 turn.speaker,
-                turn.role,
+                "" if turn.group else turn.role,
                 turn.occurred_at.timestamp(),
             )
 

@@ -321,7 +321,7 @@ def _realtalk_turn(
 ) -> Turn | str:
     """Return a message as a turn, or the reason why it is none.
 
-    The first speaker is the user.
+    The first speaker is the user, the second another person.
     """
     if when is None:
         return "a message has no time"
@@ -331,10 +331,8 @@ def _realtalk_turn(
     text = (
         values.string(values.first(message, ("clean_text", "text"))).strip() + picture
     )
-    role = "user" if speaker == first else "assistant"
-    return Turn(
-        values.string(message.get("dia_id")), session, role, text, when, speaker
-    )
+    name = values.string(message.get("dia_id"))
+    return Turn(name, session, "user", text, when, speaker, group=speaker != first)
 
 
 def _date(value: Any, form: str, zone: tzinfo) -> datetime | None:

@@ -133,6 +133,7 @@ def _observed(turn: Turn, session: str) -> dict[str, Any]:
         "role": turn.role,
         "text": turn.text,
         "speaker": turn.speaker,
+        "group": turn.group,
         "occurred_at": turn.occurred_at.isoformat(),
     }
 
