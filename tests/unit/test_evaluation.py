@@ -106,7 +106,7 @@ def test_realtalk_is_one_object_a_file_and_a_folder_is_its_files(tmp_path):
     assert not problems
     assert case.turns[2].speaker == "Mira"
     assert case.turns[2].occurred_at == datetime(2023, 12, 29, 22, 5, 2, tzinfo=UTC)
-    assert [turn.role for turn in case.turns] == ["user", "assistant"] * 2
+    assert [turn.group for turn in case.turns] == [False, True] * 2
     assert case.questions[0].evidence == {"Mira-Ole/D1:3"}
 
 
