@@ -87,6 +87,11 @@ class EvaluationCase:
         """The time of the last turn."""
         return max(turn.occurred_at for turn in self.turns)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of the turns by their ids."""
+        return {turn.id: turn.text for turn in self.turns}
+
 
 Item = EvaluationCase | Problem
 

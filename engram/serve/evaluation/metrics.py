@@ -69,17 +69,6 @@ def word_share(text: str, answer: str) -> float:
     return sum(word in text_words for word in wanted) / max(len(wanted), 1)
 
 
-def says(text: str, turn: str) -> bool:
-    """Return whether half of a turn's words, or forty of them, follow in a text."""
-    spoken = words(turn)
-    least = min(len(spoken) // 2 + 1, 40)
-    flat = f" {' '.join(words(text))} "
-    return any(
-        f" {' '.join(spoken[first : first + least])} " in flat
-        for first in range(max(len(spoken) - least, 0) + 1)
-    )
-
-
 def shown_whole(text: str, turns: Sequence[str]) -> float:
     """Return the share of turns that are in a text from their first to their last word.
 
