@@ -130,7 +130,8 @@ class CandidateSteps:
 
         policy = self.note_writer.settings.policy.trust
         confidence = trust.cap_confidence(fact.confidence, source_class, policy)
-        fact = replace(fact, confidence=confidence, origin=source_class)
+        origin = trust.AGENT if source_class == "assistant" else source_class
+        fact = replace(fact, confidence=confidence, origin=origin)
         verdict = self._checks(plan).contain(fact, statement)
         return self._enter(plan, fact, statement, verdict)
 
