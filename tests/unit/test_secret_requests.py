@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from engram.core.language.secrets import redact
@@ -94,9 +92,11 @@ def test_a_request_without_a_secret_is_not_refused(memory):
 
 
 # row: X11
-def test_the_command_that_sends_turns_tells_of_a_refused_request(memory):
-    line = b'{"id": "t1", "text": "Remember that the alarm code is 3306."}\n'
-    result = observe(io.TextIOWrapper(io.BytesIO(line)), memory.call)
+def test_the_command_that_sends_turns_tells_of_a_refused_request(memory, tmp_path):
+    file = tmp_path / "turns.jsonl"
+    file.write_text('{"id": "t1", "text": "Remember that the alarm code is 3306."}\n')
+    with file.open() as source:
+        result = observe(source, memory.call)
     (told,) = result["not_remembered"]
     assert told.startswith("turn t1: a secret is not remembered. ")
     assert "password manager" in told
