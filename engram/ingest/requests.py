@@ -83,6 +83,8 @@ def turn_from(
         classes = ", ".join(sorted(redacted.found))
         raise BadRequestError(f"{NOT_KEPT}: {classes}", fix=USE_A_MANAGER)
     names = _names(raw, words, settings)
+    declared = bool(raw.get("private"))
+    asked = role == "user" and asks_privacy(words)
 
     return Turn(
         id=names["id"] or fresh_id or ulid(now, secrets.token_hex(16)),
@@ -94,7 +96,8 @@ def turn_from(
         persona=names["persona"] or None,
         origin=origin,
         group=role == "user" and _is_in_group(raw),
-        private=bool(raw.get("private")) or (role == "user" and asks_privacy(words)),
+        private=declared or asked,
+        confided=asked and not declared,
         title=names["title"],
     )
 

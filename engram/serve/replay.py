@@ -121,7 +121,7 @@ def _observe(memory: VaultMemory, turns: Iterable[Turn]) -> None:
             params = {
                 "text": turn.text,
                 "persona": turn.persona,
-                "private": turn.private,
+                "private": turn.private and not turn.confided,
                 "agent": turn.role == "assistant",
             }
             memory.call("remember", params, turn.origin)
@@ -138,7 +138,7 @@ def _observe(memory: VaultMemory, turns: Iterable[Turn]) -> None:
                 "origin": turn.origin,
                 "group": turn.group,
                 "title": turn.title,
-                "private": turn.private,
+                "private": turn.private and not turn.confided,
             }
             plain.append(row | {"occurred_at": turn.occurred_at.isoformat()})
     if plain:
